@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { steppingClock } from '../../test/builders/aws-world.js';
-import { createCalls } from './calls.js';
+import { createCalls, dnsSuffixOf } from './calls.js';
 
 Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
 
@@ -60,4 +60,37 @@ test('who hears of calls hears whether AWS has answered: too many requests, or n
     ['ec2:RunInstances', false],
     ['ec2:DescribeImages', false],
   ]);
+});
+
+test.each([
+  ['eu-central-1', 'amazonaws.com'],
+  ['us-gov-west-1', 'amazonaws.com'],
+  ['cn-north-1', 'amazonaws.com.cn'],
+  ['us-iso-east-1', 'c2s.ic.gov'],
+])('endpoints of %s end with %s', (region, suffix) => {
+  expect(dnsSuffixOf(region)).toBe(suffix);
+});
+
+test('in China every call goes to an endpoint of China, those without a client of the SDK too', async () => {
+  const asked = new Set<string>();
+  server = http.createServer().on('connect', ({ url = '' }, socket) => {
+    asked.add(url);
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
+  const httpsProxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const calls = createCalls({ region: 'cn-north-1', httpsProxy, clock: steppingClock() });
+  await Promise.allSettled([
+    calls.describeImages({}),
+    calls.getInstanceProfile({ InstanceProfileName: 'p' }),
+    calls.getParameter('/a'),
+    calls.describeCluster('c'),
+    calls.getQueueUrl('q'),
+    calls.getProducts({ ServiceCode: 'AmazonEC2' }),
+    calls.time(),
+    calls.getManagedResource('arn:aws-cn:eks:cn-north-1:1:cluster/c'),
+  ]);
+  expect([...asked].filter((host) => !/\.cn-north(west)?-1\.amazonaws\.com\.cn:443$/.test(host))).toEqual([]);
+  expect(asked).toContain('arc-zonal-shift.cn-north-1.amazonaws.com.cn:443');
+  expect(asked.size).toBe(7);
 });

@@ -1,5 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { steppingClock } from '../../test/builders/aws-world.js';
 import { createCalls } from './calls.js';
@@ -7,7 +12,7 @@ import { bypasses } from './http-agents.js';
 
 Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
 
-const servers: http.Server[] = [];
+const servers: (http.Server | https.Server)[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) {
     server.closeAllConnections();
@@ -15,7 +20,7 @@ afterEach(async () => {
   }
 });
 
-async function listen(server: http.Server): Promise<string> {
+async function listen(server: http.Server | https.Server): Promise<string> {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -38,6 +43,48 @@ test('calls that EC2 answers slowly do not wait for one another’s sockets', as
   const answers = await Promise.all(Array.from({ length: many }, () => calls.describeInstances({})));
   expect(answers).toHaveLength(many);
   expect(held).toHaveLength(many);
+});
+
+/** A certificate of its own authority for this host, and its key. */
+function certificate(): { cert: string; key: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
+  const [cert, key] = [join(folder, 'crt'), join(folder, 'key')];
+  const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const names = ['-subj', '/CN=local', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', ['req', '-x509', ...ec, '-keyout', key, '-out', cert, ...names], { stdio: 'pipe' });
+  const made = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+  rmSync(folder, { recursive: true });
+  return made;
+}
+
+describe('an endpoint whose certificates are an own authority’s', () => {
+  const { cert, key } = certificate();
+  const eks = () =>
+    https.createServer({ cert, key }, (_, response) => response.end(JSON.stringify({ cluster: { name: 'c' } })));
+  const network = { region: 'eu-central-1', clock: steppingClock() };
+
+  test('is trusted by AWS_CA_BUNDLE alone', async () => {
+    const endpoint = (await listen(eks())).replace('http:', 'https:');
+    const trusting = createCalls({ ...network, endpoint, trustedCa: cert });
+    await expect(trusting.describeCluster('c')).resolves.toMatchObject({ cluster: { name: 'c' } });
+    const usual = createCalls({ ...network, endpoint });
+    await expect(usual.describeCluster('c')).rejects.toMatchObject({ type: 'Unavailable' });
+  });
+
+  test('is reached without the proxy where NO_PROXY names it', async () => {
+    const tunnels: (string | undefined)[] = [];
+    const proxy = http.createServer().on('connect', ({ url }, socket) => {
+      tunnels.push(url);
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    const endpoint = (await listen(eks())).replace('http:', 'https:');
+    const through = { ...network, endpoint, trustedCa: cert, httpsProxy: await listen(proxy) };
+    const direct = createCalls({ ...through, noProxy: '10.0.0.1,127.0.0.1' });
+    await expect(direct.describeCluster('c')).resolves.toMatchObject({ cluster: { name: 'c' } });
+    expect(tunnels).toEqual([]);
+    await expect(createCalls(through).describeCluster('c')).rejects.toMatchObject({ type: 'Unavailable' });
+    expect(new Set(tunnels)).toEqual(new Set([endpoint.replace('https://', '')]));
+  });
 });
 
 describe('a proxy', () => {

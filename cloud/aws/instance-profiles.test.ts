@@ -4,7 +4,11 @@ import type { AwsCalls } from './calls.js';
 import { InstanceProfiles } from './instance-profiles.js';
 
 /** IAM with profiles of this cluster, each an age of a day; `fail` says what each call meets. */
-function iam(fail: (action: string, name: string) => Error | undefined, names: readonly string[] = []) {
+function iam(
+  fail: (action: string, name: string) => Error | undefined,
+  names: readonly string[] = [],
+  isolated = false,
+) {
   const clock = steppingClock(48 * 3_600_000);
   const path = '/karpenter/eu-central-1/c/uid-default/';
   const there = new Map(
@@ -34,7 +38,7 @@ function iam(fail: (action: string, name: string) => Error | undefined, names: r
     removeRoleFromInstanceProfile: call('RemoveRole', () => ({})),
     deleteInstanceProfile: call('Delete', (name) => void there.delete(name)),
   } as unknown as AwsCalls;
-  const profiles = new InstanceProfiles(calls, { clusterName: 'c', region: 'eu-central-1' }, clock);
+  const profiles = new InstanceProfiles(calls, { clusterName: 'c', region: 'eu-central-1', isolated }, clock);
   return { profiles, there, asked };
 }
 
@@ -46,6 +50,12 @@ describe('a profile that the node class names', () => {
     ['refuses', refusal('AccessDenied', 'no', 'iam:GetInstanceProfile', 403)],
   ])('is taken at its word where IAM %s', async (_, failure) => {
     await expect(iam(() => failure).profiles.resolve(given)).resolves.toBe('mine');
+  });
+
+  test('is taken at its word in an isolated VPC, and IAM is not asked', async () => {
+    const { profiles, asked } = iam(() => undefined, [], true);
+    await expect(profiles.resolve(given)).resolves.toBe('mine');
+    expect(asked).toEqual([]);
   });
 
   test('is named when IAM knows of none', async () => {

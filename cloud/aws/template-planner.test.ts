@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { nodeClaim } from '../../test/builders/activity-world.js';
 import type { LaunchRequest } from '../port.js';
@@ -7,8 +7,13 @@ import type { TemplatePlannerOptions } from './template-planner.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UserDataSizes } from './user-data-sizes.js';
 
-test('what is rendered for a launch is measured as EC2 gets it', async () => {
-  const sizes = new UserDataSizes();
+const arch = { key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] };
+const offering = { requirements: [], price: 1, available: true };
+const type = { name: 'm5.large', requirements: [arch], offerings: [offering], capacity: { pods: 29 }, overhead: {} };
+const stage = { capacityType: 'on-demand', options: [{ type, offering }] } as unknown as LaunchStage;
+
+/** The user data of a launch from a node class of this spec; `clusterDns` is the address of the DNS service. */
+async function rendered(spec: object, { sizes = new UserDataSizes(), clusterDns = '' } = {}): Promise<string> {
   let sent = '';
   const planner = new TemplatePlanner({
     clusterName: 'test',
@@ -22,27 +27,44 @@ test('what is rendered for a launch is measured as EC2 gets it', async () => {
     },
     facts: {
       get: () => Promise.resolve({ clusterEndpoint: 'https://api', caBundle: 'eA==', serviceCidr: '10.0.0.0/16' }),
+      clusterDns: () => Promise.resolve(clusterDns === '' ? undefined : clusterDns),
     },
     machines: () => Promise.reject(new Error('not asked')),
     sizes,
   } as unknown as TemplatePlannerOptions);
-  const arch = { key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] };
   const nodeClass = {
     metadata: { name: 'default', generation: 1 },
-    spec: {
-      amiFamily: 'AL2023',
-      amiSelectorTerms: [{ alias: 'al2023@latest' }],
-      userData: `#!/bin/sh\n# ${'x'.repeat(15_000)}`,
-    },
-    status: { instanceProfile: 'profile', amis: [{ id: 'ami-1', name: 'al2023', requirements: [arch] }] },
+    spec: { amiSelectorTerms: [{ id: 'ami-1' }], ...spec },
+    status: { instanceProfile: 'profile', amis: [{ id: 'ami-1', name: 'an image', requirements: [arch] }] },
   } as unknown as EC2NodeClass;
-  const offering = { requirements: [], price: 1, available: true };
-  const type = { name: 'm5.large', requirements: [arch], offerings: [offering], capacity: { pods: 29 }, overhead: {} };
   const request = { claim: nodeClaim('c1'), nodeClass } as unknown as LaunchRequest & { nodeClass: EC2NodeClass };
+  await planner.plan(request, stage);
+  return sent;
+}
 
-  await planner.plan(request, { capacityType: 'on-demand', options: [{ type, offering }] } as unknown as LaunchStage);
-
+test('what is rendered for a launch is measured as EC2 gets it', async () => {
+  const sizes = new UserDataSizes();
+  const sent = await rendered({ amiFamily: 'AL2023', userData: `#!/bin/sh\n# ${'x'.repeat(15_000)}` }, { sizes });
   expect(sent).toContain('xxxx');
   expect(sizes.bytes.get('default')).toBe(Buffer.byteLength(sent));
   expect(sizes.news('default')).toMatchObject([{ type: 'Warning', reason: 'UserDataNearLimit' }]);
+});
+
+describe('the address of the DNS service', () => {
+  const clusterDns = '172.20.0.10';
+
+  test.each([
+    ['AL2', `--dns-cluster-ip '${clusterDns}'`],
+    ['Bottlerocket', `cluster-dns-ip = "${clusterDns}"`],
+    ['Windows2022', `-DNSClusterIP '${clusterDns}'`],
+  ])('is told to %s nodes, that would guess it', async (amiFamily, told) => {
+    await expect(rendered({ amiFamily }, { clusterDns })).resolves.toContain(told);
+    await expect(rendered({ amiFamily })).resolves.not.toMatch(/dns-cluster-ip|cluster-dns-ip|DNSClusterIP/);
+  });
+
+  test.each(['AL2', 'Windows2022'])('is the node class’s where it names one: %s', async (amiFamily) => {
+    const sent = await rendered({ amiFamily, kubelet: { clusterDNS: ['10.9.9.9'] } }, { clusterDns });
+    expect(sent).toContain('10.9.9.9');
+    expect(sent).not.toContain(clusterDns);
+  });
 });
