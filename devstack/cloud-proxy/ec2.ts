@@ -20,9 +20,17 @@ const unlimited = Number.MAX_SAFE_INTEGER;
 
 /** A list that moto gives in one piece: asked whole, answered in pages. */
 const pagedByMoto =
-  (action: string, set: string, bounds: { minimum: number; maximum: number; standard: number }): Ec2Handler =>
-  async (cloud, params) =>
-    paged(action, set, itemsOf(await cloud.moto.ec2(action, withoutPaging(params)), set), params, bounds);
+  (
+    action: string,
+    set: string,
+    bounds: { minimum: number; maximum: number; standard: number },
+    /** What makes moto list all that there is. */
+    whole: Params = {},
+  ): Ec2Handler =>
+  async (cloud, params) => {
+    const all = itemsOf(await cloud.moto.ec2(action, { ...withoutPaging(params), ...whole }), set);
+    return paged(action, set, all, params, bounds);
+  };
 
 const describeInstanceTypes: Ec2Handler = async (cloud, params) => {
   const names = strings(params, 'InstanceType');
@@ -228,11 +236,13 @@ export const ec2Handlers: Readonly<Record<string, Ec2Handler>> = {
   DescribeSubnets: describeSubnets,
   DescribeImages: describeImages,
   DescribeSecurityGroups: pagedByMoto('DescribeSecurityGroups', 'securityGroupInfo', many),
-  DescribeLaunchTemplates: pagedByMoto('DescribeLaunchTemplates', 'launchTemplates', {
-    minimum: 1,
-    maximum: 200,
-    standard: 200,
-  }),
+  // moto has no pages of them, and lists fifteen unless it is asked for more.
+  DescribeLaunchTemplates: pagedByMoto(
+    'DescribeLaunchTemplates',
+    'launchTemplates',
+    { minimum: 1, maximum: 200, standard: 200 },
+    { MaxResults: '100000' },
+  ),
   DescribeVolumes: pagedByMoto('DescribeVolumes', 'volumeSet', many),
   DescribeCapacityReservations: describeCapacityReservations,
   DescribePlacementGroups: describePlacementGroups,
