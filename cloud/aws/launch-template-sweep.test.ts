@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { refusal, steppingClock } from '../../test/builders/aws-world.js';
+import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
 import type { AwsCalls } from './calls.js';
 import { LaunchTemplates } from './launch-template.js';
+import type { TemplateInput } from './launch-template.js';
 
 const owned = { Key: 'kubernetes.io/cluster/c', Value: 'owned' };
 const ofClass = { Key: 'karpenter.k8s.aws/ec2nodeclass', Value: 'default' };
@@ -49,5 +50,79 @@ describe('the sweep of launch templates', () => {
     );
     await expect(sweep()).rejects.toMatchObject({ type: 'Denied' });
     expect([...there.keys()]).toEqual(['b', 'managed', 'copied', 'named']);
+  });
+});
+
+/** EC2 that does not list yet what was made; `missing` are the templates that somebody else deleted. */
+function lagging() {
+  const there = new Set<string>();
+  const missing = new Set<string>();
+  const listed = new Set<string>();
+  const calls = {
+    createLaunchTemplate: ({ LaunchTemplateName: name = '' }) => Promise.resolve(void there.add(name)),
+    describeLaunchTemplates: ({ NextToken: token }: { NextToken?: string }) => {
+      const all = [...there].filter((name) => listed.has(name));
+      const at = Number(token ?? 0);
+      return Promise.resolve({
+        LaunchTemplates: all.slice(at, at + 1).map((name) => ({
+          LaunchTemplateId: `lt-${name}`,
+          LaunchTemplateName: name,
+          Tags: [owned, ofClass],
+          CreateTime: new Date(0),
+        })),
+        ...(at + 1 < all.length && { NextToken: String(at + 1) }),
+      });
+    },
+    deleteLaunchTemplate: ({ LaunchTemplateName: name, LaunchTemplateId: id }: Record<string, string | undefined>) => {
+      const which = name ?? id!.slice(3);
+      if (missing.has(which) || !there.delete(which))
+        return Promise.reject(refusal('UnauthorizedOperation', 'no', 'ec2:DeleteLaunchTemplate', 403));
+      return Promise.resolve({});
+    },
+  } as unknown as AwsCalls;
+  const templates = new LaunchTemplates(calls, 'c', steppingClock());
+  const make = (name: string, ...imageIds: string[]) =>
+    Promise.all(
+      imageIds.map((imageId) =>
+        templates.ensure({
+          nodeClass: ec2NodeClass({}, name),
+          imageId,
+          userData: '',
+          efaCards: 0,
+          placement: {},
+          tags: {},
+        } as unknown as TemplateInput),
+      ),
+    );
+  return { there, missing, listed, templates, make };
+}
+
+// Rule `node-classes/deletion`.
+describe('the end of a node class', () => {
+  const end = { nodeClass: 'default' };
+
+  test('leaves none of three templates that were made at once, also of those that EC2 does not list yet', async () => {
+    const { there, listed, templates, make } = lagging();
+    const [first = ''] = await make('default', 'ami-1', 'ami-2', 'ami-3');
+    const [other] = await make('other', 'ami-4');
+    listed.add(first);
+    await expect(templates.cleanUp(end)).resolves.toBe(3);
+    expect([...there]).toEqual([other]);
+    await expect(templates.cleanUp(end)).resolves.toBe(0);
+  });
+
+  test('goes through every page of the list', async () => {
+    const { there, listed, templates, make } = lagging();
+    for (const name of await make('default', 'ami-1', 'ami-2', 'ami-3')) listed.add(name);
+    await expect(templates.cleanUp(end)).resolves.toBe(3);
+    expect([...there]).toEqual([]);
+  });
+
+  test('takes one that somebody else deleted for gone: EC2 denies what is not there', async () => {
+    const { there, missing, templates, make } = lagging();
+    const [gone = ''] = await make('default', 'ami-1', 'ami-2');
+    missing.add(gone);
+    await expect(templates.cleanUp(end)).resolves.toBe(1);
+    expect([...there]).toEqual([gone]);
   });
 });

@@ -7,6 +7,7 @@ import type { BlockDeviceMapping } from '../../api/aws/block-devices.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import { labels } from '../../api/labels.js';
+import { isDomainError } from '../../core/failures.js';
 import { canonicalJson, hashText } from '../../core/hash.js';
 import { parseQuantity } from '../../core/quantities.js';
 import { CachedByKey } from './cached.js';
@@ -184,8 +185,8 @@ function isOurs({ LaunchTemplateName: name = '', Tags: tags }: LaunchTemplate): 
 /** Launch templates by the hash of their content: equal launches share one, and a changed node class makes a new one. */
 export class LaunchTemplates {
   private readonly known: CachedByKey<string>;
-  /** When this process last launched from a template, by its name. */
-  private readonly used = new Map<string, number>();
+  /** When this process last launched from a template, by its name, and for which node class. */
+  private readonly used = new Map<string, { readonly at: number; readonly nodeClass: string }>();
 
   constructor(
     private readonly calls: Pick<AwsCalls, 'createLaunchTemplate' | 'describeLaunchTemplates' | 'deleteLaunchTemplate'>,
@@ -199,7 +200,7 @@ export class LaunchTemplates {
   async ensure(input: TemplateInput): Promise<string> {
     const data = templateData(input);
     const name = `${namePrefix}${hashText(canonicalJson({ data, cluster: this.clusterName }))}${hashText(canonicalJson(data))}`;
-    this.used.set(name, this.clock.now());
+    this.used.set(name, { at: this.clock.now(), nodeClass: input.nodeClass.metadata.name ?? '' });
     return this.known.get(name, async () => {
       try {
         await this.calls.createLaunchTemplate({
@@ -223,7 +224,8 @@ export class LaunchTemplates {
   /**
    * Deletes the templates made for a node class, or those for any that are older and, as far as this process knows, unused
    * for longer than `unusedForMs`. EC2 does not say when one was last used; a launch that misses its template makes it again.
-   * Others' templates stay, even where they bear the cluster's tag. Throws the first failure after trying them all.
+   * Others' templates stay, even where they bear the cluster's tag. EC2 lists a new template some seconds late: those of the node class
+   * that this process made go by name. Throws the first failure after trying them all.
    */
   async cleanUp(which: { readonly nodeClass: string } | { readonly unusedForMs: number }): Promise<number> {
     const made =
@@ -239,7 +241,7 @@ export class LaunchTemplates {
         }),
       (page) => page.LaunchTemplates,
     );
-    const spared = 'unusedForMs' in which ? this.usedWithin(which.unusedForMs) : new Map<string, number>();
+    const spared = 'unusedForMs' in which ? this.usedWithin(which.unusedForMs) : new Map<string, unknown>();
     const before = 'unusedForMs' in which ? this.clock.now() - which.unusedForMs : Number.POSITIVE_INFINITY;
     const due = templates.filter(
       (template) =>
@@ -247,26 +249,51 @@ export class LaunchTemplates {
         (template.CreateTime?.getTime() ?? 0) < before &&
         !spared.has(template.LaunchTemplateName ?? ''),
     );
-    return this.deleteEach(due);
+    const listed = new Set(templates.map(({ LaunchTemplateName: name }) => name));
+    const unlisted = 'nodeClass' in which ? this.usedFor(which.nodeClass).filter((name) => !listed.has(name)) : [];
+    return this.deleteEach(due, unlisted);
   }
 
   /** Throws the first failure once all that can be deleted are. */
-  private async deleteEach(templates: readonly LaunchTemplate[]): Promise<number> {
+  private async deleteEach(templates: readonly LaunchTemplate[], unlisted: readonly string[]): Promise<number> {
     const failed = new Failures();
     let deleted = 0;
     for (const { LaunchTemplateId: id, LaunchTemplateName: name = '' } of templates) {
       this.forget(name);
       await failed.collect(async () => {
         await this.calls.deleteLaunchTemplate({ LaunchTemplateId: id });
+        this.used.delete(name);
         deleted += 1;
+      });
+    }
+    for (const name of unlisted) {
+      this.forget(name);
+      await failed.collect(async () => {
+        if (await this.deleteByName(name)) deleted += 1;
+        this.used.delete(name);
       });
     }
     failed.throwFirst();
     return deleted;
   }
 
-  private usedWithin(ms: number): ReadonlyMap<string, number> {
-    for (const [name, at] of this.used) if (at < this.clock.now() - ms) this.used.delete(name);
+  /** Whether it was there: the permission hangs on a template's tags, so it is denied for one that is not. */
+  private async deleteByName(name: string): Promise<boolean> {
+    try {
+      await this.calls.deleteLaunchTemplate({ LaunchTemplateName: name });
+      return true;
+    } catch (error) {
+      if (isDomainError(error, 'NotFound') || isDomainError(error, 'Denied')) return false;
+      throw error;
+    }
+  }
+
+  private usedFor(nodeClass: string): string[] {
+    return [...this.used].filter(([, use]) => use.nodeClass === nodeClass).map(([name]) => name);
+  }
+
+  private usedWithin(ms: number): ReadonlyMap<string, unknown> {
+    for (const [name, { at }] of this.used) if (at < this.clock.now() - ms) this.used.delete(name);
     return this.used;
   }
 }
