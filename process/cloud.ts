@@ -49,6 +49,7 @@ function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
     vmMemoryOverheadPercent: settings.VM_MEMORY_OVERHEAD_PERCENT,
     reservedEnis: settings.RESERVED_ENIS,
     isolatedVpc: settings.ISOLATED_VPC,
+    reservedCapacity: settings.FEATURE_GATES.ReservedCapacity,
     zonalShift: settings.ENABLE_ZONAL_SHIFT,
     kubeletExpressions: settings.AWS_FEATURE_GATES.endsWith('=true'),
     ...(settings.PRICE_FILE === undefined ? {} : { priceStore: priceFile(settings.PRICE_FILE) }),

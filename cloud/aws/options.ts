@@ -18,6 +18,8 @@ export interface AwsOptions extends NetworkOptions {
   readonly apiServerCa?: () => Promise<string | undefined>;
   /** Address of the cluster's DNS service; undefined where there is none of the usual name. */
   readonly clusterDns?: () => Promise<string | undefined>;
+  /** [FEATURE_GATES ReservedCapacity] Whether capacity reservations are launched into; default true. */
+  readonly reservedCapacity?: boolean;
   /** Address range of services; asked of EKS when absent. */
   readonly serviceCidr?: string;
   /** Version of the API server as `v1.34.1` or `1.34`; asked of EKS when absent. */

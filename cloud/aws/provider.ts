@@ -264,8 +264,11 @@ export class AwsProvider implements CloudProvider {
 
   async cleanUpNodeClass(nodeClass: NodeClass): Promise<void> {
     this.sizes.forget(nodeClass.metadata.name ?? '');
-    await this.templates.cleanUp({ nodeClass: nodeClass.metadata.name ?? '' });
-    if (this.options.isolatedVpc !== true) await this.profiles.deleteAll(nodeClass as EC2NodeClass);
+    const failed = new Failures();
+    await failed.collect(() => this.templates.cleanUp({ nodeClass: nodeClass.metadata.name ?? '' }));
+    if (this.options.isolatedVpc !== true)
+      await failed.collect(() => this.profiles.deleteAll(nodeClass as EC2NodeClass));
+    failed.throwFirst();
   }
 
   async drift(claim: NodeClaim, _pool: unknown, nodeClass: NodeClass): Promise<string | undefined> {
@@ -313,13 +316,14 @@ export class AwsProvider implements CloudProvider {
   }
 
   /** Built anew when the node class, prices or availability change, and every five minutes (instance-types/catalogue-age). */
-  private async catalogue(nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> {
+  private async catalogue(given: EC2NodeClass): Promise<readonly InstanceType[]> {
     const [machines, prices, shifts, placementGroup] = await Promise.all([
       this.machines.get(),
       this.prices.current(),
       this.shifts?.current(),
-      this.placementGroups.find(nodeClass.spec.placementGroupSelector),
+      this.placementGroups.find(given.spec.placementGroupSelector),
     ]);
+    const nodeClass = this.options.reservedCapacity === false ? withoutReservations(given) : given;
     const { spec, status } = nodeClass;
     await this.reservations.refresh((status?.capacityReservations ?? []).map((reservation) => reservation.id));
     const { kubelet, blockDeviceMappings, instanceStorePolicy, networkInterfaces, connectionTracking, cpuOptions } =
@@ -365,6 +369,11 @@ export class AwsProvider implements CloudProvider {
       ),
     );
   }
+}
+
+/** With the gate off a launch knows of no reservation, as packing does not (reserved-capacity/gate-off). */
+function withoutReservations(nodeClass: EC2NodeClass): EC2NodeClass {
+  return { ...nodeClass, status: { ...nodeClass.status, capacityReservations: [] } };
 }
 
 function shiftEvent(reason: string, message: string): NodeClassResolution['events'][number] {

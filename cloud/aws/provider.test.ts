@@ -1,0 +1,137 @@
+import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { describe, expect, test } from '@jest/globals';
+import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
+import type { EC2NodeClass, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { AwsCalls } from './calls.js';
+import type { AwsOptions } from './options.js';
+import { AwsProvider } from './provider.js';
+
+const day = 24 * 3_600_000;
+const zone = 'eu-central-1a';
+const path = '/karpenter/eu-central-1/c/uid-default/';
+const m5: InstanceTypeInfo = {
+  InstanceType: 'm5.large',
+  ProcessorInfo: { SupportedArchitectures: ['x86_64'] },
+  VCpuInfo: { DefaultVCpus: 2 },
+  MemoryInfo: { SizeInMiB: 8192 },
+  Hypervisor: 'nitro',
+  SupportedUsageClasses: ['on-demand', 'spot'],
+  NetworkInfo: {
+    EnaSupport: 'required',
+    MaximumNetworkInterfaces: 3,
+    Ipv4AddressesPerInterface: 10,
+    MaximumNetworkCards: 1,
+    NetworkCards: [{ NetworkCardIndex: 0, MaximumNetworkInterfaces: 3 }],
+  },
+};
+
+/** A region that has m5.large in one zone, a profile and a template of the cluster; `more` replaces calls. */
+function world(options: Partial<AwsOptions> = {}, more: object = {}) {
+  const removed: string[] = [];
+  const nothing = () => Promise.resolve({});
+  const calls = {
+    describeInstanceTypes: () => Promise.resolve({ InstanceTypes: [m5] }),
+    describeInstanceTypeOfferings: () =>
+      Promise.resolve({ InstanceTypeOfferings: [{ InstanceType: 'm5.large', Location: zone }] }),
+    describeSpotPriceHistory: nothing,
+    describeSubnets: nothing,
+    describeCapacityReservations: () =>
+      Promise.resolve({ CapacityReservations: [{ CapacityReservationId: 'cr-1', AvailableInstanceCount: 3 }] }),
+    getProducts: nothing,
+    describeLaunchTemplates: () =>
+      Promise.resolve({
+        LaunchTemplates: [
+          {
+            LaunchTemplateId: 'lt-1',
+            LaunchTemplateName: 'karpenter.k8s.aws/1',
+            Tags: [{ Key: 'karpenter.k8s.aws/ec2nodeclass', Value: 'default' }],
+            CreateTime: new Date(0),
+          },
+        ],
+      }),
+    deleteLaunchTemplate: ({ LaunchTemplateId: id = '' }) => Promise.resolve(void removed.push(id)),
+    listInstanceProfiles: () =>
+      Promise.resolve({
+        InstanceProfiles: [{ InstanceProfileName: 'old', Path: path, CreateDate: new Date(0), Roles: [] }],
+      }),
+    deleteInstanceProfile: ({ InstanceProfileName: name = '' }) => Promise.resolve(void removed.push(name)),
+    ...more,
+  } as unknown as AwsCalls;
+  const clock = steppingClock(Date.parse('2026-11-20T00:00:00Z') + day);
+  return { provider: new AwsProvider({ region: 'eu-central-1', clusterName: 'c', ...options }, calls, clock), removed };
+}
+
+const pool = { metadata: { name: 'general' } } as NodePool;
+const ready = (spec: Partial<EC2NodeClassSpec> = {}): EC2NodeClass => {
+  const reservation = {
+    id: 'cr-1',
+    availabilityZone: zone,
+    instanceType: 'm5.large',
+    instanceMatchCriteria: 'open',
+    reservationType: 'default',
+    ownerID: '1',
+    state: 'active',
+  };
+  const arch = { key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] };
+  const status = {
+    subnets: [{ id: 'subnet-1', zone }],
+    amis: [{ id: 'ami-1', requirements: [arch] }],
+    capacityReservations: [reservation],
+  };
+  return { ...ec2NodeClass(spec), status } as unknown as EC2NodeClass;
+};
+
+/** The capacity types in which m5.large can be had; undefined where it cannot at all. */
+async function offered(provider: AwsProvider, nodeClass = ready()): Promise<string[] | undefined> {
+  const [type] = await provider.instanceTypes(pool, nodeClass);
+  return type?.offerings
+    .filter(({ available }) => available)
+    .flatMap(({ requirements }) => requirements.find(({ key }) => key === 'karpenter.sh/capacity-type')?.values ?? []);
+}
+
+const denied = (action: string) => () => Promise.reject(refusal('UnauthorizedOperation', 'no', action, 403));
+
+// Rule `node-classes/deletion`.
+describe('where a template may not be deleted', () => {
+  const more = { deleteLaunchTemplate: denied('ec2:DeleteLaunchTemplate') };
+
+  test('a sweep removes profiles all the same, and tells it', async () => {
+    const { provider, removed } = world({}, more);
+    await expect(provider.sweep([], [])).rejects.toMatchObject({ type: 'Denied' });
+    expect(removed).toEqual(['old']);
+  });
+
+  test('so does the end of a node class', async () => {
+    const { provider, removed } = world({}, more);
+    await expect(provider.cleanUpNodeClass(ec2NodeClass())).rejects.toMatchObject({ type: 'Denied' });
+    expect(removed).toEqual(['old']);
+  });
+});
+
+test('in an isolated VPC neither a sweep nor the end of a node class asks IAM', async () => {
+  const { provider, removed } = world({ isolatedVpc: true });
+  await provider.sweep([], []);
+  await provider.cleanUpNodeClass(ec2NodeClass());
+  expect(removed).toEqual(['lt-1', 'lt-1']);
+});
+
+describe('an instance type', () => {
+  test.each([
+    ['whose card takes the interfaces is offered', [0, 2], true],
+    ['whose card takes fewer is not', [0, 3], false],
+  ])('%s', async (_, [networkCardIndex, deviceIndex], has) => {
+    const first = { networkCardIndex: 0, deviceIndex: 0, interfaceType: 'interface' };
+    const networkInterfaces = [first, { ...first, networkCardIndex, deviceIndex }] as never;
+    const found = await offered(world().provider, ready({ networkInterfaces }));
+    expect(found !== undefined).toBe(has);
+  });
+});
+
+// Rule `reserved-capacity/gate-off`.
+test('a reservation of the node class is launched into unless the gate is off', async () => {
+  await expect(offered(world().provider)).resolves.toContain('reserved');
+  const off = await offered(world({ reservedCapacity: false }).provider);
+  expect(off).toContain('on-demand');
+  expect(off).not.toContain('reserved');
+});
