@@ -1,0 +1,259 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DescribeLaunchTemplatesCommand, EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
+import { IAMClient, ListRolesCommand } from '@aws-sdk/client-iam';
+import { PricingClient, GetProductsCommand } from '@aws-sdk/client-pricing';
+import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { Command } from 'commander';
+import { addChaosCommands } from './chaos-commands.js';
+import { Cloud } from './cloud-proxy/cloud.js';
+import { stowageKey } from './cloud-proxy/permissions/authority.js';
+import { createProxy } from './cloud-proxy/server.js';
+import type { StackState } from './stack-state.js';
+
+const image = '/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/standard/recommended/image_id';
+const items = (set: string, ...each: string[]): string =>
+  `<Response><${set}>${each.map((item) => `<item>${item}</item>`).join('')}</${set}></Response>`;
+
+/** What moto says of one type in two zones and of whatever instances it is asked for; of launch templates fifteen unless asked for more. */
+function motoAnswer(body: string): string {
+  const params = new URLSearchParams(body);
+  switch (params.get('Action')) {
+    case 'DescribeInstanceTypes':
+      return items('instanceTypeSet', '<instanceType>m5.large</instanceType>');
+    case 'DescribeInstanceTypeOfferings':
+      return items(
+        'instanceTypeOfferingSet',
+        ...['a', 'b'].map((zone) => `<instanceType>m5.large</instanceType><location>us-west-2${zone}</location>`),
+      );
+    case 'DescribeInstances': {
+      const ids = [...params].flatMap(([key, value]) => (key.startsWith('InstanceId.') ? [value] : []));
+      const each = ids.map((id) => `<item><instanceId>${id}</instanceId><instanceType>m5.large</instanceType></item>`);
+      return items('reservationSet', `<instancesSet>${each.join('')}</instancesSet>`);
+    }
+    case 'DescribeLaunchTemplates': {
+      const count = Math.min(40, Number(params.get('MaxResults') ?? 15));
+      return items(
+        'launchTemplates',
+        ...Array.from({ length: count }, (_, i) => `<launchTemplateId>lt-${i}</launchTemplateId>`),
+      );
+    }
+    default:
+      return '<Response/>';
+  }
+}
+
+const servers: http.Server[] = [];
+const cleanUps: (() => void)[] = [];
+let cloud: Cloud;
+let endpoint: string;
+let printed: string;
+
+async function listen(server: http.Server): Promise<string> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+beforeEach(async () => {
+  const moto = http.createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      response.setHeader('content-type', 'text/xml');
+      response.end(motoAnswer(Buffer.concat(chunks).toString()));
+    });
+  });
+  cloud = new Cloud({
+    motoEndpoint: await listen(moto),
+    region: 'us-west-2',
+    cluster: 'c',
+    clusterEndpoint: 'https://api',
+    clusterCertificate: undefined,
+  });
+  cloud.configure({ visibleAfterMs: 0, tagsAfterMs: 0 });
+  endpoint = await listen(createProxy(cloud));
+  printed = '';
+  const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed += String(text);
+    return true;
+  });
+  cleanUps.push(() => write.mockRestore());
+});
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) cleanUp();
+  cloud.close();
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+/** `npm run stack -- chaos ...`. */
+async function chaos(...args: string[]): Promise<void> {
+  const program = new Command();
+  const located = (command: Command): Command => command.option('--name <name>', '', 'default').option('--dir <dir>');
+  const state = { cluster: 'c', region: 'us-west-2', endpoints: { awsEndpoint: endpoint } } as StackState;
+  addChaosCommands(program, located, () => state);
+  await program.parseAsync(['chaos', ...args], { from: 'user' });
+}
+
+function client<T extends { destroy: () => void }>(make: (config: object) => T, accessKeyId = stowageKey): T {
+  const credentials = { accessKeyId, secretAccessKey: 'local' };
+  const made = make({ region: 'us-west-2', endpoint, maxAttempts: 1, credentials });
+  cleanUps.push(() => made.destroy());
+  return made;
+}
+const clients = {
+  ec2: () => client((config) => new EC2Client(config)),
+  iam: (key?: string) => client((config) => new IAMClient(config), key),
+  pricing: () => client((config) => new PricingClient(config)),
+  ssm: (key?: string) => client((config) => new SSMClient(config), key),
+};
+const prices = () => clients.pricing().send(new GetProductsCommand({ ServiceCode: 'AmazonEC2' }));
+const roles = (key?: string) => clients.iam(key).send(new ListRolesCommand({}));
+const parameter = (key?: string) => clients.ssm(key).send(new GetParameterCommand({ Name: image }));
+
+describe('chaos', () => {
+  test.each([
+    ['error', 'InsufficientInstanceCapacity', 0],
+    ['throttle', 'RequestLimitExceeded', 0],
+    ['cut', 'socket hang up', 0],
+    ['lost', 'socket hang up', 1],
+  ])('%s befalls as many calls as it says, after those it lets through', async (kind, words, ended) => {
+    await cloud.instances.adopt(['i-1', 'i-2', 'i-3'], {});
+    const more = kind === 'error' ? ['--code', words] : [];
+    await chaos(kind, 'TerminateInstances', '--after', '1', '--times', '1', ...more);
+    const end = (id: string) => clients.ec2().send(new TerminateInstancesCommand({ InstanceIds: [id] }));
+    await end('i-1');
+    const failure = await end('i-2').catch((error: unknown) => String(error));
+    expect(failure).toContain(words);
+    expect(cloud.instances.get('i-2')?.state === 'shutting-down').toBe(ended === 1);
+    await end('i-3');
+    await chaos('list');
+    expect(JSON.parse(printed.slice(printed.indexOf('{')))).toEqual({ faults: [], pools: [] });
+  });
+
+  test.each([
+    ['delay', ['--delay', '2'], { delayMs: 2000 }],
+    ['hang', [], {}],
+  ])('%s arms a fault until it is cleared', async (kind, args, more) => {
+    await chaos(kind, '*', '--times', '0', ...args);
+    expect(cloud.faults.list()).toMatchObject([{ kind, action: '*', times: 0, ...more }]);
+    await chaos('clear');
+    expect(cloud.faults.list()).toEqual([]);
+  });
+
+  test('capacity takes pools away, the last rule first', async () => {
+    await chaos('capacity', 'm5.*', '--zone', 'us-west-2a', '--capacity-type', 'spot');
+    await chaos('capacity', 'c*', '--left', '3', '--code', 'VcpuLimitExceeded');
+    expect(cloud.pools.rules).toEqual([
+      { instanceType: 'c*', code: 'VcpuLimitExceeded', capacity: 3 },
+      {
+        instanceType: 'm5.*',
+        zone: 'us-west-2a',
+        capacityType: 'spot',
+        code: 'InsufficientInstanceCapacity',
+        capacity: 0,
+      },
+    ]);
+  });
+
+  test('price sets spot prices of a type in a zone', async () => {
+    await chaos('price', 'm5.large', '0.5', '--zone', 'us-west-2b');
+    const machine = (await cloud.catalogue.machine('m5.large'))!;
+    expect(cloud.market.price(machine, 'us-west-2b')).toBe(0.5);
+    expect(cloud.market.price(machine, 'us-west-2a')).not.toBe(0.5);
+    expect(printed).toContain('1 spot prices changed');
+  });
+
+  test('walk lets spot prices move and stop; set changes any setting', async () => {
+    await chaos('walk', '0.05', '--interval', '60');
+    expect(cloud.settings.spotWalk).toEqual({ volatility: 0.05, intervalMs: 60_000, seed: 'stowage' });
+    await chaos('walk', '0');
+    expect(cloud.settings.spotWalk).toBeNull();
+    await chaos('set', '{"ipFamily": "ipv6", "joiner": {"joinDelayMs": 9}}');
+    expect(cloud.settings).toMatchObject({ ipFamily: 'ipv6', joiner: { joinDelayMs: 9, readyDelayMs: 0 } });
+  });
+
+  test('terminations lets instances take their time to end', async () => {
+    await chaos('terminations', '120');
+    expect(cloud.settings.shuttingDownMs).toBe(120_000);
+  });
+
+  test('slow holds every answer up', async () => {
+    await chaos('slow');
+    expect(cloud.settings.latencyMs).toEqual({ from: 3000, to: 7000 });
+    await chaos('slow', '--from', '0', '--to', '0');
+    expect(cloud.settings.latencyMs).toBeNull();
+  });
+
+  test.each([
+    ['termination', [], 'disableApiTermination'],
+    ['stop', ['--stop'], 'disableApiStop'],
+  ])('protect keeps an instance by %s protection', async (_, args, attribute) => {
+    await cloud.instances.adopt(['i-1'], {});
+    await chaos('protect', 'i-1', ...args);
+    await expect(clients.ec2().send(new TerminateInstancesCommand({ InstanceIds: ['i-1'] }))).rejects.toMatchObject({
+      name: 'OperationNotPermitted',
+      message: expect.stringContaining(attribute),
+    });
+  });
+
+  test('no-prices takes the Pricing API away', async () => {
+    await expect(prices()).resolves.toBeDefined();
+    await chaos('no-prices');
+    await expect(prices()).rejects.toThrow('socket hang up');
+  });
+
+  test('isolate takes IAM and the Pricing API away from Stowage alone, until it ends', async () => {
+    await chaos('isolate');
+    await expect(roles()).rejects.toThrow('socket hang up');
+    await expect(prices()).rejects.toThrow('socket hang up');
+    await expect(parameter()).resolves.toBeDefined();
+    await expect(roles('local')).resolves.toBeDefined();
+    await chaos('isolate', '--end');
+    await expect(roles()).resolves.toBeDefined();
+  });
+
+  test('require-proxy takes the direct way away from Stowage alone, until it ends', async () => {
+    await chaos('require-proxy');
+    await expect(parameter()).rejects.toThrow('socket hang up');
+    await expect(parameter('local')).resolves.toBeDefined();
+    await chaos('require-proxy', '--end');
+    await expect(parameter()).resolves.toBeDefined();
+  });
+
+  test('instances, impair, interrupt and rebalance are of instances that there are', async () => {
+    await cloud.instances.adopt(['i-1'], { lifecycle: 'spot' });
+    const sent = jest.spyOn(cloud.events, 'send');
+    await chaos('instances');
+    expect(printed).toContain('i-1');
+    await chaos('impair', 'i-1');
+    expect(cloud.instances.get('i-1')?.health).toMatchObject({ systemStatus: 'impaired' });
+    await chaos('rebalance', 'i-1');
+    await chaos('interrupt', 'i-1', '--warning', '3600');
+    const text = JSON.stringify(sent.mock.calls);
+    for (const kind of ['Rebalance Recommendation', 'Spot Instance Interruption Warning']) expect(text).toContain(kind);
+    await expect(chaos('impair', 'i-2')).rejects.toThrow('i-2');
+  });
+
+  test('permissions shows what was allowed to whom', async () => {
+    await parameter();
+    await chaos('permissions');
+    expect(printed).toContain('ssm:GetParameter');
+  });
+
+  test('what cannot be understood is refused', async () => {
+    await expect(chaos('slow', '--to', 'long')).rejects.toThrow('"long" is no number');
+  });
+});
+
+test('every launch template is listed, in pages', async () => {
+  const ec2 = clients.ec2();
+  const first = await ec2.send(new DescribeLaunchTemplatesCommand({ MaxResults: 30 }));
+  const second = await ec2.send(new DescribeLaunchTemplatesCommand({ MaxResults: 30, NextToken: first.NextToken }));
+  expect([first, second].map(({ LaunchTemplates }) => LaunchTemplates?.length)).toEqual([30, 10]);
+});
