@@ -62,6 +62,34 @@ test('who hears of calls hears whether AWS has answered: too many requests, or n
   ]);
 });
 
+// Which kind an error is of says the table of errors.
+test.each([
+  ['RequestLimitExceeded', 503, 'Throttled', 4, 4],
+  ['InternalError', 500, 'Unavailable', 4, 1],
+  ['UnauthorizedOperation', 403, 'Denied', 1, 1],
+  ['InvalidGroup.NotFound', 400, 'NotFound', 1, 1],
+  ['VcpuLimitExceeded', 400, 'InsufficientCapacity', 1, 1],
+  ['InvalidParameterValue', 400, 'Invalid', 1, 1],
+])('%s (%d) is %s: a call that may be made twice is made %d times, CreateFleet %d', async (code, status, ...more) => {
+  const [type, twice, fleet] = more;
+  let asked = 0;
+  server = http.createServer((_, response) => {
+    asked += 1;
+    response.writeHead(status, { 'content-type': 'text/xml' });
+    response.end(refusal.replace('RequestLimitExceeded', code));
+  });
+  await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const calls = createCalls({ region: 'eu-central-1', endpoint, clock: steppingClock() });
+  await expect(calls.describeImages({})).rejects.toMatchObject({ type, details: { code } });
+  expect(asked).toBe(twice);
+  const target = { TotalTargetCapacity: 1 };
+  await expect(
+    calls.createFleet({ LaunchTemplateConfigs: [], TargetCapacitySpecification: target }),
+  ).rejects.toMatchObject({ type });
+  expect(asked - twice).toBe(fleet);
+});
+
 test.each([
   ['eu-central-1', 'amazonaws.com'],
   ['us-gov-west-1', 'amazonaws.com'],
