@@ -115,11 +115,11 @@ function otherDemand(call: ServiceCall, account: Account): Demand {
   }
   const managed = /^GET \/managedresources\/(.+)$/.exec(action)?.[1];
   if (service === 'arc-zonal-shift' && managed !== undefined) {
-    const resource = decodeURIComponent(managed);
+    // Resources of this service are load balancers alone: a cluster is named by a condition.
     return {
       action: 'arc-zonal-shift:GetManagedResource',
-      resource,
-      context: { ...context, 'arc-zonal-shift:ResourceIdentifier': resource },
+      resource: '*',
+      context: { ...context, 'arc-zonal-shift:ResourceIdentifier': decodeURIComponent(managed) },
     };
   }
   return { action: `${service}:${action}`, resource: '*', context };
