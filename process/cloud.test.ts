@@ -1,0 +1,156 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import pino from 'pino';
+import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
+import { ec2NodeClass } from '../test/builders/aws-world.js';
+import type { LaunchRequest } from '../cloud/port.js';
+import type { KubeClient } from '../kube/port.js';
+import { createCloud } from './cloud.js';
+import { readSettings } from './settings.js';
+
+Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
+
+const zone = 'eu-central-1a';
+const m5 =
+  '<instanceType>m5.large</instanceType><hypervisor>nitro</hypervisor><processorInfo><supportedArchitectures><item>x86_64</item>' +
+  '</supportedArchitectures></processorInfo><vCpuInfo><defaultVCpus>2</defaultVCpus></vCpuInfo><memoryInfo><sizeInMiB>8192</sizeInMiB>' +
+  '</memoryInfo><supportedUsageClasses><item>on-demand</item></supportedUsageClasses><networkInfo><maximumNetworkInterfaces>3' +
+  '</maximumNetworkInterfaces><ipv4AddressesPerInterface>10</ipv4AddressesPerInterface><maximumNetworkCards>1</maximumNetworkCards>' +
+  '<networkCards><item><networkCardIndex>0</networkCardIndex><maximumNetworkInterfaces>3</maximumNetworkInterfaces></item>' +
+  '</networkCards></networkInfo>';
+const answers: Readonly<Record<string, string>> = {
+  DescribeInstanceTypes: `<instanceTypeSet><item>${m5}</item></instanceTypeSet>`,
+  DescribeInstanceTypeOfferings: `<instanceTypeOfferingSet><item><instanceType>m5.large</instanceType><location>${zone}</location></item></instanceTypeOfferingSet>`,
+  DescribeSubnets: `<subnetSet><item><subnetId>subnet-1</subnetId><availabilityZone>${zone}</availabilityZone><availableIpAddressCount>99</availableIpAddressCount></item></subnetSet>`,
+};
+
+let servers: http.Server[];
+let userData: string;
+let asked: string[];
+let endpoint: string;
+let folder: string;
+
+async function listen(server: http.Server): Promise<string> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+beforeEach(async () => {
+  [servers, userData, asked] = [[], '', []];
+  folder = mkdtempSync(join(tmpdir(), 'cloud-'));
+  // EC2 that launches nothing, and keeps the user data that it was given.
+  const ec2 = http.createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const params = new URLSearchParams(Buffer.concat(chunks).toString());
+      const action = params.get('Action') ?? request.url ?? '';
+      asked.push(action);
+      const sent = params.get('LaunchTemplateData.UserData');
+      if (sent !== null) userData = Buffer.from(sent, 'base64').toString();
+      response.setHeader('content-type', 'text/xml');
+      response.end(`<${action}Response>${answers[action] ?? ''}</${action}Response>`);
+    });
+  });
+  endpoint = await listen(ec2);
+});
+afterEach(async () => {
+  rmSync(folder, { recursive: true });
+  for (const server of servers) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+const service = { spec: { clusterIP: '172.20.0.10' } };
+const kube = (certificates: string | undefined) =>
+  ({
+    certificateAuthority: () => Promise.resolve(certificates),
+    serverVersion: () => Promise.resolve('v1.34.1'),
+    get: (kind: string) => Promise.resolve(kind === 'Service' ? service : undefined),
+  }) as unknown as KubeClient;
+
+const cloudOf = (settings: Record<string, string>, certificates: string | undefined = 'S1VCRQ==') =>
+  createCloud(
+    readSettings({
+      CLUSTER_NAME: 'c',
+      AWS_REGION: 'eu-central-1',
+      CLUSTER_ENDPOINT: 'https://api',
+      CLUSTER_SERVICE_CIDR: '172.20.0.0/16',
+      ISOLATED_VPC: 'true',
+      ...settings,
+    }),
+    kube(certificates),
+    pino({ level: 'silent' }),
+  );
+
+/** What a node of the family is told at a launch. */
+async function told(amiFamily: string, settings: Record<string, string> = {}): Promise<string> {
+  const status = {
+    conditions: [{ type: 'Ready', status: 'True' }],
+    instanceProfile: 'nodes',
+    subnets: [{ id: 'subnet-1', zone }],
+    amis: [{ id: 'ami-1', requirements: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] }] }],
+  };
+  const nodeClass = { ...ec2NodeClass({ amiFamily, amiSelectorTerms: [{ id: 'ami-1' }] }), status };
+  const pool = nodePool('default');
+  const claim = nodeClaim('c1');
+  const request = { claim, pool, nodeClass, clientToken: 'uid-c1', firstAttempt: true } as unknown as LaunchRequest;
+  await cloudOf({ AWS_ENDPOINT_URL: endpoint, ...settings }).launch(request);
+  return userData;
+}
+
+// Rule `launch-templates/user-data`.
+describe('with CLUSTER_ENDPOINT and without CLUSTER_CA_BUNDLE', () => {
+  test.each([
+    ['AL2023', 'certificateAuthority: S1VCRQ=='],
+    ['Bottlerocket', 'cluster-certificate = "S1VCRQ=="'],
+    ['AL2', "--b64-cluster-ca 'S1VCRQ=='"],
+    ['Windows2022', "-Base64ClusterCA 'S1VCRQ=='"],
+  ])('%s nodes are told the certificates of the kubeconfig', async (family, words) => {
+    await expect(told(family)).resolves.toContain(words);
+    expect(asked.filter((each) => each.includes('clusters'))).toEqual([]);
+  });
+
+  test('a bundle that is set wins', async () => {
+    await expect(told('AL2023', { CLUSTER_CA_BUNDLE: 'U0VU' })).resolves.toContain('certificateAuthority: U0VU');
+  });
+});
+
+test.each(['AL2', 'Bottlerocket', 'Windows2022'])('%s nodes are told the address of kube-dns', async (family) => {
+  await expect(told(family)).resolves.toContain('172.20.0.10');
+});
+
+describe('the way to AWS', () => {
+  /** Hosts that a proxy was asked for a tunnel to. */
+  async function tunnels(settings: Readonly<Record<string, string>>): Promise<string[]> {
+    const hosts: string[] = [];
+    const proxy = http.createServer().on('connect', ({ url = '' }, socket) => {
+      hosts.push(url);
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    const { account } = cloudOf({ https_proxy: await listen(proxy), ...settings });
+    await account!.authenticate().catch(() => undefined);
+    return hosts;
+  }
+
+  test('is the proxy of HTTPS_PROXY, in small letters too, but not to hosts of NO_PROXY', async () => {
+    const local = { AWS_ENDPOINT_URL: 'https://127.0.0.1:1' };
+    const [aws, own, direct] = await Promise.all([{}, local, { ...local, NO_PROXY: '127.0.0.1' }].map(tunnels));
+    expect(aws).toContain('ec2.eu-central-1.amazonaws.com:443');
+    expect(own).toContain('127.0.0.1:1');
+    expect(direct).toEqual([]);
+  });
+
+  test('with AWS_CA_BUNDLE needs that file', () => {
+    const path = join(folder, 'ca.crt');
+    expect(() => cloudOf({ AWS_CA_BUNDLE: path })).toThrow(`AWS_CA_BUNDLE (--aws-ca-bundle) "${path}"`);
+    writeFileSync(path, 'PEM');
+    expect(() => cloudOf({ AWS_CA_BUNDLE: path })).not.toThrow();
+  });
+});
