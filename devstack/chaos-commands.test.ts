@@ -16,12 +16,15 @@ const image = '/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/stan
 const items = (set: string, ...each: string[]): string =>
   `<Response><${set}>${each.map((item) => `<item>${item}</item>`).join('')}</${set}></Response>`;
 
+const x86 =
+  '<processorInfo><supportedArchitectures><item>x86_64</item></supportedArchitectures></processorInfo>';
+
 /** What moto says of one type in two zones and of whatever instances it is asked for; of launch templates fifteen unless asked for more. */
 function motoAnswer(body: string): string {
   const params = new URLSearchParams(body);
   switch (params.get('Action')) {
     case 'DescribeInstanceTypes':
-      return items('instanceTypeSet', '<instanceType>m5.large</instanceType>');
+      return items('instanceTypeSet', `<instanceType>m5.large</instanceType>${x86}`);
     case 'DescribeInstanceTypeOfferings':
       return items(
         'instanceTypeOfferingSet',
@@ -39,11 +42,25 @@ function motoAnswer(body: string): string {
         ...Array.from({ length: count }, (_, i) => `<launchTemplateId>lt-${i}</launchTemplateId>`),
       );
     }
-    default:
-      return '<Response/>';
+    case 'DescribeSubnets':
+      return items(
+        'subnetSet',
+        '<subnetId>subnet-1</subnetId><availabilityZone>us-west-2a</availabilityZone><availableIpAddressCount>9</availableIpAddressCount>',
+      );
+    case 'CreateLaunchTemplate':
+      return `<Response><launchTemplate><launchTemplateId>lt-${params.get('LaunchTemplateName')!}</launchTemplateId></launchTemplate></Response>`;
+    case 'CreateFleet':
+      return items('fleetInstanceSet', `<instanceIds><item>i-${++launched}</item></instanceIds>`);
+    case 'GetInstanceProfile':
+      return '<Response><GetInstanceProfileResult><InstanceProfile><Roles><member><Arn>role</Arn></member></Roles></InstanceProfile></GetInstanceProfileResult></Response>';
+    default: {
+      const action = params.get('Action') ?? '';
+      return `<${action}Response><${action}Result/></${action}Response>`;
+    }
   }
 }
 
+let launched = 0;
 const servers: http.Server[] = [];
 const cleanUps: (() => void)[] = [];
 let cloud: Cloud;
@@ -115,6 +132,24 @@ const clients = {
 const prices = () => clients.pricing().send(new GetProductsCommand({ ServiceCode: 'AmazonEC2' }));
 const roles = (key?: string) => clients.iam(key).send(new ListRolesCommand({}));
 const parameter = (key?: string) => clients.ssm(key).send(new GetParameterCommand({ Name: image }));
+
+test('without a command the cloud is what EC2 is on a good day: late, and counting requests', async () => {
+  await chaos('clear');
+  expect(cloud.settings).toMatchObject({
+    visibleAfterMs: 2_000,
+    tagsAfterMs: 1_000,
+    profileUnknownMs: 10_000,
+    rateLimits: { RunInstances: { burst: 5 }, 'Describe*': { burst: 100 }, '*': { burst: 50 } },
+  });
+  await cloud.instances.adopt(['i-1'], {});
+  await expect(clients.ec2().send(new TerminateInstancesCommand({ InstanceIds: ['i-1'] }))).rejects.toMatchObject({
+    name: 'InvalidInstanceID.NotFound',
+  });
+  await chaos('set', '{"rateLimits": {"*": {"burst": 1, "perSecond": 0.001}}}');
+  const list = () => clients.ec2().send(new DescribeLaunchTemplatesCommand({}));
+  await list();
+  await expect(list()).rejects.toMatchObject({ name: 'RequestLimitExceeded' });
+});
 
 describe('chaos', () => {
   test.each([
@@ -238,6 +273,19 @@ describe('chaos', () => {
     const text = JSON.stringify(sent.mock.calls);
     for (const kind of ['Rebalance Recommendation', 'Spot Instance Interruption Warning']) expect(text).toContain(kind);
     await expect(chaos('impair', 'i-2')).rejects.toThrow('i-2');
+  });
+
+  test('strangers fills the account with what is of others', async () => {
+    cloud.configure({ profileUnknownMs: 0 });
+    await chaos('strangers');
+    const { templates, profiles, instances } = JSON.parse(printed) as Record<string, string[]>;
+    expect([templates, profiles, instances].map((each) => each?.length)).toEqual([2, 2, 2]);
+    const made = cloud.log.list({ action: 'CreateLaunchTemplate' });
+    expect(made.map(({ params }) => JSON.stringify(params))).toEqual([
+      expect.stringContaining('kubernetes.io/cluster/c'),
+      expect.stringContaining('kubernetes.io/cluster/other'),
+    ]);
+    expect(cloud.instances.all().map(({ id }) => id)).toEqual(instances);
   });
 
   test('permissions shows what was allowed to whom', async () => {
