@@ -16,8 +16,7 @@ const image = '/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/stan
 const items = (set: string, ...each: string[]): string =>
   `<Response><${set}>${each.map((item) => `<item>${item}</item>`).join('')}</${set}></Response>`;
 
-const x86 =
-  '<processorInfo><supportedArchitectures><item>x86_64</item></supportedArchitectures></processorInfo>';
+const x86 = '<processorInfo><supportedArchitectures><item>x86_64</item></supportedArchitectures></processorInfo>';
 
 /** What moto says of one type in two zones and of whatever instances it is asked for; of launch templates fifteen unless asked for more. */
 function motoAnswer(body: string): string {
