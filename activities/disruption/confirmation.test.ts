@@ -67,7 +67,7 @@ describe('behind the taint', () => {
       metadata: { name: 'freeze' },
       spec: { scope: { kind: 'Node', name: 'node-b' }, message: 'audit', requestedBy: 'ann' },
     } as never);
-    expect(await confirmed()).toEqual({ blocked: [], paused: 'paused for the node node-b by ann: audit' });
+    expect(await confirmed()).toEqual({ blocked: [], paused: 'node node-b is paused by ann: audit' });
   });
 
   // Rule `invariants/failures-are-contained`.

@@ -129,7 +129,7 @@ async function whyOtherwise(
     if (same !== undefined && !waitsForEmptyNodes(same, context)) return undefined;
   }
   const now = await deps.packer.reconsider(input, names);
-  if (now === undefined) return 'taking it saves nothing any more, or its pods find no place';
+  if (now === undefined) return 'removing it saves nothing any more, or its pods find no place';
   if (created.length === 0 && waitsForEmptyNodes(now, context))
     return 'its pods would move to an empty node that may go itself';
   if (now.replacements.length > most)

@@ -1,22 +1,17 @@
-import type { Pause, PauseScope, Refused } from '../../workflows/messages.js';
+import { pauseScopeText } from '../../core/pause-scope.js';
+import type { Pause, Refused } from '../../workflows/messages.js';
 import { renderTable } from './table.js';
-
-/** What a pause holds up: `the cluster`, `NodePool gpu`, `node ip-10-0-0-1 for Drifted`. */
-export function scopeText({ kind, name = '', reason }: PauseScope): string {
-  const what = { cluster: 'the cluster', nodePool: `NodePool ${name}`, reason: `reason ${name}`, node: `node ${name}` };
-  return `${what[kind]}${reason === undefined ? '' : ` for ${reason}`}`;
-}
 
 export function pauseLine({ scope, until, actor, reason }: Pause): string {
   const end = until === undefined ? 'until it is resumed' : `until ${timeText(until)}`;
-  return `${scopeText(scope)} ${end}, by ${actor}: ${reason}`;
+  return `${pauseScopeText(scope)} ${end}, by ${actor}: ${reason}`;
 }
 
 export function pauseTable(pauses: readonly Pause[]): string {
   return renderTable(
     ['PAUSED', 'UNTIL', 'BY', 'BECAUSE'],
     pauses.map(({ scope, until, actor, reason }) => [
-      scopeText(scope),
+      pauseScopeText(scope),
       until === undefined ? 'resumed' : timeText(until),
       actor,
       reason,

@@ -1,5 +1,5 @@
 import { parseWorkflowId } from '../../core/ids.js';
-import { scopeText } from '../output/people-table.js';
+import { pauseScopeText } from '../../core/pause-scope.js';
 import { attributeOf, callOf, fieldsOf, textOr } from '../history/read-fields.js';
 import type { Run, Step } from '../history/records.js';
 import type {
@@ -58,7 +58,7 @@ const nameOf = (name: string, input: unknown): string =>
 /** What an order to `disrupt` is about. */
 function scopeOf(input: unknown): string | undefined {
   const { scope, node, nodePool, all } = fieldsOf<ReconsiderOrder & { scope: PauseScope }>(input);
-  if (scope !== undefined && typeof fieldsOf<PauseScope>(scope).kind === 'string') return scopeText(scope);
+  if (scope !== undefined && typeof fieldsOf<PauseScope>(scope).kind === 'string') return pauseScopeText(scope);
   if (typeof node === 'string') return `node ${node}`;
   if (typeof nodePool === 'string') return `NodePool ${nodePool}`;
   return all === true ? 'all that was refused' : undefined;

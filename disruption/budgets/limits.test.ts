@@ -248,12 +248,12 @@ test('who asks is told of a pause apart from what else refuses leave', () => {
     counts: new Map([['default', { total: 1, disrupting: 1 }]]),
     present: new Set(['a', 'b']),
     disrupting: new Set(),
-    paused: (_, { node }) => (node === 'a' ? 'paused for the node a by ann: release' : undefined),
+    paused: (_, { node }) => (node === 'a' ? 'node a is paused by ann: release' : undefined),
   });
 
   expect(answer!.granted).toEqual([]);
   expect(answer!.refused).toEqual([
-    { node: 'a', why: 'paused for the node a by ann: release', paused: true },
+    { node: 'a', why: 'node a is paused by ann: release', paused: true },
     { node: 'b', why: expect.any(String) },
     { node: 'c', why: 'it is gone or going', gone: true },
   ]);

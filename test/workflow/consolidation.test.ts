@@ -95,11 +95,11 @@ describe('consolidation with replacements', () => {
 
   // Rule `commands/confirmed-behind-the-taint`.
   test('a pause that the API server has counts before anybody has told of it, and gives the nodes back until it is over', async () => {
-    activities.pausedLive = 'paused for the cluster by ann: release';
+    activities.pausedLive = 'the cluster is paused by ann: release';
     const handle = await start();
 
     await rig.until(async () => (await handle.query(phaseQuery)) === 'paused' && activities.tainted.size === 0);
-    expect((await handle.query(explainQuery)).waitingFor).toBe('paused for the cluster by ann: release');
+    expect((await handle.query(explainQuery)).waitingFor).toBe('the pause to end: the cluster is paused by ann: release');
     expect(activities.callsOf()).not.toContain('createClaims');
 
     activities.pausedLive = undefined;

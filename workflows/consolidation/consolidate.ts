@@ -257,7 +257,7 @@ class Consolidation {
     await replacement.undo();
     await notify(() => getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster)).signal(pausesChangedSignal));
     const wait = backOffMs(looks, pauseLooks);
-    progress.enter('paused', { waitingFor: why, until: workflowNow() + wait });
+    progress.enter('paused', { waitingFor: `the pause to end: ${why}`, until: workflowNow() + wait });
     await oversight.wait(wait, { summary: 'is it still paused?', until: () => oversight.isHeld });
     await oversight.gate();
     return this.restore(deleting);

@@ -175,7 +175,7 @@ export class Oversight {
     while (this.isHeld) {
       const { phase } = this.progress;
       this.progress.enter('paused', {
-        waitingFor: this.holder === undefined ? 'resume' : `${this.holder.actor} to let it go on`,
+        waitingFor: this.holder === undefined ? 'the pause to end' : `${this.holder.actor} to let it go on`,
       });
       this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
       await marks?.release();

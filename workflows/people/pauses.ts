@@ -1,4 +1,5 @@
 import { parseDuration } from '../../core/durations.js';
+import { pauseScopeText } from '../../core/pause-scope.js';
 import { workflowNow } from '../clock.js';
 import type { CandidateRef, Pause, PauseOrder, PauseScope, ResumeOrder } from '../messages.js';
 import { refusals } from '../messages.js';
@@ -88,10 +89,10 @@ export class Pauses {
     checkActor(order);
     checkScope(order.scope, undefined);
     if (this.pauses.some(({ scope }) => sameScope(scope, order.scope))) return;
-    const there = this.pauses.map(({ scope }) => scopeText(scope)).join(', ');
+    const there = this.pauses.map(({ scope }) => pauseScopeText(scope)).join(', ');
     throw refuse(
       refusals.notPaused,
-      `${scopeText(order.scope)} is not paused; paused: ${there === '' ? 'nothing' : there}`,
+      `${pauseScopeText(order.scope)} is not paused; paused: ${there === '' ? 'nothing' : there}`,
     );
   }
 }
@@ -131,8 +132,4 @@ function checkEnd({ ttl, until }: PauseOrder): void {
 
 function sameScope(a: PauseScope, b: PauseScope): boolean {
   return a.kind === b.kind && a.name === b.name && a.reason === b.reason;
-}
-
-function scopeText({ kind, name, reason }: PauseScope): string {
-  return `${kind}${name === undefined ? '' : ` ${name}`}${reason === undefined ? '' : ` for ${reason}`}`;
 }
