@@ -207,7 +207,8 @@ describe('the status', () => {
     );
 
     expect(text).toBe(`Needs you
-  default-abc (underutilized) waits for approval to disrupt node-1, Underutilized: yes evicts 1 pod and terminates 1 node, until 2026-01-06T12:00:00Z
+  default-abc (underutilized) waits for approval to disrupt node-1, Underutilized, until 2026-01-06T12:00:00Z
+    yes evicts 1 pod and terminates 1 node
     pods: 1: shop/web-1 → node-2
     stowage approve prod/consolidate/2
     stowage reject prod/consolidate/2

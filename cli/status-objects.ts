@@ -4,8 +4,9 @@ import type { Condition, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { compareText } from '../core/compare-text.js';
-import { conditionOf, isTrue } from '../core/conditions.js';
+import { awaitingReconciliation, conditionOf, isTrue } from '../core/conditions.js';
 import { isPending, podKey } from '../core/pods.js';
+import type { KubernetesEvent } from '../kube/port.js';
 import type { StatusKube } from './status-reading.js';
 import type { ClaimRow, DriftRow, PoolRow, ProblemRow, StatusReport, UnplacedRow } from './status-rows.js';
 
@@ -13,18 +14,18 @@ type Rows = Pick<StatusReport, 'pools' | 'claims' | 'declined' | 'problems' | 'u
 
 /** What Kubernetes says for `stowage status`. Who may not read a kind is told of the others, and of that. */
 export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: number): Promise<Rows> {
-  const [pools, claims, problems, unplaced] = await Promise.all([
+  const [pools, claims, problems, events] = await Promise.all([
     kube.list('NodePool'),
     kube.list('NodeClaim'),
     problemRows(kube),
-    unplacedRows(kube, pods),
+    podEvents(kube, pods),
   ]);
   return {
     pools: pools.map(poolRow),
     claims: claims.map((claim) => claimRow(claim, now)).sort((a, b) => compareText(a.nodeClaim, b.nodeClaim)),
     declined: [...claims.flatMap(declinedOf), ...pools.flatMap(stoppedRollout)],
     problems,
-    unplaced,
+    unplaced: unplacedRows(pods, claims, events),
     drift: driftRows(claims),
   };
 }
@@ -49,7 +50,7 @@ function claimRow(claim: NodeClaim, now: number): ClaimRow {
     node: nodeName ?? '',
     state: claim.metadata.deletionTimestamp === undefined ? stateOf(conditions) : 'terminating',
     ageMs: now - Date.parse(claim.metadata.creationTimestamp ?? ''),
-    message: waiting?.message ?? '',
+    message: waiting?.reason === awaitingReconciliation ? '' : (waiting?.message ?? ''),
   };
 }
 
@@ -92,22 +93,51 @@ async function problemRows(kube: StatusKube): Promise<ProblemRow[]> {
 }
 
 const podsTold = 5;
+/** What events of pods begin with. */
+const failed = 'Failed to schedule pod, ';
+const places = 'Pod should schedule on: ';
 
-/** What Stowage said of pods that found no place, while they still find none. */
-async function unplacedRows(kube: StatusKube, pods: readonly Pod[]): Promise<UnplacedRow[]> {
+/** What Stowage said of pods: kube-scheduler has a word on every node there is; what keeps new ones out is said by us. */
+async function podEvents(kube: StatusKube, pods: readonly Pod[]): Promise<readonly KubernetesEvent[]> {
+  if (!pods.some(isPending)) return [];
+  return kube.list('Event', { fieldSelector: 'source=karpenter,involvedObject.kind=Pod' });
+}
+
+interface Told {
+  readonly at: string;
+  readonly message: string;
+}
+
+const toldOf = ({ involvedObject: { namespace = '', name = '' } }: KubernetesEvent): string => `${namespace}/${name}`;
+
+/** Pods that found no place, while they still find none: one that a NodeClaim is on its way for since then is none of them. */
+export function unplacedRows(
+  pods: readonly Pod[],
+  claims: readonly NodeClaim[],
+  events: readonly KubernetesEvent[],
+): UnplacedRow[] {
   const pending = new Set(pods.filter(isPending).map(podKey));
-  if (pending.size === 0) return [];
-  const selector = 'reason=FailedScheduling,involvedObject.kind=Pod';
-  const events = await kube.list('Event', { fieldSelector: selector });
-  const latest = new Map<string, { at: string; why: string }>();
-  for (const { involvedObject, source, message = '', lastTimestamp = '' } of events) {
-    const key = `${involvedObject.namespace ?? ''}/${involvedObject.name ?? ''}`;
-    // kube-scheduler has a word on every node there is; what keeps new ones out is said by us.
-    if (source?.component !== 'karpenter' || !pending.has(key)) continue;
-    if ((latest.get(key)?.at ?? '') <= lastTimestamp) latest.set(key, { at: lastTimestamp, why: message });
+  const coming = new Set(
+    claims
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => `${places}nodeclaim/${metadata.name ?? ''}`),
+  );
+  const latest = new Map<string, Told>();
+  for (const event of events) {
+    const key = toldOf(event);
+    const told = { at: event.lastTimestamp ?? '', message: event.message ?? '' };
+    const isPlaced = coming.has(told.message);
+    if (!pending.has(key) || (event.reason !== 'FailedScheduling' && !isPlaced)) continue;
+    const known = latest.get(key);
+    // Of those of one second the place that was found since counts.
+    if (known === undefined || known.at < told.at || (known.at === told.at && isPlaced)) latest.set(key, told);
   }
   const byWhy = new Map<string, string[]>();
-  for (const [pod, { why }] of latest) byWhy.set(why, [...(byWhy.get(why) ?? []), pod]);
+  for (const [pod, { message }] of latest) {
+    if (coming.has(message)) continue;
+    const why = message.startsWith(failed) ? message.slice(failed.length) : message;
+    byWhy.set(why, [...(byWhy.get(why) ?? []), pod]);
+  }
   return [...byWhy].map(([why, names]) => ({ why, pods: names.sort() })).sort((a, b) => b.pods.length - a.pods.length);
 }
 

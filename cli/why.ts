@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import type { PodExplanation } from '../activities/people/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { compareText } from '../core/compare-text.js';
-import { workflowIds } from '../core/ids.js';
+import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import type { ExplainPodInput } from '../workflows/messages.js';
 import { explainQuery, searchAttributes, taskQueues, whyNotUpdate } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
@@ -74,7 +74,7 @@ async function whyPod(live: Live, namespace: string, name: string): Promise<Why>
 
 function launchText(launch: WhyWorkflow | undefined): string[] {
   const why = launch?.facts['why'];
-  return why === undefined ? [] : [`the node was launched as ${String(why)}`];
+  return why === undefined ? [] : [`why this node: ${String(why)}`];
 }
 
 async function whyNode(live: Live, name: string): Promise<Why> {
@@ -144,13 +144,22 @@ async function workflowsOf({ client, cluster }: Live, claim: NodeClaim): Promise
   return found.sort((a, b) => compareText(a.workflowId, b.workflowId));
 }
 
+/** Why that node was chosen stands in the fixed details of its launch. */
+async function launchReason(client: Client, workflowId: string): Promise<string | undefined> {
+  const described = await client.connection.withDeadline(Date.now() + patienceMs, () =>
+    client.workflow.getHandle(workflowId).describe(),
+  );
+  return described.staticDetails();
+}
+
 /** Without a worker nobody answers: the workflow's state is told all the same. */
 async function explained(client: Client, workflowId: string, state: string): Promise<WhyWorkflow | undefined> {
   try {
     const told = await client.connection.withDeadline(Date.now() + patienceMs, () =>
       client.workflow.getHandle(workflowId).query(explainQuery),
     );
-    return { workflowId, state, ...told };
+    const why = parseWorkflowId(workflowId)?.kind === 'launch' ? await launchReason(client, workflowId) : undefined;
+    return { workflowId, state, ...told, facts: { ...(why === undefined ? {} : { why }), ...told.facts } };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     return { workflowId, state, phase: 'not known (no worker answers)', facts: {} };

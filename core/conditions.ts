@@ -8,6 +8,9 @@ export interface ConditionChange {
   readonly message?: string;
 }
 
+/** The reason of a condition that nobody has judged yet. */
+export const awaitingReconciliation = 'AwaitingReconciliation';
+
 /** Kubernetes keeps seconds. `now` is in milliseconds of the epoch. */
 export function timestamp(now: number): string {
   return `${new Date(now).toISOString().slice(0, 19)}Z`;
@@ -65,8 +68,11 @@ export function withReady(
   let all = [...(conditions ?? [])];
   for (const type of dependents) {
     if (conditionOf(all, type) !== undefined) continue;
-    const reason = 'AwaitingReconciliation';
-    all = withCondition(all, { type, status: 'Unknown', reason, message: 'object is awaiting reconciliation' }, at);
+    all = withCondition(
+      all,
+      { type, status: 'Unknown', reason: awaitingReconciliation, message: 'object is awaiting reconciliation' },
+      at,
+    );
   }
   const unhealthy = dependents.map((type) => conditionOf(all, type)!).filter(({ status }) => status !== 'True');
   if (unhealthy.length === 0) return withCondition(all, { type: 'Ready', status: 'True' }, at);

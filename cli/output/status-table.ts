@@ -37,7 +37,7 @@ export function statusText(report: StatusReport): string {
       ...(refused.length === 0 ? [] : [refusedTable(refused)]),
       ...declined.map(problemLine),
     ]),
-    section('Next', report.nextWindow === undefined ? [] : [nextText(report.nextWindow)]),
+    section('Next', nextLines(report.nextWindow)),
   ];
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
 }
@@ -135,17 +135,25 @@ function stuckLine({ subject, why, since, attempts, then }: StatusReport['stuck'
 function question(row: WorkflowRow): string {
   const { workflowId, reason, waitingFor, until, facts } = row;
   const asked = facts['question'] === undefined ? `waits for ${waitingFor}` : `asks: ${String(facts['question'])}`;
+  const [what, yes] = parted(asked, /: (?=yes )/);
   const end = until === '' ? '' : `, until ${timeText(until)}`;
-  const head = `  ${subjectOf(row)} (${reason}) ${asked}${end}`;
+  const head = `  ${subjectOf(row)} (${reason}) ${what}${end}`;
   const breaks = typeof facts['breaks'] === 'string' ? facts['breaks'] : undefined;
   const moves = facts['pods that move'];
   return [
     head,
+    ...(yes === undefined ? [] : [`    ${yes}`]),
     ...(typeof moves === 'string' && moves !== 'none' ? [`    pods: ${moves}`] : []),
     ...(breaks === undefined || asked.includes(breaks) ? [] : [`    ${breaks}`]),
     `    stowage approve ${workflowId}${breaks === undefined ? '' : ' --force'}`,
     `    stowage reject ${workflowId}`,
   ].join('\n');
+}
+
+/** What stands before and after the separator. */
+function parted(text: string, separator: RegExp): readonly [string, string?] {
+  const at = text.search(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at).replace(separator, '')];
 }
 
 /** A rollout is about a NodePool, everything else about a node. */
@@ -187,9 +195,11 @@ function staying({ stays, moreStay }: StatusReport): string[] {
   ];
 }
 
-function nextText({ at, why, nodePool, reason }: NextWindow): string {
-  const whom = [nodePool, reason].filter((text) => text !== undefined).join(', ');
-  return `  ${at === undefined ? '' : `${timeText(at)}: `}${why}${whom === '' ? '' : ` (${whom})`}`;
+/** Nothing where nothing that is closed opens by itself. */
+function nextLines(next: NextWindow | undefined): string[] {
+  if (next?.at === undefined) return [];
+  const whom = [next.nodePool, next.reason].filter((text) => text !== undefined).join(', ');
+  return [`  ${timeText(next.at)}: ${next.why}${whom === '' ? '' : ` (${whom})`}`];
 }
 
 function poolTable(pools: readonly PoolRow[]): string {

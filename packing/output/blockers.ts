@@ -1,8 +1,9 @@
 import { labels } from '../../api/labels.js';
+import { counted } from '../../core/plurals.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import { satisfies } from '../compile/key-space.js';
+import { satisfies, type Constraint } from '../compile/key-space.js';
 import { varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
@@ -98,17 +99,36 @@ class KnownKeys {
   }
 }
 
-/** One sentence for a person, from the blockers of every pool. */
+const poolsNamed = 3;
+
+/** One sentence for a person, from the blockers of every pool: pools of the same message together, those last that the pod itself leaves out. */
 export function sentence(blockers: readonly Blocker[]): string {
-  return blockers
-    .map(({ nodePool, message }) => (nodePool === undefined ? message : `${nodePool}: ${message}`))
+  const isLeftOut = ({ subject }: Blocker): boolean => subject === labels.nodePool;
+  const sorted = [...blockers.filter((each) => !isLeftOut(each)), ...blockers.filter(isLeftOut)];
+  const byMessage = new Map<string, string[]>();
+  for (const { nodePool, message } of sorted) {
+    const pools = nodePool === undefined ? [] : [nodePool];
+    byMessage.set(message, [...(byMessage.get(message) ?? []), ...pools]);
+  }
+  return [...byMessage]
+    .map(([message, pools]) => (pools.length === 0 ? message : `${named(pools)}: ${message}`))
     .join('; ');
+}
+
+function named(pools: readonly string[]): string {
+  const more = pools.length > poolsNamed ? ` and ${counted(pools.length - poolsNamed, 'more NodePool')}` : '';
+  return `${pools.slice(0, poolsNamed).join(', ')}${more}`;
 }
 
 function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, topology: KnownTopology): Blocker {
   const { compiled } = context;
   const nodePool = pool.name;
   const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+  const others = poolsAskedFor(compiled, level.constraints, pool);
+  if (others !== undefined) {
+    const message = `the pod asks for ${labels.nodePool} ${describeRequirement(others)}`;
+    return { nodePool, reason: 'Requirements', subject: labels.nodePool, message };
+  }
   const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
   if (taint !== undefined) {
     const text = `${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`;
@@ -132,6 +152,18 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
     return { nodePool, reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
   }
   return roomBlocker(context, podClass, free, topology);
+}
+
+/** Which NodePools the pod asks for by name, where this is none of them in any of its alternatives: nothing else of it matters then. */
+function poolsAskedFor(
+  { space }: Compiled,
+  alternatives: readonly Constraint[],
+  { name }: Pool,
+): Requirement | undefined {
+  const asked = alternatives.map(({ keys, tests }) =>
+    tests.find((test, i) => space.keys[keys[i]!] === labels.nodePool && !satisfiedBy(test, name)),
+  );
+  return asked.includes(undefined) ? undefined : asked.at(-1);
 }
 
 /** What stops pods in a pool of which these profiles admit them, amounts apart. */

@@ -189,3 +189,28 @@ describe('volumes in other zones', () => {
     });
   });
 });
+
+describe('the sentence', () => {
+  const reasonOf = (own: PodOptions, pools: readonly [string, PoolOptions][]): string => {
+    const nodePools = pools.map(([name, more]) => pool(name, more));
+    return plan(packingInput({ pods: [pod('p', own)], nodePools })).unschedulable[0]!.reason;
+  };
+
+  test('tells of the pools that the pod asks for by name first, and of all others together', () => {
+    const others = ['b', 'c', 'd', 'e', 'f'].map((name): [string, PoolOptions] => [name, {}]);
+    const reason = reasonOf({ nodeSelector: { [labels.nodePool]: 'a', [team]: 'red' } }, [
+      ...others,
+      ['a', { labels: { [team]: 'blue' } }],
+    ]);
+    expect(reason).toMatch(/^a: the NodePool asks for example\.com\/team In \[blue\]/);
+    expect(reason).toMatch(/; f, e, d and 2 more NodePools: the pod asks for karpenter\.sh\/nodepool In \[a\]$/);
+  });
+
+  test('tells of pools that the same thing stops together', () => {
+    const reason = reasonOf({ nodeSelector: { [team]: 'red' } }, [
+      ['a', { labels: { [team]: 'blue' } }],
+      ['b', { labels: { [team]: 'blue' } }],
+    ]);
+    expect(reason).toMatch(/^b, a: the NodePool asks for example\.com\/team In \[blue\], and the pod for [^:]*$/);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, test } from '@jest/globals';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Pod } from '../api/kubernetes.js';
+import type { KubernetesEvent } from '../kube/port.js';
+import { unplacedRows } from './status-objects.js';
+
+const pending = (name: string): Pod =>
+  ({
+    metadata: { namespace: 'shop', name },
+    spec: {},
+    status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+  }) as unknown as Pod;
+
+const said = (name: string, [reason, message]: readonly [string, string], second: number): KubernetesEvent =>
+  ({
+    ...{ reason, message, lastTimestamp: `2026-11-23T10:00:0${second}Z` },
+    involvedObject: { kind: 'Pod', namespace: 'shop', name },
+  }) as unknown as KubernetesEvent;
+
+const refused = ['FailedScheduling', 'Failed to schedule pod, default: limits'] as const;
+const placed = ['Nominated', 'Pod should schedule on: nodeclaim/a'] as const;
+const claim = (more: object = {}): NodeClaim => ({ metadata: { name: 'a', ...more } }) as unknown as NodeClaim;
+
+describe('pods without a place', () => {
+  test('are told with what the event says, those of one reason together', () => {
+    const rows = unplacedRows(
+      [pending('x'), pending('y'), pending('z')],
+      [],
+      [said('y', refused, 1), said('x', refused, 2), said('gone', refused, 3)],
+    );
+    expect(rows).toEqual([{ why: 'default: limits', pods: ['shop/x', 'shop/y'] }]);
+  });
+
+  test.each<[string, readonly KubernetesEvent[], readonly NodeClaim[], number]>([
+    ['one that a NodeClaim is on its way for since then', [said('x', refused, 1), said('x', placed, 1)], [claim()], 0],
+    ['one whose NodeClaim is gone', [said('x', refused, 1), said('x', placed, 2)], [], 1],
+    [
+      'one whose NodeClaim is going',
+      [said('x', refused, 1), said('x', placed, 2)],
+      [claim({ deletionTimestamp: '2026-11-23T10:00:03Z' })],
+      1,
+    ],
+    ['one that was refused after that', [said('x', placed, 1), said('x', refused, 2)], [claim()], 1],
+  ])('%s', (_name, events, claims, rows) => {
+    expect(unplacedRows([pending('x')], claims, events)).toHaveLength(rows);
+  });
+});
