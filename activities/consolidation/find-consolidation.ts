@@ -16,11 +16,11 @@ import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import {
   allowedFor,
-  isLookedAt,
   memoryOf,
   pausableOf,
   poolNameOf,
   rulesByPool,
+  searchOf,
   whyPaused,
   whyRested,
 } from '../look/disruption-context.js';
@@ -60,7 +60,7 @@ const disruptionWeight = 0.05;
 const nobody: ReadonlySet<string> = new Set();
 
 /** Why nodes are kept that the look is not about. */
-const otherMode = 'its pool is looked at by itself';
+const otherMode = 'its NodePool is searched apart from this one';
 
 /** What the last search saw, and what it came to; kept by the process, since looking again does no harm. */
 export interface LastSearch {
@@ -145,7 +145,9 @@ export async function whyNotTaken(
   context: DisruptionContext,
   node: string,
 ): Promise<string | undefined> {
-  const { input } = await searchInput(deps, context, context.now);
+  const view = context.views.find((each) => nodeNameOf(each) === node);
+  const mode = view === undefined ? context.mode : searchOf(context, poolNameOf(view));
+  const { input } = await searchInput(deps, { ...context, mode }, context.now);
   return deps.packer.whyStays(input, node);
 }
 
@@ -177,7 +179,7 @@ function patienceOf({ waitingSince }: LastSearch): readonly number[] {
 
 /** Whether the time of the node has come (consolidation/consolidate-after). */
 function isRipe(view: NodeView, context: DisruptionContext, by = context.now): boolean {
-  if (!isLookedAt(context, poolNameOf(view))) return false;
+  if (searchOf(context, poolNameOf(view)) !== context.mode) return false;
   return consolidatableAt(view) <= by && !context.claimed.has(view.claim.metadata.uid ?? '');
 }
 
@@ -230,7 +232,7 @@ async function searchInput(
   }
   const opens: number[] = [];
   for (const [nodePool, { Underutilized }] of allowances) {
-    if (Underutilized > 0 || !isLookedAt(context, nodePool)) continue;
+    if (Underutilized > 0 || searchOf(context, nodePool) !== context.mode) continue;
     opens.push(allowedFor(context, nodePool, 'Underutilized').changesAt ?? Number.POSITIVE_INFINITY);
     const why = whyClosed(nodePool, allowances, context);
     if (why !== undefined) held.push({ nodePool, why });
@@ -305,7 +307,7 @@ function whyKept(
   rules: PoolRules,
   chains: Map<string, string>,
 ): string | undefined {
-  if (!isLookedAt(context, poolNameOf(view))) return otherMode;
+  if (searchOf(context, poolNameOf(view)) !== context.mode) return otherMode;
   const why =
     whyPaused(context.pauses, 'Underutilized', pausableOf(view)) ??
     whyRested(context, view, rules) ??

@@ -509,7 +509,7 @@ describe('findDisruptions', () => {
     putNode('b', [1]);
     const found = await find({ pauses: [{ ...pause, reason: 'release', actor: 'ann' }] });
     expect(goingNodes(found)).toEqual([]);
-    expect(found.details?.stays[0]?.why).toMatch(/^paused for the .* by ann: release$/);
+    expect(found.details?.stays[0]?.why).toMatch(/is paused by ann: release$/);
   });
 
   // Rule `consolidation/when-it-looks`.
@@ -541,7 +541,7 @@ describe('findDisruptions', () => {
 
     expect(details?.stays.length).toBeGreaterThan(10);
     expect(JSON.stringify(details?.stays).length).toBeLessThan(60_000);
-    expect(details?.stays[0]?.why).toMatch(/^paused for the node .*characters\)$/);
+    expect(details?.stays[0]?.why).toMatch(/^node .* is paused .*characters\)$/);
   });
 
   test('a window that is closed to consolidation is looked at again when it opens', async () => {
@@ -681,6 +681,25 @@ describe('findDisruptions', () => {
     });
     const asks = (reasons: readonly string[] = ['Underutilized']): void =>
       putPolicy({ approval: [{ reasons, timeout: '2h' }] });
+
+    test('a pool that asks nobody does not wait for an answer together with one that asks (people/asked-apart)', async () => {
+      putPool({}, 'asks');
+      putPolicy({
+        approval: [{ reasons: ['Underutilized'], timeout: '2h' }],
+        nodePoolSelector: { matchLabels: { pool: 'asks' } },
+      });
+      putNode('a', [1]);
+      putNode('w', [1], [], 'asks');
+
+      const found = await find();
+      expect(goingNodes(found)).toEqual(['node-a']);
+      expect(found.commands[0]?.decision?.approval).toBeUndefined();
+
+      const pause = { scope: { kind: 'node', name: 'node-a' } as const, reason: 'release', actor: 'ann' };
+      const next = await find({ pauses: [pause] });
+      expect(goingNodes(next)).toEqual(['node-w']);
+      expect(next.commands[0]?.decision?.approval).toBeDefined();
+    });
 
     test('a refusal holds for its reason alone', async () => {
       putNode('a', []);
@@ -828,7 +847,7 @@ describe('findDisruptions', () => {
       putNode('a', [1]);
       expect(await whyNot()).toMatchObject({
         verdict: 'may go',
-        why: 'nothing forbids it, and taking it saves something: it goes in its turn',
+        why: 'nothing forbids it, and removing it saves something: it goes in its turn',
       });
       world.kube.remove('NodeClaim', { name: 'a' });
       expect(await whyNot()).toMatchObject({ verdict: 'unknown' });
@@ -855,13 +874,13 @@ describe('findDisruptions', () => {
 
       expect(verdict).toBe('stays');
       expect(why.split('; ')).toEqual([
-        'paused for the cluster by ann: release',
+        'the cluster is paused by ann: release',
         'DisruptionPolicy careful has mode Recommend',
         expect.stringMatching(
           /^budget 0 at "0 12 \* \* \*" for 1h allows no more for Underutilized until .*T13:00:00.000Z$/,
         ),
         'it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool',
-        expect.stringMatching(/^it was moved to a while ago and cools down until /),
+        expect.stringMatching(/^pods were moved to it a while ago, and coolDown holds until /),
         'its pods were moved 2 times in a row within a day, and maxMoveChain is 2',
       ]);
     });
@@ -893,7 +912,7 @@ describe('findDisruptions', () => {
       expect(await whyNot({ running })).toMatchObject({ verdict: 'going', why: 'Empty: w' });
       const pauses = [{ scope: { kind: 'cluster' as const }, actor: 'ann', reason: 'release day' }];
       expect((await whyNot({ running, pauses })).why).toMatch(
-        /^Empty: w; paused for the cluster by ann.*: release day$/,
+        /^Empty: w; the cluster is paused by ann.*: release day$/,
       );
     });
   });
@@ -963,7 +982,7 @@ describe('findDisruptions', () => {
         () => ({
           pauses: [{ scope: { kind: 'nodePool', name: 'default' }, reason: 'release day', actor: 'ann' }],
         }),
-        /^paused for the nodePool default by ann: release day$/,
+        /^NodePool default is paused by ann: release day$/,
       ],
       [
         'a move of late',
@@ -971,7 +990,7 @@ describe('findDisruptions', () => {
           putPolicy({ coolDown: '1h' });
           return { memory: [{ node: 'node-a', nodePool: 'default', at: world.clock.now, depth: 1 }] };
         },
-        /^it was moved to a while ago and cools down until \S+Z$/,
+        /^pods were moved to it a while ago, and coolDown holds until \S+Z$/,
       ],
       [
         'a question',

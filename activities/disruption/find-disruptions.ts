@@ -52,7 +52,7 @@ interface Looked {
 /** Rule `candidates/methods-in-order`: the methods on the cluster as it is, with what they keep between looks. */
 export class Finder {
   private readonly aside: DriftAside = new Map();
-  private readonly last = { Act: noSearch(), Recommend: noSearch() };
+  private readonly last = { Act: noSearch(), Ask: noSearch(), Recommend: noSearch() };
   private readonly changes: ClusterChanges;
 
   constructor(private readonly deps: ActivityDeps) {
@@ -103,7 +103,7 @@ export class Finder {
     return fresh.every((each) => each);
   }
 
-  /** Each method on what acts, then on what only recommends. */
+  /** Each method on what acts, then on what only recommends; consolidation on what asks a person in between. */
   private looks(context: DisruptionContext, seen: number): readonly (() => Proposals | Promise<Proposals>)[] {
     const { deps, aside } = this;
     const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
@@ -111,9 +111,13 @@ export class Finder {
       findEmpty,
       (own) => findStaticDrift(deps, own),
       (own) => findDrift(deps, own, aside),
-      (own) => findConsolidation(deps, own, { last: this.last[own.mode], seen }),
     ];
-    return methods.flatMap((method) => modes.map((mode) => () => method({ ...context, mode })));
+    const consolidates = (mode: DisruptionContext['mode']) => () =>
+      findConsolidation(deps, { ...context, mode }, { last: this.last[mode], seen });
+    return [
+      ...methods.flatMap((method) => modes.map((mode) => () => method({ ...context, mode }))),
+      ...searchesOf(context).map(consolidates),
+    ];
   }
 
   private answer(
@@ -157,11 +161,19 @@ export class Finder {
   }
 
   private staying(context: DisruptionContext, started: readonly RecordedCommand[]): StayingNodes {
-    const { Act, Recommend } = this.last;
-    const searched = [...Act.stays, ...(context.recommending.size === 0 ? [] : Recommend.stays)];
+    const searched = searchesOf(context).flatMap((mode) => this.last[mode].stays);
     const going = started.flatMap(({ command }) => command.candidates.map(({ node }) => node));
     return stayingNodes(context, searched, new Set(going));
   }
+}
+
+/** The searches for consolidation: those of pools that ask or only recommend where there are such. */
+function searchesOf({ asking, recommending }: DisruptionContext): readonly DisruptionContext['mode'][] {
+  return [
+    'Act',
+    ...(asking.size === 0 ? [] : (['Ask'] as const)),
+    ...(recommending.size === 0 ? [] : (['Recommend'] as const)),
+  ];
 }
 
 /** Each command knows of those before it that their nodes go, too. */

@@ -1,6 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { labels } from '../../api/labels.js';
+import { pauseScopeText } from '../../core/pause-scope.js';
 import type { Allowance, PoolCount } from '../../disruption/budgets/budgets.js';
 import type { CandidateContext, NodeView } from '../../disruption/candidates/candidates.js';
 import { countPools } from '../../disruption/budgets/pool-counts.js';
@@ -46,8 +47,13 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly rollouts: ReadonlySet<string>;
   /** NodePools whose policy has mode Recommend. */
   readonly recommending: ReadonlySet<string>;
-  /** Whose nodes a look may take: those of pools that act, or of those that only recommend. Never both: what is not carried out holds up nothing. */
-  readonly mode: PoolRules['mode'];
+  /** NodePools that act, and whose policy asks for approval of consolidation. */
+  readonly asking: ReadonlySet<string>;
+  /**
+   * Whose nodes a look may take: those of pools that act, or of those that only recommend. Never both: what is not carried out holds up
+   * nothing. Consolidation looks at pools whose policy asks a person by themselves as well (mode `Ask`).
+   */
+  readonly mode: PoolRules['mode'] | 'Ask';
 }
 
 /** `judged`: UIDs of claims that are being decided about, whose own taints count for nothing. */
@@ -89,6 +95,10 @@ export async function disruptionContext(
     going: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
     rollouts: poolsThat((pool) => policyOf(pool, policies)?.spec.driftRollout !== undefined),
     recommending: poolsThat((pool) => rulesOf(pool, policies).mode === 'Recommend'),
+    asking: poolsThat((pool) => {
+      const { mode, approval } = rulesOf(pool, policies);
+      return mode === 'Act' && approval('Underutilized') !== undefined;
+    }),
     mode: 'Act',
   };
 }
@@ -96,6 +106,12 @@ export async function disruptionContext(
 /** Whether the look is about the nodes of this pool. */
 export function isLookedAt({ mode, recommending }: DisruptionContext, nodePool: string): boolean {
   return recommending.has(nodePool) === (mode === 'Recommend');
+}
+
+/** Which search for consolidation is about the pool (people/asked-apart). */
+export function searchOf({ asking, recommending }: DisruptionContext, nodePool: string): DisruptionContext['mode'] {
+  if (recommending.has(nodePool)) return 'Recommend';
+  return asking.has(nodePool) ? 'Ask' : 'Act';
 }
 
 export function poolNameOf({ claim }: NodeView): string {
@@ -145,9 +161,8 @@ export function whyPaused(pauses: readonly Pause[], reason: string, { node, node
   });
   if (pause === undefined) return undefined;
   const { scope, actor, reason: why, until } = pause;
-  const scopeText = scope.name === undefined ? scope.kind : `${scope.kind} ${scope.name}`;
   const end = until === undefined ? '' : ` until ${new Date(until).toISOString()}`;
-  return `paused for the ${scopeText} by ${actor}${end}: ${why}`;
+  return `${pauseScopeText(scope)} is paused by ${actor}${end}: ${why}`;
 }
 
 /** A node that a move launched is remembered by its claim's name: the node had none yet. */
@@ -162,7 +177,7 @@ export function whyRested(context: DisruptionContext, view: NodeView, rules: Poo
   const refused = whyRests(context, view, 'Underutilized');
   if (refused !== undefined) return refused;
   if (memory.depth === undefined || memory.at + rules.coolDownMs <= context.now) return undefined;
-  return `it was moved to a while ago and cools down until ${iso(memory.at + rules.coolDownMs)}`;
+  return `pods were moved to it a while ago, and coolDown holds until ${iso(memory.at + rules.coolDownMs)}`;
 }
 
 /** Why the last decision about a node is not taken over again yet: one for the same reason came to nothing. */
