@@ -67,15 +67,18 @@ async function people({ page, open, shoot }) {
   );
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   const style =
-    'display: inline-block; margin: 0; padding: 20px; font: 13px/1.45 monospace; background: #16191d; color: #e6e6e6';
-  await page.setViewportSize({ width: 1900, height: 1000 });
+    'display: inline-block; width: 132ch; margin: 0; padding: 20px; font: 13px/1.45 monospace; background: #16191d; ' +
+    'color: #e6e6e6; white-space: pre-wrap; overflow-wrap: anywhere';
+  await page.setViewportSize({ width: 1200, height: 1000 });
   await page.setContent(`<body style="margin: 0"><pre style="${style}">$ stowage status\n${escaped}</pre></body>`);
   await page.locator('pre').screenshot({ path: join(values.out, 'status.png') });
   await page.setViewportSize({ width: 1440, height: 1000 });
   await open(`/namespaces/default/workflows?query=${encodeURIComponent('StowageAwaitingApproval = true')}`);
   await page.locator('a[href*="consolidate"]').first().click();
   await page.getByText('Event History').first().waitFor();
-  await page.waitForLoadState('networkidle');
+  // What it asks stands in its current details.
+  await page.getByText('User Metadata').first().click();
+  await page.frameLocator('iframe').last().getByText('awaiting approval').first().waitFor();
   await shoot('question.png');
 }
 
