@@ -1,3 +1,6 @@
+/** Of `stowage plan`, for files and for a live cluster. */
+export const frontierOption = ['--frontier', 'show price against number of nodes instead of one plan', false] as const;
+
 /** What each command does, in one line, and an example of it: for the list of commands, its own help and completions. */
 export const commandTexts = {
   plan: {

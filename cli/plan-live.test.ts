@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod } from '../api/kubernetes.js';
 import { createActivityWorld, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { plan } from '../packing/plan.js';
 import { planLive, planNow } from './plan-live.js';
 
 const pending = (name: string, cpu: string): Omit<Pod, 'apiVersion' | 'kind'> => ({
@@ -36,25 +37,25 @@ describe('stowage plan on a live cluster', () => {
     for (const name of ['a', 'b', 'c']) world.kube.put('Pod', pending(name, '1500m'));
     await world.synced();
 
-    const { plan, notes } = await planNow(world.deps);
+    const { result: made, notes } = await planNow(world.deps, plan);
 
-    expect(plan.newNodeClaims.map(({ nodePool: pool, pods, cheapest }) => [pool, pods.length, cheapest])).toEqual([
+    expect(made.newNodeClaims.map(({ nodePool: pool, pods, cheapest }) => [pool, pods.length, cheapest])).toEqual([
       ['general', 2, expect.objectContaining({ instanceType: 'm5.xlarge', zone: 'a', capacityType: 'spot' })],
       ['general', 1, expect.objectContaining({ instanceType: 'm5.xlarge', zone: 'a', capacityType: 'spot' })],
     ]);
-    expect(plan.pricePerHour).toBeCloseTo(0.12, 9);
+    expect(made.pricePerHour).toBeCloseTo(0.12, 9);
     expect(notes).toEqual([]);
     expect(world.kube.objects('NodeClaim')).toEqual([]);
     expect(world.events).toEqual([]);
   });
 
   test('says where a NodePool, or the types of one, are missing', async () => {
-    const { notes } = await planNow(world.deps);
+    const { notes } = await planNow(world.deps, plan);
     expect(notes).toEqual(['the cluster has no NodePool whose nodeClassRef is a EC2NodeClass of karpenter.k8s.aws']);
 
     world.kube.put('NodePool', nodePool('general'));
     await world.synced();
-    expect((await planNow(world.deps)).notes).toEqual(['NodePool general has no instance types']);
+    expect((await planNow(world.deps, plan)).notes).toEqual(['NodePool general has no instance types']);
   });
 
   test('says what a node without an instance counts as', async () => {
@@ -68,7 +69,7 @@ describe('stowage plan on a live cluster', () => {
     } as never);
     await world.synced();
 
-    const { notes } = await planNow(world.deps);
+    const { notes } = await planNow(world.deps, plan);
     expect(notes).toEqual([
       'NodeClaim general-1 has no instance yet: it counts as a node with room for what it requests',
     ]);

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { performance } from 'node:perf_hooks';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { pino } from 'pino';
@@ -13,17 +12,16 @@ import { createClusterCache } from '../kube/cache.js';
 import { createKubeClient } from '../kube/client.js';
 import type { ClusterCache, Kind, KubeClient } from '../kube/port.js';
 import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
-import { plan } from '../packing/plan.js';
-import type { Plan } from '../packing/types.js';
+import type { PackingInput } from '../packing/types.js';
 import { createCloud } from '../process/cloud.js';
 import { unavailableOfferings } from '../worker/offering-ledger.js';
 import { packingSettings } from '../process/packing-settings.js';
 import { withRegion } from '../process/region.js';
 import { nominationMsOf, SettingsError, type Settings } from '../process/settings.js';
+import { frontierOption } from './command-texts.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withClient } from './live.js';
-import { planDocument } from './output/plan-json.js';
-import { planText } from './output/plan-table.js';
+import { printFrontier, printPlan } from './plan.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
 
@@ -37,16 +35,19 @@ type Connected = ReturnType<typeof createKubeClient>;
 
 /** Its options; its help is that of a plan for files, in cli/program.ts. */
 export function planLiveCommand(): Command {
-  return settingsCommand('plan', { only: planningSettings }).addOption(
-    new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'),
-  );
+  return settingsCommand('plan', { only: planningSettings })
+    .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
+    .option(...frontierOption);
 }
 
 /** `stowage plan` on a live cluster: what would be launched now, as text to print. What limits the answer goes to the standard error. */
 export async function planLive(args: readonly string[]): Promise<string> {
   const command = planLiveCommand();
   command.parse(args, { from: 'user' });
-  const { output, ...flags } = givenFlags(command);
+  const flags = givenFlags(command);
+  const output = flags['output'] === 'json' ? 'json' : 'table';
+  delete flags['output'];
+  const frontier = command.getOptionValue('frontier') === true;
   const settings = await withRegion(liveSettings(flags));
   const log = pino({ level: 'warn', base: undefined }, pino.destination({ dest: 2, sync: true }));
   const kube = createKubeClient({
@@ -67,25 +68,26 @@ export async function planLive(args: readonly string[]): Promise<string> {
       nominationMs: nominationMsOf(settings),
     };
     const packing = { ...packingSettings(settings, cloud), explainTypes: output === 'json' };
-    const found = await planNow({ ...deps, packing });
+    const printed = (input: PackingInput): string =>
+      frontier ? printFrontier(input, output) : printPlan(input, output);
+    const found = await planNow({ ...deps, packing }, printed);
     for (const note of [...notes, ...found.notes]) process.stderr.write(`stowage: ${note}\n`);
-    return output === 'json'
-      ? `${JSON.stringify(planDocument(found.plan, found.solveMs), null, 1)}\n`
-      : planText(found.plan, found.solveMs);
+    return found.result;
   } finally {
     ending.abort();
     kube.close();
   }
 }
 
-/** What would be launched for the cluster that the cache has, and what may be otherwise by the time it is. */
-export async function planNow(deps: PackingDeps): Promise<{ plan: Plan; solveMs: number; notes: readonly string[] }> {
+/** What `use` makes of the cluster that the cache has, such as a plan, and what may be otherwise by the time it is launched. */
+export async function planNow<T>(
+  deps: PackingDeps,
+  use: (input: PackingInput) => T,
+): Promise<{ result: T; notes: readonly string[] }> {
   learnMemory(deps);
   const pools = managedPools(deps);
   const input = await packingInput(deps, pools);
-  const started = performance.now();
-  const result = plan(input);
-  const solveMs = performance.now() - started;
+  const result = use(input);
   const { group, kind } = deps.cloud.nodeClassKind;
   const notes: string[] = [];
   if (pools.length === 0) notes.push(`the cluster has no NodePool whose nodeClassRef is a ${kind} of ${group}`);
@@ -98,7 +100,7 @@ export async function planNow(deps: PackingDeps): Promise<{ plan: Plan; solveMs:
       `NodeClaim ${metadata.name ?? ''} has no instance yet: it counts as a node with room for what it requests`,
     );
   }
-  return { plan: result, solveMs, notes };
+  return { result, notes };
 }
 
 function cloudOf(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {

@@ -3,11 +3,13 @@ import { readCommitments, type Commitment } from '../api/stowage/commitments.js'
 import { coreWellKnownLabels } from '../api/labels.js';
 import { CatalogueError, kwokWellKnownLabels, parseCatalogue } from '../cloud/kwok/catalogue.js';
 import type { InstanceType } from '../core/instance-type.js';
+import { frontierOf } from '../packing/frontier.js';
 import { plan } from '../packing/plan.js';
-import type { PackingInput, PackingSettings, Plan } from '../packing/types.js';
+import type { PackingInput, PackingSettings } from '../packing/types.js';
 import { UsageError } from './exit.js';
 import { loadObjects } from './objects/load.js';
 import { parseDocument, readText } from './objects/read-documents.js';
+import { frontierDocument, frontierText } from './output/frontier.js';
 import { planDocument } from './output/plan-json.js';
 import { planText } from './output/plan-table.js';
 
@@ -21,17 +23,31 @@ export interface PlanOptions {
   readonly minValuesPolicy: PackingSettings['minValuesPolicy'];
   /** File with Savings Plans and reserved instances. */
   readonly commitments?: string;
+  /** Show price against number of nodes instead of one plan. */
+  readonly frontier?: boolean;
 }
 
 /** `stowage plan` on files: what would be launched for the pending pods, as text to print. */
 export function planOffline(options: PlanOptions): string {
-  const { settings, ...rest } = packingInputOfFiles(options);
-  const input = { ...rest, settings: { ...settings, explainTypes: options.output === 'json' } };
-  const { result, solveMs } = timed(() => plan(input), options.repeat);
-  return options.output === 'json'
-    ? `${JSON.stringify(planDocument(result, solveMs), null, 1)}\n`
-    : planText(result, solveMs);
+  const input = packingInputOfFiles(options);
+  return options.frontier === true
+    ? printFrontier(input, options.output)
+    : printPlan(input, options.output, options.repeat);
 }
+
+export function printPlan(input: PackingInput, output: PlanOptions['output'], repeat = 1): string {
+  const asked = { ...input, settings: { ...input.settings, explainTypes: output === 'json' } };
+  const { result, solveMs } = timed(() => plan(asked), repeat);
+  return output === 'json' ? printed(planDocument(result, solveMs)) : planText(result, solveMs);
+}
+
+/** Price against number of nodes. */
+export function printFrontier(input: PackingInput, output: PlanOptions['output']): string {
+  const { result, solveMs } = timed(() => frontierOf(input), 1);
+  return output === 'json' ? printed(frontierDocument(result, solveMs)) : frontierText(result, solveMs);
+}
+
+const printed = (document: object): string => `${JSON.stringify(document, null, 1)}\n`;
 
 /** What packing is given for files: every pool buys from the one catalogue. */
 export function packingInputOfFiles(options: Omit<PlanOptions, 'output' | 'repeat'>): PackingInput {
@@ -78,9 +94,9 @@ function labelsOf(catalogue: readonly InstanceType[]): string[] {
   return [...keys].sort();
 }
 
-function timed(solve: () => Plan, repeat: number): { result: Plan; solveMs: number } {
+function timed<T>(solve: () => T, repeat: number): { result: T; solveMs: number } {
   const times: number[] = [];
-  let result: Plan | undefined;
+  let result: T | undefined;
   for (let i = 0; i < repeat; i++) {
     const started = performance.now();
     result = solve();

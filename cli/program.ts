@@ -1,5 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { commandTexts, exampleText, type CommandName } from './command-texts.js';
+import { commandTexts, exampleText, frontierOption, type CommandName } from './command-texts.js';
 import { UsageError } from './exit.js';
 import { liveCommands, type LiveCommand } from './live-commands.js';
 import { loadOffline } from './offline-code.js';
@@ -47,6 +47,7 @@ function addPlan(program: Command): void {
       wholeNumber,
       1,
     )
+    .option(...frontierOption)
     .allowUnknownOption()
     .argument('[flags...]')
     .addHelpText(

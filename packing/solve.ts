@@ -1,6 +1,7 @@
 import type { Pod } from '../api/kubernetes.js';
 import { compareText } from '../core/compare-text.js';
 import type { BinProblem, BinSolution, Effort } from './bins/problem.js';
+import { nearlyCheapest } from './bins/fewer.js';
 import { solveWithBound } from './bins/solve.js';
 import type { Compiled } from './compile/compiled.js';
 import { type PodClass } from './compile/classes.js';
@@ -39,9 +40,9 @@ import type { Plan, PlannedClaim } from './types.js';
 const mostSearched = 400;
 
 /** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
-const effortFor = (pods: number): Effort => ({
+const effortFor = (pods: number, fewest: number): Effort => ({
   units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
-  fewest: pods > mostSearched,
+  ...(pods > mostSearched && fewest > 1 && { fewest }),
 });
 
 /**
@@ -60,8 +61,8 @@ export function solve(compiled: Compiled): Plan {
 }
 
 /** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
-function buy(problem: BinProblem, pods: number): { solution: BinSolution; lowerBound: number } {
-  const found = solveWithBound(problem, effortFor(pods));
+function buy(problem: BinProblem, pods: number, fewest: number): { solution: BinSolution; lowerBound: number } {
+  const found = solveWithBound(problem, effortFor(pods, fewest));
   const isNear = found.solution.price <= found.lowerBound * nearEnough;
   if (pods > fewPods || isNear || found.solution.unplaced.some((left) => left > 0)) return found;
   const few = packIntoFew(problem);
@@ -97,12 +98,16 @@ class Pass {
   /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
   private purchases = 0;
   private readonly free: readonly Float64Array[];
+  /** How many times the cheapest price a plan with fewer nodes may cost (provisioning/fewest-nodes). */
+  private readonly fewest: number;
 
   constructor(
     private readonly compiled: Compiled,
     /** Whether pods that want to be with their like come after all others, as those do that want to be with others. */
     private readonly order: { readonly likeLast: boolean } = { likeLast: true },
   ) {
+    const { fewestWithin } = compiled.input.settings;
+    this.fewest = fewestWithin === undefined ? nearlyCheapest : 1 + fewestWithin;
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));
@@ -214,7 +219,7 @@ class Pass {
     const { problem, rowOfOffer, perNode } = numberProblem(this.compiled, parts, exclusions, this.limits);
     const units = parts.reduce((sum, { count }) => sum + count, 0);
     this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
-    const { solution, lowerBound } = buy(problem, units);
+    const { solution, lowerBound } = buy(problem, units, this.fewest);
     // No plan has more nodes than pods, so the premium is at most that much of the bound.
     this.bound += Math.max(0, lowerBound - perNode * units);
     this.purchases++;
@@ -351,7 +356,7 @@ class Pass {
     const board = new Board({ compiled, feasibility, book, ledger, exhausted, nodes, lookahead, limits, reserveOf });
     for (const claim of inNameOrder(compiled, this.claims)) board.adopt(claim);
     const best = new Incumbent(board, left);
-    searchWhole(best, { target: isSmall ? target : undefined, rulesOfPod: this.rulesOfPod() });
+    searchWhole(best, { target: isSmall ? target : undefined, rulesOfPod: this.rulesOfPod(), fewest: this.fewest });
     this.claims = board.claims();
     board.release();
     this.unplaced.forget(new Set(left.map(({ pod }) => pod)));

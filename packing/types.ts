@@ -71,6 +71,10 @@ export interface PackingSettings {
   readonly wellKnownLabels: readonly string[];
   /** How many instance types a claim lists at most. */
   readonly listedTypes: number;
+  /** What every node to launch counts as more than its price, dollars per hour, beside what DisruptionPolicies say; absent: nothing. */
+  readonly nodeCost?: number;
+  /** Of plans dearer than the cheapest by this share at most the one with fewest nodes is taken; absent: a hundredth (provisioning/fewest-nodes). */
+  readonly fewestWithin?: number;
   /** Savings Plans and reserved instances (instance-types/commitments). */
   readonly commitments?: readonly Commitment[];
   /** Whether a plan tells what stops the instance types of each NodePool (`Plan.explanations`). */

@@ -45,7 +45,7 @@ function buyFewer(
   const most = price + spare;
   simulation.aim(simulation.nodes.filter(({ gone, open }) => !gone && open));
   const outcome = simulation.attempt(group, {
-    search: { units: unitsEach * group.length, most, fewest: true },
+    search: { units: unitsEach * group.length, most, fewest: nearlyCheapest },
     most: most + noise,
   });
   if (outcome === undefined) return undefined;

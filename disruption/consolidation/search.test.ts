@@ -419,6 +419,7 @@ describe('replacements', () => {
     expect(whyStays({ ...input(world), spotToSpot }, 'n0')).toBe(expected);
   });
 
+  // Rule `min-values/at-replacement`.
   describe('minValues of replacements', () => {
     const family = 'example.com/family';
     const asking = (key: string, minValues: number) => [

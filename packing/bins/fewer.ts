@@ -15,6 +15,8 @@ const nearlyFewest = 1.1;
 interface Found {
   readonly compiled: CompiledProblem;
   readonly stacks: readonly Stack[];
+  /** How many times the price of `stacks` fewer bins may cost. */
+  readonly upTo: number;
 }
 
 /**
@@ -22,12 +24,12 @@ interface Found {
  * packing, which `pack` makes of the same problem with bins that each cost a little more than they do.
  */
 export function withFewerBins(
-  { compiled, stacks }: Found,
+  { compiled, stacks, upTo }: Found,
   pack: (dearer: CompiledProblem) => readonly Stack[],
 ): readonly Stack[] {
   const bins = binsIn(stacks);
   const price = priceOf(compiled, stacks);
-  const most = price * nearlyCheapest;
+  const most = price * upTo;
   const joined = joinedWithin({ compiled, stacks }, most);
   if (binsIn(joined) <= leastBins(compiled) * nearlyFewest) return joined;
   const binCost = (price / bins) * binCostShare;
@@ -51,7 +53,7 @@ function leastBins({ dims, offers, capacity, shapeOf, demand, pods, items, capsO
   return Math.max(1, ...byRoom, ...Array.from(capped, (count, cap) => Math.ceil(count / capMax[cap]!)));
 }
 
-function joinedWithin({ compiled, stacks }: Found, most: number): Stack[] {
+function joinedWithin({ compiled, stacks }: Omit<Found, 'upTo'>, most: number): Stack[] {
   const made = stacks.map((each) => ({ ...each }));
   const ledger = new LimitLedger(compiled);
   for (const { offer, times } of stacks) ledger.use(offer, times);

@@ -78,8 +78,8 @@ export interface BinSolution {
 
 /** How much work the search may do, in its own units; the clock never ends it, so equal inputs give equal results. */
 export interface Effort {
-  /** Whether of packings that cost nearly the same the one with fewest bins is taken. */
-  readonly fewest?: boolean;
+  /** Of packings up to so many times the price of the cheapest one that with fewest bins is taken; absent: the cheapest one. */
+  readonly fewest?: number;
   readonly units: number;
   /** What the packing is to cost less than: it is searched only where what is built at first comes near that. */
   readonly most?: number;

@@ -164,9 +164,9 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
 
 /** The NodePools with their instance types, at prices with overlays, node costs and commitments. */
 function consideredIn(input: PackingInput, coverage: Coverage): ReturnType<typeof considerPools> {
-  const { objects, catalogues, now } = input;
+  const { objects, catalogues, settings, now } = input;
   const { nodePools, nodeOverlays, disruptionPolicies } = objects;
-  const overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies);
+  const overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies, settings.nodeCost);
   return considerPools(nodePools, coveredCatalogues(nodePools, overlaid, coverage, input), now);
 }
 

@@ -20,16 +20,17 @@ export function rulingPolicy(
 }
 
 /**
- * By NodePool, what its user pays for a node besides the cloud, dollars per hour (node-pools/node-cost). NodePools without such a
- * cost are left out.
+ * By NodePool, what its user pays for a node besides the cloud, dollars per hour (node-pools/node-cost), plus `more`. NodePools without any
+ * such cost are left out.
  */
 export function nodeCosts(
   pools: readonly NodePool[],
   policies: readonly DisruptionPolicy[] | undefined,
+  more = 0,
 ): ReadonlyMap<string, number> {
   const costs = new Map<string, number>();
-  for (const pool of policies === undefined || policies.length === 0 ? [] : pools) {
-    const cost = Number(rulingPolicy(pool, policies)?.spec.nodeCost ?? 0);
+  for (const pool of more === 0 && (policies === undefined || policies.length === 0) ? [] : pools) {
+    const cost = Number(rulingPolicy(pool, policies)?.spec.nodeCost ?? 0) + more;
     if (cost > 0) costs.set(nameOf(pool), cost);
   }
   return costs;

@@ -98,9 +98,10 @@ export function overlaidCatalogues(
   catalogues: Catalogues,
   overlays: readonly NodeOverlay[] = [],
   policies?: readonly DisruptionPolicy[],
+  nodeCost = 0,
 ): Catalogues {
   const [first] = catalogues.values();
-  const costs = nodeCosts(nodePools, policies);
+  const costs = nodeCosts(nodePools, policies, nodeCost);
   if ((overlays.length === 0 && costs.size === 0) || first === undefined) return catalogues;
   const text = JSON.stringify([
     overlays.map(({ metadata, spec }) => [metadata.name, spec]),

@@ -1,4 +1,3 @@
-import { nearlyCheapest } from '../bins/fewer.js';
 import { Exchanges } from './exchanges.js';
 import type { Incumbent } from './incumbent.js';
 import { Search } from './search.js';
@@ -19,10 +18,12 @@ export interface Aim {
   readonly target: number | undefined;
   /** How many rules select a pod, on average: a move is as much work as that. */
   readonly rulesOfPod: number;
+  /** How many times the cheapest price a plan with fewer nodes may cost. */
+  readonly fewest: number;
 }
 
 /** Searches for places for pods left over; where there is a target, for a better plan too. */
-export function searchWhole(best: Incumbent, { target, rulesOfPod }: Aim): void {
+export function searchWhole(best: Incumbent, { target, rulesOfPod, fewest }: Aim): void {
   const search = new Search(best);
   search.addLeft();
   if (rulesOfPod > rulesWithoutSearch) return;
@@ -37,8 +38,8 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod }: Aim): void 
   exchanges.join(room);
   // What becomes least dearer first.
   const { price } = best;
-  for (const share of sharesForFewer) {
-    best.preferFewer(price * (1 + (nearlyCheapest - 1) * share));
+  for (const share of fewest > 1 ? sharesForFewer : []) {
+    best.preferFewer(price * (1 + (fewest - 1) * share));
     exchanges.join(room);
   }
 }

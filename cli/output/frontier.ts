@@ -1,0 +1,94 @@
+import type { Frontier, FrontierPoint } from '../../packing/frontier.js';
+import type { Plan } from '../../packing/types.js';
+import { counted } from '../../core/plurals.js';
+import { hourly, renderTable } from './table.js';
+
+/** Price against number of nodes as `stowage plan --frontier -o json` prints it. */
+interface FrontierDocument {
+  readonly engine: 'stowage';
+  /** The plan that is made without being asked for another. */
+  readonly taken: Pick<PointDocument, 'nodes' | 'pricePerHour'>;
+  /** The cheapest first, each with fewer nodes than the one before. */
+  readonly points: readonly PointDocument[];
+  /** Pods that find no place in any of them. */
+  readonly unschedulable: number;
+  /** No plan that places the same pods costs less. */
+  readonly lowerBoundPerHour: number;
+  /** Time for all of the plans, milliseconds. */
+  readonly solveMs: number;
+}
+
+interface PointDocument {
+  readonly nodes: number;
+  readonly pricePerHour: number;
+  /** From what a node costs besides on, dollars per hour, it is the best of them; null: at no cost. */
+  readonly nodeCost: number | null;
+  /** How many nodes of each cheapest type. */
+  readonly instanceTypes: Readonly<Record<string, number>>;
+}
+
+export function frontierDocument({ taken, points }: Frontier, solveMs: number): FrontierDocument {
+  return {
+    engine: 'stowage',
+    taken: { nodes: taken.newNodeClaims.length, pricePerHour: rounded(taken.pricePerHour, 9) },
+    points: points.map(({ plan, nodes, pricePerHour, nodeCost }) => ({
+      nodes,
+      pricePerHour: rounded(pricePerHour, 9),
+      nodeCost: nodeCost === undefined ? null : rounded(nodeCost, 9),
+      instanceTypes: Object.fromEntries(typesOf(plan)),
+    })),
+    unschedulable: taken.unschedulable.length,
+    lowerBoundPerHour: rounded(taken.lowerBoundPerHour, 9),
+    solveMs: rounded(solveMs, 3),
+  };
+}
+
+const rounded = (amount: number, digits: number): number => Number(amount.toFixed(digits));
+
+/** The same for a person: the plan that is taken is marked. */
+export function frontierText(frontier: Frontier, solveMs: number): string {
+  const { taken, points } = frontier;
+  const [cheapest] = points;
+  if (cheapest === undefined || cheapest.nodes === 0) return 'No node is to be launched.\n';
+  const rows = points.map((point) => [
+    isTaken(point, taken) ? '*' : '',
+    point.nodes,
+    hourly(point.pricePerHour),
+    `${((point.pricePerHour / cheapest.pricePerHour - 1) * 100).toFixed(1)}%`,
+    point.nodeCost === undefined ? '-' : hourly(point.nodeCost),
+    mostUsed(point.plan),
+  ]);
+  const lines = [
+    'Price against number of nodes',
+    renderTable(['', 'NODES', 'PER HOUR', 'MORE', 'FROM A NODE COST OF', 'TYPES'], rows),
+    '',
+    `* is what is planned${points.some((point) => isTaken(point, taken)) ? '' : ` is none of these: ${counted(taken.newNodeClaims.length, 'node')} at ${hourly(taken.pricePerHour)}`}.`,
+    'Where a node costs so much besides its price (agents, licences, addresses), that plan is the cheapest: nodeCost of a DisruptionPolicy says it.',
+    ...(taken.unschedulable.length > 0
+      ? [`${counted(taken.unschedulable.length, 'pod')} cannot be placed; without --frontier it is said why.`]
+      : []),
+    `Planned in ${solveMs.toFixed(1)} ms.`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const isTaken = ({ nodes, pricePerHour }: FrontierPoint, taken: Plan): boolean =>
+  nodes === taken.newNodeClaims.length && Math.abs(pricePerHour - taken.pricePerHour) < 1e-9;
+
+const shownTypes = 3;
+
+/** The types with most nodes. */
+function mostUsed(plan: Plan): string {
+  const types = typesOf(plan);
+  const shown = types.slice(0, shownTypes).map(([type, nodes]) => `${nodes} ${type}`);
+  const others = types.slice(shownTypes).reduce((sum, [, nodes]) => sum + nodes, 0);
+  return [...shown, ...(others > 0 ? [`${others} others`] : [])].join(', ');
+}
+
+/** How many nodes of each cheapest type, the most first. */
+function typesOf({ newNodeClaims }: Plan): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const { cheapest } of newNodeClaims)
+    counts.set(cheapest.instanceType, (counts.get(cheapest.instanceType) ?? 0) + 1);
+  return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+}

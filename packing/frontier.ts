@@ -1,0 +1,108 @@
+import { plan } from './plan.js';
+import type { PackingInput, Plan } from './types.js';
+
+/** A plan of which no other that was found has fewer nodes at that price, nor a lower price with so many nodes. */
+export interface FrontierPoint {
+  readonly plan: Plan;
+  /** Nodes to launch. */
+  readonly nodes: number;
+  /** Dollars per hour. */
+  readonly pricePerHour: number;
+  /** From what a node costs besides its price on, dollars per hour, this is the cheapest plan of all; absent where it is so at no cost. */
+  readonly nodeCost?: number;
+}
+
+export interface Frontier {
+  /** The plan that is made without being asked for another: fewest nodes within a hundredth of the cheapest. */
+  readonly taken: Plan;
+  /** The cheapest first, each with fewer nodes than the one before. */
+  readonly points: readonly FrontierPoint[];
+}
+
+/** Plans made for one frontier, at most. */
+const mostPlans = 14;
+
+type Found = Omit<FrontierPoint, 'nodeCost'>;
+
+/**
+ * Price against number of nodes (provisioning/frontier): plans for what a node might cost besides its price. Between two of them, what a
+ * node must cost for both to be equal is tried next, where there is most left to find.
+ */
+export function frontierOf(input: PackingInput): Frontier {
+  const taken = plan(input);
+  const found = [foundAs(taken)];
+  const at = (nodeCost: number): Found => {
+    const made = planAt(input, nodeCost);
+    if (sameLeft(made.plan, taken)) found.push(made);
+    return made;
+  };
+  at(0);
+  // One node less is worth the price of the whole plan.
+  at(Math.max(taken.pricePerHour, least));
+  const tried = new Set<string>();
+  for (let plans = 3; plans < mostPlans; plans++) {
+    const gap = widest(undominated(found), tried);
+    if (gap === undefined) break;
+    tried.add(gap.text);
+    at(gap.nodeCost);
+  }
+  return { taken, points: withNodeCosts(undominated(found)) };
+}
+
+/** Dollars per hour, where the plan costs nothing. */
+const least = 1e-6;
+
+const foundAs = (made: Plan): Found => ({
+  plan: made,
+  nodes: made.newNodeClaims.length,
+  pricePerHour: made.pricePerHour,
+});
+
+/** The cheapest plan where each node costs so much more; at the prices that nodes have without that. */
+function planAt(input: PackingInput, nodeCost: number): Found {
+  const settings = { ...input.settings, nodeCost: (input.settings.nodeCost ?? 0) + nodeCost, fewestWithin: 0 };
+  const made = plan({ ...input, settings });
+  const newNodeClaims = made.newNodeClaims.map((claim) => ({
+    ...claim,
+    cheapest: { ...claim.cheapest, pricePerHour: claim.cheapest.pricePerHour - nodeCost },
+  }));
+  const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+  const lowerBoundPerHour = nodeCost === 0 ? made.lowerBoundPerHour : 0;
+  return foundAs({ ...made, newNodeClaims, pricePerHour, lowerBoundPerHour });
+}
+
+/** Whether the plans leave as many pods out: others are no answer to the same question. */
+const sameLeft = (a: Plan, b: Plan): boolean => a.unschedulable.length === b.unschedulable.length;
+
+/** The cheapest first, each with fewer nodes than all before. */
+function undominated(found: readonly Found[]): Found[] {
+  const sorted = [...found].sort((a, b) => a.pricePerHour - b.pricePerHour || a.nodes - b.nodes);
+  const kept: Found[] = [];
+  for (const each of sorted) if (each.nodes < (kept.at(-1)?.nodes ?? Infinity)) kept.push(each);
+  return kept;
+}
+
+/** Of neighbours with plans in between that were not looked for yet, those that are furthest apart; with what a node costs where both are equal. */
+function widest(points: readonly Found[], tried: ReadonlySet<string>): { nodeCost: number; text: string } | undefined {
+  let best: { nodeCost: number; text: string; size: number } | undefined;
+  for (let i = 1; i < points.length; i++) {
+    const [many, few] = [points[i - 1]!, points[i]!];
+    const text = `${many.nodes}-${few.nodes}`;
+    if (many.nodes - few.nodes < 2 || tried.has(text)) continue;
+    const size = (many.nodes - few.nodes) * (few.pricePerHour - many.pricePerHour);
+    if (best === undefined || size > best.size) best = { nodeCost: slope(many, few), text, size };
+  }
+  return best;
+}
+
+/** Each with what a node must cost besides for it to be the best of them; those that are the best at no cost without. */
+function withNodeCosts(points: readonly Found[]): FrontierPoint[] {
+  return points.map((point, i) => {
+    const from = Math.max(0, ...points.slice(0, i).map((many) => slope(many, point)));
+    const to = Math.min(...points.slice(i + 1).map((few) => slope(point, few)));
+    return from <= to ? { ...point, nodeCost: from } : point;
+  });
+}
+
+/** What a node costs besides where the two plans cost the same. */
+const slope = (many: Found, few: Found): number => (few.pricePerHour - many.pricePerHour) / (many.nodes - few.nodes);
