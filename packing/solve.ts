@@ -22,6 +22,7 @@ import { Feasibility } from './place/feasibility.js';
 import { nodeStates, type NodeState } from './place/node-states.js';
 import { LevelFeasibility } from './place/level-feasibility.js';
 import { rebalance } from './place/rebalance.js';
+import { leftOutOfBound } from './place/bound-gaps.js';
 import { boundOfAll } from './place/whole-bound.js';
 import { PodAffinities } from './place/pod-affinities.js';
 import { podsIn, someOfMember, type Member, type Part } from './place/part.js';
@@ -68,6 +69,9 @@ function buy(problem: BinProblem, pods: number, fewest: number): { solution: Bin
   const few = packIntoFew(problem);
   return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
 }
+
+/** Plans so many times dearer than their bound say what the bound leaves out. */
+const explainedAbove = 1.03;
 
 const fewPods = 600;
 const nearEnough = 1.005;
@@ -277,6 +281,8 @@ class Pass {
     if (this.improve()) newNodeClaims = this.describe();
     newNodeClaims.sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
     const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+    const lowerBoundPerHour = Math.min(this.lowerBound(), pricePerHour);
+    const isFar = pricePerHour > lowerBoundPerHour * explainedAbove;
     return {
       newNodeClaims,
       existingNodes: this.nodes
@@ -285,7 +291,8 @@ class Pass {
       ...this.unplaced.described(),
       ...leftOutOf(this.compiled),
       pricePerHour,
-      lowerBoundPerHour: Math.min(this.lowerBound(), pricePerHour),
+      lowerBoundPerHour,
+      ...(isFar && { boundLeavesOut: leftOutOfBound(this.compiled, this.book, this.placed()) }),
     };
   }
 
@@ -330,13 +337,18 @@ class Pass {
     const isCovered = this.compiled.coverage.open.length > 0;
     const isWhole = !isCovered && !this.chosen && this.purchases <= 1;
     if (isWhole && this.nodes.every(({ pods }) => pods.length === 0)) return this.bound;
+    const { compiled, feasibility, book, nodes, free } = this;
+    return boundOfAll({ compiled, feasibility, book, nodes, free }, this.placed());
+  }
+
+  /** How many pods of each class have a place. */
+  private placed(): Map<PodClass, number> {
     const placed = new Map<PodClass, number>();
     for (const podClass of this.compiled.queue) {
       const count = podClass.pods.length - this.unplaced.of(podClass).length;
       if (count > 0) placed.set(podClass, count);
     }
-    const { compiled, feasibility, book, nodes, free } = this;
-    return boundOfAll({ compiled, feasibility, book, nodes, free }, placed);
+    return placed;
   }
 
   /**

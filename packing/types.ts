@@ -230,4 +230,9 @@ export interface Plan {
   readonly pricePerHour: number;
   /** No plan for the same pods can cost less, dollars per hour. */
   readonly lowerBoundPerHour: number;
+  /**
+   * What `lowerBoundPerHour` knows nothing of, in a person's words: where the plan costs much more than the bound, one of these may be why.
+   * Absent where it is within 3% of the bound.
+   */
+  readonly boundLeavesOut?: readonly string[];
 }

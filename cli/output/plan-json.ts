@@ -19,6 +19,8 @@ export interface PlanDocument {
   readonly pricePerHour: number;
   /** No plan that places the same pods costs less. */
   readonly lowerBoundPerHour: number;
+  /** What that bound knows nothing of, where the plan is more than 3% above it. */
+  readonly boundLeavesOut: readonly string[];
   /** Time to build the problem from the parsed objects, to solve it and to explain what is left over, milliseconds; the median of repeated solves. */
   readonly solveMs: number;
 }
@@ -36,6 +38,7 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
     setAside: plan.setAside ?? [],
     pricePerHour: dollars(plan.pricePerHour),
     lowerBoundPerHour: dollars(plan.lowerBoundPerHour),
+    boundLeavesOut: plan.boundLeavesOut ?? [],
     solveMs: Math.round(solveMs * 1000) / 1000,
   };
 }

@@ -30,6 +30,22 @@ test('a plan that leaves nobody out does not speak of it', () => {
   expect(planDocument(empty, 1)).toMatchObject({ deferred: [], ignoredPreferences: [] });
 });
 
+test('what the bound knows nothing of stands behind the price', () => {
+  const placed = {
+    ...empty,
+    existingNodes: [{ node: 'n', pods: ['default/a'] }],
+    pricePerHour: 2,
+    lowerBoundPerHour: 1,
+  };
+  const leftOut = ['spread over zone (3 pods)', 'how pods fill whole nodes'];
+  expect(planText({ ...placed, boundLeavesOut: leftOut }, 1)).toContain(
+    'at most 100.0% above the least possible, planned in 1.0 ms.\nThe least possible is reckoned without: spread over zone (3 pods), how pods fill whole nodes.',
+  );
+  expect(planText({ ...placed, pricePerHour: 1 }, 1)).toContain(', which is the least possible, planned in 1.0 ms.\n');
+  expect(planDocument({ ...placed, boundLeavesOut: leftOut }, 1).boundLeavesOut).toEqual(leftOut);
+  expect(planDocument(placed, 1).boundLeavesOut).toEqual([]);
+});
+
 test('objects that the engine cannot work with are named', () => {
   const setAside = [{ kind: 'NodePool', name: 'odd', error: 'no such operator' }];
   const text = planText({ ...empty, setAside }, 1);

@@ -99,8 +99,12 @@ function total(plan: Plan, solveMs: number): string {
   const left = plan.unschedulable.length + (plan.deferred?.length ?? 0) + (plan.ignored?.length ?? 0);
   if (placed + onExisting + left === 0) return 'No pod is pending.';
   const summary = `${counted(plan.newNodeClaims.length, 'node')} for ${counted(placed, 'pod')} at ${hourly(plan.pricePerHour)} per hour`;
-  return `${summary}${optimality(plan)}, planned in ${solveMs.toFixed(1)} ms.`;
+  return `${summary}${optimality(plan)}, planned in ${solveMs.toFixed(1)} ms.${unknown(plan)}`;
 }
+
+/** What the bound knows nothing of, where the plan is far above it. */
+const unknown = ({ boundLeavesOut = [] }: Plan): string =>
+  boundLeavesOut.length === 0 ? '' : `\nThe least possible is reckoned without: ${boundLeavesOut.join(', ')}.`;
 
 function optimality({ pricePerHour, lowerBoundPerHour }: Plan): string {
   if (pricePerHour <= 0 || lowerBoundPerHour <= 0) return '';

@@ -5,7 +5,8 @@ import { placeable } from './placeable.js';
 import { wholeBinsBound } from './whole-bins.js';
 import type { BinProblem } from './problem.js';
 import type { Demands, FeasibleWorth } from './resource-lp.js';
-import { capReach, demandsOf, repair, resourceWorth } from './resource-lp.js';
+import { capReach, demandsOf, repair, resourceWorth, roomForCaps } from './resource-lp.js';
+import { uniformWorth } from './uniform-worth.js';
 
 /** Rounded down by this share, far above the error of the sums. */
 const safety = 1e-9;
@@ -33,9 +34,11 @@ export function relax(problem: BinProblem, compiled: CompiledProblem): Relaxatio
   const reach = capReach(compiled);
   const worth = resourceWorth(compiled, demands, reach);
   let best = prove(problem, compiled, demands, repair(compiled, worth, reach));
-  if (problem.openBins.length > 0) {
-    const beside = repair(compiled, resourceWorth(compiled, demands, reach, true), reach);
-    const other = prove(problem, compiled, demands, beside);
+  const others: FeasibleWorth[] = [];
+  if (problem.openBins.length > 0) others.push(resourceWorth(compiled, demands, reach, true));
+  if (roomForCaps(compiled, demands) < 0) others.push(uniformWorth(compiled, demands));
+  for (const each of others) {
+    const other = prove(problem, compiled, demands, repair(compiled, each, reach));
     if (other.bound > best.bound) best = other;
   }
   const whole = wholeBinsBound(compiled, items) * (1 - safety);

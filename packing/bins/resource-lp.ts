@@ -64,13 +64,21 @@ export function resourceWorth(
   reach: Uint8Array,
   withOpen = false,
 ): FeasibleWorth {
-  const { dims, sets, capMax, supply } = compiled;
-  const active: number[] = [];
-  for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active.push(r);
-  const openRows = withOpen ? compiled.openSets.length * dims : 0;
-  const room = mostRows - (active.length + supply.count * dims + openRows);
+  const { capMax } = compiled;
+  const room = roomForCaps(compiled, demands, withOpen);
   if (room < 0) return { resource: resourcePrices(compiled, demands.resource), cap: new Float64Array(capMax.length) };
   return new JointProgram(compiled, withLargestCaps(compiled, demands, room), reach, withOpen).solve();
+}
+
+/** How many caps there is room for in an exact program; below zero where the program is too large without any. */
+export function roomForCaps(
+  { dims, sets, supply, openSets }: CompiledProblem,
+  demands: Demands,
+  withOpen = false,
+): number {
+  let active = 0;
+  for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active++;
+  return mostRows - (active + supply.count * dims + (withOpen ? openSets.length * dims : 0));
 }
 
 /** The demands without those caps that ask for fewest bins, where there are more than `most`: they hardly ever bind. */

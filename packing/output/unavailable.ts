@@ -16,7 +16,11 @@ export function unavailableBlocker(
   { name, types, requirements }: Pool,
   wellKnown: ReadonlySet<string>,
 ): Blocker | undefined {
-  const merged = constraints.map((constraint) => constraint.requirements);
+  // What the NodePool itself rules out no offering allows.
+  const merged = constraints
+    .map((constraint) => constraint.requirements)
+    .filter((asked) => !haveNothingInCommon(asked, requirements));
+  if (merged.length === 0) return undefined;
   let first: Unavailable | undefined;
   for (const { type, offering } of unavailableIn(types)) {
     if (first !== undefined && compareText(textOf(type, offering), textOf(first.type, first.offering)) >= 0) continue;
@@ -63,6 +67,14 @@ export function offeringTest(
     if (both === undefined) return requirement.absent || wellKnown.has(key);
     return !isImpossible(intersect(both, requirement));
   };
+}
+
+function haveNothingInCommon(asked: Requirements, given: Requirements): boolean {
+  for (const [key, requirement] of asked) {
+    const own = given.get(key);
+    if (own !== undefined && isImpossible(intersect(own, requirement))) return true;
+  }
+  return false;
 }
 
 export function isAllowed(asked: Requirements, allows: OfferingTest): boolean {

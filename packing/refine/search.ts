@@ -17,6 +17,8 @@ interface Area {
 const modes = ['fill', 'cheap'] as const;
 /** Pods on nodes that exist that are placed anew all together. */
 const mostMoved = 400;
+/** What was gained after so much work is worth looking for more until this many times as much is done. */
+const patience = 2.5;
 /** Rounds in which those left out go first, while none comes of it; and work for them. */
 const mostComplaints = 30;
 const complaintUnits = 100_000;
@@ -24,6 +26,8 @@ const complaintUnits = 100_000;
 interface Effort {
   /** Rows that may be looked at. */
   readonly units: number;
+  /** As far as that they are extended while there is something to gain; absent: not at all. */
+  readonly most?: number;
   /** A plan that costs no more than this needs no search. */
   readonly target: number;
 }
@@ -53,9 +57,11 @@ export class Search {
     if (this.best.left.length > 0) this.attempt({}, { mode: 'cheap' }, false);
   }
 
-  run({ units, target }: Effort): void {
+  run(effort: Effort): void {
     const { board } = this;
-    const end = board.work + units;
+    const { units, target } = effort;
+    const begun = board.work;
+    const end = begun + units;
     const enough = (): boolean => this.best.isEnough(target);
     for (const choice of this.choices()) {
       if (board.work >= end || enough()) return;
@@ -64,26 +70,31 @@ export class Search {
       if (nodes.length > 0 && podsOn(nodes) <= mostMoved)
         this.attempt({ tentativeNodes: board.tentativeNodes, nodes }, choice, false);
     }
-    this.lookAround(end, enough);
+    const spent = board.work - begun;
+    this.lookAround({ units: units - spent, most: (effort.most ?? units) - spent, target });
     for (const choice of this.lastChoices()) {
-      if (!enough() && this.attempt(board, choice, false)) this.lookAround(board.work + units, enough);
+      if (!enough() && this.attempt(board, choice, false)) this.lookAround(effort);
     }
-    while (this.favourLeft(board.work + complaintUnits)) this.lookAround(board.work + units, enough);
+    while (this.favourLeft(board.work + complaintUnits)) this.lookAround(effort);
   }
 
-  /** Takes few nodes at a time away until nothing has come of it for long. */
-  private lookAround(end: number, enough: () => boolean): void {
+  /** Takes few nodes at a time away until nothing has come of it for long, the price is the target, or so many units are used. */
+  lookAround({ units, most = units, target }: Effort): void {
     const { board } = this;
+    const begun = board.work;
+    let end = begun + units;
     let idle = 0;
     const mostIdle = 40 + 20 * (board.tentativeNodes.length + board.existing.occupied().length);
     while (
       board.work < end &&
-      !enough() &&
+      !this.best.isEnough(target) &&
       board.tentativeNodes.length + this.best.left.length > 0 &&
       idle < mostIdle
     ) {
       const choice: PlacementChoice = { mode: this.random.next() % 4 === 0 ? 'fill' : 'cheap', ...this.anyFavour() };
-      idle = this.attempt(this.pick(), choice, this.random.next() % 3 > 0) ? 0 : idle + 1;
+      const isBetter = this.attempt(this.pick(), choice, this.random.next() % 3 > 0);
+      idle = isBetter ? 0 : idle + 1;
+      if (isBetter) end = Math.min(begun + most, Math.max(end, begun + (board.work - begun) * patience));
       board.work += 20;
     }
   }

@@ -10,6 +10,12 @@ const rulesOfMove = 48;
 /** With so many, what a search could find is not worth what its few moves cost. */
 const rulesWithoutSearch = 20 * rulesOfMove;
 
+/** Where the price is this much above the least possible, as a share, search is done in full; where less can be gained there is less of it. */
+const gapInFull = 0.2;
+const leastShare = 0.05;
+/** Of search for a lower price with the nodes that are left, once there are fewer. */
+const fewerUnits = 60_000;
+
 /** How much of the margin for fewer nodes may be spent, step by step. */
 const sharesForFewer = [0.1, 0.3, 0.6, 1];
 
@@ -31,8 +37,11 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, fewest }: Aim
   const units = Math.floor(searchUnits * share);
   const room = Math.floor(roomUnits * share);
   const exchanges = new Exchanges(best);
-  if (target !== undefined) search.run({ units, target });
-  if (exchanges.makeRoom(room) && target !== undefined) search.run({ units, target });
+  const run = (): void => {
+    if (target !== undefined) search.run({ units: Math.floor(units * hopeOf(best, target)), most: units, target });
+  };
+  run();
+  if (exchanges.makeRoom(room)) run();
   if (target === undefined) return;
   if (!best.isEnough(target)) exchanges.exchange(room);
   exchanges.join(room);
@@ -42,4 +51,11 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, fewest }: Aim
     best.preferFewer(price * (1 + (fewest - 1) * share));
     exchanges.join(room);
   }
+  if (fewest > 1) search.lookAround({ units: Math.floor(fewerUnits * share), target });
+}
+
+/** How much of the search the gap to the bound is worth; pods that are left out are worth all of it. */
+function hopeOf(best: Incumbent, target: number): number {
+  if (best.left.length > 0 || target <= 0) return 1;
+  return Math.max(leastShare, Math.min(1, (best.price / target - 1) / gapInFull));
 }

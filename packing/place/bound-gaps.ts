@@ -1,0 +1,39 @@
+import { labels } from '../../api/labels.js';
+import { counted } from '../../core/plurals.js';
+import type { Compiled } from '../compile/compiled.js';
+import type { PodClass } from '../compile/classes.js';
+import { varietiesOf } from '../compile/min-values.js';
+import type { RuleBook, Rules } from '../topology/rules.js';
+
+/**
+ * What the pods placed have to keep and the bound (`boundOfAll`) knows nothing of, in a person's words: rules of pods first, the ones that
+ * most pods have before others, then what NodePools and nodes ask for.
+ */
+export function leftOutOfBound(compiled: Compiled, book: RuleBook, placed: ReadonlyMap<PodClass, number>): string[] {
+  const pods = new Map<string, number>();
+  for (const [{ shape }, count] of placed) {
+    const levels = compiled.levelsByShape[shape.index]!;
+    const unknown = unknownRules(book.of(shape, levels.at(-1)!));
+    if (levels.length > 1) unknown.add('preferences');
+    for (const rule of unknown) pods.set(rule, (pods.get(rule) ?? 0) + count);
+  }
+  const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  const varied = compiled.pools.filter(({ requirements }) => varietiesOf(requirements).length > 0);
+  const limited = new Set(compiled.limits.flatMap(({ pool }) => pool ?? []));
+  return [
+    ...rules.map(([rule, count]) => `${rule} (${counted(count, 'pod')})`),
+    ...[...limited].sort().map((name) => `limits of NodePool ${name}`),
+    ...varied.map(({ name }) => `minValues of NodePool ${name}`),
+    ...(compiled.nodes.length > 0 ? ['how pods fit the room on nodes that are there'] : []),
+    'how pods fill whole nodes',
+  ];
+}
+
+function unknownRules({ spread, affinity, antiAffinity, hostAffinity }: Rules): Set<string> {
+  return new Set([
+    ...spread.map(({ key }) => `spread over ${key}`),
+    ...affinity.map(({ key }) => `affinity within ${key}`),
+    ...antiAffinity.map(({ key }) => `anti-affinity within ${key}`),
+    ...hostAffinity.map(() => `affinity within ${labels.hostname}`),
+  ]);
+}
