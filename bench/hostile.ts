@@ -75,6 +75,62 @@ export function measureHostile(
   return results;
 }
 
+export interface TenantResult {
+  readonly objects: number;
+  readonly ordinary: number;
+  /** Ordinary pods that are placed alone and not beside the others, of all plans. */
+  readonly lost: number;
+  /** Milliseconds of processor time of a pass over the ordinary pods alone, the median. */
+  readonly alone: number;
+  /** The same of the first pass that sees the others, and of the next. */
+  readonly first: readonly number[];
+  readonly next: readonly number[];
+}
+
+/** One plan after the other beside other mixed objects each, as many as `cases`: a tenant whose objects count by the thousand. */
+export function measureTenant(
+  kind: Kind,
+  { pods, objects, firstSeed, cases }: { pods: number; objects: number; firstSeed: number; cases: number },
+  say: (result: TenantResult) => void,
+): TenantResult {
+  const made = generate(kind, pods, firstSeed);
+  const alone = inputOf(made);
+  for (let i = 0; i < warmUps; i++) plan(alone);
+  const before = placed(plan(alone));
+  const times = { alone: [] as number[], first: [] as number[], next: [] as number[] };
+  let lost = 0;
+  const result = (): TenantResult => ({
+    ...times,
+    objects: objects * times.first.length,
+    ordinary: before.size,
+    lost,
+    alone: median(times.alone),
+  });
+  for (let seed = firstSeed; seed < firstSeed + cases; seed++) {
+    const input = inputOf({ ...made, objects: [...made.objects, ...hostileObjects(new Random(seed), objects)] });
+    let found: Plan | undefined;
+    times.first.push(cpuOf(() => (found = plan(input))));
+    times.next.push(cpuOf(() => plan(input)));
+    times.alone.push(cpuOf(() => plan(alone)));
+    const there = placed(found!);
+    lost += [...before].filter((pod) => !there.has(pod)).length;
+    if (times.first.length % 50 === 0) say(result());
+  }
+  return result();
+}
+
+export function tenantText({ objects, ordinary, lost, alone, first, next }: TenantResult): string {
+  const of = (times: readonly number[]): string => {
+    const sorted = [...times].sort((a, b) => a - b);
+    const at = (share: number): string => `${sorted[Math.floor((sorted.length - 1) * share)]!.toFixed(0)} ms`;
+    return `${at(0.5)} (${(median(times) / alone).toFixed(2)} times; 99 of 100 ${at(0.99)}, the longest ${at(1)})`;
+  };
+  return (
+    `${objects} objects in ${first.length} plans of ${ordinary} ordinary pods: ${lost} of these lost; processor time of a pass, the median: ` +
+    `${alone.toFixed(0)} ms without, ${of(first)} the first that sees the others, ${of(next)} the next\n`
+  );
+}
+
 /** A row for each kind of objects that stood beside the ordinary pods. */
 export function hostileTable(results: readonly HostileResult[]): string {
   const rows = results.map(({ beside, objects, alone, with: both, lost, passes, longest }) =>

@@ -16,7 +16,7 @@ import {
 import { startStack } from '../devstack/stack.js';
 import { mixes } from '../cases/interruption-mixes.js';
 import type { Mix } from '../cases/interruption-mixes.js';
-import { hostileTable, measureHostile } from './hostile.js';
+import { hostileTable, measureHostile, measureTenant, tenantText } from './hostile.js';
 import { interruptAll } from './interrupted.js';
 import { flood } from './interruptions.js';
 import { fleetBudgets, launchAtOnce } from './launches.js';
@@ -153,7 +153,10 @@ const program = new Command('bench')
       .default('account'),
   )
   .option('--launches [claims]', 'instead of plans: launch so many at once on a cloud that throttles as EC2 does')
-  .option('--hostile [objects]', 'instead of plans: ordinary pods without and with so many hostile objects beside them')
+  .option(
+    '--hostile [objects]',
+    'instead of plans: ordinary pods without and with so many hostile objects beside them, others in each of --cases',
+  )
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
   .option('--kwok-live', 'the same on a stack of its own, by both as processes: nodes come and go, pods are evicted')
   .option('--kwok-simulated', 'the same in simulated time by the same decisions of Stowage alone: --cases of them')
@@ -282,9 +285,15 @@ function besideHostile({
   sizes,
   firstSeed,
   repeats,
+  cases,
 }: BenchOptions): number {
   const objects = hostile === true ? 100 : whole(hostile ?? '');
   const pods = sizes?.each?.[0] ?? 1000;
+  if (cases > 1) {
+    const result = measureTenant(chosen[0]!, { pods, objects, firstSeed, cases }, (soFar) => say(tenantText(soFar)));
+    process.stdout.write(tenantText(result));
+    return result.lost > 0 ? 1 : 0;
+  }
   const results = measureHostile(chosen[0]!, { pods, objects, seed: firstSeed, repeats }, ({ beside }) =>
     say(`${beside}: done`),
   );
