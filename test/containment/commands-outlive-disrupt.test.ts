@@ -2,15 +2,26 @@ import { describe, expect, test } from '@jest/globals';
 import { annotations, taints } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
-import { runningQuery } from '../../workflows/messages.js';
-import { createNodeClass, createNodePool, deploy } from '../live/world.js';
+import { observe } from '../../devstack/demo/observe.js';
+import {
+  questionsQuery,
+  rejectUpdate,
+  runningQuery,
+  whyNotUpdate,
+  type OpenQuestion,
+} from '../../workflows/messages.js';
+import { createNodeClass, createNodePool, deploy, within } from '../live/world.js';
 import { containment, instanceOf } from './containment.js';
 
 // Who tainted a node is written on its claim: a `disrupt` that is begun anew takes over what is under way (candidates/left-over-taints).
 const on = containment('adoption', async (world) => {
   await createNodeClass(world, 'default');
   await allow(['r5.2xlarge'], world);
+  await world.kube.create('DisruptionPolicy', { metadata: { name: 'rules' }, spec: { rates: rate('2') } } as never);
 });
+
+/** So many nodes may go in a day. */
+const rate = (nodes: string): object[] => [{ nodes, per: '24h' }];
 
 /** A pool of these instance types alone; one node at a time may go. */
 async function allow(types: readonly string[], world = on.world): Promise<void> {
@@ -23,6 +34,22 @@ async function allow(types: readonly string[], world = on.world): Promise<void> 
 }
 
 const disrupt = (): ReturnType<typeof on.workflow> => on.workflow(workflowIds.disrupt(on.cluster));
+
+/** Another run of it, once it is there. */
+async function loseDisrupt(): Promise<void> {
+  const { runId } = await disrupt().describe();
+  await disrupt().terminate('containment test');
+  const isNew = async (): Promise<boolean> => (await disrupt().describe()).runId !== runId;
+  await on.until('A new disrupt', isNew, 150);
+}
+
+/** Why the node stays, as `disrupt` says now. */
+const whyStays = async (node: string): Promise<string> => {
+  const verdict = await disrupt()
+    .executeUpdate(whyNotUpdate, { args: [node] })
+    .catch(() => undefined);
+  return verdict?.verdict === 'stays' ? verdict.why : '';
+};
 
 describe('disrupt, terminated by hand while a command runs', () => {
   test('takes the command over: its node stays tainted and counts, and it is carried out', async () => {
@@ -43,16 +70,14 @@ describe('disrupt, terminated by hand while a command runs', () => {
     await on.claim('of the replacement', (each) => each.metadata.name !== name && instanceOf(each) !== '');
     const command = (await owner()) ?? '';
 
-    const { runId } = await disrupt().describe();
-    await disrupt().terminate('containment test');
+    await loseDisrupt();
     const isAdopted = async (): Promise<boolean> => {
-      if ((await disrupt().describe()).runId === runId) return false;
       const running = await disrupt().query(runningQuery);
       return running.some(
         ({ workflowId, candidates }) => workflowId === command && candidates.some((one) => one.node === node),
       );
     };
-    await on.until('A new disrupt that knows of the command', () => isAdopted().catch(() => false), 150);
+    await on.until('It knows of the command', () => isAdopted().catch(() => false), 60);
     expect([await owner(), await isTainted(), await on.isOpen(command)]).toEqual([command, true, true]);
 
     stack.freeze('node-joiner', false);
@@ -63,4 +88,53 @@ describe('disrupt, terminated by hand while a command runs', () => {
     expect(left.map(({ metadata }) => metadata.labels?.['node.kubernetes.io/instance-type'])).toEqual(['c5.large']);
     expect((await cloud.instances()).filter(({ state }) => state === 'running')).toHaveLength(1);
   }, 700_000);
+});
+
+// Rule `budgets/records`.
+describe('disrupt, terminated by hand after a person said no and a node went', () => {
+  test('proposes nothing that was turned down, and counts what went', async () => {
+    const { kube } = on.world;
+    // The node of before has nothing to do with it.
+    const [other] = await kube.list('Node');
+    await kube.patch('Node', { name: other?.metadata.name ?? '' }, { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } }); // prettier-ignore
+    const policy = (spec: object) => kube.patch('DisruptionPolicy', { name: 'rules' }, { spec });
+    await policy({ approval: [{}] });
+    await deploy(on.world, 'big', { cpu: '1', memory: '30Gi' });
+    const node = (await on.claimUnder('big')).status?.nodeName ?? '';
+    await kube.delete('Deployment', { name: 'big', namespace: 'default' });
+    const question = await observe(
+      'The question about the empty node',
+      async (): Promise<OpenQuestion | undefined> =>
+        (await disrupt().query(questionsQuery)).find(({ candidates }) => candidates.some((one) => one.node === node)),
+      within(180),
+      () => whyStays(node),
+    );
+    // It is asked once the move is validated.
+    const isRejected = (): Promise<boolean> =>
+      on
+        .workflow(question.workflowId)
+        .executeUpdate(rejectUpdate, { args: [{ actor: 'ann', reason: 'release' }] })
+        .then(() => true)
+        .catch(() => false);
+    await on.until('The no taken', isRejected, 90);
+    const isKept = async (): Promise<boolean> =>
+      (await kube.get('NodePool', { name: 'default' }))?.metadata.annotations?.[
+        annotations.disruptionRecords
+      ]?.includes('rejected by ann (release)') === true;
+    await on.until('The NodePool saying so', isKept, 60);
+
+    await loseDisrupt();
+    await on.until(
+      'The node left alone',
+      async () => (await whyStays(node)).includes('rejected by ann (release)'),
+      120,
+    );
+    expect(await disrupt().query(questionsQuery)).toEqual([]);
+
+    // What went before it was lost is all that may go.
+    await policy({ approval: null, rates: rate('1') });
+    const rests = async (): Promise<boolean> => (await whyStays(node)).includes('rate 1 in 24h (1 used)');
+    await on.until('The rate told of', rests, 60);
+    expect(await kube.get('Node', { name: node })).toBeDefined();
+  }, 900_000);
 });

@@ -1,21 +1,25 @@
-import { describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { observe } from '../../devstack/demo/observe.js';
+import { freePorts } from '../../devstack/ports.js';
+import { startStack, type Stack } from '../../devstack/stack.js';
+import { createKubeClient } from '../../kube/client.js';
+import type { KubeClient } from '../../kube/port.js';
 import { TemporalClusterRegister } from '../../process/cluster-register.js';
-import { within } from '../live/world.js';
+import { createDefaultPool, deploy, within } from '../live/world.js';
 import { readiness, workerAnswers } from './answers.js';
-import { containment } from './containment.js';
+import { containment, large } from './containment.js';
 
 // Two installations with one cluster name in one Temporal namespace do not execute each other's workflows.
 
-const on = containment('name', () => Promise.resolve());
+const on = containment('name', createDefaultPool);
 
-const says = (text: string): Promise<true> =>
-  observe(
-    `/readyz saying ${text}`,
-    async () => ((await readiness(on.world)).includes(text) ? true : undefined),
-    within(120),
-    () => readiness(on.world),
-  );
+const says = (text: string, ask = (): Promise<string> => readiness(on.world)): Promise<true> =>
+  observe(`/readyz saying ${text}`, async () => ((await ask()).includes(text) ? true : undefined), within(120), ask);
 
 const answering = (expected: boolean): Promise<true> =>
   observe(
@@ -24,10 +28,61 @@ const answering = (expected: boolean): Promise<true> =>
     within(60),
   );
 
+const uidOf = async (kube: KubeClient): Promise<string> =>
+  (await kube.get('Namespace', { name: 'kube-system' }))?.metadata.uid ?? '';
+
 describe('the name of a cluster', () => {
+  let other: { readonly stack: Stack; readonly kube: ReturnType<typeof createKubeClient> };
+
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'stowage-namesake-'));
+    const stack = await startStack({ folder, name: 'namesake', parts: ['controllers'] });
+    other = { stack, kube: createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'namesake-test' }) };
+  }, 300_000);
+  afterAll(async () => {
+    other.kube.close();
+    await other.stack.stop();
+    rmSync(other.stack.folder, { recursive: true, force: true });
+  }, 60_000);
+
+  /** Stowage of the other cluster, with the name, Temporal and cloud of the first. */
+  async function namesake(): Promise<{ ready: () => Promise<string>; end: () => Promise<void> }> {
+    const [health = 0, metrics = 0] = await freePorts(2);
+    const ports = { HEALTH_PROBE_PORT: String(health), METRICS_PORT: String(metrics), LISTEN_ADDRESS: '127.0.0.1' };
+    const env = { ...process.env, ...on.world.stack.environment, ...ports, KUBECONFIG: other.stack.stowageKubeconfig };
+    const child = spawn(process.execPath, ['bin/stowage', 'run'], { env, stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    return {
+      ready: () => fetch(`http://127.0.0.1:${health}/readyz`).then((answer) => answer.text()).catch(String), // prettier-ignore
+      end: async () => {
+        child.kill('SIGTERM');
+        await ended;
+      },
+    };
+  }
+
+  test('of two installations stands for the first: the second does nothing, and the first goes on alone', async () => {
+    const [first, second] = [await uidOf(on.world.kube), await uidOf(other.kube)];
+    await createDefaultPool({ kube: other.kube, stack: other.stack });
+    const { ready, end } = await namesake();
+    try {
+      await says(`its kube-system has UID ${first}, that of this cluster ${second}`, ready);
+      await deploy(other, 'elsewhere', large);
+      await deploy(on.world, 'here', large);
+
+      // A worker of the other cluster would have planned, created and launched for its own pods.
+      expect(await on.machinesOf(await on.claimUnder('here'))).toHaveLength(1);
+      expect([await on.claims(), await on.world.cloud.instances()].map(({ length }) => length)).toEqual([1, 1]);
+      expect(await other.kube.list('NodeClaim')).toEqual([]);
+      await says(`its kube-system has UID ${first}, that of this cluster ${second}`, ready);
+    } finally {
+      await end();
+    }
+  }, 500_000);
+
   test('stands for the first; a process of another does nothing, and acts once the name is its own', async () => {
     const register = new TemporalClusterRegister(on.client, on.cluster);
-    const own = (await on.world.kube.get('Namespace', { name: 'kube-system' }))?.metadata.uid ?? '';
+    const own = await uidOf(on.world.kube);
     expect(await register.read()).toBe(own);
     await register.record('another');
     expect(await register.read()).toBe(own);
