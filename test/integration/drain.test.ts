@@ -167,4 +167,29 @@ describe('draining on a real cluster', () => {
         ),
     );
   }, 90_000);
+
+  test('a pod that the cache has not heard of ends no drain: the API server is asked, and it is evicted', async () => {
+    const deaf = new AbortController();
+    const cache = createClusterCache({ client: kube, kinds: [...snapshotKinds, 'VolumeAttachment'] });
+    await cache.start(deaf.signal);
+    // Its watches end, and nothing tells it of the pod.
+    deaf.abort();
+    await cordon('drain-b', true);
+    await workload('Deployment', 'late', 1);
+    await cordon('drain-b', false);
+    await cordon('drain-a', true);
+    expect(cache.podsOnNode('drain-a').map(({ metadata }) => metadata.name)).toEqual([]);
+
+    const look = async (): Promise<DrainProgress> =>
+      createDrainActivities({ ...deps, cache }).drainNode({
+        ...{ claim: { name: 'drain-test', uid: 'none' }, nodeName: 'drain-a', known: [] },
+        since: Date.now() - 60_000,
+      });
+    expect(await look()).toMatchObject({ state: 'waiting', evicted: 1 });
+
+    await observe('the drain done', async () => ((await look()).state === 'done' ? true : undefined), within);
+    expect((await pods('late')).map(({ spec }) => spec.nodeName)).not.toContain('drain-a');
+    await cordon('drain-a', false);
+    await admin.delete('Deployment', { name: 'late', namespace });
+  }, 90_000);
 });
