@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import { ec2NodeClass } from '../test/builders/aws-world.js';
+import type { EC2NodeClass } from '../api/aws/ec2-node-class.js';
 import type { LaunchRequest } from '../cloud/port.js';
 import type { KubeClient } from '../kube/port.js';
 import { createCloud } from './cloud.js';
@@ -25,6 +26,8 @@ const m5 =
 const answers: Readonly<Record<string, string>> = {
   DescribeInstanceTypes: `<instanceTypeSet><item>${m5}</item></instanceTypeSet>`,
   DescribeInstanceTypeOfferings: `<instanceTypeOfferingSet><item><instanceType>m5.large</instanceType><location>${zone}</location></item></instanceTypeOfferingSet>`,
+  DescribeCapacityReservations:
+    '<capacityReservationSet><item><capacityReservationId>cr-1</capacityReservationId><availableInstanceCount>3</availableInstanceCount></item></capacityReservationSet>',
   DescribeSubnets: `<subnetSet><item><subnetId>subnet-1</subnetId><availabilityZone>${zone}</availabilityZone><availableIpAddressCount>99</availableIpAddressCount></item></subnetSet>`,
 };
 
@@ -89,18 +92,30 @@ const cloudOf = (settings: Record<string, string>, certificates: string | undefi
     pino({ level: 'silent' }),
   );
 
-/** What a node of the family is told at a launch. */
-async function told(amiFamily: string, settings: Record<string, string> = {}): Promise<string> {
+/** A node class that EC2 has resolved, with a reservation. */
+function resolved(amiFamily: string): EC2NodeClass {
+  const reservation = {
+    ...{ id: 'cr-1', availabilityZone: zone, instanceType: 'm5.large', instanceMatchCriteria: 'open' },
+    ...{ reservationType: 'default', ownerID: '1', state: 'active' },
+  };
   const status = {
     conditions: [{ type: 'Ready', status: 'True' }],
     instanceProfile: 'nodes',
     subnets: [{ id: 'subnet-1', zone }],
     amis: [{ id: 'ami-1', requirements: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] }] }],
+    capacityReservations: [reservation],
   };
-  const nodeClass = { ...ec2NodeClass({ amiFamily, amiSelectorTerms: [{ id: 'ami-1' }] }), status };
-  const pool = nodePool('default');
-  const claim = nodeClaim('c1');
-  const request = { claim, pool, nodeClass, clientToken: 'uid-c1', firstAttempt: true } as unknown as LaunchRequest;
+  const spec = { amiFamily, amiSelectorTerms: [{ id: 'ami-1' }] };
+  return { ...ec2NodeClass(spec), status } as unknown as EC2NodeClass;
+}
+
+/** What a node of the family is told at a launch. */
+async function told(amiFamily: string, settings: Record<string, string> = {}): Promise<string> {
+  const nodeClass = resolved(amiFamily);
+  const request: LaunchRequest = {
+    ...{ claim: nodeClaim('c1'), pool: nodePool('default'), nodeClass },
+    ...{ clientToken: 'uid-c1', firstAttempt: true },
+  };
   await cloudOf({ AWS_ENDPOINT_URL: endpoint, ...settings }).launch(request);
   return userData;
 }
@@ -153,4 +168,17 @@ describe('the way to AWS', () => {
     writeFileSync(path, 'PEM');
     expect(() => cloudOf({ AWS_CA_BUNDLE: path })).not.toThrow();
   });
+});
+
+// Rule `reserved-capacity/gate-off`.
+test.each([
+  ['true', true],
+  ['false', false],
+])('with FEATURE_GATES=ReservedCapacity=%s a launch knows of reservations: %s', async (gate, knows) => {
+  const cloud = cloudOf({ AWS_ENDPOINT_URL: endpoint, FEATURE_GATES: `ReservedCapacity=${gate}` });
+  const [type] = await cloud.instanceTypes(nodePool('default'), resolved('AL2023'));
+  const capacityTypes = type?.offerings.flatMap(
+    ({ requirements }) => requirements.find(({ key }) => key === 'karpenter.sh/capacity-type')?.values ?? [],
+  );
+  expect(capacityTypes?.includes('reserved')).toBe(knows);
 });
