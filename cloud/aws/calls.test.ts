@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { steppingClock } from '../../test/builders/aws-world.js';
-import { createCalls, dnsSuffixOf } from './calls.js';
+import { createCalls } from './calls.js';
 
 Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
 
@@ -88,15 +88,6 @@ test.each([
     calls.createFleet({ LaunchTemplateConfigs: [], TargetCapacitySpecification: target }),
   ).rejects.toMatchObject({ type });
   expect(asked - twice).toBe(fleet);
-});
-
-test.each([
-  ['eu-central-1', 'amazonaws.com'],
-  ['us-gov-west-1', 'amazonaws.com'],
-  ['cn-north-1', 'amazonaws.com.cn'],
-  ['us-iso-east-1', 'c2s.ic.gov'],
-])('endpoints of %s end with %s', (region, suffix) => {
-  expect(dnsSuffixOf(region)).toBe(suffix);
 });
 
 test('in China every call goes to an endpoint of China, those without a client of the SDK too', async () => {
