@@ -1,7 +1,8 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DescribeLaunchTemplatesCommand, EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
-import { IAMClient, ListRolesCommand } from '@aws-sdk/client-iam';
+import { DescribeClusterCommand, EKSClient } from '@aws-sdk/client-eks';
+import { IAMClient, ListInstanceProfilesCommand } from '@aws-sdk/client-iam';
 import { PricingClient, GetProductsCommand } from '@aws-sdk/client-pricing';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -18,6 +19,15 @@ const items = (set: string, ...each: string[]): string =>
 
 const x86 = '<processorInfo><supportedArchitectures><item>x86_64</item></supportedArchitectures></processorInfo>';
 
+/** Of an instance of Stowage's, unless its id says otherwise. */
+const tagsOf = (id: string): string =>
+  id.startsWith('i-other')
+    ? ''
+    : ['kubernetes.io/cluster/c=owned', 'karpenter.sh/nodepool=general']
+        .map((tag) => tag.split('='))
+        .map(([key, value]) => `<item><key>${key}</key><value>${value}</value></item>`)
+        .join('');
+
 /** What moto says of one type in two zones and of whatever instances it is asked for; of launch templates fifteen unless asked for more. */
 function motoAnswer(body: string): string {
   const params = new URLSearchParams(body);
@@ -31,7 +41,10 @@ function motoAnswer(body: string): string {
       );
     case 'DescribeInstances': {
       const ids = [...params].flatMap(([key, value]) => (key.startsWith('InstanceId.') ? [value] : []));
-      const each = ids.map((id) => `<item><instanceId>${id}</instanceId><instanceType>m5.large</instanceType></item>`);
+      const each = ids.map(
+        (id) =>
+          `<item><instanceId>${id}</instanceId><instanceType>m5.large</instanceType><tagSet>${tagsOf(id)}</tagSet></item>`,
+      );
       return items('reservationSet', `<instancesSet>${each.join('')}</instancesSet>`);
     }
     case 'DescribeLaunchTemplates': {
@@ -87,6 +100,8 @@ beforeEach(async () => {
     cluster: 'c',
     clusterEndpoint: 'https://api',
     clusterCertificate: undefined,
+    policyFile: 'deploy/iam-policy.json',
+    nodeRole: 'nodes',
   });
   cloud.configure({ visibleAfterMs: 0, tagsAfterMs: 0 });
   endpoint = await listen(createProxy(cloud));
@@ -129,7 +144,7 @@ const clients = {
   ssm: (key?: string) => client((config) => new SSMClient(config), key),
 };
 const prices = () => clients.pricing().send(new GetProductsCommand({ ServiceCode: 'AmazonEC2' }));
-const roles = (key?: string) => clients.iam(key).send(new ListRolesCommand({}));
+const profiles = (key?: string) => clients.iam(key).send(new ListInstanceProfilesCommand({}));
 const parameter = (key?: string) => clients.ssm(key).send(new GetParameterCommand({ Name: image }));
 
 test('without a command the cloud is what EC2 is on a good day: late, and counting requests', async () => {
@@ -244,12 +259,12 @@ describe('chaos', () => {
 
   test('isolate takes IAM and the Pricing API away from Stowage alone, until it ends', async () => {
     await chaos('isolate');
-    await expect(roles()).rejects.toThrow('socket hang up');
+    await expect(profiles()).rejects.toThrow('socket hang up');
     await expect(prices()).rejects.toThrow('socket hang up');
     await expect(parameter()).resolves.toBeDefined();
-    await expect(roles('local')).resolves.toBeDefined();
+    await expect(profiles('local')).resolves.toBeDefined();
     await chaos('isolate', '--end');
-    await expect(roles()).resolves.toBeDefined();
+    await expect(profiles()).resolves.toBeDefined();
   });
 
   test('require-proxy takes the direct way away from Stowage alone, until it ends', async () => {
@@ -287,10 +302,26 @@ describe('chaos', () => {
     expect(cloud.instances.all().map(({ id }) => id)).toEqual(instances);
   });
 
-  test('permissions shows what was allowed to whom', async () => {
+  test('permissions shows what IAM allowed to whom, and denied, by the shipped policy', async () => {
     await parameter();
+    await cloud.instances.adopt(['i-other'], {});
+    const end = new TerminateInstancesCommand({ InstanceIds: ['i-other'] });
+    await expect(clients.ec2().send(end)).rejects.toMatchObject({ name: 'UnauthorizedOperation' });
     await chaos('permissions');
-    expect(printed).toContain('ssm:GetParameter');
+    const principal = 'arn:aws:sts::123456789012:assumed-role/StowageController/session';
+    expect(JSON.parse(printed)).toMatchObject({
+      used: { [principal]: { 'ssm:GetParameter': 1 } },
+      denials: [{ principal, action: 'ec2:TerminateInstances', resource: expect.stringContaining('i-other') }],
+    });
+  });
+
+  test('set makes an IPv6 cluster of the one that EKS describes', async () => {
+    const eks = client((config) => new EKSClient(config));
+    const network = async () =>
+      (await eks.send(new DescribeClusterCommand({ name: 'c' }))).cluster?.kubernetesNetworkConfig;
+    await expect(network()).resolves.toMatchObject({ ipFamily: 'ipv4', serviceIpv4Cidr: '10.100.0.0/16' });
+    await chaos('set', '{"ipFamily": "ipv6"}');
+    await expect(network()).resolves.toMatchObject({ ipFamily: 'ipv6', serviceIpv6Cidr: 'fd00:10:100::/108' });
   });
 
   test('what cannot be understood is refused', async () => {
