@@ -2,14 +2,17 @@ import { isTrue, transitionOf } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
 import type { NodeView } from '../candidates/candidates.js';
 
-/** Since when consolidateAfter counts (consolidation/consolidate-after): the last pod event, or initialization. */
+/** When consolidateAfter begins to count (consolidation/consolidate-after): at the last pod event, or at initialization. */
 export function idleSince({ claim }: Pick<NodeView, 'claim'>): number | undefined {
   const { lastPodEventTime, conditions } = claim.status ?? {};
   if (!isTrue(conditions, 'Initialized')) return undefined;
   return lastPodEventTime === undefined ? transitionOf(conditions, 'Initialized') : Date.parse(lastPodEventTime);
 }
 
-/** Until when its NodePool's consolidateAfter lets no pods be moved to the node (consolidation/consolidate-after); nothing holds minus infinity. */
+/**
+ * Until when no pods may be moved to the node, by its NodePool's consolidateAfter (consolidation/consolidate-after); minus
+ * infinity if there is no such time.
+ */
 export function settlesAt(view: Pick<NodeView, 'claim' | 'pool'>): number {
   const after = view.pool?.spec.disruption.consolidateAfter ?? 'Never';
   const since = idleSince(view);
@@ -17,7 +20,7 @@ export function settlesAt(view: Pick<NodeView, 'claim' | 'pool'>): number {
   return since + parseNillableDuration(after, 'consolidateAfter');
 }
 
-/** From when on the node is Consolidatable (consolidation/consolidate-after); infinity for never. */
+/** When the node becomes Consolidatable (consolidation/consolidate-after); infinity for never. */
 export function consolidatableAt(view: NodeView): number {
   const { pool } = view;
   const since = idleSince(view);

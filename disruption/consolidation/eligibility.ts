@@ -12,7 +12,7 @@ import { bindingBudgets } from '../candidates/pod-budgets.js';
 import { NodePrices } from '../candidates/node-prices.js';
 import type { ConsolidationInput } from './types.js';
 
-/** A node that consolidation looks at, before the packing engine does. */
+/** A node as consolidation sees it, before packing is involved. */
 export interface ExaminedNode {
   readonly view: PackedNode;
   readonly name: string;
@@ -20,25 +20,27 @@ export interface ExaminedNode {
   readonly pods: readonly Pod[];
   /** Dollars per hour; 0 when unknown. */
   readonly price: number;
-  /** Pods that need another node when this one goes. */
+  /** Pods that need another node if this one is removed. */
   readonly movable: readonly Pod[];
   /** RescheduleDisruptionCost (disruption-cost/of-a-node). */
   readonly cost: number;
-  /** Why it may not go, for a person; undefined when it may. */
+  /** Why it may not be disrupted, in words; undefined if it may. */
   readonly why: string | undefined;
-  /** Whether its NodePool's consolidateAfter lets pods be moved to it (consolidation/consolidate-after). */
+  /** Whether its NodePool's consolidateAfter allows moving pods to it (consolidation/consolidate-after). */
   readonly settled: boolean;
-  /** What budgets count it as (budgets/counted-nodes). */
+  /** How budgets count it (budgets/counted-nodes). */
   readonly counted: 'no' | 'running' | 'disrupting';
 }
 
-/** Every node of the cluster, with whether consolidation may take it (candidates/who-may-go, consolidation/eligible-nodes). */
+/**
+ * All nodes of the cluster, with why consolidation may not disrupt them (candidates/who-may-go, consolidation/eligible-nodes).
+ */
 export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   const { objects, now, ripeBy = now } = input;
   const prices = new NodePrices(input.catalogues, objects, coverageOf(input).nodes);
   const pools = new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', pool]));
   const podsOf = podsByNode(objects.pods);
-  // Disruption budgets are looked up once for pods alike, below.
+  // PodDisruptionBudgets are checked below, once for equal pods.
   const context: CandidateContext = {
     now,
     claimed: input.claimed ?? new Set(),
@@ -52,7 +54,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
     const price = prices.of(view.labels, view.name);
     const movable = pods.filter(isReschedulable);
     const cost = disruptionCost(pods);
-    // Pods of cost zero or less are no reason to keep a node; capacity buffers are.
+    // Pods with an eviction cost of zero or less do not keep a node; virtual pods of capacity buffers do.
     const empty = cost <= 1 && !pods.some(isBuffer);
     const claim = view.claim;
     let why: string | undefined = 'no NodeClaim stands for it';
@@ -81,7 +83,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   });
 }
 
-/** Whether pods may be moved to the node: its own consolidateAfter is over, or it was launched for them. */
+/** Whether pods may be moved to the node: its consolidateAfter has passed, or it was launched for them. */
 function isSettled(
   { claim, pool }: Pick<NodeView, 'claim' | 'pool'>,
   launched: ReadonlySet<string> | undefined,
@@ -105,12 +107,12 @@ function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
   return byNode;
 }
 
-/** So that the order of the input decides nothing. */
+/** Sorts by name, so that the order of the input does not matter. */
 function byPodName({ metadata: a }: Pod, { metadata: b }: Pod): number {
   return compareText(a.name ?? '', b.name ?? '') || compareText(a.namespace ?? '', b.namespace ?? '');
 }
 
-/** Whether a pod stands for capacity to keep free (capacity-buffers/stand-in-pods). */
+/** Whether it is a virtual pod of a capacity buffer (capacity-buffers/stand-in-pods). */
 export const isBuffer = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined;
 
@@ -123,7 +125,7 @@ function whyNotConsolidatable(candidate: NodeView, ripeBy: number): string | und
   return Number.isFinite(at) ? `it is consolidatable from ${new Date(at).toISOString()} on` : 'it is not initialized';
 }
 
-/** Why a node that is not empty (consolidation/empty-nodes) stays. */
+/** Why a node that is not empty (consolidation/empty-nodes) may not be disrupted. */
 function whyKept(
   { labels: own }: PackedNode,
   pool: NodePool | undefined,
@@ -156,7 +158,7 @@ function countedAs({ claim, node }: PackedNode, { claimed }: CandidateContext): 
   return going ? 'disrupting' : 'running';
 }
 
-/** Which PodDisruptionBudgets forbid evictions, worked out once for pods of the same labels. */
+/** Finds PodDisruptionBudgets that forbid evictions; computed once for pods with equal labels. */
 class Guards {
   private readonly byNamespace = new Map<string, PodDisruptionBudget[]>();
   private readonly known = new Map<string, string | undefined>();
@@ -170,7 +172,7 @@ class Guards {
     }
   }
 
-  /** The budget that forbids draining a node with these pods now. */
+  /** The PodDisruptionBudget that forbids draining a node with these pods now. */
   whyNot(pods: readonly Pod[]): string | undefined {
     if (this.byNamespace.size === 0) return undefined;
     for (const pod of pods) {

@@ -8,21 +8,21 @@ import { disruptionCost } from '../candidates/disruption-cost.js';
 import { consolidatableAt } from './consolidatable.js';
 
 export interface EmptinessDecision {
-  /** The nodes that may go now, best saving first. */
+  /** Nodes to remove now, highest saving first. */
   readonly remove: readonly NodeView[];
-  /** Why pools keep empty nodes, for a person. */
+  /** Why NodePools keep empty nodes, in words. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
   /** When a budget changes or a node becomes consolidatable, milliseconds of the epoch. */
   readonly nextCheckAt?: number;
 }
 
-/** Whether nothing that needs another home runs on the node (consolidation/empty-nodes). */
+/** Whether no pod on the node needs another node (consolidation/empty-nodes). */
 export function isEmpty({ pods }: NodeView): boolean {
   if (pods.some((pod) => pod.metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined)) return false;
   return disruptionCost(pods) <= 1;
 }
 
-/** Rule `consolidation/empty-nodes`: the empty nodes of every dynamic pool that may go within what `allowedFor` says of each. */
+/** The empty nodes of all dynamic NodePools that may be removed within what `allowedFor` allows (consolidation/empty-nodes). */
 export function emptyNodes(
   views: readonly NodeView[],
   allowedFor: (nodePool: string) => Allowance,
@@ -45,7 +45,10 @@ export function emptyNodes(
   return { remove, held, ...(checks.length > 0 ? { nextCheckAt: Math.min(...checks) } : {}) };
 }
 
-/** The empty nodes of a pool: those that may go, why one may not, and when others will be consolidatable. */
+/**
+ * Sorts the empty nodes of a NodePool into those to remove and those that are held, with the time when more become
+ * consolidatable.
+ */
 function sift(
   members: readonly NodeView[],
   context: CandidateContext,
@@ -88,7 +91,9 @@ function poolOf({ claim }: NodeView): string {
   return claim.metadata.labels?.[labels.nodePool] ?? '';
 }
 
-/** Price over disruption cost descending (disruption-cost/order); equal ones by name, so that the order is always the same. */
+/**
+ * By price divided by disruption cost, descending (disruption-cost/order); then by name, so that the order is always the same.
+ */
 function bySaving(a: NodeView, b: NodeView): number {
   const difference = b.pricePerHour / disruptionCost(b.pods) - a.pricePerHour / disruptionCost(a.pods);
   return difference === 0 ? compareText(a.claim.metadata.name ?? '', b.claim.metadata.name ?? '') : difference;

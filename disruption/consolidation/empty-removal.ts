@@ -4,11 +4,11 @@ import { mostCandidates } from './command-budgets.js';
 import { isEmptied, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 
-/** Takes the nodes on which nothing runs that needs another home (consolidation/empty-nodes). */
+/** Removes the nodes on which no pod needs another node (consolidation/empty-nodes). */
 export class EmptyRemoval {
   constructor(private readonly fleet: ChangingFleet) {}
 
-  /** Empty nodes that budgets let stay empty go for no other reason either: pods may come to them, and they cost what they cost. */
+  /** Empty nodes that budgets protect are not removed for other reasons either. Pods may be moved to them. */
   protect(): void {
     const allowed = this.fleet.budgets.left(this.fleet.counted(), 'Empty');
     for (const node of this.fleet.alive()) {
@@ -32,7 +32,7 @@ export class EmptyRemoval {
       this.fleet.simulation.aim(this.fleet.alive().filter(({ open }) => open));
       let outcome = this.fleet.simulation.attempt(group);
       if (outcome === undefined) {
-        // Pods that only wait are nobody's reason to keep a node: they go on waiting.
+        // Pending pods with room on the node do not keep it: they stay pending.
         for (const node of group) this.fleet.simulation.turnAway(node);
         outcome = this.fleet.simulation.attempt(group) ?? this.attemptEach(group, kept);
       }
@@ -41,8 +41,8 @@ export class EmptyRemoval {
   }
 
   /**
-   * Those of the group that can go one by one, when not all can (consolidation/pods-without-weight): pods that weigh nothing and find no place are evicted
-   * all the same, while capacity that a buffer keeps free is `kept`.
+   * Those of the group that can be removed one by one, if not all can (consolidation/pods-without-weight). Pods with an eviction
+   * cost of zero or less are evicted even if they have no place; nodes with the capacity of a buffer are added to `kept`.
    */
   private attemptEach(group: readonly FleetNode[], kept: Set<FleetNode>): Outcome | undefined {
     const fine: FleetNode[] = [];

@@ -6,15 +6,15 @@ import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
 
-/** How many imagined nodes are bought anew together, one size after the other, after all of them. */
+/** Sizes of the groups of planned launches that are replaced together, tried in this order after trying all at once. */
 const sizes = [16, 8, 4, 2];
 
-/** Units of search for each of them. */
+/** Search units for each of them. */
 const unitsEach = 150;
 
 /**
- * Buys what an imagined fleet is to launch anew as fewer nodes, as far as a fleet within the margin of its price lets that
- * (consolidation/fewest-nodes). Nobody moves for that.
+ * Replaces the planned launches by fewer nodes, if the fleet's price stays within the margin (consolidation/fewest-nodes). No
+ * existing pod is moved for that.
  */
 export function launchFewer(
   simulation: Simulation,
@@ -34,7 +34,7 @@ export function launchFewer(
 
 const byPrice = (a: FleetNode, b: FleetNode): number => a.price - b.price || compareText(a.name, b.name);
 
-/** What fewer nodes in the place of these cost more; undefined where there are none for no more than is to spare. */
+/** By how much fewer nodes instead of these would be more expensive; undefined if there are none within the margin. */
 function buyFewer(
   simulation: Simulation,
   group: readonly FleetNode[],

@@ -8,12 +8,12 @@ interface Place {
 }
 
 /**
- * Where everything goes when all nodes go that are to go, worked out at once and carried out in several commands: nodes are
- * launched at the size that they will have to be in the end, so that no pod moves twice.
+ * Where all pods go if all planned nodes are removed. It is computed at once and carried out in several commands. Nodes are
+ * launched at their final size, so that no pod moves twice.
  */
 export class FleetPlan {
   readonly launches: readonly Launch[];
-  /** Nodes that are there and that pods come to. */
+  /** Existing nodes that pods move to. */
   readonly filled: ReadonlySet<NodeState>;
   private readonly places = new Map<PodClass, Place[]>();
   private readonly levels: ReadonlyMap<PodClass, Level>[] = [];
@@ -39,8 +39,8 @@ export class FleetPlan {
   }
 
   /**
-   * Ways for these pods: to nodes that are there first, then to the launch that is to be opened `first`, then to launches that
-   * hold most of what is left; undefined when it has none.
+   * Routes for these pods: to existing nodes first, then to the launch `first`, then to the launches with most room; undefined if
+   * there is none.
    */
   route(
     loads: ReadonlyMap<PodClass, readonly Pod[]>,
@@ -78,7 +78,7 @@ export class FleetPlan {
     return legs;
   }
 
-  /** Launches that are still to be opened, the dearest first. */
+  /** Launches that no command has opened yet, the most expensive first. */
   unopened(): number[] {
     const open = new Set<number>();
     for (const places of this.places.values()) {
@@ -87,7 +87,7 @@ export class FleetPlan {
     return [...open].sort((a, b) => this.launches[b]!.price - this.launches[a]!.price || a - b);
   }
 
-  /** Of the nodes, in their order, those whose pods can go to nodes that are there and to this launch alone. */
+  /** The nodes, in their order, whose pods can all go to existing nodes and to this launch. */
   servedBy<T extends { readonly loads: ReadonlyMap<PodClass, readonly Pod[]> }>(
     nodes: readonly T[],
     launch: number,
@@ -130,13 +130,13 @@ export class FleetPlan {
     return best;
   }
 
-  /** The launch, for the pods that go there first; it is of the size that all of its pods need. */
+  /** The launch with the pods that go there first, at the size that all of its pods need. */
   opening(index: number, members: readonly Member[]): Launch {
     const launch = this.launches[index]!;
     return { ...launch, claim: { ...launch.claim, members }, whole: launch.claim, counted: false };
   }
 
-  /** Notes that a command took these ways. `launched` gives the node that stands for a launch. */
+  /** Notes that a command has used this route. `launched` returns the node of a launch. */
   done(route: readonly Leg[], launched: (index: number) => NodeState): void {
     for (const { podClass, pods, to } of route) {
       const place = this.places.get(podClass)?.find((each) => each.to === to && each.left >= pods.length);

@@ -3,7 +3,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import type { NodeState, PodClass } from '../../packing/trial.js';
 import { isBuffer, type ExaminedNode } from './eligibility.js';
 
-/** What budgets and policies count of a node. */
+/** The part of a node that budgets and policies need. */
 export interface CountedNode {
   readonly nodePool: string;
   readonly pool: NodePool | undefined;
@@ -14,19 +14,19 @@ export interface CountedNode {
   readonly cost: number;
 }
 
-/** A node of the fleet while commands are tried on it. */
+/** A node of the fleet in the simulation. */
 export interface FleetNode extends CountedNode {
   readonly name: string;
   readonly state: NodeState;
   readonly instanceType: string;
   readonly capacityType: string;
-  /** Pods that need another node when this one goes, by class. */
+  /** Pods that need another node if this one is removed, by class. */
   loads: Map<PodClass, Pod[]>;
-  /** Pods that wait for a node and have room here: nobody evicts them, and topology does not count them yet. */
+  /** Pending pods that have room here. They are not evicted, and topology does not count them yet. */
   waiting: Map<PodClass, Pod[]>;
-  /** Whether commands may take it. */
+  /** Whether commands may disrupt it. */
   removable: boolean;
-  /** Whether it may go only while nothing on it is worth keeping it for (`WhenEmpty`). */
+  /** Whether it may be removed only while empty (`WhenEmpty`). */
   readonly onlyEmpty: boolean;
   /** Whether pods may be moved here. */
   readonly open: boolean;
@@ -34,17 +34,19 @@ export interface FleetNode extends CountedNode {
   gone: boolean;
 }
 
-/** Whether nothing is there that the node is kept for (consolidation/empty-nodes): pods that weigh nothing are no reason, capacity buffers are. */
+/**
+ * Whether the node is empty (consolidation/empty-nodes): pods with an eviction cost of zero do not keep it, capacity buffers do.
+ */
 export const isEmptied = ({ cost, waiting }: FleetNode): boolean =>
   cost <= 1 && ![...waiting.values()].some((pods) => pods.some(isBuffer));
 
-/** Adds pods to what a node holds. */
+/** Adds pods to the load of a node. */
 export function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: readonly Pod[]): void {
   const there = loads.get(podClass);
   if (there === undefined) loads.set(podClass, [...pods]);
   else there.push(...pods);
 }
 
-/** Together, dollars per hour. */
+/** The sum of the prices, dollars per hour. */
 export const priceOfAll = (things: readonly { readonly price: number }[]): number =>
   things.reduce((sum, { price }) => sum + price, 0);

@@ -5,33 +5,33 @@ import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
 
-/** How many nodes are looked at together, one size after the other. */
+/** Sizes of the groups of nodes that are tried, in this order. */
 const sizes = [1, 2, 3, 5, 8, 13];
 
-/** Rounds over all sizes, as long as they improve something. */
+/** The most rounds over all sizes; a round without improvement is the last. */
 const rounds = 2;
 
-/** Units of search for each node of a group. */
+/** Search units for each node of a group. */
 const unitsEach = 150;
 
 /**
- * The search that bought imagined nodes has torn down so many of them together: they are not bought anew as they are, and only
- * groups from here on are searched at all.
+ * The search that planned the launches has already tried replacing this many of them together, so smaller groups of launches are
+ * not searched again.
  */
 const few = 5;
 
-/** Nodes looked at in all, so that time stays in proportion. */
+/** The most nodes tried in all, to bound the time. */
 const mostLooks = 1500;
 
-/** How much of the price of nodes that may go some of these must cost more than new capacity for their pods to be looked at. */
+/** A group is tried only if it costs this share of the price of all removable nodes more than new capacity for its pods. */
 const leastWasteShare = 0.004;
 
-/** What must be saved of the price of nodes that exist before their pods are moved for it. */
+/** The least saving, as a share of the price, for which pods of existing nodes are moved. */
 const leastShare = 0.01;
 
 /**
- * Replaces a few nodes at a time of an imagined fleet by cheaper ones, or by room elsewhere: those first that are worth least
- * for their price. `launches` are the nodes that exist in imagination alone: changing these moves nobody.
+ * Replaces a few nodes at a time of the planned fleet by cheaper ones or by room on others, beginning with the worst ratio of
+ * worth to price. `launches` are nodes that are only planned: changing these moves no pod.
  */
 export function improve(
   simulation: Simulation,
@@ -77,7 +77,7 @@ export function improve(
 
 const noise = 1e-9;
 
-/** Nodes by what their pods would cost less elsewhere. */
+/** Nodes by how much cheaper their pods would be elsewhere. */
 function byWaste(simulation: Simulation, nodes: readonly FleetNode[]): FleetNode[] {
   const waste = new Map(
     nodes
@@ -87,7 +87,7 @@ function byWaste(simulation: Simulation, nodes: readonly FleetNode[]): FleetNode
   return [...waste.keys()].sort((a, b) => waste.get(b)! - waste.get(a)! || compareText(a.name, b.name));
 }
 
-/** What the nodes cost more than new capacity for their pods would at the least. */
+/** By how much the nodes are more expensive than the lower bound for new capacity for their pods. */
 function wasteOf(simulation: Simulation, group: readonly FleetNode[]): number {
   return group.reduce((sum, node) => sum + node.price - simulation.worth.of(simulation.trial.loadOf(node.loads)), 0);
 }

@@ -7,26 +7,26 @@ import type { Decided, Outcome } from './outcome.js';
 import type { Pays } from './plan.js';
 import { Rejections } from './rejections.js';
 
-/** Savings below this are noise of the sums, dollars per hour. */
+/** Savings below this are rounding errors, dollars per hour. */
 export const noise = 1e-9;
 
 /**
- * What replacements must save of what they replace: pods are not moved for pennies. Pods that are evicted come again under other
- * names, and kube-scheduler spreads them as it likes: of several nodes that are to be filled to the brim some pods are left over,
- * and what is launched for them eats a small saving up. More still for more nodes than before.
+ * The least saving of replacements, as a share of the price that they replace. Evicted pods are created again under other names,
+ * and kube-scheduler spreads them as it likes: if several nodes are planned to be filled completely, some pods have no room, and
+ * the nodes launched for them use up a small saving. The share is higher if there are more nodes than before.
  */
 function leastShare(launches: number, candidates: number): number {
   if (launches > candidates) return 0.25;
   return launches > 1 ? 0.1 : 0.01;
 }
 
-/** What it must save where pods would move a second time. */
+/** The least share for pods that would move a second time. */
 const secondShare = 0.05;
 
-/** Why a node stays of which nothing else is known. */
+/** The reason for a node that stays if no other is known. */
 const nothingCheaper = 'its pods find no place that costs less';
 
-/** Whether what could be done is allowed, and saves what it has to. */
+/** Decides whether an outcome is allowed and saves enough. */
 export class Judge {
   readonly rejections = new Rejections();
   private readonly options: LaunchOptions;
@@ -35,12 +35,12 @@ export class Judge {
     this.options = new LaunchOptions(fleet.simulation.trial.launches, !fleet.requiresOnDemand);
   }
 
-  /** Why taking this node by itself comes to nothing, in a person's words. */
+  /** Why there is no command for this node alone, in words. */
   whyNotTaken(node: string): string {
     return this.rejections.of(node)?.why ?? nothingCheaper;
   }
 
-  /** Whether there is spot that could be launched. */
+  /** Whether spot can be launched at all. */
   get offersSpot(): boolean {
     return this.options.offersSpot;
   }
@@ -49,8 +49,8 @@ export class Judge {
     this.decide(outcome, isAccompanied === true && this.fleet.requiresOnDemand) !== undefined;
 
   /**
-   * What comes of taking these nodes, when that is allowed and saves; it stays in place until it is undone or carried out.
-   * Where several replacements are not allowed (consolidation/several-nodes), or pay too little, one for all of them may be.
+   * The outcome of removing these nodes, if it is allowed and saves enough; it stays applied until it is undone or settled. If
+   * several replacements are not allowed (consolidation/several-nodes) or save too little, tries a single one.
    */
   evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
     const most = priceOfAll(candidates);
@@ -66,7 +66,7 @@ export class Judge {
     return allowed;
   }
 
-  /** The outcome as it would be carried out; `isAccompanied` where nodes on demand go with it, so that spot may be launched. */
+  /** The outcome as a command, if allowed. `isAccompanied`: on-demand nodes go with it, so that spot may be launched. */
   decide(outcome: Outcome, isAccompanied = false): Decided | undefined {
     const { candidates, launches } = outcome;
     const gain = priceOfAll(candidates);
@@ -97,7 +97,7 @@ export class Judge {
     return { ...outcome, planned };
   }
 
-  /** What the outcome must save for the pods that it moves and for what it launches, dollars per hour. */
+  /** The least saving of the outcome, for the pods that it moves and the nodes that it launches, dollars per hour. */
   leastFor({ candidates, launches }: Outcome): number {
     const disruption = this.fleet.simulation.disruptionOf(candidates);
     if (launches.length === 0) return disruption;
@@ -119,7 +119,7 @@ export class Judge {
     return true;
   }
 
-  /** Whether the NodePools find what is saved worth what is disrupted. */
+  /** Whether the policies of the NodePools accept this saving for this disruption. */
   isWorth(candidates: readonly FleetNode[], gain: number, saving: number): boolean {
     if (saving <= noise) return false;
     for (const pool of new Set(candidates.map(({ nodePool }) => nodePool))) {

@@ -15,35 +15,38 @@ interface Choice {
 interface Option {
   readonly name: string;
   readonly cheapest: Way;
-  /** The dearest that a launch of the type could come to (consolidation/no-dearer-launch). */
+  /** The highest price at which the type could be launched (consolidation/no-dearer-launch). */
   readonly worst: number;
 }
 
-/** What the nodes that go are like, as far as replacements must differ from them. */
-export interface Going {
+/** The properties of a candidate from which replacements must differ. */
+export interface CandidateOffering {
   readonly instanceType: string;
   readonly capacityType: string;
   readonly price: number;
 }
 
-/** Types that a spot node must have to choose from when it alone is replaced by spot (consolidation/spot-to-spot). */
+/** How many types a replacement needs if a single spot node is replaced by spot (consolidation/spot-to-spot). */
 const spotChoices = 15;
 
-/** Why nothing is launched for nodes that go, in a person's words. */
+/** Why candidates have no replacement, in words. */
 export const spotForSpot = 'a spot node is replaced by spot only with feature gate SpotToSpotConsolidation';
 const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
 const tooUniform = 'fewer instance types are cheaper than minValues of its NodePool asks for';
 const tooFewForSpot = (found: number): string =>
   `a spot node is replaced by spot only where ${spotChoices} cheaper instance types are to choose from, and there ${verb(found, 'is', 'are')} ${found}`;
 
-/** Those that are not known come last. */
+/** Unknown capacity types come last. */
 const capacityOrder = ['reserved', 'spot', 'on-demand'];
 
-/** Decides what replacements may launch, so that however the launch goes the fleet gets cheaper (consolidation/no-dearer-launch, consolidation/same-type). */
+/**
+ * Restricts what replacements may launch, so that the fleet becomes cheaper whichever offering is launched
+ * (consolidation/no-dearer-launch, consolidation/same-type).
+ */
 export class LaunchOptions {
   /** Whether some NodePool can launch spot at all. */
   readonly offersSpot: boolean;
-  /** By NodePool and requirements: the options that types are, which many claims share. */
+  /** Options of types by NodePool and requirements; many NodeClaims share them. */
   private readonly known = new Map<string, (type: string) => Option | undefined>();
 
   constructor(
@@ -54,25 +57,33 @@ export class LaunchOptions {
   }
 
   /**
-   * The claims cut to types whose worst launch price keeps their sum below what goes, pinned to spot where both capacity types
-   * are open; undefined when that leaves a claim nothing. Nodes that go alone are not spot only where they are to be `isAccompanied`
-   * by others on demand.
+   * The NodeClaims with only the types for which the sum of the highest launch prices is below the price of the candidates;
+   * restricted to spot if spot and on-demand are allowed. Undefined if a NodeClaim has no type left. `isAccompanied`: the
+   * candidates are not only spot, because on-demand nodes go with them.
    */
-  decide(claims: readonly PlannedClaim[], going: readonly Going[], isAccompanied = false): PlannedClaim[] | undefined {
+  decide(
+    claims: readonly PlannedClaim[],
+    going: readonly CandidateOffering[],
+    isAccompanied = false,
+  ): PlannedClaim[] | undefined {
     const chosen = this.choose(claims, going, isAccompanied);
     return typeof chosen === 'string' ? undefined : chosen;
   }
 
-  /** Why `decide` leaves a claim nothing, in a person's words; undefined where it does not. */
-  whyNone(claims: readonly PlannedClaim[], going: readonly Going[], isAccompanied = false): string | undefined {
+  /** Why `decide` leaves a NodeClaim without types, in words; undefined if it does not. */
+  whyNone(
+    claims: readonly PlannedClaim[],
+    going: readonly CandidateOffering[],
+    isAccompanied = false,
+  ): string | undefined {
     const chosen = this.choose(claims, going, isAccompanied);
     return typeof chosen === 'string' ? chosen : undefined;
   }
 
-  /** The claims, or why there are none. */
+  /** The restricted NodeClaims, or why there are none. */
   private choose(
     claims: readonly PlannedClaim[],
-    going: readonly Going[],
+    going: readonly CandidateOffering[],
     isAccompanied: boolean,
   ): PlannedClaim[] | string {
     const spotOnly = !isAccompanied && going.every(({ capacityType }) => capacityType === 'spot');
@@ -96,7 +107,7 @@ export class LaunchOptions {
   }
 
   private choicesFor(planned: PlannedClaim, allowsSpot: boolean): Choice {
-    // Where spot runs out, a claim that is open to on-demand would become dearer: it must not be.
+    // If spot is not available, a NodeClaim open to on-demand would launch at a higher price.
     const pinned = allowsSpot && this.capacityTypes(planned).includes('on-demand');
     const optionOf = this.optionsUnder(planned, pinned);
     const options: Option[] = [];
@@ -126,17 +137,14 @@ export class LaunchOptions {
     return optionOf;
   }
 
-  /** Whether the types left have fewer different values than the claim asks for (min-values/at-replacement). */
+  /** Whether the remaining types have fewer values than minValues requires (min-values/at-replacement). */
   private isTooUniform(planned: PlannedClaim, options: readonly Option[]): boolean {
     const relaxed = planned.annotations[annotations.minValuesRelaxed] === 'true';
     const names = options.map(({ name }) => name);
     return this.launches.areTooUniform(planned, relaxed, names);
   }
 
-  /**
-   * The cheapest types, as few as keep the next spot node from being a candidate again at once, and as many as come to the values that
-   * the claim asks for.
-   */
+  /** The cheapest types: few enough that the new spot node is not a candidate again at once, and enough for minValues. */
   private truncated(cut: readonly Choice[]): PlannedClaim[] | string {
     const fewest = Math.min(...cut.map(({ options }) => options.length));
     if (fewest < spotChoices) return tooFewForSpot(fewest);
@@ -147,14 +155,14 @@ export class LaunchOptions {
     });
   }
 
-  private cutToSavings(choices: readonly Choice[], going: readonly Going[]): Choice[] | string {
+  private cutToSavings(choices: readonly Choice[], going: readonly CandidateOffering[]): Choice[] | string {
     const total = going.reduce((sum, { price }) => sum + price, 0);
     const least = choices.map(({ options }) => Math.min(...options.map(({ worst }) => worst)));
     const sum = least.reduce((a, b) => a + b, 0);
     if (sum >= total) return noneCheaper;
     const cut: Choice[] = [];
     for (const [i, { planned, options }] of choices.entries()) {
-      // What is left of the saving is shared out, so that not all claims together can use it up.
+      // The saving is divided among the NodeClaims, so that together they cannot use it up.
       const most = choices.length === 1 ? total : least[i]! * (total / sum);
       let kept = options.filter(({ worst }) => worst < most);
       if (going.length > 1) kept = withoutSameType(kept, going);
@@ -166,7 +174,7 @@ export class LaunchOptions {
   }
 }
 
-/** The type as an option, of spot alone where claims are pinned to it; undefined where nothing of it is open. */
+/** The type as an option, only its spot offerings if `pinned`; undefined if it has no allowed offering. */
 function optionIn(name: string, all: readonly Way[], pinned: boolean): Option | undefined {
   const ways = pinned ? all.filter(({ capacityType }) => capacityType !== 'on-demand') : all;
   const [first] = ways;
@@ -177,7 +185,7 @@ function optionIn(name: string, all: readonly Way[], pinned: boolean): Option | 
 
 const isBefore = (a: Way, b: Way): boolean => a.price < b.price || (a.price === b.price && a.zone < b.zone);
 
-/** Of the first capacity type that is offered, the dearest offering (consolidation/no-dearer-launch). */
+/** The most expensive offering of the first capacity type that is available (consolidation/no-dearer-launch). */
 function worstPrice(ways: readonly Way[]): number {
   let first = Infinity;
   let worst = 0;
@@ -191,8 +199,11 @@ function worstPrice(ways: readonly Way[]): number {
   return worst;
 }
 
-/** Replacing a node by one of its own type only counts where it is cheaper than the cheapest of that type (consolidation/same-type). */
-function withoutSameType(options: readonly Option[], going: readonly Going[]): Option[] {
+/**
+ * Replacing a node by the same type is allowed only below the price of the cheapest candidate of that type
+ * (consolidation/same-type).
+ */
+function withoutSameType(options: readonly Option[], going: readonly CandidateOffering[]): Option[] {
   let most = Infinity;
   const names = new Set(options.map(({ name }) => name));
   for (const { instanceType, price } of going) if (names.has(instanceType) && price < most) most = price;

@@ -4,10 +4,10 @@ import { priceOfAll, type FleetNode } from './fleet.js';
 import { noise, type Judge } from './judge.js';
 import type { Outcome } from './outcome.js';
 
-/** Units of search for what stands in for one node, or for a group that is only looked at. */
+/** Search units for the replacement of one node, or of a group that is only estimated. */
 const singleUnits = 2_000;
 
-/** What there is to gain beside the cheapest fleet: several nodes for fewer, and node by node. */
+/** Finds further commands after those of the fleet plan: several nodes replaced by fewer, and node by node. */
 export class NodeByNode {
   constructor(
     private readonly fleet: ChangingFleet,
@@ -15,8 +15,8 @@ export class NodeByNode {
   ) {}
 
   /**
-   * Several nodes at once for fewer, where the cheapest fleet as such is out of reach (consolidation/several-nodes): of the first so many by
-   * saving for disruption, those that save most.
+   * Replaces several nodes by fewer, if the fleet plan cannot be reached (consolidation/several-nodes): takes nodes in order of
+   * saving per disruption cost, and chooses the number that saves most.
    */
   gather(): void {
     if (this.fleet.isEnough()) return;
@@ -40,7 +40,7 @@ export class NodeByNode {
     if (outcome !== undefined) this.fleet.carryOut(outcome);
   }
 
-  /** What is left to gain node by node: those that others can take in, then those that a cheaper one can stand in for. */
+  /** Single nodes: first those whose pods have room on others, then those with a cheaper replacement. */
   polish(): void {
     while (!this.fleet.isEnough() && this.deleteMore());
     const nodes = this.fleet.bySaving().filter((node) => this.mayReplace(node));
@@ -53,7 +53,7 @@ export class NodeByNode {
     }
   }
 
-  /** Deletes as many nodes at once as budgets and the room of the others allow. */
+  /** Removes as many nodes at once as budgets and the room on other nodes allow. */
   private deleteMore(): boolean {
     const { simulation } = this.fleet;
     simulation.aim(this.fleet.alive().filter(({ open }) => open));
@@ -74,7 +74,7 @@ export class NodeByNode {
     return true;
   }
 
-  /** Whether a replacement for this node alone could be allowed: spot is not replaced by spot unless asked for. */
+  /** Whether this node alone may be replaced: spot is replaced by spot only if configured. */
   private mayReplace({ capacityType }: FleetNode): boolean {
     return capacityType !== 'spot' || this.fleet.input.spotToSpot === true || !this.judge.offersSpot;
   }

@@ -3,12 +3,15 @@ import type { FleetNode } from './fleet.js';
 
 const isSpot = ({ capacityType }: { readonly capacityType: string }): boolean => capacityType === 'spot';
 
-/** Whether nodes go that are not spot. Spot is launched for spot alone only where that is asked for (consolidation/spot-beside-on-demand). */
+/**
+ * Whether some of the nodes are not spot. Nodes that are all spot are replaced by spot only if configured
+ * (consolidation/spot-beside-on-demand).
+ */
 export const hasOnDemand = (nodes: readonly FleetNode[]): boolean => !nodes.every(isSpot);
 
 /**
- * The group without nodes on demand that are better kept for later commands: where all others that wait are spot and some of
- * what is launched is, each of these commands needs one in its group.
+ * The group without on-demand nodes that later commands need: if all other waiting nodes are spot and some launches are spot,
+ * each later command needs an on-demand node.
  */
 export function keepingOnDemand(
   group: readonly FleetNode[],

@@ -3,31 +3,31 @@ import type { NodePlacement, Launch, NodeState, PodClass, PurchaseSearch } from 
 import type { PlannedClaim } from '../../packing/types.js';
 import type { FleetNode } from './fleet.js';
 
-/** How new nodes are bought for pods that no target takes. */
+/** How nodes are launched for pods without room on targets. */
 export interface Purchase {
   readonly search: PurchaseSearch;
-  /** No search when the pods are worth more than this, dollars per hour: it could not end below. */
+  /** No search if the lower bound for the pods is above this price, dollars per hour. */
   readonly most: number;
-  /** Whether nothing is bought where no pod finds room on a target: nodes for all of them were looked for before. */
+  /** Whether to skip the search if no pod has room on a target, because nodes for all of them were searched before. */
   readonly onlyForRest?: boolean;
 }
 
-/** Where the pods of nodes that go would be. */
+/** Where the pods of the candidates would be. */
 export interface Outcome {
   readonly candidates: readonly FleetNode[];
-  /** Pods on nodes that are there. */
+  /** Pods on existing nodes. */
   readonly placements: readonly NodePlacement[];
   readonly launches: readonly Launch[];
-  /** What of a fleet plan it carries out. */
+  /** The part of a fleet plan that it carries out. */
   readonly route?: readonly Leg[];
 }
 
-/** An outcome that may be carried out, with what is launched for it. */
+/** An outcome that is allowed, with its replacements. */
 export interface Decided extends Outcome {
   readonly planned: readonly PlannedClaim[];
 }
 
-/** Pods of one class on their way to a node that is there, or to the n-th launch of the fleet plan. */
+/** Pods of one class that move to an existing node, or to the n-th launch of the fleet plan. */
 export interface Leg {
   readonly podClass: PodClass;
   readonly pods: readonly Pod[];

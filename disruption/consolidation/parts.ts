@@ -2,16 +2,16 @@ import type { Pod } from '../../api/kubernetes.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 
-/** Nodes whose pods share launches with each other and with no other node. */
+/** Nodes whose pods share launches with each other, and with no other node. */
 export interface CandidateGroup {
   readonly nodes: readonly FleetNode[];
-  /** What goes less what is launched for it, dollars per hour. */
+  /** The price of the nodes less that of their launches, dollars per hour. */
   readonly saving: number;
 }
 
 /**
- * An outcome that follows a fleet plan, taken apart: nodes that have no launch in common save, or do not, each by itself. The best
- * saving for its disruption first.
+ * Splits an outcome of a fleet plan into independent groups, which have no launch in common and save or do not save separately.
+ * Highest saving per disruption cost first.
  */
 export function candidateGroupsOf({ candidates, launches, route = [] }: Outcome): CandidateGroup[] {
   const source = new Map<Pod, number>();
@@ -24,7 +24,7 @@ export function candidateGroupsOf({ candidates, launches, route = [] }: Outcome)
     while (parent[at] !== at) at = parent[at] = parent[parent[at]!]!;
     return at;
   };
-  // Launches are listed in the order in which the route opens them.
+  // Launches are in the order in which the route opens them.
   const firstAt = new Map<number, number>();
   for (const { pods, to } of route) {
     if (typeof to !== 'number') continue;

@@ -5,43 +5,43 @@ import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { chooseTarget, isFixed, type Estimate, type FleetTarget } from './target.js';
 
-/** Units of search for where everything goes, and for a first look at it. */
+/** Search units for the whole plan, and for a first estimate. */
 const finalUnits = 10_000;
 const firstUnits = 0;
 
-/** Looks at what would be bought, each of which may keep more nodes in its place. */
+/** How many times launches are examined for nodes that could be kept instead. */
 const looks = 8;
 
-/** A node that exists is kept in place of one to launch up to this much dearer: nothing has to move for it. */
+/** An existing node is kept instead of a launch if it is at most this factor more expensive, since no pod has to move. */
 const keptUpTo = 1.02;
 
-/** A target, and how its nodes that stay are filled. */
+/** A target, with the order in which its remaining nodes are filled. */
 interface Ordered extends FleetTarget {
   readonly filling: Filling;
 }
 
-/** Prices this near to each other count as equal: fewer evictions decide. */
+/** Prices within this factor count as equal; then fewer evictions decide. */
 const equalWithin = 1.001;
 
-/** What a proposal that is not allowed as a whole is counted as, as a share of its price. */
+/** Factor on the price of a proposal that is not allowed as a whole. */
 const shortfall = 1.05;
 
-/** What a proposal comes to. */
+/** The result of a proposal. */
 interface Proposal {
   readonly target: Ordered;
   readonly outcome: Outcome;
-  /** Of the fleet in the end and of what is disrupted for it, dollars per hour. */
+  /** Price of the final fleet with the cost of disruption, dollars per hour. */
   readonly price: number;
-  /** That there are in the end. */
+  /** Number of nodes in the final fleet. */
   readonly nodes: number;
-  /** RescheduleDisruptionCost of what goes (disruption-cost/of-a-node). */
+  /** RescheduleDisruptionCost of the removed nodes (disruption-cost/of-a-node). */
   readonly cost: number;
 }
 
 /**
- * The outcome of taking every node that the cheapest fleet does without, worked out at length: estimates of `chooseTarget`, or
- * the target that is `given`, corrected by trying them. `pays` says whether an outcome would be allowed. It stays in place;
- * undefined, with nothing in place, when no node is to go.
+ * The outcome of removing all nodes that the cheapest fleet does not need, computed in detail: tries the estimates of
+ * `chooseTarget`, or the `given` target, and corrects them. `pays` returns whether an outcome is allowed. The outcome stays
+ * applied; undefined, with nothing applied, if no node is to be removed.
  */
 export function planFleet(
   simulation: Simulation,
@@ -63,14 +63,14 @@ export function planFleet(
   return attempt(simulation, best.target, firstUnits);
 }
 
-/** The one that is expected to end best; whether proposals are allowed is asked of those alone that may be it. */
+/** The proposal with the best expected result. `pays` is called only for proposals that may be the best. */
 function bestOf(proposals: readonly Proposal[], pays: (outcome: Outcome) => boolean): Proposal | undefined {
   const hopeful = [...proposals].sort((a, b) => a.price - b.price);
   let best: Proposal | undefined;
   let least = Infinity;
   for (const proposal of hopeful) {
     if (proposal.price > least * nearlyCheapest) break;
-    // One that no command could carry out as a whole will fall short of its price.
+    // A proposal that no command can carry out as a whole will not reach its price.
     const expected = pays(proposal.outcome) ? proposal.price : proposal.price * shortfall;
     const isNear = expected <= least * nearlyCheapest;
     if (best === undefined || expected < least / nearlyCheapest || (isNear && isBetter(proposal, best))) {
@@ -81,19 +81,21 @@ function bestOf(proposals: readonly Proposal[], pays: (outcome: Outcome) => bool
   return best;
 }
 
-/** Of proposals that cost nearly the same: fewer nodes, then a lower price, then fewer evictions (consolidation/fewest-nodes). */
+/**
+ * Of proposals with nearly the same price: fewer nodes, then a lower price, then fewer evictions (consolidation/fewest-nodes).
+ */
 function isBetter(a: Proposal, b: Proposal): boolean {
   if (a.nodes !== b.nodes) return a.nodes < b.nodes;
   return a.price <= b.price * equalWithin && a.cost < b.cost;
 }
 
-/** How to draw a fleet up. */
+/** A way to plan a fleet. */
 interface Way {
   readonly estimate: Estimate;
-  /** In which order nodes that stay are filled. */
+  /** The order in which the remaining nodes are filled. */
   readonly order: (simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[];
   readonly filling: Filling;
-  /** How many nodes are kept in place of one to launch, at most. */
+  /** How many nodes may be kept instead of one launch. */
   readonly keptEach: number;
 }
 
@@ -101,12 +103,12 @@ const asEstimated: Way['order'] = (_simulation, nodes) => nodes;
 const fullestFirst: Way['order'] = ({ worth }, nodes) => byFree(worth, nodes);
 
 const likely: Estimate = { usable: 0.9, dearest: 0.999 };
-/** Lets nodes stay until others are seen to take them in. */
+/** Keeps nodes until others are known to have room for their pods. */
 const cautious: Estimate = { usable: 0, dearest: 1.001 };
 
 /**
- * Which of them ends cheapest depends on the cluster; those that come to the same target are drawn up once. In large fleets it is
- * nearly always the first.
+ * Which way is cheapest depends on the cluster. Ways with the same target are planned once. In large fleets the first way is
+ * nearly always the best.
  */
 const ways: readonly Way[] = [
   { estimate: likely, order: asEstimated, filling: 'alike', keptEach: 0 },
@@ -118,13 +120,13 @@ const ways: readonly Way[] = [
   { estimate: cautious, order: asEstimated, filling: 'scarcest', keptEach: 0 },
 ];
 
-/** From how many nodes on the first way must do. */
+/** With more nodes than this only the first way is tried. */
 const largeFleet = 2000;
 
-/** Whether a fleet has so many nodes that it is planned in one way only. */
+/** Whether the fleet is so large that only one way is tried. */
 export const isLarge = ({ nodes }: Simulation): boolean => nodes.length > largeFleet;
 
-/** What to try: no target twice. */
+/** The targets to try, each once. */
 function* targets(simulation: Simulation, given: FleetTarget | undefined): Generator<Ordered> {
   const estimated = new Map<Estimate, FleetTarget>();
   const seen = new Set<string>();
@@ -164,7 +166,7 @@ function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, uni
   return simulation.attempt(remove, { search: { units }, most: remove.reduce((sum, { price }) => sum + price, 0) });
 }
 
-/** Keeps nodes that would only be bought again, at most `each` in place of one launch at a look. */
+/** Keeps nodes that would only be launched again, at most `each` for one launch. */
 function keepInsteadOfBuying(simulation: Simulation, estimate: Ordered, each: number): Ordered {
   let target = estimate;
   for (let look = 0; look < looks && target.remove.length > 0; look++) {
@@ -182,7 +184,7 @@ function keepInsteadOfBuying(simulation: Simulation, estimate: Ordered, each: nu
   return target;
 }
 
-/** For each launch, nodes of those that go that hold as much for the same money, the fullest first. */
+/** For each launch, candidates with as much room for the same price, the fullest first. */
 function standIns(
   simulation: Simulation,
   remove: readonly FleetNode[],
@@ -212,7 +214,7 @@ function standIns(
   return kept;
 }
 
-/** Lets more nodes go where the others that stay have room for all that would be on them. */
+/** Removes further nodes if the remaining ones have room for their pods. */
 function squeeze(simulation: Simulation, target: Ordered): Ordered {
   const { keep, remove } = target;
   if (attempt(simulation, target, firstUnits) === undefined) return target;

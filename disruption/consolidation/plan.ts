@@ -10,31 +10,34 @@ import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import type { FleetTarget } from './target.js';
 
-/** The fleet to end with, and how everything comes there. */
+/** The final fleet, and how to reach it. */
 export interface ConsolidationPlan {
-  /** Nodes that stay, in the order in which they are to be filled. */
+  /** Nodes that stay, in the order in which they are filled. */
   readonly keep: readonly FleetNode[];
-  /** Nodes to go, the best saving for its disruption first, those that are `late` last. */
+  /** Nodes to remove, highest saving per disruption cost first, `late` ones last. */
   readonly remove: readonly FleetNode[];
-  /** Of those, the ones whose type is launched at their price or more: what goes with them may not be replaced by it (consolidation/same-type). */
+  /**
+   * Those of `remove` whose type is launched at their price or more: commands with them may not launch that type
+   * (consolidation/same-type).
+   */
   readonly late: ReadonlySet<FleetNode>;
   readonly fleetPlan: FleetPlan;
-  /** Of the fleet to end with, dollars per hour. */
+  /** Price of the final fleet, dollars per hour. */
   readonly price: number;
 }
 
-/** Whether an outcome would be allowed, beside other nodes that go with it where it `isAccompanied` by ones on demand. */
+/** Whether an outcome is allowed; `isAccompanied`: together with on-demand nodes. */
 export type Pays = (outcome: Outcome, isAccompanied?: boolean) => boolean;
 
-/** A plan in which more nodes stay is taken up to this much dearer: it moves fewer pods. */
+/** A plan that keeps more nodes is preferred if it is at most this factor more expensive, since it moves fewer pods. */
 const stayingUpTo = 1.001;
 
-/** A node that exists stands in for a launch of another type from this share of its price down. */
+/** An existing node replaces a launch of another type if it costs at most this share of its price. */
 const cheaperThan = 0.99;
 
 /**
- * The cheapest fleet that is found, as if everything could go at once: drawn up, then improved a few nodes at a time. What would
- * be launched though a node that goes is as good is planned once more with that node. No launch costs more than `dearest`.
+ * The cheapest fleet that is found, as if all nodes could be removed at once: planned, then improved a few nodes at a time. If a
+ * candidate is as good as a launch, the plan is made again with that node kept. No launch costs more than `dearest`.
  */
 export function makePlan(simulation: Simulation, pays: Pays, dearest: number): ConsolidationPlan {
   const plan = planned(simulation, { pays, dearest });
@@ -50,8 +53,8 @@ export function makePlan(simulation: Simulation, pays: Pays, dearest: number): C
 }
 
 /**
- * Of the nodes that go, one for each launch that has one: of its type for no more money, or with room for what is to be launched
- * for less. Those that cost most are stood in for first.
+ * For each launch a candidate that can replace it, if there is one: of the same type for no more money, or with enough room for
+ * less. The most expensive launches first.
  */
 function standIns({ trial }: Simulation, { remove, fleetPlan }: ConsolidationPlan): Set<FleetNode> {
   const chosen = new Set<FleetNode>();
@@ -71,7 +74,7 @@ function standIns({ trial }: Simulation, { remove, fleetPlan }: ConsolidationPla
   return chosen;
 }
 
-/** With the nodes of the target to begin with, where one is given. What comes of it when pods have moved twice in the making is written down as one move each. */
+/** Plans from the given target, if there is one. Pods that moved twice during planning are recorded as one move. */
 function planned(
   simulation: Simulation,
   { pays, dearest }: { pays: Pays; dearest: number },

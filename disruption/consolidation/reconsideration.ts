@@ -7,7 +7,7 @@ import type { Decided, Outcome } from './outcome.js';
 import type { ConsolidationPlan } from './plan.js';
 import type { ConsolidationCommand } from './types.js';
 
-/** What comes of taking nodes that somebody names (commands/validation). */
+/** Evaluates the removal of given nodes (commands/validation). */
 export class Reconsideration {
   constructor(
     private readonly fleet: ChangingFleet,
@@ -37,7 +37,7 @@ export class Reconsideration {
     return this.judge.whyNotTaken(node);
   }
 
-  /** What is best for these nodes with at most so many launches, or with more where it cannot do with so few. */
+  /** The best outcome for these nodes with at most this many launches, or with more if that is impossible. */
   private atBest(nodes: readonly FleetNode[], most: number): Decided | undefined {
     const outcome = this.judge.evaluate(nodes, groupUnits);
     if (outcome !== undefined && outcome.launches.length <= most) return outcome;
@@ -45,7 +45,7 @@ export class Reconsideration {
     return this.within(nodes, most) ?? (outcome && this.judge.evaluate(nodes, groupUnits));
   }
 
-  /** Exactly these replacements, at the prices of now; undefined when that may not be any more, or saves too little. */
+  /** The outcome with exactly these replacements at current prices; undefined if it is no longer allowed or saves too little. */
   private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): Decided | undefined {
     const outcome = this.fleet.simulation.repeat(nodes, decided);
     if (outcome === undefined) return undefined;
@@ -58,8 +58,8 @@ export class Reconsideration {
   }
 
   /**
-   * The same with at most so many launches: what was decided may be part of a larger plan, in which one node stands for several
-   * commands, where these nodes by themselves would be replaced more cheaply by smaller ones.
+   * The best outcome with at most this many launches. The decision may be part of a larger plan, in which one launch serves
+   * several commands, while these nodes alone would be replaced more cheaply by smaller ones.
    */
   private within(nodes: readonly FleetNode[], most: number): Decided | undefined {
     const ways: (() => Outcome | undefined)[] = [() => this.fleet.simulation.attempt(nodes)];

@@ -2,17 +2,17 @@ import { compareText } from '../../core/compare-text.js';
 import type { FleetNode } from './fleet.js';
 import type { Rejection } from './types.js';
 
-/** So many are kept: enough for a person to see what else was looked at. */
+/** How many are kept, for people to see the alternatives. */
 const most = 5;
 
-/** The best commands that were looked at and not taken, one for each set of nodes. */
+/** The best rejected commands, one for each set of nodes. */
 export class Rejections {
   private readonly best = new Map<string, Rejection>();
   private least = -Infinity;
-  /** The best of each node by itself. */
+  /** The best for each single node. */
   private readonly alone = new Map<string, Rejection>();
 
-  /** Notes a command; `why` is asked only where it is the best of its node, or among the best of all. */
+  /** Notes a rejected command; `why` is called only if it is kept. */
   note(candidates: readonly FleetNode[], saving: number, why: () => string): void {
     const [only] = candidates;
     if (candidates.length === 1 && only !== undefined && saving > (this.alone.get(only.name)?.saving ?? -Infinity)) {
@@ -30,13 +30,13 @@ export class Rejections {
     this.least = sorted.at(-2)!.saving;
   }
 
-  /** Those whose nodes are still there, the largest saving first. */
+  /** Rejected commands whose nodes still exist, highest saving first. */
   among(alive: readonly FleetNode[]): readonly Rejection[] {
     const there = new Set(alive.map(({ name }) => name));
     return this.sorted().filter(({ candidates }) => candidates.every((name) => there.has(name)));
   }
 
-  /** What was noted of this node alone. */
+  /** The rejected command for this node alone. */
   of(node: string): Rejection | undefined {
     return this.alone.get(node);
   }

@@ -11,16 +11,18 @@ import { Reconsideration } from './reconsideration.js';
 import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from './types.js';
 
-/** How much of the price of the nodes that may go at once a launch for them may take: not all of them serve it. */
+/**
+ * The most that one launch may cost, as a share of the price of the nodes that may be disrupted at once: not all of them use it.
+ */
 const paidWith = 0.8;
 
-/** A fleet this near, as a share, to the price that was planned is as planned: no replacement may save less of what it replaces. */
+/** A fleet within this factor of the planned price counts as reached: a replacement has to save more than the difference. */
 const nearlyPlanned = 1.01;
 
 /**
- * The commands that consolidate the cluster, in the order in which they would run, each on what the one before leaves
- * (consolidation/all-nodes-are-looked-at): every eligible node is considered. Pure: equal inputs give equal results, as long as `isOver` stays
- * false; once it is true the search ends with the commands that it has.
+ * The commands that consolidate the cluster, in the order in which they would run, each based on the result of the one before
+ * (consolidation/all-nodes-are-looked-at). Every eligible node is considered. Pure: equal inputs give equal results as long as
+ * `isOver` returns false; once it returns true, the search ends with the commands found so far.
  */
 export function consolidateFleet(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {
   const { result, setAside } = withoutCulprits(input, (each) => new Search(each, isOver).run());
@@ -28,8 +30,8 @@ export function consolidateFleet(input: ConsolidationInput, isOver: () => boolea
 }
 
 /**
- * What comes of taking exactly these nodes now (commands/validation): the command, or undefined when they may not all go, or when that
- * saves nothing any more.
+ * The command for exactly these nodes now (commands/validation); undefined if they may not all be disrupted or that saves
+ * nothing.
  */
 export function reconsiderNodes(
   input: ConsolidationInput,
@@ -38,7 +40,7 @@ export function reconsiderNodes(
   return withoutCulprits(input, (each) => new Search(each).reconsideration.take(candidates)).result;
 }
 
-/** Why taking exactly this node comes to nothing now, in a person's words; undefined where it is taken. */
+/** Why there is no command for exactly this node now, in words; undefined if there is one. */
 export function whyStays(input: ConsolidationInput, node: string): string | undefined {
   return withoutCulprits(input, (each) => new Search(each).reconsideration.whyStays(node)).result;
 }
@@ -59,7 +61,7 @@ class Search {
     this.empties.protect();
   }
 
-  /** Takes exactly the nodes that somebody names. */
+  /** Evaluates given nodes. */
   get reconsideration(): Reconsideration {
     return new Reconsideration(this.fleet, this.judge, () => this.plan());
   }
@@ -73,7 +75,7 @@ class Search {
       this.empties.remove(({ onlyEmpty }) => onlyEmpty);
       this.fleet.alive(); // as it is, not as it is imagined
       const plan = this.plan();
-      // A node that is cheap for its size may be empty because nobody has moved there yet.
+      // An empty node may be the target of a later command.
       this.empties.remove(({ state }) => !plan.fleetPlan.filled.has(state));
       new CommandBuilder(this.tools, plan).run();
       const isReached = priceOfAll(this.fleet.alive()) <= plan.price * nearlyPlanned;
@@ -81,7 +83,7 @@ class Search {
       if (after === before) this.nodeByNode.gather();
       this.nodeByNode.polish();
       this.empties.remove(() => true);
-      // A fleet that is as it was planned would be planned like this again.
+      // A fleet that equals the plan would only get the same plan again.
       isOpen = isReached ? this.fleet.commands.length > after : this.fleet.commands.length > before;
     }
     const held = [...this.fleet.held, ...this.notLetGo()];
@@ -98,7 +100,7 @@ class Search {
     };
   }
 
-  /** Nodes that nothing but their pool's budgets keeps, whatever they are taken for. */
+  /** Nodes that only budgets hold back, whatever the reason. */
   private notLetGo(): Consolidation['held'] {
     const fleet = this.fleet.counted();
     const [empty, underutilized] = [
@@ -111,7 +113,7 @@ class Search {
       .map(({ name }) => ({ node: name, why: 'what bounds the disruption of its NodePool lets none go now' }));
   }
 
-  /** Of the nodes that were there at the beginning. */
+  /** Why nodes of the initial fleet are not disrupted. */
   private notTaken(examined: readonly FleetNode[], held: Consolidation['held']): Consolidation['notTaken'] {
     const names = new Set(held.map(({ node }) => node));
     return examined
@@ -123,7 +125,7 @@ class Search {
     return makePlan(this.fleet.simulation, this.judge.pays, this.affordable());
   }
 
-  /** What the nodes cost at most that budgets let go at once, dollars per hour: a launch that costs more never pays. */
+  /** The highest price of the nodes that budgets allow at once, dollars per hour: a launch above it can never save. */
   private affordable(): number {
     const most = this.fleet.budgets.atMost(this.fleet.counted(), 'Underutilized');
     const taken = new Map<string, number>();

@@ -22,21 +22,18 @@ import { addLoad, priceOfAll, type FleetNode } from './fleet.js';
 import type { Decided, Outcome, Purchase } from './outcome.js';
 import type { ConsolidationInput } from './types.js';
 
-/**
- * The fleet while commands are tried on it and carried out. `attempt` leaves its changes in place; `undo` takes them back,
- * `settle` keeps them.
- */
+/** The fleet on which commands are tried. `attempt` applies its changes; `undo` reverts them, `settle` keeps them. */
 export class Simulation {
   readonly nodes: FleetNode[] = [];
   readonly trial: Trial;
   private readonly byState = new Map<NodeState, FleetNode>();
-  /** Pods that wait for room and are evicted by nobody. */
+  /** Pending pods with room on nodes; they are not evicted. */
   private readonly waiting = new Set<Pod>();
-  /** Where the landings of the last attempt begin. */
+  /** Index of the first landing of the last attempt. */
   private from = 0;
-  /** No node is bought that costs more, dollars per hour. */
+  /** The most that a launched node may cost, dollars per hour. */
   private dearest = Infinity;
-  /** Dollars per hour that a unit of RescheduleDisruptionCost must save. */
+  /** The saving that a unit of RescheduleDisruptionCost must bring, dollars per hour. */
   private readonly disruptionRate: number;
 
   constructor(input: ConsolidationInput, examined: readonly ExaminedNode[]) {
@@ -59,12 +56,12 @@ export class Simulation {
     return this.trial.worth;
   }
 
-  /** What the node saves for what it disrupts, if its load is bought anew. */
+  /** Saving per disruption cost of removing the node, if its pods get new capacity. */
   savingOf({ price, loads, cost }: FleetNode): number {
     return (price - this.worth.of(this.trial.loadOf(loads))) / cost;
   }
 
-  /** What taking the nodes must save for the pods that are evicted, dollars per hour. */
+  /** The least saving for evicting the pods of these nodes, dollars per hour. */
   disruptionOf(nodes: readonly FleetNode[]): number {
     return nodes.reduce((sum, { cost }) => sum + this.disruptionRate * Math.max(0, cost - 1), 0);
   }
@@ -73,7 +70,7 @@ export class Simulation {
     return this.waiting.has(pod);
   }
 
-  /** Which nodes take pods from now on, the first ones first, and how they are filled. */
+  /** Sets the nodes that take pods from now on, in order, and how they are filled. */
   aim(targets: readonly FleetNode[], filling?: Filling): void {
     this.trial.aim(
       targets.map(({ state }) => state),
@@ -82,7 +79,7 @@ export class Simulation {
     this.from = 0;
   }
 
-  /** Puts the pods of `candidates` on targets, and on new nodes where these may be bought; undefined when some find no place. */
+  /** Moves the pods of `candidates` to targets, and to new nodes if `purchase` is given; undefined if some have no place. */
   attempt(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
@@ -101,7 +98,7 @@ export class Simulation {
     return { candidates, placements: trial.placementsSince(landed), launches };
   }
 
-  /** The outcome of an attempt after `extend` took `more` nodes. */
+  /** The outcome of an attempt after `extend` added `more` nodes. */
   extended({ candidates, launches }: Outcome, more: readonly FleetNode[]): Outcome {
     const all = [...candidates, ...more];
     const gone = new Set(all.map(({ state }) => state));
@@ -113,8 +110,8 @@ export class Simulation {
   }
 
   /**
-   * Takes one more node after an attempt, with what the attempt put there, onto the other targets; nothing is bought. Says
-   * whether that worked; if not, the attempt stands as before.
+   * Removes one more node after an attempt, moving its pods to the other targets without launches. Returns whether that worked;
+   * if not, the attempt stays as before.
    */
   extend(node: FleetNode): boolean {
     const { trial } = this;
@@ -134,8 +131,8 @@ export class Simulation {
   }
 
   /**
-   * Puts the pods of `candidates` where the fleet plan has them, opening its nodes as they are needed, this one `first`; undefined
-   * when rules forbid some step of that.
+   * Moves the pods of `candidates` as the fleet plan says, opening its launches as needed, `first` first; undefined if rules
+   * forbid a step.
    */
   follow(candidates: readonly FleetNode[], fleetPlan: FleetPlan, first?: number): Outcome | undefined {
     const { trial } = this;
@@ -173,8 +170,8 @@ export class Simulation {
   }
 
   /**
-   * Puts the pods of `candidates` where a decision has them, on what is launched for it as it may be launched now, and the others
-   * on targets; undefined when rules or prices forbid some of that.
+   * Moves the pods of `candidates` as a decision says, to its replacements as they can be launched now and to targets; undefined
+   * if rules or prices forbid it.
    */
   repeat(candidates: readonly FleetNode[], decided: readonly PlannedClaim[]): Outcome | undefined {
     const { trial } = this;
@@ -202,7 +199,7 @@ export class Simulation {
     return { candidates, placements: this.landingsBeside(temporary, landed), launches };
   }
 
-  /** Where pods were put since but for nodes to be launched, which are counted when they are registered. */
+  /** The placements since `landed`, without those on nodes to be launched, which are counted when they are registered. */
   private landingsBeside(temporary: ReadonlySet<NodeState>, landed: number): NodePlacement[] {
     const placements = this.trial.placementsSince(landed);
     for (const { node, podClass, pods } of placements) {
@@ -211,7 +208,10 @@ export class Simulation {
     return placements.filter(({ node }) => !temporary.has(node));
   }
 
-  /** Finds other room for pods that wait. Nothing is bought for them, but room for capacity buffers where there are `parts` (capacity-buffers/nodes-are-not-empty). */
+  /**
+   * Finds other room for pending pods. Nothing is launched for them, except for capacity buffers if `parts` is given
+   * (capacity-buffers/nodes-are-not-empty).
+   */
   private shift(waiting: readonly FleetNode['waiting'][], parts?: Part[]): boolean {
     const { trial } = this;
     for (const loads of waiting) {
@@ -228,12 +228,12 @@ export class Simulation {
     return true;
   }
 
-  /** Holds no room on the node any more for pods that wait, but for capacity buffers (capacity-buffers/nodes-are-not-empty). */
+  /** Drops the pending pods of the node, but keeps capacity buffers (capacity-buffers/nodes-are-not-empty). */
   turnAway(node: FleetNode): void {
     node.waiting = new Map([...node.waiting].filter(([, pods]) => pods.some(isBuffer)));
   }
 
-  /** Its pods are evicted and have no place to go to; nothing is placed there any more. */
+  /** Removes the node; its pods are evicted without another place. */
   letGo(node: FleetNode): void {
     this.trial.begin();
     this.trial.lift(node.state, node.loads);
@@ -245,12 +245,12 @@ export class Simulation {
     this.trial.undo();
   }
 
-  /** The launches of an outcome as NodeClaims; undefined when they cannot be made. */
+  /** The launches of an outcome as NodeClaims; undefined if they cannot be made. */
   describe({ candidates, launches }: Outcome): readonly PlannedClaim[] | undefined {
     return launches.length === 0 ? [] : this.trial.describe(launches, statesOf(candidates));
   }
 
-  /** Lets outcomes be settled, with no node that costs more than `dearest`, for as long as `run` takes, and takes them back then. */
+  /** Runs `run` on a copy of the state, with no launch above `dearest`, and reverts everything that it settles. */
   imagine<T>(dearest: number, run: () => T): T {
     const count = this.nodes.length;
     const before = this.nodes.map(({ loads, waiting, cost, gone }) => {
@@ -264,10 +264,7 @@ export class Simulation {
     return result;
   }
 
-  /**
-   * Makes the attempt's outcome the state of the cluster. Gives the nodes of its launches, in their order; without NodeClaims
-   * these are as they were bought.
-   */
+  /** Makes the outcome the new state of the fleet. Returns the nodes of its launches in order. */
   settle(outcome: Outcome & Partial<Decided>, nameOf: (launch: number) => string): FleetNode[] {
     this.trial.keep();
     for (const { node: state, podClass, pods } of outcome.placements) {
@@ -323,7 +320,7 @@ export class Simulation {
     return node;
   }
 
-  /** Notes what runs where. */
+  /** Places the running pods. */
   private populate(examined: readonly ExaminedNode[]): void {
     const { trial } = this;
     const byName = new Map(examined.map((each) => [each.name, each]));
@@ -365,7 +362,7 @@ export class Simulation {
     }
   }
 
-  /** Keeps the room that pending pods and capacity buffers have now; those that need new nodes are the business of provisioning. */
+  /** Reserves the room that pending pods and capacity buffers have now. Those without room are left to provisioning. */
   private reserve(): void {
     const { trial } = this;
     const onNodes = new Set(this.nodes.flatMap(({ loads }) => [...loads.values()].flat()));
@@ -387,10 +384,10 @@ export class Simulation {
   }
 }
 
-/** What evicting the pods costs (disruption-cost/of-a-pod). */
+/** The cost of evicting the pods (disruption-cost/of-a-pod). */
 const costOf = (pods: readonly Pod[]): number => pods.reduce((sum, pod) => sum + Math.max(0, evictionCost(pod)), 0);
 
-/** What each unit of disruption is worth where all of it together is worth this share of what the nodes cost. */
+/** The value of a unit of disruption cost, if all of it together is worth this share of the fleet's price. */
 function rateOf(nodes: readonly FleetNode[], weight: number): number {
   const cost = nodes.reduce((sum, each) => sum + Math.max(0, each.cost - 1), 0);
   return cost > 0 ? (weight * priceOfAll(nodes)) / cost : 0;
@@ -415,7 +412,7 @@ function loadsOf(nodes: readonly FleetNode[]): Map<PodClass, Pod[]> {
   return loads;
 }
 
-/** Takes the pods of these names (`namespace/name`) out of the loads. */
+/** Removes the named pods (`namespace/name`) from the loads. */
 function takeOut(loads: Map<PodClass, Pod[]>, names: ReadonlySet<string>): Map<PodClass, Pod[]> {
   const taken = new Map<PodClass, Pod[]>();
   for (const [podClass, pods] of loads) {

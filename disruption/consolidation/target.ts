@@ -2,19 +2,19 @@ import { compareText } from '../../core/compare-text.js';
 import type { FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
 
-/** Which nodes to end with. */
+/** The nodes of the final fleet. */
 export interface FleetTarget {
-  /** Nodes that stay, in the order in which they are to be filled. */
+  /** Nodes that stay, in the order in which they are filled. */
   readonly keep: readonly FleetNode[];
-  /** Nodes to go, the best saving for its disruption first. */
+  /** Nodes to remove, highest saving per disruption cost first. */
   readonly remove: readonly FleetNode[];
 }
 
-/** How to estimate. */
+/** Parameters of the estimate. */
 export interface Estimate {
-  /** Which share of the room of nodes that stay is counted on: some is always left over. */
+  /** The share of the room on remaining nodes that is assumed usable; some is always left over. */
   readonly usable: number;
-  /** Up to which price nodes stay, as a share of that of new capacity. */
+  /** Nodes stay up to this price, as a share of the price of new capacity. */
   readonly dearest: number;
 }
 
@@ -22,13 +22,13 @@ interface Rated {
   readonly node: FleetNode;
   readonly load: number;
   readonly free: number;
-  /** What it costs for each dollar of new capacity that it stands for. */
+  /** Its price per dollar of new capacity that it replaces. */
   readonly dearness: number;
 }
 
 /**
- * The cheapest fleet for everything that runs, nodes that exist and new ones alike: existing nodes are kept by ascending
- * price for what they hold, while that is below the price of new capacity and until they hold everything.
+ * Estimates the cheapest fleet for all pods, with existing and new nodes: keeps existing nodes in ascending order of price for
+ * their pods, while that is below the price of new capacity and until all pods have room.
  */
 export function chooseTarget(simulation: Simulation, { usable, dearest }: Estimate): FleetTarget {
   const rated = simulation.nodes.filter(({ gone }) => !gone).map((node) => rate(simulation, node));
@@ -60,10 +60,10 @@ function rate(simulation: Simulation, node: FleetNode): Rated {
   const free = worth.of(node.state.free);
   const own = worth.of(load);
   const whole = own + free;
-  // A node that stays disturbs nobody.
+  // Keeping a node disrupts no pod.
   const price = node.price - simulation.disruptionOf([node]);
   return { node, load: own, free, dearness: whole > 0 ? price / whole : Infinity };
 }
 
-/** What the node saves for what it disrupts, if its load is bought anew. */
+/** Saving per disruption cost of removing the node. */
 const saving = ({ node, load }: Rated): number => (node.price - load) / node.cost;

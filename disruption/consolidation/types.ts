@@ -4,71 +4,74 @@ import type { BudgetReason } from '../../api/karpenter/node-pool.js';
 import type { PackingInput, PlannedClaim } from '../../packing/types.js';
 
 export interface ConsolidationInput extends PackingInput {
-  /** Claim UIDs that a running disruption holds; absent means none. */
+  /** UIDs of NodeClaims that a running disruption will remove; absent: none. */
   readonly claimed?: ReadonlySet<string>;
-  /** Names of nodes with pods on their way (provisioning/nominated-nodes); absent means none. */
+  /** Names of nodes that pods are nominated to (provisioning/nominated-nodes); absent: none. */
   readonly nominated?: ReadonlySet<string>;
-  /** Whether spot nodes alone may be replaced by spot (consolidation/spot-to-spot); off by default, as under Karpenter. */
+  /** Whether commands with only spot nodes may launch spot (consolidation/spot-to-spot); off by default, as in Karpenter. */
   readonly spotToSpot?: boolean;
-  /** Names of NodeClaims that were launched for the decision that is looked at again: its pods may go there at once. */
+  /** Names of NodeClaims launched for the decision that is validated: its pods may be moved there at once. */
   readonly launched?: ReadonlySet<string>;
-  /** Nodes are looked at that are consolidatable by then (consolidation/consolidate-after), milliseconds of the epoch; absent means now. */
+  /**
+   * Considers nodes that become consolidatable by this time (consolidation/consolidate-after), milliseconds of the epoch; absent:
+   * now.
+   */
   readonly ripeBy?: number;
-  /** Stop after so many commands; absent means until nothing is left to gain. */
+  /** Stops after this number of commands; absent: no limit. */
   readonly mostCommands?: number;
   /**
-   * What a replacement by more nodes than go must save at least, as a share of what a node of the fleet costs on average; absent
-   * means nothing. Pods that are left over when kube-scheduler places them otherwise are launched for anew: many small nodes
-   * come of small savings, and are consolidated again.
+   * The least saving of a command that launches more nodes than it removes, as a share of the average price of a node; absent:
+   * none. kube-scheduler may place pods otherwise than planned, and then more nodes are launched: many small nodes for small
+   * savings would be consolidated again.
    */
   readonly leastSplitShare?: number;
-  /** Names of nodes that pods were moved to lately: they do not move again for little; absent means none. */
+  /** Names of nodes that pods were moved to lately, which are not moved again for a small saving; absent: none. */
   readonly movedTo?: ReadonlySet<string>;
-  /** What replacing nodes of `movedTo` must save at least, as a share of what a node of the fleet costs on average; absent means nothing. */
+  /** The least saving of replacing nodes of `movedTo`, as a share of the average price of a node; absent: none. */
   readonly leastAgainShare?: number;
   /**
-   * What moving every pod of the fleet once is worth, as a share of what the fleet costs: whatever moves pods must save its part
-   * of that, and of plans that save about the same the one that moves less is taken. Absent means nothing.
+   * What moving every pod once is worth, as a share of the fleet's price. Each move must save its part of that, and of plans with
+   * about the same saving the one with fewer moves is chosen. Absent: nothing.
    */
   readonly disruptionWeight?: number;
-  /** Looked at again, a decision may launch no more nodes than it was to; absent means as many as are cheapest. */
+  /** For validation: the most replacements, as in the decision; absent: no limit. */
   readonly mostReplacements?: number;
-  /** Looked at again, exactly these replacements: as they may be launched now, with the same pods; absent means whatever is best. */
+  /** For validation: exactly these replacements with the same pods, as they can be launched now; absent: whatever is best. */
   readonly decided?: readonly PlannedClaim[];
-  /** Nodes that stay for a reason of their own (a pause, a cool-down), by name, with why. */
+  /** Nodes that stay because of a pause or cool-down, by name, with the reason. */
   readonly kept?: ReadonlyMap<string, string>;
-  /** How many nodes of a NodePool one command may take, whatever its budgets say; absent means what these allow. */
+  /** The most nodes of a NodePool in one command, besides its budgets; absent: no limit. */
   readonly limits?: ReadonlyMap<string, Readonly<Partial<Record<BudgetReason, number>>>>;
-  /** What a command must save at least that takes nodes of a NodePool. */
+  /** The least saving of commands with nodes of a NodePool. */
   readonly leastSavings?: ReadonlyMap<string, LeastSaving>;
 }
 
 export interface LeastSaving {
-  /** Of what the nodes cost, 0 to 1. */
+  /** A share of the candidates' price, 0 to 1. */
   readonly share: number;
   readonly dollarsPerHour: number;
 }
 
-/** A command that was looked at and not taken. */
+/** A rejected command. */
 export interface Rejection {
   readonly candidates: readonly string[];
   readonly why: string;
-  /** What it would have saved at best, dollars per hour. */
+  /** Its best saving, dollars per hour. */
   readonly saving: number;
 }
 
 export type ConsolidationMethod = Exclude<DisruptionMethod, 'drift'>;
 
-/** One disruption: nodes to go, what to launch for them first, and where their pods will run. */
+/** A command: nodes to remove, replacements to launch first, and where the pods move. */
 export interface ConsolidationCommand {
   readonly method: ConsolidationMethod;
   readonly decision: Decision['decision'];
-  /** Names of the nodes to go, the best saving for its disruption first. */
+  /** Names of the nodes to remove, highest saving per disruption cost first. */
   readonly candidates: readonly string[];
   readonly replacements: readonly PlannedClaim[];
-  /** Every pod to be evicted (`namespace/name`) with its next node; `replacement-<n>-<i>` is the i-th of the n-th command. */
+  /** All evicted pods (`namespace/name`) with their next node; `replacement-<n>-<i>` is the i-th launch of the n-th command. */
   readonly moves: readonly PodMove[];
-  /** Of the whole fleet, dollars per hour. */
+  /** Price of the fleet, dollars per hour. */
   readonly priceBefore: number;
   readonly priceAfter: number;
 }
@@ -76,19 +79,19 @@ export interface ConsolidationCommand {
 export interface Consolidation {
   readonly nodesBefore: number;
   readonly nodesAfter: number;
-  /** Of all nodes whose type, zone and capacity type are in the catalogue, dollars per hour. */
+  /** Price of all nodes whose offering is in the catalogue, dollars per hour. */
   readonly priceBefore: number;
   readonly priceAfter: number;
-  /** In the order in which they would run, each after the one before. */
+  /** In the order in which they would run. */
   readonly commands: readonly ConsolidationCommand[];
-  /** Why nodes may not go, by name, in a person's words. */
+  /** Why nodes may not be disrupted, by name, in words. */
   readonly held: readonly { readonly node: string; readonly why: string }[];
-  /** Why nodes that may go are not taken, by name, in a person's words: what that would come to. Empty where the search was cut short. */
+  /** Why candidates are not disrupted, by name, in words. Empty if the search was stopped early. */
   readonly notTaken: readonly { readonly node: string; readonly why: string }[];
-  /** The best of what was not taken, the largest saving first. */
+  /** The best rejected commands, highest saving first. */
   readonly rejected: readonly Rejection[];
-  /** The search was ended before its end: there may be more to gain; absent where it was not. */
+  /** Whether the search was stopped early, so that there may be more to save; absent if not. */
   readonly cutShort?: true;
-  /** Objects that the search could not work with and left alone; absent where there are none. */
+  /** Objects that are excluded; absent if there are none. */
   readonly setAside?: readonly SetAside[];
 }
