@@ -19,7 +19,7 @@ const is = measure(sourcesAt(after));
 const dated = (commit) => git('log', '-1', '--format=%h, %cs', commit).trim();
 const page = `# The structure of the code
 
-Counted by \`npm run structure\` in TypeScript alone. A class or function counts with its comments inside; a name that two files export is one that has to be told apart when it is read.
+Counted by \`npm run structure\` in TypeScript alone. A class or function counts with its comments inside; a reader has to tell apart a name that two files export. Of the product \`scripts/names.test.ts\` allows none but four that mean one thing in both; the tools beside it (bench, checker, cases, devstack, simulation, aws-conformance) share no code with the product on purpose, and have names of their own.
 
 | | ${dated(before)} | ${dated(after)} |
 | --- | ---: | ---: |

@@ -8,6 +8,9 @@ const longFile = 300;
 const ownWords =
   /\b(berths?|blueprint|circles|company|draw ?up|guests?|ladder|leaving|loose|peace|promises|pursuit|rungs?|sparing|standing|tastes?|wish(es)?)\b/gi;
 
+/** What runs in a cluster, and the command line: in these folders scripts/names.test.ts holds names apart. */
+const isProduct = (path) =>
+  /^(activities|api|cli|cloud|cluster|core|disruption|kube|operator|packing|process|worker|workflows)\//.test(path);
 const isTest = (path) => /\.test\.ts$|^test\//.test(path);
 
 /** @returns {readonly [string, number][]} what was counted, by its name in the table */
@@ -29,7 +32,8 @@ export function measure(sources) {
     ['longest function', found.longestFunction],
     [`functions over ${longFunction} lines`, found.functions],
     ['exported names', found.exports],
-    ['names that two files export', [...byName.values()].filter((files) => files.size > 1).length],
+    ['names that two files of the product export', twice(byName, isProduct)],
+    ['the same, with the tools beside it', twice(byName, () => true)],
     ['pairs of folders that import each other', mutual(arrows(product, 1))],
     ['the same, of folders in folders', mutual(arrows(product, 2))],
     ['calls of patched()', found.patches],
@@ -37,6 +41,9 @@ export function measure(sources) {
   ];
 }
 
+/** How many names more than one of these files exports. */
+const twice = (byName, isCounted) =>
+  [...byName.values()].filter((files) => [...files].filter(isCounted).length > 1).length;
 const linesOf = (text) => text.split('\n').length - 1;
 /** `wantsCompany` has the word, too. */
 const wordsIn = (text) => (text.replace(/([a-z])([A-Z])/g, '$1 $2').match(ownWords) ?? []).length;
