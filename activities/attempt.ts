@@ -1,16 +1,16 @@
 import { Context } from '@temporalio/activity';
 
-/** The attempt of an activity that the caller works for. */
+/** The attempt of the activity that is running. */
 export interface Attempt {
   /** The same for all attempts of one activity. */
   readonly key: string;
   /** The first is 1. */
   readonly number: number;
-  /** What it may take, milliseconds. */
+  /** Its startToClose timeout, milliseconds. */
   readonly limitMs: number;
   /** Aborts when the attempt is over: it was cancelled, has timed out, or its worker shuts down. */
   readonly signal: AbortSignal;
-  /** Says what the attempt waits for; its heartbeats tell it on. */
+  /** Sets what the attempt is waiting for, which its heartbeats report. */
   readonly note: (progress: string) => void;
 }
 
@@ -30,7 +30,7 @@ export function currentAttempt(): Attempt | undefined {
   };
 }
 
-/** What the attempt said last that it waits for. */
+/** What the attempt is waiting for, by its last note. */
 export function progressOf(context: Context): string | undefined {
   return progress.get(context);
 }

@@ -8,17 +8,17 @@ import { isCancellation } from './to-failure.js';
 
 export interface RefusedItem<T> {
   readonly item: T;
-  /** What the API server said. */
+  /** The message of the API server. */
   readonly why: string;
 }
 
-/** So often everything is tried again for what had no answer: most outages are over by then. */
+/** How many attempts treat a missing answer as an outage: most outages are over by then. */
 const attemptsForAll = 2;
 
 /**
- * Why one of several items has failed by itself; undefined where it may be an outage, and the activity is to fail. Some webhooks answer
- * with the status of an outage, some objects make code throw: what fails attempt after attempt, while the API server answers otherwise, is
- * the item's own (provisioning/refused-claims).
+ * The failure of one item of several; undefined if it may be an outage, in which case the activity has to fail. Some webhooks
+ * answer with the status of an outage, and some objects make code throw: an item that fails attempt after attempt while the API
+ * server answers otherwise has a failure of its own (provisioning/refused-claims).
  */
 export function ownFailure(error: unknown): string | undefined {
   if (isRefusal(error)) return error.message;
@@ -27,15 +27,15 @@ export function ownFailure(error: unknown): string | undefined {
 }
 
 interface Told<T> {
-  /** What was to be done, for a person. */
+  /** What is done with each item, in words. */
   readonly what: string;
   readonly nameOf: (item: T) => string;
 }
 
 /**
- * Does `work` for each, and what fails for one harms no other: it is logged and given back. An outage fails the activity
- * once every item has had its turn. Where no item was answered the API server is asked something else: of one item alone it could not be
- * told otherwise.
+ * Runs `work` for each item, and continues if one fails: the failure is logged and returned. An outage fails the activity after
+ * every item was tried. If no item had an answer, another request checks whether the API server is available: with a single item
+ * the two could not be distinguished otherwise.
  */
 export async function eachByItself<T>(
   { log, kube }: Pick<ActivityDeps, 'log' | 'kube'>,
@@ -54,7 +54,7 @@ export async function eachByItself<T>(
   });
 }
 
-/** Whether the API server and its store answer now. */
+/** Whether the API server and etcd answer now. */
 async function answers(kube: Pick<ActivityDeps['kube'], 'get'>): Promise<boolean> {
   try {
     await kube.get('Namespace', { name: 'kube-system' });
@@ -64,10 +64,7 @@ async function answers(kube: Pick<ActivityDeps['kube'], 'get'>): Promise<boolean
   }
 }
 
-/**
- * As `eachByItself`, for what is done again in any case: no failure but the end of the attempt fails the activity, so that whoever asks
- * waits for no object.
- */
+/** As `eachByItself`, for work that is repeated anyway: only the end of the attempt fails the activity. */
 export async function eachAtBest<T>(
   { log }: Pick<ActivityDeps, 'log'>,
   items: readonly T[],

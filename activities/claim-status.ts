@@ -10,13 +10,13 @@ import type { ActivityDeps } from './deps.js';
 
 const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
 
-/** Amounts in Kubernetes' notation, without the resources of which there is nothing. */
+/** Resources as Kubernetes quantities, without those of amount zero. */
 export function written(resources: Resources): Record<string, string> {
   const present = Object.entries(resources).filter(([, amount]) => amount !== 0);
   return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
 }
 
-/** Sets lifecycle conditions, with Ready over them; writes nothing when all of it is so already. */
+/** Sets lifecycle conditions and Ready, which summarizes them; writes nothing if nothing changes. */
 export async function setConditions(
   deps: Pick<ActivityDeps, 'kube' | 'now'>,
   ref: ClaimRef,

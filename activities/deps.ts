@@ -6,51 +6,51 @@ import type { EventRecorder } from '../kube/port.js';
 import type { PackingInput, Plan } from '../packing/types.js';
 import type { Entity } from './entities-contract.js';
 
-/** What activities need of the world; the worker's composition root builds it, tests give fakes. */
+/** The dependencies of activities. The worker builds them, tests pass fakes. */
 export interface ActivityDeps extends ClusterDeps {
   readonly events: EventRecorder;
   readonly offerings: OfferingLedger;
   readonly entities: EntityStarter;
-  /** Packs away from the event loop, so that heartbeats go on. */
+  /** Runs packing in other threads, so that heartbeats continue. */
   readonly packer: Packer;
   readonly metrics: Metrics;
-  /** Whether other nodes are softly tainted while a consolidation drains (STEER_PODS). */
+  /** Whether pods are steered while a consolidation drains (STEER_PODS). */
   readonly steerPods: boolean;
 }
 
 /**
- * What every worker knows of offerings that are out of capacity; durable. None of it throws: a ledger that cannot be
- * reached is made up for by the next refusal.
+ * The offerings without capacity, which all workers share durably. No method throws: if Temporal cannot be reached, the next
+ * refusal is recorded instead.
  */
 export interface OfferingLedger {
   refused(offerings: readonly UnavailableOffering[]): Promise<void>;
   succeeded(offering: Pick<UnavailableOffering, 'capacityType' | 'instanceType' | 'zone'>): Promise<void>;
-  /** Lets the cloud provider know what other workers found out. */
+  /** Tells the cloud provider of offerings that other workers found unavailable. */
   refresh(): Promise<void>;
 }
 
-/** Starts entity workflows with what the settings say, one that runs already is left alone; and says what runs. */
+/** Starts entity workflows with the inputs of the settings, unless they run already; tells which workflows run. */
 export interface EntityStarter {
   ensure(entity: Entity): Promise<void>;
-  /** Whether a workflow of this id runs. */
+  /** Whether a workflow with this id is running. */
   isOpen(workflowId: string): Promise<boolean>;
 }
 
-/** What whoever gives a packer something to do hears of it. */
+/** Callbacks of a packing job. */
 export interface PackingOptions {
-  /** Called when it is taken up, which may be long after it was asked for. */
+  /** Called when a thread begins the job, which may be long after the request. */
   readonly onBegin?: () => void;
 }
 
-/**
- * Rejects when a thread dies, and when the attempt of the activity that asks is over: then it is not begun, or ended soon.
- */
+/** Rejects if the thread dies or the attempt of the activity ends: then the job is not begun, or is stopped soon. */
 export interface Packer {
   plan(input: PackingInput): Promise<Plan>;
-  /** What would save money or goes for nothing, on the same input (consolidation/when-it-looks). */
+  /** Searches for commands (consolidation/when-it-looks). */
   consolidate(input: ConsolidationInput, options?: PackingOptions): Promise<Consolidation>;
-  /** What comes of taking exactly these nodes; undefined when they may not all go (commands/validation). */
+  /**
+   * The command for exactly these nodes; undefined if they may not all be disrupted or it saves nothing (commands/validation).
+   */
   reconsider(input: ConsolidationInput, candidates: readonly string[]): Promise<ConsolidationCommand | undefined>;
-  /** Why taking exactly this node comes to nothing, in a person's words; undefined where it is taken. */
+  /** Why there is no command for exactly this node, in words; undefined if there is one. */
   whyStays(input: ConsolidationInput, node: string): Promise<string | undefined>;
 }

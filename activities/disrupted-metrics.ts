@@ -5,7 +5,7 @@ import { nodeOf, poolOf } from '../cluster/cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { labelsOf } from '../cluster/labels-of.js';
 
-/** Counts a claim whose end has begun, with the pods that need another place for it (metrics/disrupted). */
+/** Counts a NodeClaim whose termination has begun, and its pods that need another node (metrics/disrupted). */
 export function countDisrupted(deps: Pick<ActivityDeps, 'cache' | 'metrics'>, claim: NodeClaim, reason: string): void {
   const { nodePool, capacityType } = labelsOf(claim);
   const own = {
@@ -22,7 +22,7 @@ export function countDisrupted(deps: Pick<ActivityDeps, 'cache' | 'metrics'>, cl
   if (pods.length > 0) deps.metrics.count('pods_disruption_initiated_total', own, pods.length);
 }
 
-/** Whether pods are waited for without end, for as long as the claim grants, or not at all. */
+/** How long the drain waits for pods: without limit, for the terminationGracePeriod, or not at all. */
 function terminationMode({ spec }: NodeClaim): 'graceful' | 'eventual' | 'forceful' {
   const grace = parseNillableDuration(spec.terminationGracePeriod, 'terminationGracePeriod');
   if (grace === Number.POSITIVE_INFINITY) return 'graceful';

@@ -6,12 +6,12 @@ import { refusalOf, whyAnswered } from '../look/asked.js';
 import { allowedFor } from '../look/disruption-context.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 
-/** How many times as much something has to save to take the place of a question that is open. */
+/** How many times the saving of an open question another command needs to replace it. */
 const betterThanAsked = 1.5;
-/** The same for what a person turned down. */
+/** The same for a refused command. */
 const betterThanRefused = 2;
 
-/** Commands that may start, and questions whose place they take. */
+/** Commands that may start, and the open questions that they replace. */
 export interface Better {
   readonly commands: readonly ConsolidationCommand[];
   readonly moot: readonly MootQuestion[];
@@ -20,7 +20,7 @@ export interface Better {
 const isAnswered = (context: DisruptionContext, view: NodeView): boolean =>
   whyAnswered(context, view, 'Underutilized') !== undefined;
 
-/** The search with the nodes that people are asked about or said no to; undefined where there are none. */
+/** The input of a search that includes nodes with open questions or refusals; undefined if there are none. */
 export function withAnswered(input: ConsolidationInput, context: DisruptionContext): ConsolidationInput | undefined {
   const kept = new Map(input.kept ?? []);
   for (const view of context.views) {
@@ -29,7 +29,7 @@ export function withAnswered(input: ConsolidationInput, context: DisruptionConte
   }
   if (kept.size === (input.kept?.size ?? 0)) return undefined;
   const limits = new Map(input.limits ?? []);
-  // A question does not stand in the way of what would take its place.
+  // An open question does not use up the limits of a command that would replace it.
   for (const { nodePool } of context.questions.flatMap(({ candidates }) => candidates)) {
     const allowed = (reason: 'Empty' | 'Underutilized'): number => allowedFor(context, nodePool, reason).allowed;
     limits.set(nodePool, { Empty: allowed('Empty'), Underutilized: allowed('Underutilized') });
@@ -38,8 +38,8 @@ export function withAnswered(input: ConsolidationInput, context: DisruptionConte
 }
 
 /**
- * Of commands that take such nodes those that save much more than what was asked or turned down. One that is better than an open
- * question ends that first: it is asked about when its workflow is over.
+ * The commands for such nodes that save much more than what was asked or refused. If one is better than an open question, the
+ * question is withdrawn first, and the command is proposed when its workflow has ended.
  */
 export function betterThanAnswered(commands: readonly ConsolidationCommand[], context: DisruptionContext): Better {
   const byName = new Map(context.views.map((view) => [nodeNameOf(view), view]));

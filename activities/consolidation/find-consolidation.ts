@@ -32,44 +32,44 @@ import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { StableSince } from '../look/stable-since.js';
 
-/** Without any change the cluster is looked at again this often (consolidation/when-it-looks). */
+/** How often the cluster is searched again without any change (consolidation/when-it-looks). */
 const lookEveryMs = 5 * 60_000;
-/** Sooner where the instance types of a NodePool could not be had. */
+/** The interval if the instance types of a NodePool could not be read. */
 const missingTypesMs = 15_000;
-/** A search that takes long is not begun anew at once: so many times its own duration pass, without its time in a queue. */
+/** Pause after a search, as a multiple of its duration without its time in the queue. */
 const restFactor = 4;
 /**
- * Nodes that become consolidatable within this are planned with: a plan that overlooks them moves pods onto nodes that go a
- * moment later, and takes what is small and ripe while what saves most has to wait. Their commands wait until they are, and
- * have then proved stable.
+ * Nodes that become consolidatable within this time are included in the plan. Otherwise pods would be moved onto nodes that are
+ * removed a moment later, and small commands would start before the one that saves most. Commands with such nodes wait until the
+ * nodes are consolidatable, and are validated then.
  */
 const lookAheadMs = 30_000;
-/** What could go now waits no longer than this for nodes that are to be planned with. */
+/** The longest that consolidatable nodes wait for others. */
 const patienceMs = 30_000;
-/** Commands of one search that may start together. */
+/** The most commands of one search that start together. */
 const mostCommands = 10;
 
-/** Of the price of a node on average: what a replacement by more nodes than go is to save. */
+/** The least saving of a command that launches more nodes than it removes, as a share of the average price of a node. */
 const leastSplitShare = 0.2;
-/** The same for a replacement of nodes that moves within a day put pods on. */
+/** The same for commands with nodes that pods were moved to within a day. */
 const leastAgainShare = 0.15;
 
-/** Of what the fleet costs: what moving all of its pods once is to save. */
+/** The value of moving all pods once, as a share of the fleet's price. */
 const disruptionWeight = 0.05;
 
 const nobody: ReadonlySet<string> = new Set();
 
-/** Why nodes are kept that the look is not about. */
+/** The reason for nodes of NodePools that this search does not cover. */
 const otherMode = 'its NodePool is searched apart from this one';
 
-/** What the last search saw, and what it came to; kept by the process, since looking again does no harm. */
+/** The state and result of the last search. Kept in the process only, since searching again does no harm. */
 export interface LastSearch {
   stamp: string;
   at: number;
-  /** Not before then, milliseconds of the epoch: the last one took long. */
+  /** No search before this time, milliseconds of the epoch, because the last one took long. */
   restUntil: number;
   stays: Consolidation['held'];
-  /** Since when nodes whose time has come have waited for others to become consolidatable while nothing began. */
+  /** Since when consolidatable nodes have waited for others to become consolidatable, while no command started. */
   waitingSince: number | undefined;
   readonly stableSince: StableSince;
 }
@@ -79,8 +79,9 @@ export function noSearch(): LastSearch {
 }
 
 /**
- * Rules `consolidation/when-it-looks`, `consolidation/several-nodes`: commands that save money, those that can run side by side. Looks only when something changed since
- * the last look that found nothing, or after five minutes; a look that budgets cut short is not taken for the last word.
+ * Finds commands that save money and can run at the same time (consolidation/when-it-looks, consolidation/several-nodes).
+ * Searches only if something changed since the last search without a result, or after five minutes. A search that budgets cut
+ * short does not count as without result.
  */
 export async function findConsolidation(
   deps: ActivityDeps,
@@ -91,12 +92,14 @@ export async function findConsolidation(
   const missing = withoutCatalogue(context, catalogues);
   const checks = [...waking(context), ...missing.map(() => context.now + missingTypesMs)];
   const soon = context.now + lookAheadMs;
-  if (!context.views.some((view) => isRipe(view, context, soon))) return { proposals: [], held: [], checks };
-  const ripe = [context.now, soon].map((by) => context.views.filter((view) => isRipe(view, context, by)).length);
+  if (!context.views.some((view) => isConsolidatable(view, context, soon))) return { proposals: [], held: [], checks };
+  const ripe = [context.now, soon].map(
+    (by) => context.views.filter((view) => isConsolidatable(view, context, by)).length,
+  );
   const stamp = stampOf(context, { seen, ripe, catalogues });
   const due = Math.max(last.stamp === stamp ? last.at + lookEveryMs : 0, last.restUntil);
   if (context.now < due) return { proposals: [], held: [], checks: [...checks, due] };
-  // Where nodes are busy some are always to become ripe in a moment: the others do not wait for them for ever.
+  // In a busy cluster some node is always about to become consolidatable: the others do not wait for ever.
   const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + patienceMs;
   const { input, allowed, held, chains, limited, closed, full, opens } = await searchInput(
     deps,
@@ -113,12 +116,12 @@ export async function findConsolidation(
   const found = proposed.filter((command) => !waitsForEmptyNodes(command, context));
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.stableSince.note(context.views, { named, unasked: closed, now: context.now });
-  const unripe = unripeOf(context);
-  const { commands, blocked, waiting } = sideBySide(found, { limits: allowed }, { views: context.views, unripe });
-  // While no node's time has come nobody has to wait for others.
-  const isHeldUp = waiting && commands.length === 0 && [...named].some((node) => !unripe.has(node));
+  const notYet = notYetOf(context);
+  const { commands, blocked, waiting } = sideBySide(found, { limits: allowed }, { views: context.views, notYet });
+  // Without consolidatable nodes nothing is waiting.
+  const isHeldUp = waiting && commands.length === 0 && [...named].some((node) => !notYet.has(node));
   last.waitingSince = isHeldUp ? (last.waitingSince ?? context.now) : undefined;
-  // Budgets that were in the way may not be so the next time.
+  // Budgets that blocked a command may allow it the next time.
   const isLastWord = !limited && !blocked && !waiting && result.cutShort !== true;
   last.stamp = commands.length === 0 && isLastWord ? stamp : '';
   deps.metrics.observe(
@@ -139,7 +142,7 @@ export async function findConsolidation(
   };
 }
 
-/** Why taking exactly this node comes to nothing now, as the search judges it; undefined where it is taken. */
+/** Why there is no command for exactly this node, by the search; undefined if there is one. */
 export async function whyNotTaken(
   deps: ActivityDeps,
   context: DisruptionContext,
@@ -151,7 +154,7 @@ export async function whyNotTaken(
   return deps.packer.whyStays(input, node);
 }
 
-/** What people are asked about, or said no to, is looked at again when there is nothing else to do. */
+/** Searches nodes with open questions or refusals only if there is nothing else to do. */
 async function search(
   deps: ActivityDeps,
   input: ConsolidationInput,
@@ -159,7 +162,7 @@ async function search(
   onBegin: () => void,
 ): Promise<{
   readonly first: Consolidation;
-  /** Of which the commands are that may start. */
+  /** The search result that the commands are taken from. */
   readonly result: Consolidation;
   readonly proposed: readonly ConsolidationCommand[];
   readonly moot: NonNullable<Proposals['moot']>;
@@ -172,45 +175,45 @@ async function search(
   return { first, result, proposed: commands, moot };
 }
 
-/** When nodes whose time has come wait for others no longer. */
+/** When consolidatable nodes stop waiting for others. */
 function patienceOf({ waitingSince }: LastSearch): readonly number[] {
   return waitingSince === undefined ? [] : [waitingSince + patienceMs];
 }
 
-/** Whether the time of the node has come (consolidation/consolidate-after). */
-function isRipe(view: NodeView, context: DisruptionContext, by = context.now): boolean {
+/** Whether the node is consolidatable (consolidation/consolidate-after). */
+function isConsolidatable(view: NodeView, context: DisruptionContext, by = context.now): boolean {
   if (searchOf(context, poolNameOf(view)) !== context.mode) return false;
   return consolidatableAt(view) <= by && !context.claimed.has(view.claim.metadata.uid ?? '');
 }
 
-function unripeOf({ views, now }: DisruptionContext): ReadonlySet<string> {
+function notYetOf({ views, now }: DisruptionContext): ReadonlySet<string> {
   return new Set(views.filter((view) => !(consolidatableAt(view) <= now)).map(nodeNameOf));
 }
 
-/** When nodes become consolidatable, and when they begin to be planned with. */
+/** When nodes become consolidatable, and when they are included in plans. */
 function waking({ views, now }: DisruptionContext): number[] {
   const times = views.map(consolidatableAt).flatMap((at) => [at - lookAheadMs, at]);
   const later = times.filter((at) => at > now && Number.isFinite(at));
   return later.length === 0 ? [] : [later.reduce((a, b) => Math.min(a, b))];
 }
 
-/** What the search is given: nodes that people, policies or memory keep, limits and thresholds by pool. */
+/** The input of the search: nodes that are kept by people, policies or back-off, and limits and thresholds by NodePool. */
 async function searchInput(
   deps: ActivityDeps,
   context: DisruptionContext,
   ripeBy: number,
 ): Promise<{
   readonly input: ConsolidationInput;
-  /** How many nodes of each NodePool may go now. */
+  /** How many nodes of each NodePool may be disrupted now. */
   readonly allowed: Limits;
   readonly held: { nodePool: string; why: string }[];
   readonly chains: { nodePool: string; why: string }[];
   readonly limited: boolean;
-  /** Nodes of pools that let none go now. */
+  /** Nodes of NodePools that allow no disruption now. */
   readonly closed: ReadonlySet<string>;
-  /** Nodes of pools that let none go until those have gone that are on their way out. */
+  /** Nodes of NodePools whose budget is used up by disruptions that are running. */
   readonly full: Consolidation['held'];
-  /** When windows open of pools that let none go now, milliseconds of the epoch. */
+  /** When windows open of NodePools that allow no disruption now, milliseconds of the epoch. */
   readonly opens: readonly number[];
 }> {
   const rules = rulesByPool(context);
@@ -257,13 +260,16 @@ async function searchInput(
   return { input, allowed: allowances, held, chains: paused, limited, closed, full, opens };
 }
 
-/** What bounds the search in each NodePool. */
+/** The bounds of the search in each NodePool. */
 function boundsOf(
   context: DisruptionContext,
   rules: (nodePool: string) => PoolRules,
 ): {
   readonly allowances: ReadonlyMap<string, Allowance>;
-  /** What goes next is looked for while those before are still on their way: it will have proved stable when its turn comes. */
+  /**
+   * The bounds after running disruptions have ended: the next commands are searched meanwhile, and are validated when they may
+   * start.
+   */
   readonly limits: ReadonlyMap<string, Allowance>;
   readonly leastSavings: NonNullable<ConsolidationInput['leastSavings']>;
 } {
@@ -283,7 +289,7 @@ function boundsOf(
 
 type Limits = NonNullable<ConsolidationInput['limits']>;
 
-/** How many nodes of a NodePool may go, by reason. */
+/** How many nodes of a NodePool may be disrupted, by reason. */
 interface Allowance {
   readonly Empty: number;
   readonly Underutilized: number;
@@ -292,7 +298,7 @@ interface Allowance {
 const isClosed = (limit: Allowance | undefined): boolean =>
   limit !== undefined && limit.Underutilized === 0 && limit.Empty === 0;
 
-/** What the pool lets go at a time once those have gone that are on their way out. */
+/** What the NodePool allows at a time, after the running disruptions have ended. */
 function turnsOf(context: DisruptionContext, nodePool: string): Allowance {
   const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
   const count = { total: total - disrupting, disrupting: 0 };
@@ -314,9 +320,9 @@ function whyKept(
     whyAnswered(context, view, 'Underutilized');
   if (why !== undefined) return why;
   const depth = memoryOf(context, view)?.depth ?? 0;
-  if (depth < rules.maxMoveChain || !isRipe(view, context, ripeBy)) return undefined;
+  if (depth < rules.maxMoveChain || !isConsolidatable(view, context, ripeBy)) return undefined;
   const chain = `pods of ${nodeNameOf(view)} were moved ${counted(depth, 'time')} in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
-  if (isRipe(view, context)) chains.set(poolNameOf(view), chain);
+  if (isConsolidatable(view, context)) chains.set(poolNameOf(view), chain);
   return chain;
 }
 
@@ -330,14 +336,14 @@ function whyClosed(
 }
 
 /**
- * Commands come one after the other, each on what the one before leaves. Those that rest on another one's outcome, and
- * those that budgets do not let go at the same time, wait for the next look; what saves most for a node goes first. One whose
- * nodes are not all consolidatable yet waits as well, and its place is kept for it.
+ * Selects the commands that can start together. Each command is based on the result of those before it. Commands that depend on
+ * another one, and those that budgets do not allow at the same time, wait for the next search; highest saving per node first. A
+ * command whose nodes are not all consolidatable yet waits too, and keeps its place.
  */
 export function sideBySide(
   commands: readonly ConsolidationCommand[],
   { limits }: Pick<ConsolidationInput, 'limits'>,
-  { views, unripe = nobody }: Pick<DisruptionContext, 'views'> & { readonly unripe?: ReadonlySet<string> },
+  { views, notYet = nobody }: Pick<DisruptionContext, 'views'> & { readonly notYet?: ReadonlySet<string> },
 ): { readonly commands: readonly ConsolidationCommand[]; readonly blocked: boolean; readonly waiting: boolean } {
   const poolOf = new Map(views.map((view) => [nodeNameOf(view), poolNameOf(view)]));
   const touched = new Set<string>();
@@ -362,11 +368,11 @@ export function sideBySide(
     for (const { to } of moves) touched.add(to);
     return true;
   });
-  const ripe = chosen.filter(({ candidates }) => !candidates.some((name) => unripe.has(name)));
+  const ripe = chosen.filter(({ candidates }) => !candidates.some((name) => notYet.has(name)));
   return { commands: ripe, blocked, waiting: ripe.length < chosen.length };
 }
 
-/** The most dollars for a node that goes; ties in the order in which they were found. */
+/** Highest saving per removed node first; then the order in which they were found. */
 function bySaving(a: ConsolidationCommand, b: ConsolidationCommand): number {
   return savingPerNode(b) - savingPerNode(a);
 }
@@ -375,7 +381,7 @@ function savingPerNode({ priceBefore, priceAfter, candidates }: ConsolidationCom
   return (priceBefore - priceAfter) / candidates.length;
 }
 
-/** Whether a replacement is another command's than that of these candidates. */
+/** Whether a move goes to a replacement of another command. */
 function foreign(to: string, commands: readonly ConsolidationCommand[], candidates: readonly string[]): boolean {
   const [, number] = to.split('-');
   return commands[Number(number)]?.candidates !== candidates;
@@ -398,18 +404,18 @@ function proposalOf(
   };
 }
 
-/** What else was looked at, nodes that were turned down for the same reason together. */
+/** The rejected alternatives; nodes with the same reason are joined. */
 function alternativesOf(rejected: Consolidation['rejected']): Proposal['alternatives'] {
   const byWhy = new Map<string, string[]>();
   for (const { candidates, why } of rejected) {
-    // Nodes that only an earlier command of the same search would launch.
+    // Skips nodes that would be launched by an earlier command of the same search.
     if (candidates.some((name) => name.startsWith('replacement-'))) continue;
     byWhy.set(why, [...(byWhy.get(why) ?? []), candidates.join(' + ')]);
   }
   return [...byWhy].map(([why, nodes]) => ({ nodes: listed(nodes), why }));
 }
 
-/** The first few of many. */
+/** The first few names, with the number of the others. */
 function listed(names: readonly string[]): string {
   return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
 }

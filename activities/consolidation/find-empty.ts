@@ -6,10 +6,10 @@ import { isLookedAt, pausableOf, poolNameOf, rulesByPool, whyPaused } from '../l
 import { allowedToPropose, whyAnswered } from '../look/asked.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
 
-/** One payload holds this many candidates at most; the others are found in the next look. */
+/** The most candidates of one command, to bound its payload; the next search finds the rest. */
 const candidatesPerCommand = 100;
 
-/** Rule `consolidation/empty-nodes`: every empty node that budgets let go, in one command for all pools that one policy rules. */
+/** All empty nodes that budgets allow (consolidation/empty-nodes), in one command for the NodePools of one DisruptionPolicy. */
 export function findEmpty(context: DisruptionContext): Proposals {
   const isFree = (view: NodeView): boolean =>
     isLookedAt(context, poolNameOf(view)) &&
@@ -26,7 +26,7 @@ export function findEmpty(context: DisruptionContext): Proposals {
   };
 }
 
-/** What waits for a person's consent holds up no pool whose policy asks for none. */
+/** Groups nodes by policy, so that the approval of one policy does not delay NodePools of another. */
 function byPolicy(views: readonly NodeView[], context: DisruptionContext): readonly (readonly NodeView[])[] {
   const rules = rulesByPool(context);
   const groups = new Map<string | undefined, NodeView[]>();

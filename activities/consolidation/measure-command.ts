@@ -7,8 +7,8 @@ import { rounded } from '../look/decision-record.js';
 import { iso, poolNameOf } from '../look/disruption-context.js';
 
 /**
- * What is left of a command's saving: what went, less what its replacements really cost where they still run. New nodes of the
- * same pools since then are told beside it, for whether they came because of the command nobody can know.
+ * Measures the saving of a command: the price of the removed nodes less that of the replacements that still run. New nodes of the
+ * same NodePools are reported beside it, since nobody can know whether the command caused them.
  */
 export async function measureCommand(
   deps: ActivityDeps,

@@ -12,13 +12,12 @@ import { lookUp } from '../../core/own.js';
 
 type Input = Parameters<DisruptionActivities['steerPods']>[0];
 
-/** Nodes that carry the taint at a time: each is written when a drain begins and when the last one ends. */
+/** The most nodes with the taint at a time: each is written when a drain begins and when the last one ends. */
 const mostSteered = 50;
 
 /**
- * Gives the soft taint to the nodes that pods are to be kept off while others are drained, and takes it off all the rest;
- * with no targets off all. Writes where something changes alone. A node that cannot be written is left as it is, for the next call: it
- * stays among those that are given back as long as the taint may be on it.
+ * Adds the soft taint to the nodes that pods should stay away from, and removes it from all others; without targets from all.
+ * Writes only changes. A node that cannot be written is left for the next call, and is returned as long as it may have the taint.
  */
 export async function steerPods(deps: ActivityDeps, { targets, steered }: Input): Promise<{ steered: string[] }> {
   const wanted = targets.length === 0 ? [] : nodesBeside(deps, new Set(targets));
@@ -38,7 +37,10 @@ const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
 
 const isSteered = (node: Node): boolean => hasTaint(node, taints.steer);
 
-/** Nodes of ours that stay and are no target, by the name of their node or claim: the emptiest, which attract most. */
+/**
+ * Managed nodes that stay and are not targets, by the name of node or NodeClaim: the emptiest first, since kube-scheduler prefers
+ * these.
+ */
 function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[] {
   const nodes = managedClaims(deps).flatMap((claim) => {
     const node = nodeOf(deps.cache, claim);
@@ -52,7 +54,7 @@ function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[]
   return ranked.slice(0, mostSteered).map(({ name }) => name);
 }
 
-/** The mean of the shares of cpu and memory that nobody has asked for: what kube-scheduler's LeastAllocated prefers by. */
+/** The mean of the unrequested shares of CPU and memory, by which kube-scheduler's LeastAllocated scores nodes. */
 function freeShare({ cache }: ActivityDeps, node: Node, quantities: QuantityReader): number {
   const requests = cache.podsOnNode(nameOf(node)).map(({ spec }) => podRequests(spec, quantities));
   const shares = ['cpu', 'memory'].map((resource) => {

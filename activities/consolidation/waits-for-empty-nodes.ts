@@ -10,8 +10,8 @@ import { allowedFor, poolNameOf } from '../look/disruption-context.js';
 const nobody: ReadonlySet<string> = new Set();
 
 /**
- * Whether pods would be moved to nodes that run none and that may go themselves in a moment: their removal disturbs nobody,
- * and when that saves as much it is waited for. Nodes whose time has come are not meant: they would have gone first
+ * Whether a command would move pods to empty nodes that will be consolidatable soon. Removing these disrupts no pod, so the
+ * command waits if that saves as much. Empty nodes that are consolidatable already do not count, since they are removed first
  * (candidates/methods-in-order).
  */
 export function waitsForEmptyNodes(

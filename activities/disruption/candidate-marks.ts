@@ -22,7 +22,10 @@ type Marked = Pick<Candidate, 'claim' | 'node'>;
 type TaintInput = Parameters<DisruptionActivities['taintCandidates']>[0];
 type UntaintInput = Parameters<DisruptionActivities['untaintCandidates']>[0];
 
-/** Rules `commands/taint-first`, `commands/partly-tainted`: gives back those that were marked. A node that may not be written stays as it is. */
+/**
+ * Taints candidates and sets DisruptionReason; returns those that were marked (commands/taint-first, commands/partly-tainted). A
+ * node that cannot be written stays as it is.
+ */
 export async function taintCandidates(
   deps: ActivityDeps,
   { candidates, ...why }: TaintInput,
@@ -34,7 +37,7 @@ export async function taintCandidates(
   const refused = await eachByItself(deps, candidates, mark, { what: 'the taint of a disruption', nameOf });
   for (const { item, why: message } of refused) {
     tellNode(deps, item.node, 'Warning', 'DisruptionBlocked', `The API server refused the taint: ${message}`);
-    // The taint may be there already, and its mark not.
+    // The taint may have been written, and the condition not.
     await untaintCandidates(deps, { candidates: [item], ...(why.owner === undefined ? {} : { owner: why.owner }) });
   }
   return { tainted: candidates.flatMap(({ claim }) => (tainted.has(claim.uid) ? [claim.uid] : [])) };
@@ -60,7 +63,7 @@ async function taintCandidate(
   return true;
 }
 
-/** What `owner` tainted stays no longer; what another workflow took over meanwhile is left to that. */
+/** Removes the taints of `owner`, but not from nodes that another workflow has taken over. */
 export async function untaintCandidates(deps: ActivityDeps, { candidates, owner }: UntaintInput): Promise<void> {
   const reasons = new Set<string>();
   const free = async ({ claim, node }: Marked): Promise<void> => {
@@ -68,14 +71,14 @@ export async function untaintCandidates(deps: ActivityDeps, { candidates, owner 
     if (reason !== undefined && isVoluntary(reason)) reasons.add(reason);
   };
   await eachByItself(deps, candidates, free, { what: 'the end of a taint', nameOf });
-  // What the command was is known to its workflow alone.
+  // Only the workflow knows the command, so the metric counts the reasons of the nodes.
   for (const reason of reasons) {
     const failed = { decision: '', reason: reason.toLowerCase(), consolidation_type: '' };
     deps.metrics.count('voluntary_disruption_queue_failures_total', failed);
   }
 }
 
-/** Takes the taint off a node that stays; a node that is being deleted keeps it. Why it was marked, if it was. */
+/** Removes the taint from a node that stays; a deleting node keeps it. Returns why it was marked, if it was. */
 async function untaint(
   deps: ActivityDeps,
   claim: ClaimRef,
@@ -101,7 +104,7 @@ async function untaint(
   await updateNode(deps.kube, node, (present) => {
     if (present.metadata.deletionTimestamp !== undefined || !hasTaint(present, taints.disrupted)) return undefined;
     const isNoted = interruptionNoteOf(present) !== undefined;
-    // A notice that came meanwhile: the taint is its own from now on (interruption/noted-first).
+    // An interruption notice came meanwhile, and the taint now belongs to it (interruption/noted-first).
     if (isNoted && !isOfInterrupt(owner)) return undefined;
     return {
       ...(isNoted ? { metadata: { annotations: { [annotations.interruption]: null } } } : {}),
@@ -112,8 +115,9 @@ async function untaint(
 }
 
 /**
- * Rule `candidates/left-over-taints`: a taint whose disruption nobody runs is taken off. One that names its owner stays until that workflow is closed, so
- * that a `disrupt` that lost its memory frees nothing that is under way: it is told of these owners.
+ * Removes taints whose disruption is not running (candidates/left-over-taints). A taint that names its owner stays until that
+ * workflow is closed, and the owner is returned, so that a `disrupt` that lost its state removes no taint of a running
+ * disruption.
  */
 export async function releaseStrays(
   deps: ActivityDeps,
@@ -131,7 +135,7 @@ export async function releaseStrays(
       if (!held.has(claim.uid)) open.push(stray);
       return;
     }
-    // The cloud takes the instance: the reconciler starts the workflow again (interruption/restarted).
+    // The cloud takes the instance; the reconciler starts the workflow again (interruption/restarted).
     if (isOfInterruption(stray)) return;
     await untaint(deps, claim, node, owner);
     released.push(node);
@@ -140,10 +144,10 @@ export async function releaseStrays(
   return { released: released.sort(compareText), owners: ownersOf(open).slice(0, mostOwners) };
 }
 
-/** `disrupt` carries them at every look. */
+/** Bounded, because `disrupt` passes them to each search. */
 const mostOwners = 500;
 
-/** By owner; an interruption asks `disrupt` for nothing, and no pause holds it. */
+/** Groups by owner, without interruptions: they request no slots and no pause holds them. */
 function ownersOf(strays: readonly Stray[]): TaintOwner[] {
   const owners = new Map<string, TaintOwner>();
   for (const { owner, reason, claim, node, nodePool } of [...strays].sort((a, b) => compareText(a.node, b.node))) {
@@ -160,12 +164,12 @@ interface Stray extends Marked {
   readonly reason: string | undefined;
 }
 
-/** The claim's node where a disruption tainted it and it stays. */
+/** The NodeClaim's node, if a disruption tainted it and it is not being deleted. */
 function strayOf(deps: ActivityDeps, claim: NodeClaim): Stray[] {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
   const live = nodeOf(deps.cache, claim);
   const node = live?.metadata.name;
-  // The cloud takes the instance, and its workflow is started where none runs (interruption/restarted).
+  // The cloud takes the instance, and the reconciler starts its workflow if it does not run (interruption/restarted).
   if (node === undefined || !isTainted(deps, node) || interruptionNoteOf(live) !== undefined) return [];
   const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
   const marked = { claim: identityOf(claim), node, nodePool: labelsOf(claim).nodePool, reason };
@@ -195,12 +199,15 @@ function tellNode(deps: ActivityDeps, name: string, type: 'Normal' | 'Warning', 
   deps.events.publish({ regarding: regarding('Node', { name }), type, reason, message });
 }
 
-/** Whether `disrupt` knows who marked it. An interruption taints too, asks nobody, and releases its node itself. */
+/**
+ * Whether the mark is of a disruption that `disrupt` knows. Interruptions also taint nodes, but without a slot, and untaint them
+ * themselves.
+ */
 function isOfDisrupt(reason: string | undefined): boolean {
   return isVoluntary(reason) || reason === 'Expired' || reason === 'Unhealthy';
 }
 
-/** As Karpenter's own methods (candidates/methods-in-order). */
+/** Whether Karpenter's methods have this reason (candidates/methods-in-order). */
 function isVoluntary(reason: string | undefined): boolean {
   return reason === undefined || ['Empty', 'Underutilized', 'Drifted'].includes(reason);
 }

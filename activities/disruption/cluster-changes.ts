@@ -4,7 +4,7 @@ import { taints } from '../../api/labels.js';
 import { withoutTaint } from '../../core/taints.js';
 import type { ClusterCache, Kind } from '../../kube/port.js';
 
-/** Kinds of which every change matters to consolidation. */
+/** Kinds of which every change matters to consolidation, and not only some fields. */
 const always: readonly Kind[] = [
   'NodePool',
   'DaemonSet',
@@ -15,7 +15,7 @@ const always: readonly Kind[] = [
   'DisruptionPolicy',
 ];
 
-/** Counts the changes of the cluster that a search for consolidation may answer to differently (consolidation/when-it-looks). */
+/** Counts changes of the cluster that may change the result of a search for consolidation (consolidation/when-it-looks). */
 export class ClusterChanges {
   private changes = 0;
 
@@ -30,7 +30,7 @@ export class ClusterChanges {
     for (const kind of always) if (cache.kinds.includes(kind)) cache.on(kind, () => this.note(true));
   }
 
-  /** Equal numbers, equal answers. */
+  /** If two counts are equal, so are the results of a search. */
   get count(): number {
     return this.changes;
   }
@@ -56,7 +56,7 @@ function ofNode({ metadata, spec, status }: Node): string {
     metadata.labels,
     metadata.annotations,
     metadata.deletionTimestamp,
-    // Soft taints of a drain mean nothing to a search.
+    // The soft taints of steering do not matter to a search.
     { ...spec, taints: withoutTaint({ spec }, taints.steer) },
     status?.allocatable,
     ready,

@@ -14,9 +14,9 @@ type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
 type Blocked = Confirmed['blocked'][number];
 
 /**
- * Rule `commands/confirmed-behind-the-taint`: validated once more behind the taint, by the API server's own word: until it stood, pods may have landed that the last look
- * had not seen, and somebody may have paused it. A drain cannot be taken back, and would wait for a pod that is not to be disrupted as long as that
- * runs.
+ * Checks candidates once more after they are tainted, against the API server (commands/confirmed-behind-the-taint): before the
+ * taint pods may have landed that the watch cache had not seen, and a pause may have begun. A drain cannot be undone, and would
+ * wait for a do-not-disrupt pod as long as that runs.
  */
 export async function confirmCandidates(deps: ActivityDeps, { method, reason, candidates }: Input): Promise<Confirmed> {
   const blocked: Blocked[] = [];
@@ -43,7 +43,7 @@ function whyNotAfterAll(
   { method, candidate: { claim } }: { readonly method: DisruptionMethod; readonly candidate: Pick<Candidate, 'claim'> },
 ): string | undefined {
   if (method === 'empty' && disruptionCost(pods) > 1) return 'pods have come to it';
-  // Rule `candidates/drift-waives`: a terminationGracePeriod bounds the drain of a drifted node, whatever its pods ask for.
+  // A terminationGracePeriod bounds the drain of a drifted node, whatever its pods ask for (candidates/drift-waives).
   const grace = deps.cache.get('NodeClaim', { name: claim.name })?.spec.terminationGracePeriod;
   if (method === 'drift' && grace !== undefined) return undefined;
   const now = deps.now();

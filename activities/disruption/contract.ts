@@ -25,26 +25,26 @@ import type {
   TaintOwner,
 } from '../../workflows/messages.js';
 
-/** What `disrupt` knows that the cluster does not. */
+/** State of `disrupt` that decisions need besides the cluster. */
 export interface DisruptionView {
   readonly nominations: readonly NodeUntil[];
   readonly pauses: readonly Pause[];
   readonly running: readonly RunningDisruption[];
-  /** What went lately, for rates and quotas. */
+  /** Past disruptions, for rates and quotas. */
   readonly pastDisruptions?: readonly PastDisruption[];
-  /** What moves did to nodes lately. */
+  /** What is remembered of nodes after commands. */
   readonly memory?: readonly NodeMemory[];
-  /** Commands that wait for consent: they take no slot. */
+  /** Commands that wait for approval; they have no slot. */
   readonly questions?: readonly OpenQuestion[];
-  /** What people turned down. */
+  /** Refused commands. */
   readonly refused?: readonly Refused[];
-  /** The `details` that `disrupt` has: the same ones need not be sent again. */
+  /** Hash of the `details` that `disrupt` has, so that equal ones are not returned. */
   readonly knownDetails?: string;
-  /** It has just started and remembers nothing: what NodePools keep for it counts, too. */
+  /** `disrupt` has just started without state: read the records on NodePools. */
   readonly isNew?: true;
 }
 
-/** What `disrupt` remembers and NodePools keep for it (budgets/records). */
+/** State of `disrupt` that is also recorded on NodePools (budgets/records). */
 export interface DisruptionRecords {
   readonly pastDisruptions: readonly PastDisruption[];
   readonly refused: readonly Refused[];
@@ -54,93 +54,93 @@ export interface DisruptionsFound {
   readonly commands: readonly DisruptionCommand[];
   /** Milliseconds of the epoch. */
   readonly nextCheckAt?: number;
-  /** Why pools with removable nodes keep them. */
+  /** Why NodePools with candidates hold them, in words. */
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];
-  /** How many nodes could go by their pool's consolidateAfter, or have drifted. */
+  /** How many nodes are consolidatable or drifted. */
   readonly candidates?: number;
-  /** Questions whose cause is gone. */
+  /** Open questions whose cause is gone. */
   readonly moot?: readonly MootQuestion[];
-  /** Something was started: other methods may find more at once (candidates/methods-in-order). */
+  /** Whether to search again at once, since other methods may find more (candidates/methods-in-order). */
   readonly again?: boolean;
-  /** NodePools whose consolidation pauses by itself, and why. */
+  /** NodePools to pause because their pods were moved too often in a row, and why. */
   readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
-  /** What people ask `disrupt` for; absent when nothing of it has changed. */
+  /** Data for people's queries; absent if unchanged. */
   readonly details?: DisruptionDetails;
-  /** For a new `disrupt`: what NodePools kept for it, where they did. */
+  /** For a new `disrupt`: the records on NodePools. */
   readonly recorded?: DisruptionRecords;
 }
 
 export interface DisruptionDetails {
   readonly hash: string;
   readonly budgets: readonly BudgetView[];
-  /** What the nodes of each NodePool cost. */
+  /** Number and price of the nodes of each NodePool. */
   readonly capacity?: readonly PoolCapacity[];
-  /** Whether there are NodePools of which `budgets` does not tell. */
+  /** Whether `budgets` was cut. */
   readonly budgetsCut?: boolean;
-  /** Everything decided in this look, what is only recommended included. */
+  /** All decisions of this search, also those that are only recommended. */
   readonly decisions: readonly DecisionSummary[];
-  /** Why nodes stay that could go, by reason, as far as there is room. */
+  /** Why consolidatable or drifted nodes stay, by reason; cut to a bounded size. */
   readonly stays: NodesThatStay['stays'];
-  /** So many more could go that `stays` does not tell of; absent for none. */
+  /** How many more such nodes there are; absent for none. */
   readonly staysMore?: number;
 }
 
 export interface DisruptionActivities {
-  /** What may go now, within budgets, and when to look again should nothing change. */
+  /** Finds the commands to start now, and when to search again if nothing changes. */
   findDisruptions(input: DisruptionView): Promise<DisruptionsFound>;
-  /** Which of the nodes that others want to disrupt may go now (budgets/every-disruption-asks), in the order of the requests. */
+  /** Decides about slots that other disruptions requested (budgets/every-disruption-asks), in the order of the requests. */
   decideSlots(input: {
     readonly view: DisruptionView;
     readonly requests: readonly Pick<SlotRequest, 'id' | 'reason' | 'candidates' | 'together'>[];
   }): Promise<{ readonly decisions: readonly SlotDecision[] }>;
-  /** Whether one node may go now, and if not why; changes nothing. */
+  /** Whether one node may be disrupted now, and if not why; changes nothing. */
   explainNode(input: { readonly node: string; readonly view: DisruptionView }): Promise<NodeVerdict>;
-  /** The candidates that may still go (commands/validation), and why the others may not. */
+  /** The candidates that may still be disrupted (commands/validation), and why the others may not. */
   validateCandidates(input: {
     reason: DisruptionReason;
     candidates: readonly Candidate[];
-    /** Absent for plain deletion of empty nodes. */
+    /** Absent for the removal of empty nodes. */
     decision?: Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'>;
-    /** Claims created for the decision before: they stand for its replacements. */
+    /** NodeClaims that were created for the decision already, in place of its replacements. */
     created?: readonly string[];
   }): Promise<{
     readonly valid: readonly Candidate[];
     readonly dropped: readonly { readonly node: string; readonly why: string }[];
   }>;
-  /** Taints, and sets DisruptionReason; gives back those that were marked. */
+  /** Taints nodes and sets DisruptionReason; returns those that were marked. */
   taintCandidates(input: {
     reason: string;
-    /** The id of the workflow that will take the taints off, if the nodes stay. */
+    /** Id of the workflow that removes the taints if the nodes stay. */
     owner?: string;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
   }): Promise<{ readonly tainted: readonly string[] }>;
-  /** The nodes that are not to go after all, seen behind their taints (commands/confirmed-behind-the-taint), and why. */
+  /** The tainted nodes that must stay after all (commands/confirmed-behind-the-taint), and why. */
   confirmCandidates(input: {
     readonly method: DisruptionMethod;
     readonly reason: DisruptionReason;
     readonly candidates: readonly CandidateRef[];
   }): Promise<{
     readonly blocked: readonly { readonly node: string; readonly why: string }[];
-    /** The pause that holds them, by the API server's own word: `disrupt` may not have heard of it yet. */
+    /** The pause that holds them, read from the API server: `disrupt` may not know it yet. */
     readonly paused?: string;
   }>;
   /** Events on the nodes of a disruption (events/of-a-disruption). */
   publishDisruption(input: { nodes: readonly string[]; reason: string; message: string }): Promise<void>;
-  /** What a command has really saved by now; changes nothing but metrics, the log and an event. */
+  /** Measures what a command has saved; writes only metrics, the log and an event. */
   measureCommand(input: { command: FinishedCommand; afterMs: number }): Promise<SavingsMeasured>;
-  /** Frees nodes that stay. Those that another than `owner` has tainted meanwhile are left alone. */
+  /** Removes the taints from nodes that stay, but not those that another workflow than `owner` has set. */
   untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[]; owner?: string }): Promise<void>;
   /**
-   * Frees nodes that a disruption left tainted when it was cut off (candidates/left-over-taints); of soft taints as well, unless moves are
-   * being steered. `owners`: workflows that run, and whose tainted nodes `running` does not name.
+   * Removes taints of disruptions that are not running (candidates/left-over-taints), and soft taints unless `disrupt` is
+   * steering. Returns as `owners` the running workflows whose tainted nodes are not in `running`.
    */
   releaseStrays(input: {
     readonly running: readonly RunningDisruption[];
     readonly isSteering?: boolean;
   }): Promise<{ readonly released: readonly string[]; readonly owners?: readonly TaintOwner[] }>;
   /**
-   * Keeps new pods, softly, off nodes that are none of these (names of nodes or claims); off none when there are no targets.
-   * `steered` is what the call before gave back.
+   * Adds a soft taint to nodes other than these targets (names of nodes or NodeClaims); without targets removes all. `steered` is
+   * the result of the last call.
    */
   steerPods(input: {
     readonly targets: readonly string[];

@@ -1380,7 +1380,7 @@ describe('sideBySide', () => {
   test('what waits for its nodes to be consolidatable keeps its place', () => {
     const both = [command(['a'], ['d']), command(['b'], ['d'])];
     const side = (most: number): ReturnType<typeof sideBySide> =>
-      sideBySide(both, { limits: new Map([['p', { Underutilized: most }]]) }, { views, unripe: new Set(['a']) });
+      sideBySide(both, { limits: new Map([['p', { Underutilized: most }]]) }, { views, notYet: new Set(['a']) });
     expect(side(1)).toMatchObject({ commands: [], waiting: true });
     expect(side(2)).toMatchObject({ commands: [both[1]], waiting: true });
     expect(sideBySide(both, {}, { views })).toMatchObject({ commands: both, waiting: false });

@@ -25,11 +25,11 @@ const heldKept = 20;
 const asideTold = 5;
 const poolsTold = 20;
 const capacityTold = 200;
-/** The commands of one look go into one payload. */
+/** The most bytes of the commands of one search, because they are in one payload. */
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
 const laggingAgainMs = 5000;
-/** So many nodes may be on their way out at a time: `disrupt` hands them over at every look, and payloads have their limits. */
+/** The most nodes that may be disrupting at a time, because `disrupt` passes them to each search in one payload. */
 const mostGoing = 1000;
 const budgetReasons: readonly DisruptionReason[] = disruptionReasons.filter(
   (reason) => reason === 'Empty' || reason === 'Underutilized' || reason === 'Drifted',
@@ -41,7 +41,7 @@ const full: Proposals = {
   checks: [],
 };
 
-/** What a look came to. */
+/** The result of a search. */
 interface Looked {
   readonly all: readonly Proposals[];
   readonly started: readonly RecordedCommand[];
@@ -49,7 +49,7 @@ interface Looked {
   readonly isFresh: boolean;
 }
 
-/** Rule `candidates/methods-in-order`: the methods on the cluster as it is, with what they keep between looks. */
+/** The methods in their order (candidates/methods-in-order), with the state that they keep between searches. */
 export class Finder {
   private readonly aside: DriftAside = new Map();
   private readonly last = { Act: noSearch(), Ask: noSearch(), Recommend: noSearch() };
@@ -59,7 +59,7 @@ export class Finder {
     this.changes = new ClusterChanges(deps.cache);
   }
 
-  /** Goes through the methods in order; the first that finds something ends the look. When the last look ended is a metric. */
+  /** Calls the methods in order; the first one with a result ends the search. The time of the last search is a metric. */
   async find(view: DisruptionView): Promise<DisruptionsFound> {
     const { deps } = this;
     const found = await this.look(view);
@@ -70,11 +70,11 @@ export class Finder {
   private async look(view: DisruptionView): Promise<DisruptionsFound> {
     const { deps } = this;
     if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [] };
-    // Before anything is read: what changes while it is, or between that and the search, is news to the next look.
+    // Read first, so that changes during the search count for the next one.
     const seen = this.changes.count;
     const isFresh = await this.isFresh();
     const context = await disruptionContext(deps, view);
-    // A new `disrupt` first takes over what was kept for the one before.
+    // A new `disrupt` first takes over the records on NodePools.
     if (context.recorded === undefined) {
       await writeRecords(deps, context, { ...context, pools: [...context.pools.values()] });
     }
@@ -95,7 +95,7 @@ export class Finder {
     return this.answer(view, context, { all, started, decided, isFresh });
   }
 
-  /** Whether the cache has what `disrupt` was told of: another process may have seen it first. */
+  /** Whether the watch cache has what `disrupt` was signalled; another process may have seen it first. */
   private async isFresh(): Promise<boolean> {
     const { cache, now } = this.deps;
     const since = now();
@@ -103,7 +103,7 @@ export class Finder {
     return fresh.every((each) => each);
   }
 
-  /** Each method on what acts, then on what only recommends; consolidation on what asks a person in between. */
+  /** All methods for NodePools that act, then for those that only recommend; consolidation also for those that ask a person, in between. */
   private looks(context: DisruptionContext, seen: number): readonly (() => Proposals | Promise<Proposals>)[] {
     const { deps, aside } = this;
     const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
@@ -133,7 +133,7 @@ export class Finder {
       ...all.flatMap((found) => found.checks),
       ...context.nominationEnds,
       ...restEnds(context, rulesByPool(context)),
-      // What it was told of is yet to come: nobody tells again.
+      // The watch cache does not have the change yet, and there will be no further signal: search again.
       ...(isFresh ? [] : [context.now + laggingAgainMs]),
     ].filter((at) => at > context.now);
     const chains = all.flatMap((found) => found.chains ?? []);
@@ -167,7 +167,7 @@ export class Finder {
   }
 }
 
-/** The searches for consolidation: those of pools that ask or only recommend where there are such. */
+/** The searches for consolidation: NodePools that ask, and those that only recommend, each have a search of their own. */
 function searchesOf({ asking, recommending }: DisruptionContext): readonly DisruptionContext['mode'][] {
   return [
     'Act',
@@ -176,7 +176,7 @@ function searchesOf({ asking, recommending }: DisruptionContext): readonly Disru
   ];
 }
 
-/** Each command knows of those before it that their nodes go, too. */
+/** The records of the commands; each lists the nodes of those before it. */
 function recordAll(proposals: readonly Proposal[], context: DisruptionContext): readonly RecordedCommand[] {
   const rules = rulesByPool(context);
   const alongside = [...context.going];
@@ -187,7 +187,7 @@ function recordAll(proposals: readonly Proposal[], context: DisruptionContext): 
   });
 }
 
-/** As many commands as one payload may carry, one at least. */
+/** As many commands as fit into one payload, at least one. */
 function fitting(recorded: readonly RecordedCommand[]): readonly RecordedCommand[] {
   let room = commandBytes;
   return recorded.filter(({ command }, i) => {
@@ -234,7 +234,7 @@ function pausesHeld(pauses: readonly Pause[]): { nodePool: string; why: string }
   return pauses.map(({ scope, reason }) => ({ nodePool: scope.name ?? 'all', why: `paused: ${reason}` }));
 }
 
-/** What people ask of `disrupt` between looks. */
+/** Data for people's queries to `disrupt` between searches. */
 function detailsOf(
   context: DisruptionContext,
   decisions: readonly DecisionSummary[],
@@ -254,7 +254,7 @@ function detailsOf(
   return { hash: hashText(JSON.stringify(parts)), ...parts };
 }
 
-/** What runs in each NodePool, and what it costs. */
+/** The nodes of each NodePool and their price. */
 function capacityOf({ views, pools }: DisruptionContext): PoolCapacity[] {
   const sums = new Map([...pools.keys()].sort().map((name) => [name, { nodes: 0, pricePerHour: 0 }]));
   for (const view of views) {

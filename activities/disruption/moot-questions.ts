@@ -16,8 +16,8 @@ interface Cause {
 }
 
 /**
- * Questions whose cause is gone: a question dies with it. What lasts for moments alone, such as pods on their way, is left to
- * the validation after the answer.
+ * Open questions whose cause is gone. Causes that come and go within moments, such as nominated pods, are left to the validation
+ * after the answer.
  */
 export function mootQuestions(context: DisruptionContext): readonly MootQuestion[] {
   const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid ?? '', view]));
@@ -29,7 +29,7 @@ export function mootQuestions(context: DisruptionContext): readonly MootQuestion
       return view === undefined ? { why: `${node} is gone` } : causeOf(question, view, steady);
     });
     const gone = causes.filter((cause) => cause !== undefined);
-    // Of empty nodes those that still are go on by themselves.
+    // A question about empty nodes stays open while any of them is empty.
     const isMoot = question.reason === 'Empty' ? gone.length === causes.length : gone.length > 0;
     return isMoot && gone[0] !== undefined ? [{ workflowId: question.workflowId, ...gone[0] }] : [];
   });
@@ -61,7 +61,7 @@ function driftCause(view: NodeView, context: DisruptionContext): Cause | undefin
   return why === undefined ? undefined : { why: `${nodeNameOf(view)}: ${why}` };
 }
 
-/** What the pool and the pods say of consolidation. */
+/** The cause of a question in the NodePool and the pods. */
 function ownCause(reason: OpenQuestion['reason'], view: NodeView): Cause | undefined {
   const node = nodeNameOf(view);
   const { consolidateAfter, consolidationPolicy } = view.pool?.spec.disruption ?? {};

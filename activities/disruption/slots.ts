@@ -9,7 +9,7 @@ type Input = Parameters<DisruptionActivities['decideSlots']>[0];
 
 const notSyncedAgainMs = 1000;
 
-/** UIDs of the claims that running disruptions take; one that a pause holds has let go of its nodes. */
+/** UIDs of NodeClaims that running disruptions will remove; disruptions that a pause holds have given their nodes back. */
 function taking({ running, pauses }: DisruptionView): ReadonlySet<string> {
   const active = running.filter(
     ({ reason, candidates }) => !candidates.some((node) => whyPaused(pauses, reason, node) !== undefined),
@@ -17,7 +17,7 @@ function taking({ running, pauses }: DisruptionView): ReadonlySet<string> {
   return new Set(active.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
 }
 
-/** Rule `budgets/every-disruption-asks`, for disruptions that `disrupt` does not start itself: whose nodes may go now. */
+/** Decides about slots for disruptions that `disrupt` does not start itself (budgets/every-disruption-asks). */
 export async function decideSlots(
   deps: ActivityDeps,
   { view, requests }: Input,
@@ -34,7 +34,7 @@ export async function decideSlots(
       })),
     };
   }
-  // Whoever lost its slot with the memory of `disrupt` may have tainted its node already.
+  // A requester may have tainted its node already, if `disrupt` lost its state: such a taint does not count against it.
   const judged = new Set(requests.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const context = await disruptionContext(deps, view, judged);
   const uids = (views: typeof context.views): Set<string> =>

@@ -11,31 +11,34 @@ import { hindrancesOf, inItsTurn } from '../look/node-verdicts.js';
 
 const mostTold = 250;
 const mostBytes = 48 * 1024;
-/** Of why a node stays. */
+/** The most characters of a reason. */
 const mostOfWhy = 500;
 const dedupeMs = 15 * 60_000;
 
-/** A node whose time has come and that stays. */
+/** A consolidatable or drifted node that stays. */
 export interface StayingNode {
   readonly view: NodeView;
   readonly why: string;
-  /** Whether something forbids that it goes; otherwise it would save too little. */
+  /** Whether its disruption is forbidden; otherwise it would save too little. */
   readonly isForbidden: boolean;
 }
 
 export interface StayingNodes {
   readonly told: readonly StayingNode[];
-  /** So many more could go that were not looked at. */
+  /** How many more such nodes were not examined. */
   readonly more: number;
 }
 
-/** By its pool's consolidateAfter, or because it has drifted: whether it saves anything is another matter. */
+/** Whether the node is consolidatable or drifted, regardless of whether that saves anything. */
 export function couldGo(view: NodeView, now: number): boolean {
   if (view.node === undefined || view.claim.metadata.deletionTimestamp !== undefined) return false;
   return consolidatableAt(view) <= now || isTrue(view.claim.status?.conditions, 'Drifted');
 }
 
-/** Nodes that could go and stay, with why (surfaces/one-verdict). `searched`: what the last search says of those that nothing forbids. */
+/**
+ * Consolidatable or drifted nodes that stay, and why (surfaces/one-verdict). `searched`: the reasons of the last search for those
+ * that are not forbidden.
+ */
 export function stayingNodes(
   context: DisruptionContext,
   searched: readonly { readonly node: string; readonly why: string }[],
@@ -55,7 +58,7 @@ export function stayingNodes(
   return { told, more: open.length - Math.min(open.length, mostTold) };
 }
 
-/** Rule `events/of-nodes-that-stay`: on node and NodeClaim, as Karpenter names them. */
+/** Publishes these reasons on Node and NodeClaim, with Karpenter's event reasons (events/of-nodes-that-stay). */
 export function tellStaying({ events }: Pick<ActivityDeps, 'events'>, { told }: StayingNodes): void {
   for (const { view, why, isForbidden } of told) {
     const reason = isForbidden ? 'DisruptionBlocked' : 'Unconsolidatable';
@@ -64,7 +67,7 @@ export function tellStaying({ events }: Pick<ActivityDeps, 'events'>, { told }: 
   }
 }
 
-/** Those that stay for the same reason together, as much as `disrupt` can carry: a reason may name pods and annotations of any length. */
+/** Groups them by reason, within a bounded size, since a reason may contain pod names and annotations of any length. */
 export function groupedStays({ told, more }: StayingNodes): Pick<DisruptionDetails, 'stays' | 'staysMore'> {
   const byWhy = new Map<string, string[]>();
   let room = mostBytes;

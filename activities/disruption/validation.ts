@@ -22,9 +22,9 @@ type Judged = Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongsid
 const emptiness: Judged = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
 
 /**
- * Rule `commands/validation`. Of empty nodes whatever still is empty, disruptable and within a budget goes on by itself. A drifted node
- * must still be disruptable. What consolidation decided holds only as a whole: every candidate, the number of replacements,
- * and types that still are a choice.
+ * Validates a command (commands/validation). Of empty nodes those go on that are still empty, disruptable and within budget. A
+ * drifted node must still be disruptable. A consolidation must still hold as a whole: all candidates, the number of replacements,
+ * and types that can still be launched.
  */
 export async function validateCandidates(deps: ActivityDeps, input: Input): Promise<Verdict> {
   const { candidates, created = [] } = input;
@@ -43,7 +43,7 @@ export async function validateCandidates(deps: ActivityDeps, input: Input): Prom
   return { valid: [], dropped: candidates.map(({ node }) => ({ node, why })) };
 }
 
-/** After a hold the replacement may have gone: a static pool takes away what it has too many of. */
+/** After a hold the replacement may be gone: a static NodePool removes surplus nodes. */
 async function lostReplacement(deps: ActivityDeps, created: readonly string[]): Promise<string | undefined> {
   for (const name of created) {
     const claim = await deps.kube.get('NodeClaim', { name });
@@ -52,7 +52,7 @@ async function lostReplacement(deps: ActivityDeps, created: readonly string[]): 
   return undefined;
 }
 
-/** The cluster now, with the nodes of disruptions that were decided before on their way out. */
+/** The cluster now, with the nodes of earlier decisions counted as deleting. */
 async function contextBeside(
   deps: ActivityDeps,
   alongside: readonly string[],
@@ -64,7 +64,7 @@ async function contextBeside(
     .filter((view) => others.has(nodeNameOf(view)))
     .map((view) => ({ claim: identityOf(view.claim), node: nodeNameOf(view), nodePool: '' }));
   const running = going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
-  // After a hold they may be tainted again, by the decision itself.
+  // After a hold they may have been tainted again by this command.
   const judged = new Set(candidates.map(({ claim }) => claim.uid));
   return disruptionContext(deps, { nominations: [], pauses: [], running }, judged);
 }
@@ -99,7 +99,7 @@ function whyNoLonger(view: NodeView, method: Judged['method'], context: Disrupti
   return whyNotCandidate(view, context);
 }
 
-/** Looks again at exactly these nodes: why it would come out otherwise now. */
+/** Searches again for exactly these nodes: why the result would differ now. */
 async function whyOtherwise(
   deps: ActivityDeps,
   context: DisruptionContext,
@@ -112,7 +112,7 @@ async function whyOtherwise(
       return [pool, { share, dollarsPerHour }] as const;
     }),
   );
-  // What was launched for it is there: no more may be needed.
+  // The replacements are launched already: no further one may be needed.
   const most = created.length > 0 ? 0 : decision.replacements.length;
   const input = {
     ...(await packingInput(deps, [...context.pools.values()], context.going)),
@@ -124,7 +124,7 @@ async function whyOtherwise(
   };
   const names = candidates.map(({ node }) => node);
   if (created.length === 0 && decision.replacements.length > 0) {
-    // What nodes come to by themselves may be something else than as part of a plan; what was decided may still do as well.
+    // The best command for these nodes alone may differ from that within a plan: the decided one may still be valid.
     const same = await deps.packer.reconsider({ ...input, decided: plannedOf(decision) }, names);
     if (same !== undefined && !waitsForEmptyNodes(same, context)) return undefined;
   }
@@ -142,7 +142,7 @@ async function whyOtherwise(
 const plannedOf = ({ replacements, typeLists }: Judged): PlannedClaim[] =>
   replacements.map(({ types, ...claim }) => ({ ...claim, instanceTypes: typeLists[types] ?? [] }));
 
-/** Whether the command replaces by nodes of which every type that was planned would do. */
+/** Whether all planned types are still among those of the new command. */
 function fits({ replacements, typeLists }: Judged, now: ConsolidationCommand): boolean {
   return replacements.every(({ nodePool, types }) =>
     now.replacements.some(
