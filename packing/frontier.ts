@@ -39,11 +39,11 @@ export function frontierOf(input: PackingInput): Frontier {
   at(0);
   // One node less is worth the price of the whole plan.
   at(Math.max(taken.pricePerHour, least));
-  const tried = new Set<string>();
+  const tried = new Map<string, number>();
   for (let plans = 3; plans < mostPlans; plans++) {
     const gap = widest(undominated(found), tried);
     if (gap === undefined) break;
-    tried.add(gap.text);
+    tried.set(gap.text, (tried.get(gap.text) ?? 0) + 1);
     at(gap.nodeCost);
   }
   return { taken, points: withNodeCosts(undominated(found)) };
@@ -82,15 +82,25 @@ function undominated(found: readonly Found[]): Found[] {
   return kept;
 }
 
-/** Of neighbours with plans in between that were not looked for yet, those that are furthest apart; with what a node costs where both are equal. */
-function widest(points: readonly Found[], tried: ReadonlySet<string>): { nodeCost: number; text: string } | undefined {
+/** What is tried between two neighbours, in multiples of the cost of a node at which they are equal: plans are not always the best there are. */
+const multiples = [1, 1 / 3, 3];
+
+/**
+ * Of neighbours with plans in between that were not looked for often enough, those that are furthest apart; with what a node is to cost
+ * next.
+ */
+function widest(
+  points: readonly Found[],
+  tried: ReadonlyMap<string, number>,
+): { nodeCost: number; text: string } | undefined {
   let best: { nodeCost: number; text: string; size: number } | undefined;
   for (let i = 1; i < points.length; i++) {
     const [many, few] = [points[i - 1]!, points[i]!];
     const text = `${many.nodes}-${few.nodes}`;
-    if (many.nodes - few.nodes < 2 || tried.has(text)) continue;
+    const multiple = multiples[tried.get(text) ?? 0];
+    if (many.nodes - few.nodes < 2 || multiple === undefined) continue;
     const size = (many.nodes - few.nodes) * (few.pricePerHour - many.pricePerHour);
-    if (best === undefined || size > best.size) best = { nodeCost: slope(many, few), text, size };
+    if (best === undefined || size > best.size) best = { nodeCost: slope(many, few) * multiple, text, size };
   }
   return best;
 }

@@ -368,7 +368,13 @@ class Pass {
     const board = new Board({ compiled, feasibility, book, ledger, exhausted, nodes, lookahead, limits, reserveOf });
     for (const claim of inNameOrder(compiled, this.claims)) board.adopt(claim);
     const best = new Incumbent(board, left);
-    searchWhole(best, { target: isSmall ? target : undefined, rulesOfPod: this.rulesOfPod(), fewest: this.fewest });
+    const { nodeCost = 0 } = compiled.input.settings;
+    searchWhole(best, {
+      target: isSmall ? target : undefined,
+      rulesOfPod: this.rulesOfPod(),
+      nodeCost,
+      fewest: this.fewest,
+    });
     this.claims = board.claims();
     board.release();
     this.unplaced.forget(new Set(left.map(({ pod }) => pod)));

@@ -24,12 +24,14 @@ export interface Aim {
   readonly target: number | undefined;
   /** How many rules select a pod, on average: a move is as much work as that. */
   readonly rulesOfPod: number;
+  /** What every node counts as more than its price, dollars per hour: that is no part of what the gap is a share of. */
+  readonly nodeCost: number;
   /** How many times the cheapest price a plan with fewer nodes may cost. */
   readonly fewest: number;
 }
 
 /** Searches for places for pods left over; where there is a target, for a better plan too. */
-export function searchWhole(best: Incumbent, { target, rulesOfPod, fewest }: Aim): void {
+export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, fewest }: Aim): void {
   const search = new Search(best);
   search.addLeft();
   if (rulesOfPod > rulesWithoutSearch) return;
@@ -38,7 +40,8 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, fewest }: Aim
   const room = Math.floor(roomUnits * share);
   const exchanges = new Exchanges(best);
   const run = (): void => {
-    if (target !== undefined) search.run({ units: Math.floor(units * hopeOf(best, target)), most: units, target });
+    if (target !== undefined)
+      search.run({ units: Math.floor(units * hopeOf(best, target, nodeCost)), most: units, target });
   };
   run();
   if (exchanges.makeRoom(room)) run();
@@ -55,7 +58,8 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, fewest }: Aim
 }
 
 /** How much of the search the gap to the bound is worth; pods that are left out are worth all of it. */
-function hopeOf(best: Incumbent, target: number): number {
-  if (best.left.length > 0 || target <= 0) return 1;
-  return Math.max(leastShare, Math.min(1, (best.price / target - 1) / gapInFull));
+function hopeOf(best: Incumbent, target: number, nodeCost: number): number {
+  const whole = best.price - nodeCost * best.board.tentativeNodes.length;
+  if (best.left.length > 0 || target <= 0 || whole <= 0) return 1;
+  return Math.max(leastShare, Math.min(1, (best.price - target) / whole / gapInFull));
 }
