@@ -4,11 +4,11 @@ import { ephemeralTaintCases, hostPortCases } from './nodes-and-ports.js';
 import { podBudgetCases, podCases } from './pods.js';
 import { defaultSelectorCases } from './default-spread.js';
 import { disruptionCases, driftCases } from './disruption/candidates.js';
-import { bufferCases, emptinessCases, emptyBufferCases } from './disruption/emptiness.js';
+import { bufferCases, emptinessCases, emptyBufferCases, singleNodeCases } from './disruption/emptiness.js';
 import { staticDeprovisioningCases, staticDriftCases, staticProvisioningCases } from './disruption/static.js';
 import { overlayCases } from './overlays.js';
 import { minValuesPolicyCases, provisionedVolumeCases } from './provisioning-volumes.js';
-import { choiceCases, claimCases, daemonCases, limitCases, nodeCases } from './provisioning.js';
+import { choiceCases, claimCases, daemonCases, daemonPodCases, limitCases, nodeCases } from './provisioning.js';
 import { requirementCases, requirementsCases } from './requirements.js';
 import { deletingCases, filteredCases, reservedCases, zoneCases } from './scheduling/deleting.js';
 import { labelCases } from './scheduling/labels.js';
@@ -99,6 +99,8 @@ export const suites: readonly Suite[] = [
   { path: 'pkg/controllers/static/deprovisioning/suite_test.go', told: staticDeprovisioningCases },
   { path: 'pkg/utils/pdb/suite_test.go', told: podBudgetCases },
   { path: 'pkg/utils/pod/suite_test.go', told: podCases },
+  { path: 'pkg/utils/daemonset/suite_test.go', told: daemonPodCases },
+  { path: `${disruption}/singlenodeconsolidation_test.go`, told: singleNodeCases },
 ];
 
 const dynamic = 'dynamic resource allocation is not modelled';

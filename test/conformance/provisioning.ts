@@ -241,6 +241,22 @@ const withInits = (cpu: string, memory: string, initCpu: string, initMemory: str
 };
 const taint = { key: 'example.com/t', value: 'v', effect: 'NoSchedule' } as const;
 
+const withLimits = (): KubernetesObject => {
+  const set = daemonSet('d', {});
+  const own = { name: 'main', resources: { requests: { cpu: '750m' }, limits: { cpu: '1', memory: '10000Gi' } } };
+  const spec = { ...set.spec.template.spec, containers: [own], initContainers: [{ ...own, name: 'init' }] };
+  return { ...set, spec: { ...set.spec, template: { ...set.spec.template, spec } } } as KubernetesObject;
+};
+
+export const daemonPodCases: readonly Told[] = [
+  notApplicable(
+    37,
+    'each pod that stands for a DaemonSet has a UID of its own',
+    'DaemonSets are read without pods made up',
+  ),
+  same(58, 'limits of a DaemonSet stand for requests that its containers do not make', one({}, left, withLimits())),
+];
+
 export const daemonCases: readonly Told[] = [
   same(935, 'DaemonSets take room on each new node', beside(daemon('2'), 'default')),
   same(

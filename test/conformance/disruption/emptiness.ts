@@ -33,6 +33,14 @@ const owned = (kind: string, terminating: boolean): KubernetesObject[] =>
 const doNotDisrupt = (value: string): object => ({ annotations: { [annotations.doNotDisrupt]: value } });
 const ripe = 'a node is consolidatable by the clock, whatever its condition says (consolidation/consolidate-after)';
 
+const wholeFleet =
+  'every search looks at every node (consolidation/all-nodes-are-looked-at): nothing is left for the next one to begin with';
+
+export const singleNodeCases: readonly Told[] = [
+  notApplicable([104, 130], 'the order in which single nodes are tried, pools in turn', wholeFleet),
+  notApplicable([119, 172, 193], 'pools that a search did not come to go first in the next one', wholeFleet),
+];
+
 export const emptinessCases: readonly Told[] = [
   notApplicable(86, 'how many nodes might go', 'a metric'),
   same(111, 'all empty nodes', run([limit('100%'), empties(10)], { count: 10 }, { more: one })),
