@@ -258,6 +258,12 @@ Next
     expect(harmless).toContain('stowage approve prod/terminate/1\n');
   });
 
+  test('of many pods that move the first are named', () => {
+    const moves = '58: a/1 → n; a/2 → n; a/3 → n; a/4 → n; and 54 more';
+    const text = statusText(state([row({ awaitingApproval: true, facts: { 'pods that move': moves } })]));
+    expect(text).toContain('\n    pods: 58: a/1 → n; a/2 → n; a/3 → n; and 55 more\n');
+  });
+
   test('a rollout is told by its NodePool, which is what it is about', () => {
     const rollout = row({ workflowId: 'prod/drift/1/a', kind: 'drift', nodeClaim: '', awaitingApproval: true });
     expect(statusText(state([rollout]))).toContain('  NodePool default (drifted) waits for');

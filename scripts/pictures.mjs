@@ -1,6 +1,6 @@
 // Takes the pictures of README and docs/ from a stack that runs. For those of the demo: npm run demo -- --keep, then
 //   node scripts/pictures.mjs [--name demo] [--chromium /usr/bin/chromium]
-// For status.png and question.png, of a stack on which somebody is asked something:
+// For status.png, question.png and report.png, of a stack on which somebody is asked something:
 //   node scripts/pictures.mjs --name NAME --people
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -40,10 +40,6 @@ async function main() {
 }
 
 async function demo({ page, open, shoot }) {
-  await page.setContent(
-    execFileSync(process.execPath, ['bin/stowage', 'report', '-o', 'html', ...steering], { encoding: 'utf8' }),
-  );
-  await shoot('report.png');
   await open('/namespaces/default/workflows');
   await shoot('workflows.png');
   for (const kind of ['launch', 'interrupt', 'consolidate', 'terminate']) {
@@ -56,7 +52,7 @@ async function demo({ page, open, shoot }) {
   }
 }
 
-/** What `stowage status` says, as a terminal has it, and a question as the Temporal UI has it. */
+/** What `stowage status` says, as a terminal has it, a question as the Temporal UI has it, and the report. */
 async function people({ page, open, shoot }) {
   const text = execFileSync(
     process.execPath,
@@ -80,6 +76,13 @@ async function people({ page, open, shoot }) {
   await page.getByText('User Metadata').first().click();
   await page.frameLocator('iframe').last().getByText('awaiting approval').first().waitFor();
   await shoot('question.png');
+  await page.setViewportSize({ width: 1100, height: 1200 });
+  await page.setContent(
+    execFileSync(process.execPath, ['bin/stowage', 'report', '--since', '1h', '-o', 'html', ...steering], {
+      encoding: 'utf8',
+    }),
+  );
+  await shoot('report.png');
 }
 
 await main();

@@ -88,6 +88,7 @@ const failingLine = ({ nodeClaim, nodePool, ageMs, message }: ClaimRow): string 
   `  ${nodeClaim} of NodePool ${nodePool} has not launched for ${age(ageMs)}: ${message}`;
 
 const typesShown = 3;
+const movesShown = 3;
 
 /** By capacity type, zone and reason: one offering a line would be thousands. */
 function outOfCapacity(offerings: readonly OfferingRow[]): string[] {
@@ -143,11 +144,18 @@ function question(row: WorkflowRow): string {
   return [
     head,
     ...(yes === undefined ? [] : [`    ${yes}`]),
-    ...(typeof moves === 'string' && moves !== 'none' ? [`    pods: ${moves}`] : []),
+    ...(typeof moves === 'string' && moves !== 'none' ? [`    pods: ${fewMoves(moves)}`] : []),
     ...(breaks === undefined || asked.includes(breaks) ? [] : [`    ${breaks}`]),
     `    stowage approve ${workflowId}${breaks === undefined ? '' : ' --force'}`,
     `    stowage reject ${workflowId}`,
   ].join('\n');
+}
+
+/** The first of `58: shop/a → node-1; shop/b → node-1; ...`. */
+function fewMoves(moves: string): string {
+  const count = Number.parseInt(moves, 10);
+  const first = moves.split('; ').slice(0, movesShown);
+  return count > first.length ? `${first.join('; ')}; and ${count - first.length} more` : moves;
 }
 
 /** What stands before and after the separator. */

@@ -8,6 +8,8 @@ interface Kept {
   readonly id: string;
   readonly status: string;
   readonly phase?: string;
+  /** Closed between one list and the next. */
+  readonly isInBoth?: boolean;
   /** Orders in its history; absent: it cannot be read. */
   readonly orders?: readonly string[];
 }
@@ -21,9 +23,12 @@ function fakeClient(kept: readonly Kept[]): { client: Client; read: string[] } {
     options: { namespace: 'default', loadedDataConverter: { payloadCodecs: [] } },
     workflow: {
       list: async function* ({ query }: { query: string }) {
-        const isOpen = query.includes('Running');
+        const isOpen = query.includes("ExecutionStatus = 'Running'");
+        const isOfAll = !query.includes('ExecutionStatus');
         const isExpiration = query.includes('expireNode');
-        for (const one of kept.filter(({ status }) => (status === 'RUNNING') === isOpen)) {
+        for (const one of kept.filter(
+          ({ status, isInBoth }) => isOfAll || isInBoth === true || (status === 'RUNNING') === isOpen,
+        )) {
           if (isOpen && one.id.startsWith('expire') !== isExpiration) continue;
           yield await Promise.resolve({
             ...{ workflowId: `prod/${one.id}`, runId: one.id, status: { name: one.status } },
@@ -55,12 +60,12 @@ function fakeClient(kept: readonly Kept[]): { client: Client; read: string[] } {
   return { client: client as unknown as Client, read };
 }
 
-test('histories are read of what people may have met, whether it is over or not; one that is gone is counted', async () => {
+test('histories are read once of what people may have met, whether it is over or not; one that is gone is counted', async () => {
   const { client, read } = fakeClient([
     { id: 'disrupt', status: 'RUNNING', orders: ['ann'] },
     { id: 'expire/9', status: 'RUNNING', orders: ['bob'] },
     { id: 'disrupt/old', status: 'CONTINUED_AS_NEW', orders: ['eve'] },
-    { id: 'terminate/1', status: 'COMPLETED', phase: 'terminated', orders: ['joe'] },
+    { id: 'terminate/1', status: 'COMPLETED', phase: 'terminated', orders: ['joe'], isInBoth: true },
     { id: 'consolidate/1', status: 'COMPLETED', phase: 'done' },
     { id: 'launch/1', status: 'COMPLETED', phase: 'initialized' },
     { id: 'expire/1', status: 'COMPLETED', phase: 'gone' },

@@ -33,12 +33,16 @@ type Listed = Pick<
 /** What was done since then, as Temporal's visibility store and its histories have it. */
 export async function readActivity(sources: Sources): Promise<Activity> {
   const { cluster, since, now } = sources;
-  const closed = await listed(sources, `CloseTime > '${new Date(since).toISOString()}'`);
+  // In SQL stores what runs has a CloseTime, far off.
+  const closed = await listed(
+    sources,
+    `ExecutionStatus != 'Running' AND CloseTime > '${new Date(since).toISOString()}'`,
+  );
   const open = await Promise.all(
     underWay.map(async (terms) => listed(sources, `ExecutionStatus = 'Running' AND ${terms}`)),
   );
   const rows = closed.found.flatMap(rowOf);
-  const refs = [...open.flatMap(({ found }) => found), ...closed.found].filter(isTold);
+  const refs = onceEach([...open.flatMap(({ found }) => found), ...closed.found]).filter(isTold);
   const { runs, unread } = await readRuns(sources.client, refs.slice(0, mostRead));
   return {
     ...{ cluster, since: new Date(since).toISOString(), until: new Date(now).toISOString(), rows },
@@ -51,6 +55,11 @@ export async function readActivity(sources: Sources): Promise<Activity> {
       ...(unread === 0 ? [] : [`${counted(unread, 'history', 'histories')} could not be read.`]),
     ],
   };
+}
+
+/** What was closed between two lists is in both. */
+function onceEach(all: readonly Listed[]): readonly Listed[] {
+  return [...new Map(all.map((one) => [one.runId, one])).values()];
 }
 
 /** Each node has a workflow that waits for its life to end: of those that are open, only what a person may have met. */
