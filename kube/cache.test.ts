@@ -174,7 +174,7 @@ describe('the cluster cache', () => {
     const said: string[] = [];
     let attempts = 0;
     const client: ClusterCacheOptions['client'] = {
-      listForWatch: (kind, options) => kube.listForWatch(kind, options),
+      listForWatch: (kind, options) => (attempts++, kube.listForWatch(kind, options)),
       watch: (kind, options, onEvent) => {
         attempts++;
         return kube.watch(kind, options, onEvent);
@@ -193,6 +193,27 @@ describe('the cluster cache', () => {
     expect(said).toEqual(['false down', 'true ']);
     kube.put('Node', { metadata: { name: 'n' } });
     await cache.until(() => cache.all('Node').length === 1, timeout());
+  });
+
+  test('lists anew where the server comes back with an earlier version, as from a backup', async () => {
+    for (let n = 0; n < 10; n++) kube.put('Pod', pod(`later-${n}`));
+    let isRestored = false;
+    const restored = createFakeKube();
+    restored.put('Pod', pod('old'));
+    const now = (): FakeKube => (isRestored ? restored : kube);
+    const client: ClusterCacheOptions['client'] = {
+      listForWatch: (kind, options) => now().listForWatch(kind, options),
+      watch: (kind, options, onEvent) => now().watch(kind, options, onEvent),
+    };
+    const cache = await started({ client });
+    kube.fail(new DomainError('Unavailable', 'down'));
+    await eventually(() => !cache.connected);
+    isRestored = true;
+
+    const names = (): unknown[] => cache.all('Pod').map(({ metadata }) => metadata.name);
+    await cache.until(() => names().join() === 'old', timeout());
+    restored.put('Pod', pod('new'));
+    await cache.until(() => names().includes('new'), timeout());
   });
 
   test('is patient with a server that throttles, and says so when it goes on', async () => {

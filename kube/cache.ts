@@ -197,6 +197,7 @@ class WatchedCluster implements ClusterCache {
     while (!isAborted(signal)) {
       let pause = 0;
       try {
+        listed = listed && (await this.mayGoOn(kind, failures, signal));
         if (!listed) await this.list(kind, signal);
         const { outcome, lively } = await this.watch(kind, signal);
         listed = outcome !== 'expired';
@@ -232,6 +233,17 @@ class WatchedCluster implements ClusterCache {
     } catch {
       return false;
     }
+  }
+
+  /**
+   * Whether a watch may begin where the one before ended. After a failure the API server may be at an earlier version, as from a backup: it takes a
+   * watch from a version that is yet to come, and tells of nothing.
+   */
+  private async mayGoOn(kind: Kind, failures: number, signal: AbortSignal): Promise<boolean> {
+    if (failures === 0) return true;
+    const options = { ...this.options.selectors?.[kind], signal, versionOnly: true };
+    const { resourceVersion } = await this.options.client.listForWatch(kind, options);
+    return compareVersions(resourceVersion, this.store(kind).version) >= 0;
   }
 
   private async list(kind: Kind, signal: AbortSignal): Promise<void> {

@@ -84,14 +84,15 @@ function createReads(
   /** One walk through the pages; undefined when the server forgot the list's version on the way. */
   const walk = async <K extends Kind>(
     kind: K,
-    options: ListOptions & { signal?: AbortSignal },
+    options: ListOptions & { signal?: AbortSignal; versionOnly?: boolean },
     transform: (object: Kinds[K]) => Kinds[K],
   ): Promise<{ items: Kinds[K][]; resourceVersion: string } | undefined> => {
     const { apiVersion } = resources[kind];
     const items: Kinds[K][] = [];
     let token: string | undefined;
     for (;;) {
-      const path = pathOf(kind, options, { ...selectors(options), limit: String(pageSize), continue: token });
+      const limit = String(options.versionOnly === true ? 1 : pageSize);
+      const path = pathOf(kind, options, { ...selectors(options), limit, continue: token });
       const answer = await call({ method: 'GET', path, signal: options.signal });
       if (!('object' in answer)) {
         if (answer.code === 410 && token !== undefined) return undefined;
@@ -100,7 +101,7 @@ function createReads(
       const page = answer.object as { items?: Kinds[K][]; metadata: { resourceVersion: string; continue?: string } };
       // Lists of built-in kinds name the kind once, for the list.
       for (const item of page.items ?? []) items.push(transform(Object.assign(item, { apiVersion, kind })));
-      if (page.metadata.continue === undefined || page.metadata.continue === '') {
+      if (options.versionOnly === true || (page.metadata.continue ?? '') === '') {
         return { items, resourceVersion: page.metadata.resourceVersion };
       }
       token = page.metadata.continue;

@@ -169,6 +169,8 @@ export interface KubeClient {
     options?: ListOptions & {
       /** Applied to every object as its page arrives, so that a large list is never in memory whole. */
       transform?: (object: Kinds[K]) => Kinds[K];
+      /** No more than the first object: whoever asks wants the version. */
+      versionOnly?: boolean;
       signal?: AbortSignal;
     },
   ): Promise<{ items: Kinds[K][]; resourceVersion: string }>;
