@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
-import { createDefaultPool, deploy, nodeOf, within } from '../live/world.js';
-import { containment } from './containment.js';
+import { createDefaultPool, deploy, isRunning, within } from '../live/world.js';
+import { containment, instanceOf, large } from './containment.js';
+import { loseWorkflow, type Loss } from './lose-workflow.js';
 
 // What is missing in Temporal is started by whoever needs it, or by the reconciler, and holds up nobody else.
 
@@ -19,78 +19,49 @@ async function openWorkflows(): Promise<Set<string>> {
 describe('a workflow that is missing', () => {
   test('provision, when a spot interruption arrives: the node is replaced before its instance goes', async () => {
     await deploy(on.world, 'web', { cpu: '500m', memory: '512Mi' });
-    const node = await observe(
-      'The pod running',
-      () => nodeOf(on.world, 'web'),
-      within(180),
-      () => on.describe(),
-    );
-    const [claim] = await observe(
-      'The claim initialized',
-      async () => {
-        const all = await on.claims();
-        return all.every(({ status }) => isTrue(status?.conditions, 'Initialized')) ? all : undefined;
-      },
-      within(60),
-    );
-    const instanceId = claim?.status?.providerID?.split('/').at(-1) ?? '';
-    await on.client.workflow.getHandle(workflowIds.provision(on.cluster)).terminate('containment test');
+    const claim = await on.claimUnder('web');
+    const instanceId = instanceOf(claim);
+    await on.workflow(workflowIds.provision(on.cluster)).terminate('containment test');
 
     await on.world.cloud.interruptSpot(instanceId);
 
-    const next = await observe(
-      'The pod running on another node',
-      async () => {
-        const at = await nodeOf(on.world, 'web');
-        return at === undefined || at === node ? undefined : at;
-      },
-      within(180),
-      () => on.describe(),
-    );
-    expect(next).not.toBe(node);
-    const handled = await on.client.workflow.getHandle(workflowIds.interrupt(on.cluster, instanceId)).result();
+    await on.runs('web', claim.status?.nodeName, 180);
+    const handled = await on.workflow(workflowIds.interrupt(on.cluster, instanceId)).result();
     expect(handled).toMatchObject({ outcome: 'drained' });
   }, 500_000);
 
-  test('a launch: other pods get their nodes meanwhile, and it is started again', async () => {
+  test('launches that are terminated, failed or wiped: other pods get their nodes meanwhile, and all are started again', async () => {
+    const losses: readonly Loss[] = ['terminated', 'failed', 'wiped'];
+    const known = new Set((await on.claims()).map(({ metadata }) => metadata.uid));
     await on.world.cloud.addFault({ kind: 'hang', action: 'CreateFleet', times: 0 });
-    await deploy(on.world, 'held', { cpu: '6', memory: '6Gi' });
-    const held = await observe(
-      'A claim without an instance',
-      async () => (await on.claims()).find(({ status }) => (status?.providerID ?? '') === ''),
-      within(60),
+    await deploy(on.world, 'held', large, losses.length);
+    const launches = await observe(
+      'A claim without an instance, and its launch, for each pod',
+      async () => {
+        const waiting = (await on.claims()).filter((each) => instanceOf(each) === '' && !known.has(each.metadata.uid));
+        const ids = waiting.map(({ metadata }) => workflowIds.launch(on.cluster, metadata.uid ?? ''));
+        const open = await Promise.all(ids.map((id) => on.isOpen(id)));
+        return ids.length === losses.length && open.every((each) => each) ? ids : undefined;
+      },
+      within(90),
+      () => on.describe(),
     );
-    const launch = workflowIds.launch(on.cluster, held.metadata.uid ?? '');
-    await observe(
-      'Its launch',
-      () =>
-        on.client.workflow
-          .getHandle(launch)
-          .describe()
-          .catch(() => undefined),
-      within(30),
-    );
-    await on.client.workflow.getHandle(launch).terminate('containment test');
+    for (const [n, loss] of losses.entries()) await loseWorkflow(on.client, launches[n]!, loss);
     await on.world.cloud.clearFaults();
 
     await deploy(on.world, 'other', { cpu: '12', memory: '12Gi' });
-    await observe(
-      'The other pod running',
-      () => nodeOf(on.world, 'other'),
-      within(180),
-      () => on.describe(),
-    );
-    await observe(
-      'The held pod running',
-      () => nodeOf(on.world, 'held'),
-      within(180),
-      () => on.describe(),
-    );
-    await expect(on.client.workflow.getHandle(launch).result()).resolves.toMatchObject({ outcome: 'initialized' });
+    await on.runs('other');
+    const held = async (): Promise<boolean> => {
+      const pods = await on.world.kube.list('Pod', { namespace: 'default', labelSelector: 'app=held' });
+      return pods.filter(isRunning).length === losses.length;
+    };
+    await on.until('The held pods running', held, 240);
+    for (const id of launches)
+      await expect(on.workflow(id).result()).resolves.toMatchObject({ outcome: 'initialized' });
   }, 600_000);
 
   // Rule `invariants/rebuilt`.
-  test('all of them, and every Schedule: they are back within two minutes, and no node goes for it', async () => {
+  test('all of them, terminated or wiped, and every Schedule: they are back within two minutes, and no node goes for it', async () => {
     // Launches are over, and every node has the timer of its expiration.
     const before = await observe(
       'Nothing under way',
@@ -108,11 +79,8 @@ describe('a workflow that is missing', () => {
     );
     const nodes = (await on.claims()).map(({ metadata }) => metadata.name).sort();
     expect(before.has(workflowIds.provision(on.cluster))).toBe(true);
-    for (const id of before)
-      await on.client.workflow
-        .getHandle(id)
-        .terminate('containment test')
-        .catch(() => undefined);
+    for (const [n, id] of [...before].entries())
+      await loseWorkflow(on.client, id, n % 2 === 0 ? 'wiped' : 'terminated').catch(() => undefined);
     const schedules = [workflowIds.collectGarbage, workflowIds.refreshCatalogue, workflowIds.sweepCloud].map((id) =>
       id(on.cluster),
     );

@@ -3,6 +3,8 @@ import type { PodSpec } from '../../api/kubernetes.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { apply } from '../live/kubectl.js';
+import { workflowIds } from '../../core/ids.js';
+import { podsPendingSignal } from '../../workflows/messages.js';
 import { createDefaultPool, deploy, isRunning, nodeOf, within } from '../live/world.js';
 import { containment, large } from './containment.js';
 
@@ -91,4 +93,42 @@ test('ordinary pods get their nodes beside pods with names of Object.prototype, 
 
   await deploy(on.world, 'late', large);
   await observe('A pod that comes later running', () => nodeOf(on.world, 'late'), within(180));
+}, 900_000);
+
+// What signals and looks write is bounded, however long a batch does not come to its end.
+test('while a batch is stuck, with pods that find no place, the history of provision stays short; what pends gets its node afterwards', async () => {
+  const { stack } = on.world;
+  const provision = on.workflow(workflowIds.provision(on.cluster));
+  const runOf = async (): Promise<{ runId: string; length: number; bytes: number }> => {
+    const { runId, historyLength: length, historySize: bytes = 0 } = await provision.describe();
+    return { runId, length, bytes };
+  };
+  const unplaceable = Array.from({ length: 300 }, (_, n) =>
+    pod(`homeless-${n}`, { nodeSelector: { nowhere: `${n}` } }),
+  );
+  await apply(stack, unplaceable);
+  await observe('The pods told why', () => told('homeless-299', 'Failed to schedule pod'), within(180));
+
+  // Planning waits for the API server, and everything that pends is told again and again.
+  stack.freeze('kube-apiserver', true);
+  const longest = { length: 0, bytes: 0, runs: new Set<string>() };
+  try {
+    // Many times as often as the operator tells of them, and with a pause now and then: a run goes on in the next only where nothing comes meanwhile.
+    while (longest.runs.size < 3) {
+      for (let n = 0; n < 100; n++) await provision.signal(podsPendingSignal, { again: true });
+      const isTaken = async (): Promise<boolean> => (await provision.describe()).raw.pendingWorkflowTask === null;
+      await on.until('The signals taken', isTaken, 60);
+      const { runId, length, bytes } = await runOf();
+      Object.assign(longest, { length: Math.max(length, longest.length), bytes: Math.max(bytes, longest.bytes) });
+      longest.runs.add(runId);
+    }
+  } finally {
+    stack.freeze('kube-apiserver', false);
+  }
+  process.stdout.write(`the longest history had ${longest.length} events and ${longest.bytes} bytes\n`);
+  expect(longest.length).toBeLessThan(10_000);
+  expect(longest.bytes).toBeLessThan(8 * 1024 * 1024);
+
+  await deploy(on.world, 'placeable', large);
+  await on.runs('placeable');
 }, 900_000);
