@@ -29,7 +29,12 @@ export async function explainNode(
     };
   const costs = await whyNotTaken(deps, context, node);
   if (costs !== undefined) return { node, verdict: 'stays', why: costs, at };
-  return { node, verdict: 'may go', why: 'nothing forbids it, and removing it saves something: it goes in its turn', at };
+  return {
+    node,
+    verdict: 'may go',
+    why: 'nothing forbids it, and removing it saves something: it goes in its turn',
+    at,
+  };
 }
 
 /** A pause holds what is under way before its next step that cannot be undone. */

@@ -99,7 +99,9 @@ describe('consolidation with replacements', () => {
     const handle = await start();
 
     await rig.until(async () => (await handle.query(phaseQuery)) === 'paused' && activities.tainted.size === 0);
-    expect((await handle.query(explainQuery)).waitingFor).toBe('the pause to end: the cluster is paused by ann: release');
+    expect((await handle.query(explainQuery)).waitingFor).toBe(
+      'the pause to end: the cluster is paused by ann: release',
+    );
     expect(activities.callsOf()).not.toContain('createClaims');
 
     activities.pausedLive = undefined;
