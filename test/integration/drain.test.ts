@@ -175,6 +175,7 @@ describe('draining on a real cluster', () => {
     // Its watches end, and nothing tells it of the pod.
     deaf.abort();
     await cordon('drain-b', true);
+    await cordon('drain-a', false);
     await workload('Deployment', 'late', 1);
     await cordon('drain-b', false);
     await cordon('drain-a', true);
