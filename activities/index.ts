@@ -32,7 +32,7 @@ export function createActivities(deps: ActivityDeps): Readonly<Record<TaskQueue,
     ...createExpirationActivities(deps),
   };
   const cloud = createCloudActivities(deps);
-  // A node that ends needs all three: Kubernetes, the cloud, and evictions.
+  // Workers of these queues serve all activities that interruptions and terminations use.
   const ending = withHeartbeats({ ...control, ...cloud, ...createDrainActivities(deps) });
   return {
     control: withHeartbeats(control),

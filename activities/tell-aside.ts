@@ -2,11 +2,11 @@ import { regarding } from '../core/regarding.js';
 import type { SetAside } from '../packing/types.js';
 import type { ActivityDeps } from './deps.js';
 
-/** Kinds that have an event of their own; of others the log and the finding tell. */
+/** Kinds that get an event; for others there are the log and a finding of operator/stuck. */
 const kinds = ['Node', 'NodePool', 'NodeClaim', 'Pod'] as const;
 const dedupeMs = 600_000;
 
-/** Tells, where the owner of an object looks, that it is left out, and why. `of`: what leaves it out, such as `Planning`. */
+/** Publishes on each excluded object that it is excluded, and why. `of`: what excludes it, such as `Planning`. */
 export function tellAside(deps: Pick<ActivityDeps, 'events' | 'log'>, of: string, all: readonly SetAside[] = []): void {
   for (const { kind, name, error } of all) {
     deps.log.error({ kind, name, error }, `${of} cannot work with an object and leaves it out`);
@@ -26,7 +26,7 @@ export function tellAside(deps: Pick<ActivityDeps, 'events' | 'log'>, of: string
 
 const told = 5;
 
-/** The objects with what they lead to, for a person; the first few of many. */
+/** The excluded objects with their errors, in words; the first few of many. */
 export function asideText(all: readonly SetAside[]): string {
   const texts = all.slice(0, told).map(({ kind, name, error }) => `${kind} ${name} (${error.slice(0, 200)})`);
   return all.length > told ? `${texts.join(', ')} and ${all.length - told} more` : texts.join(', ');

@@ -13,36 +13,36 @@ export interface RolloutRules {
 export interface RolloutTarget {
   readonly nodePool: string;
   readonly poolUid: string;
-  /** What the pool's nodes are to become: `rolloutHash`. */
+  /** Hash of the template and node class that the rollout brings nodes to (`rolloutHash`). */
   readonly hash: string;
 }
 
-/** A pool under a rollout, as it is now. */
+/** The state of a NodePool with a rollout. */
 export type RolloutView =
-  /** The pool is gone, or its nodes are to become something else by now. */
+  /** The NodePool is gone, or its template has changed again. */
   | { readonly state: 'superseded'; readonly by: string }
   | {
       readonly state: 'live';
-      /** Absent when no policy asks for waves any more: drift goes one by one again. */
+      /** Absent if no policy has a `driftRollout` any more: nodes are then disrupted one by one. */
       readonly rules?: RolloutRules;
-      /** The pool's nodes, drifted or not. */
+      /** Number of nodes of the NodePool, drifted or not. */
       readonly total: number;
-      /** Drifted nodes that may go, in the order in which they are to: empty ones, then who drifted first; the first 100. */
+      /** Drifted nodes that may be disrupted: empty ones first, then by time of drift; the first 100. */
       readonly drifted: readonly Candidate[];
-      /** Drifted nodes that may not go now, and why one of them may not. */
+      /** Number of drifted nodes that may not be disrupted now, and why one of them may not. */
       readonly blocked: number;
       readonly blockedBy?: string;
       readonly approval?: ApprovalAsked;
       readonly leftAlone?: string;
-      /** Of the claims asked about, those that are gone or whose nodes are not Ready. */
+      /** Which of the given NodeClaims are gone or have a node that is not Ready. */
       readonly unwell: readonly string[];
     };
 
 export interface RolloutActivities {
   viewRollout(input: { readonly target: RolloutTarget; readonly launched: readonly ClaimRef[] }): Promise<RolloutView>;
-  /** Records the pool's present template as the last good one. */
+  /** Records the NodePool's current template as the last good one. */
   markGood(input: RolloutTarget): Promise<void>;
-  /** Records that no further rollout is to begin for these nodes, until somebody takes annotation `driftStopped` away. */
+  /** Records that no further rollout starts for this template, until annotation `driftStopped` is removed. */
   noteStopped(input: RolloutTarget): Promise<void>;
   /** Writes the last good template back, where there is one and the pool still has the failed one. */
   rollBack(input: RolloutTarget & { readonly why: string }): Promise<{

@@ -17,19 +17,20 @@ import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { placementOf } from '../placement.js';
 
-/** Simulations in one look; nodes that cannot go are left aside for a while, so that the next look gets further. */
+/** The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets further. */
 const mostTried = 5;
 const asideMs = 5 * 60_000;
-/** A node that is still coming up may be there this soon. */
+/** How long a node is skipped whose pods wait for another node to come up. */
 const unreadyAsideMs = 5_000;
 const blockedDedupeMs = 60_000;
 
-/** Drifted nodes that a simulation found no place for, and until when they are left aside. */
+/** Drifted nodes whose pods have no place, and until when they are skipped. */
 export type DriftAside = Map<string, number>;
 
 /**
- * Rule `drift/oldest-first`: one command, for the node that drifted first, nodes without pods to move before others. Works whatever the
- * consolidation policy; the price counts for nothing. A node whose replacement failed rests, so that it keeps no other waiting. Pools with a rollout of their own (`driftRollout`) are not its business.
+ * One command for the node that drifted first; nodes without pods to move come before others (drift/oldest-first). Independent of
+ * consolidation policies and prices. A node whose command failed is left alone for a while, so that it does not block the others.
+ * NodePools with a rollout (`driftRollout`) are left to that.
  */
 export async function findDrift(deps: ActivityDeps, context: DisruptionContext, aside: DriftAside): Promise<Proposals> {
   const held: { nodePool: string; why: string }[] = [];
@@ -92,7 +93,7 @@ function isAllowed(
   return false;
 }
 
-/** Why the pods of a node have no place to go, and whether that may change any moment. */
+/** Why the pods of a node have no place, and whether that may change soon. */
 interface Stuck {
   readonly why: string;
   readonly soon: boolean;
@@ -124,7 +125,7 @@ function moveOf(
   return place.state === 'launched' ? [{ pod, to: `replacement-0-${replacements.indexOf(place.claim)}` }] : [];
 }
 
-/** The first pod without a place (drift/every-pod-has-a-place), or one whose place is no place to count on yet. */
+/** The first pod without a place (drift/every-pod-has-a-place), or with a place on a node that is not initialized. */
 function stuckBy(places: ReadonlyMap<string, Place>, context: DisruptionContext): Stuck | undefined {
   for (const [pod, place] of places) {
     const reason = whyNoPlace(place);
@@ -134,7 +135,7 @@ function stuckBy(places: ReadonlyMap<string, Place>, context: DisruptionContext)
   return unready === undefined ? undefined : { why: unready, soon: true };
 }
 
-/** Rule `consolidation/room-on-starting-nodes`: a node that is still coming up is no place to count on. */
+/** A node that is not initialized does not count as a place (consolidation/room-on-starting-nodes). */
 function onUnreadyNode(places: ReadonlyMap<string, Place>, { views }: DisruptionContext): string | undefined {
   const unready = new Set(
     views.filter(({ claim }) => !isTrue(claim.status?.conditions, 'Initialized')).map((view) => nodeNameOf(view)),

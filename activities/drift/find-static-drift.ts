@@ -18,8 +18,8 @@ import { replacementsIn } from '../static-capacity/replicas.js';
 type Held = { nodePool: string; why: string }[];
 
 /**
- * Rule `drift/static-pools`: as many drifted nodes of each static pool as its budgets and `limits.nodes` let go, each a
- * command of its own with one new node of the pool's template. What runs on them counts for nothing.
+ * Commands for as many drifted nodes of each static NodePool as its budgets and `limits.nodes` allow, each with one new node of
+ * the NodePool's template (drift/static-pools). Pods on the nodes do not matter.
  */
 export async function findStaticDrift(deps: ActivityDeps, context: DisruptionContext): Promise<Proposals> {
   const held: Held = [];

@@ -84,7 +84,7 @@ function isWell(views: readonly NodeView[], uid: string): boolean {
   return own?.node !== undefined && isTrue(own.node.status?.conditions, 'Ready');
 }
 
-/** The template that the pool's nodes were last replaced with and stayed well; JSON. */
+/** Records the template of the last successful rollout, as JSON. */
 async function markGood(deps: ActivityDeps, { nodePool, poolUid, hash }: RolloutTarget): Promise<void> {
   await annotate(deps, { nodePool, poolUid }, (pool): Readonly<Record<string, string | null>> =>
     rolloutHash(pool, nodeClassOf(deps, pool.spec.template.spec.nodeClassRef)) === hash
@@ -149,7 +149,7 @@ function whyNoRollback(deps: ActivityDeps, pool: NodePool, { poolUid, hash }: Ro
   return present === hash ? undefined : 'it was changed meanwhile';
 }
 
-/** A merge patch that makes `after` of `before`: what `after` has not is removed, lists are replaced. */
+/** A merge patch from `before` to `after`: fields that `after` lacks are removed, lists are replaced. */
 function replacing(before: object, after: object): object {
   const gone = Object.keys(before).filter((key) => !hasOwn(after, key));
   const kept = Object.entries(after).map(([key, value]: [string, unknown]) => {

@@ -1,31 +1,37 @@
 import type { ApprovalAsked, Candidate, ClaimPlan, ClaimRef } from '../../workflows/messages.js';
 
-/** How a node is to go when it has expired, as the policy of its pool says now (expiration/replaced-first). */
+/** How the policy of its NodePool wants an expired node to be removed now (expiration/replaced-first). */
 export type ExpirationView =
   | { readonly state: 'gone' }
   | {
       readonly state: 'live';
       readonly mode: 'ReplaceFirst' | 'Forceful';
-      /** When replacing begins, or under `Forceful` deletion; milliseconds of the epoch. */
+      /** When the replacement begins, or under `Forceful` the deletion; milliseconds of the epoch. */
       readonly beginAt: number;
-      /** When it goes whatever it waits for, milliseconds of the epoch; absent: it waits. */
+      /** The hard deadline, milliseconds of the epoch; absent if there is none. */
       readonly mustGoAt?: number;
-      /** Absent while the claim has no node: then nothing needs a new place. */
+      /** Absent while the NodeClaim has no node: then no pod needs another place. */
       readonly candidate?: Candidate;
       readonly approval?: ApprovalAsked;
-      /** Why the policy wants the node left alone, such as `mode: Recommend`. */
+      /** Why the policy does not allow expiration, such as `mode: Recommend`. */
       readonly leftAlone?: string;
-      /** Of a static pool (expiration/static-successor), once it is due: the one node that takes its place, whatever pods it has. */
+      /**
+       * For static NodePools, once the expiration begins: the node that replaces it, whatever pods it has
+       * (expiration/static-successor).
+       */
       readonly successor?: {
         readonly replacements: readonly ClaimPlan[];
         readonly typeLists: readonly (readonly string[])[];
       };
-      /** Of a static pool: why there can be no node beside it, so that it goes first. */
+      /** For static NodePools: why `limits.nodes` has no room for a replacement, so that the node is removed first. */
       readonly noRoom?: string;
     };
 
 export interface ExpirationActivities {
   viewExpiration(input: { readonly claim: ClaimRef; readonly expiresAt: number }): Promise<ExpirationView>;
-  /** Says on the claim that somebody declined its expiration, and why; taking annotation stowage.dev/expiration-declined off undoes it. */
+  /**
+   * Records on the NodeClaim that the expiration was refused, and why. Removing annotation stowage.dev/expiration-declined undoes
+   * it.
+   */
   declineExpiration(input: { readonly claim: ClaimRef; readonly why: string }): Promise<void>;
 }

@@ -52,8 +52,8 @@ async function viewExpiration(
 }
 
 /**
- * A static pool replaces a node by one of its own, where `limits.nodes` has room for both. Pods are not asked: those that
- * the pool is for would find no other place.
+ * A static NodePool replaces a node by one of its own, if `limits.nodes` has room for both. Its pods do not matter: those that
+ * the NodePool is meant for have no other place.
  */
 async function successorOf(
   deps: ActivityDeps,
@@ -74,7 +74,7 @@ async function successorOf(
 
 type Terms = Pick<Extract<ExpirationView, { state: 'live' }>, 'mode' | 'beginAt' | 'mustGoAt' | 'leftAlone'>;
 
-/** While a policy is not valid, or only recommends, the node stays, whatever deadline it sets. */
+/** While the policy is invalid or only recommends, the node stays, even past its hard deadline. */
 function termsOf(
   pool: NodePool | undefined,
   policies: readonly DisruptionPolicy[],

@@ -18,7 +18,7 @@ export interface CollectedInstances {
 }
 
 export interface CollectedObjects {
-  /** Names of what was deleted or let go. */
+  /** Names of the deleted objects, and of Nodes whose finalizer was removed. */
   readonly claims: readonly string[];
   readonly nodes: readonly string[];
   readonly failed: readonly GarbageFailure[];

@@ -14,16 +14,16 @@ import { identityOf } from '../../cluster/labels-of.js';
 import { deleteClaimInTurn, getClaim, updateNode } from '../../cluster/writes.js';
 import { messageOf } from '../../core/error-message.js';
 
-/** An instance may be younger than its claim's status: leave it this long. */
+/** How long a new instance is left alone, because its NodeClaim's status may not be written yet. */
 const youngestOrphanMs = 30_000;
 const launchTimeoutMs = 300_000;
-/** Questions to the cloud that one collection has under way at a time. */
+/** How many requests to the cloud one collection has in flight. */
 const atOnce = 10;
 
 /**
- * Terminates instances of this cluster that no claim knows, with their Nodes. Claims are listed from the
- * API server after the instances, so that no claim of a listed instance is missed; one whose claim is still to be told of it stays,
- * and while some claim still launches, an unknown instance may be its, and has until the launch timeout.
+ * Terminates instances of this cluster without a NodeClaim, and deletes their Nodes. NodeClaims are listed from the API server
+ * after the instances, so that the NodeClaim of a listed instance is always found. An instance stays if its NodeClaim has no
+ * provider id yet; while any NodeClaim is being launched, an unknown instance may be its, and stays until the launch timeout.
  */
 export async function collectInstances(deps: ActivityDeps): Promise<CollectedInstances> {
   const instances = await deps.cloud.list();
@@ -57,16 +57,17 @@ function orphanTest(
   const patience = awaiting.length > 0 ? launchTimeoutMs + youngestOrphanMs : youngestOrphanMs;
   return ({ providerId, launchedAt, state, tags }) => {
     if (state === 'shutting-down' || known.has(providerId) || deps.now() - launchedAt < patience) return false;
-    // API server or Temporal may have been away for longer than any launch takes: the claim's status will be written now.
+    // The API server or Temporal may have been unavailable for longer than a launch takes: the NodeClaim's status will be written
+    // now.
     return !awaitedBy.has(tags[instanceTags.nodeClaimUid]);
   };
 }
 
 /**
- * What seems to have lost what it stands for: registered claims whose instance the cloud does not list
- * (garbage-collection/claims-without-instance) or that have no Node (garbage-collection/claims-without-node), and Nodes that are
- * being deleted and have no claim whose termination would end that. One look shows suspects: EC2 may not see an instance for
- * seconds, and the cache may lag behind.
+ * Objects that seem to have lost their counterpart: registered NodeClaims whose instance the cloud does not list
+ * (garbage-collection/claims-without-instance) or without a Node (garbage-collection/claims-without-node), and deleting Nodes
+ * without a NodeClaim whose termination would remove their finalizer. They are only suspects: EC2 may not list an instance for
+ * seconds, and the watch cache may lag.
  */
 export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
   const claims = managedClaims(deps).filter(isLive);
@@ -87,8 +88,8 @@ export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
 }
 
 /**
- * Deletes those claims, and lets those Nodes go, that are lost for certain: the API server says how they are now, and the cloud, asked
- * for each instance by its id, that it knows it no longer. Where either does not answer the object stays.
+ * Deletes the NodeClaims and removes the finalizers of the Nodes that are certainly lost: the API server is read, and the cloud
+ * is asked for each instance by id. If either does not answer, the object stays.
  */
 export async function collectLost(deps: ActivityDeps, lost: LostObjects): Promise<CollectedObjects> {
   const claims: string[] = [];
@@ -102,7 +103,7 @@ export async function collectLost(deps: ActivityDeps, lost: LostObjects): Promis
     },
     ({ name }) => `NodeClaim ${name}`,
   );
-  // One list for all: asked for after `lost` was found.
+  // Listed after `lost` was found, once for all.
   const known = lost.nodes.length === 0 ? [] : await deps.kube.list('NodeClaim');
   const failedNodes = await each(
     deps,
@@ -129,7 +130,7 @@ async function collectClaim(
   return true;
 }
 
-/** What a registered claim has lost for certain. */
+/** What a registered NodeClaim has certainly lost. */
 async function lossOf(
   deps: ActivityDeps,
   claim: NodeClaim,
@@ -145,7 +146,7 @@ async function lossOf(
   return 'instance';
 }
 
-/** Its instance, if it is still there, is terminated as every instance without a claim is: the Node waits for that. */
+/** Its instance, if there is one, is terminated like all instances without a NodeClaim: the Node waits for that. */
 async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: readonly NodeClaim[]): Promise<boolean> {
   const node = await deps.kube.get('Node', { name });
   if (node?.metadata.uid !== uid || !isHeld(node) || hasClaim(node, claims)) return false;
@@ -163,7 +164,7 @@ async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: r
   return released !== undefined;
 }
 
-/** What goes wrong with one harms no other. */
+/** Handles each item; a failure does not affect the others. */
 async function each<T>(
   deps: Pick<ActivityDeps, 'log'>,
   items: readonly T[],
@@ -187,14 +188,14 @@ async function each<T>(
   return failed;
 }
 
-/** A registered claim that nobody deletes: its instance ought to be there. */
+/** A registered NodeClaim that is not being deleted, so that its instance should exist. */
 function isLive({ metadata, status }: NodeClaim): boolean {
   return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Registered');
 }
 
 const isReady = (node: Node | undefined): boolean => isTrue(node?.status?.conditions, 'Ready');
 
-/** A Node of ours that is being deleted and waits for a termination. */
+/** A deleting Node with Karpenter's finalizer. */
 function isHeld({ metadata }: Node): boolean {
   return (
     metadata.deletionTimestamp !== undefined &&

@@ -1,7 +1,7 @@
 import type { ClaimRef } from '../../workflows/messages.js';
 
 export type InstanceView =
-  /** `mayBeLaunching`: some claim is still to be told of its instance, which this may be. */
+  /** `mayBeLaunching`: a NodeClaim without a provider id exists, whose instance this may be. */
   | { readonly state: 'unknown'; readonly mayBeLaunching?: boolean }
   | {
       readonly state: 'known';
@@ -12,11 +12,11 @@ export type InstanceView =
       readonly instanceType: string;
       readonly zone: string;
       readonly capacityType: string;
-      /** The longest termination grace of the pods to move, milliseconds. */
+      /** The longest grace period of the pods to evict, milliseconds. */
       readonly longestGraceMs: number;
       readonly podsToMove: number;
-      /** The node has been tainted for this notice. */
+      /** Whether the node was tainted for this notice. */
       readonly cordoned?: boolean;
-      /** The pool's policy wants the node replaced on a rebalance recommendation. */
+      /** Set if the policy of the NodePool replaces nodes on rebalance recommendations. */
       readonly rebalance?: 'Replace';
     };

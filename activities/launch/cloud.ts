@@ -28,14 +28,17 @@ import { regarding } from '../../core/regarding.js';
 import { messageOf } from '../../core/error-message.js';
 
 const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
-/** A claim older than this may have a history that nobody here knows. */
+/** An older NodeClaim may have been launched by an attempt that is not known here. */
 const youngMs = 120_000;
-/** So much is left of an attempt's time to tell how it ended. */
+/** Time reserved at the end of an attempt, to report its outcome. */
 const reserveMs = 5_000;
-/** Karpenter cuts the message of a failed launch here. */
+/** The longest message of a failed launch, as in Karpenter. */
 const longestMessage = 300;
 
-/** Activities on the cloud. What EC2 did is asked of EC2, so each may run again after a crash (invariants/one-instance). */
+/**
+ * Activities that call the cloud. They read from EC2 what was done before, so each can run again after a crash
+ * (invariants/one-instance).
+ */
 export function createCloudActivities(deps: ActivityDeps): CloudActivities {
   return withFailures<CloudActivities>({
     launchInstance: ({ claim, attempt = 1 }) => launch(deps, claim, attempt),
@@ -63,7 +66,7 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
   });
 }
 
-/** When the claim got its instance, milliseconds of the epoch; undefined where nobody knows any more. */
+/** When the NodeClaim got its instance, milliseconds of the epoch; undefined if unknown. */
 function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undefined {
   const at = conditionOf(cache.get('NodeClaim', { name })?.status?.conditions, 'Launched')?.lastTransitionTime;
   return at === undefined ? undefined : Date.parse(at);
@@ -87,7 +90,7 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, attempt: number): Promi
     const reason = result.error.kind === 'InsufficientCapacity' ? 'insufficient_capacity' : 'nodeclass_not_ready';
     return { state: 'refused', reason, message: result.error.message };
   } catch (error) {
-    // Asked first: to show the failure may take long.
+    // Computed before the failure is reported, which may take long.
     const isUnavailable = isOutage(error) && isSilentSince(deps, began);
     const tookMs = Math.max(0, deps.now() - began);
     const message = await launchFailed(deps, ref, claim, error);
@@ -97,10 +100,13 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, attempt: number): Promi
 
 const isOutage = (error: unknown): boolean => isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled');
 
-/** Whether the cloud has answered no call of this process since then: nothing is known of a claim that could not be launched. */
+/** Whether the cloud has not answered any call of this process since then: then the failure says nothing about the NodeClaim. */
 const isSilentSince = ({ cloud }: ActivityDeps, since: number): boolean => (cloud.answeredAt ?? 0) < since;
 
-/** Before its time is up the attempt says itself that nobody has an answer; a launch that hangs while others are answered times out. */
+/**
+ * Fails the attempt just before its timeout if the cloud answers nobody. A launch that hangs while other calls are answered times
+ * out instead.
+ */
 async function answeredInTime<T>(deps: ActivityDeps, launching: Promise<T>, began: number): Promise<T> {
   const limitMs = (currentAttempt()?.limitMs ?? Infinity) - reserveMs;
   if (!(limitMs > 0 && limitMs < Infinity)) return launching;
@@ -115,7 +121,7 @@ async function answeredInTime<T>(deps: ActivityDeps, launching: Promise<T>, bega
   return Promise.race([launching, limit]).finally(() => over.abort());
 }
 
-/** What the cloud said of its offerings is known to every worker before the claim's fate is. */
+/** Records unavailable offerings for all workers, before the NodeClaim's outcome is written. */
 async function report(
   deps: ActivityDeps,
   claim: NodeClaim,
@@ -136,7 +142,7 @@ async function sweep(deps: ActivityDeps): Promise<void> {
   await deps.cloud.sweep?.(nodeClasses, managedClaims(deps));
 }
 
-/** Whatever else goes wrong is shown on the claim and tried again until the launch timeout (launch/other-failures). */
+/** Shows other failures on the NodeClaim; they are retried until the launch timeout (launch/other-failures). */
 async function launchFailed(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, error: unknown): Promise<string> {
   const message = messageOf(error).slice(0, longestMessage);
   const known = isDomainError(error) && typeof error.details.reason === 'string' ? error.details.reason : undefined;
@@ -146,7 +152,7 @@ async function launchFailed(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim,
     type: 'Warning',
     reason,
     message: `NodeClaim ${ref.name} event: ${message}`,
-    // Requests, tokens and times in the message differ at each attempt.
+    // Messages contain request ids and times that differ at each attempt.
     dedupeBy: [ref.uid, reason],
   });
   try {
@@ -169,7 +175,7 @@ async function requestFor(deps: ActivityDeps, claim: NodeClaim, attempt: number)
     return `${nodeClassRef.kind} ${nodeClassRef.name} is being deleted`;
   }
   const { uid = '', creationTimestamp = '' } = claim.metadata;
-  // Nobody has tried yet: neither this activity nor, as the claim would show, an earlier one.
+  // Whether no attempt was made yet, by this activity or, as far as the NodeClaim shows, an earlier one.
   const young = deps.now() - Date.parse(creationTimestamp) < youngMs;
   const tried =
     attempt > 1 || activityInfo().attempt > 1 || conditionOf(claim.status?.conditions, 'Launched') !== undefined;
@@ -177,7 +183,7 @@ async function requestFor(deps: ActivityDeps, claim: NodeClaim, attempt: number)
   return { claim, pool, nodeClass, clientToken: launchToken(uid), firstAttempt: young && !tried, ...overlay };
 }
 
-/** What NodeOverlays make of the pool's instance types, by the same rules as when its claims were planned (node-overlays/at-launch). */
+/** The NodePool's instance types with NodeOverlays, by the same rules as in planning (node-overlays/at-launch). */
 async function overlayOf(deps: ActivityDeps, pool: string): Promise<Pick<LaunchRequest, 'overlaid'>> {
   if (overlaysInEffect(deps).length === 0) return {};
   const pools = managedPools(deps);
@@ -185,7 +191,7 @@ async function overlayOf(deps: ActivityDeps, pool: string): Promise<Pick<LaunchR
   return { overlaid: (types) => overlaid(deps, pools, new Map([...catalogues, [pool, types]])).get(pool) ?? types };
 }
 
-/** Rule `interruption/offering-hidden`: what EC2 takes back is not offered again for a while. */
+/** Makes the interrupted offering unavailable for a while (interruption/offering-hidden). */
 async function hide(deps: ActivityDeps, kind: string, claim: NodeClaim): Promise<void> {
   const { instanceType, zone, capacityType } = labelsOf(claim);
   const reservationId = claim.metadata.labels?.[reservationLabel];
@@ -201,7 +207,7 @@ async function hide(deps: ActivityDeps, kind: string, claim: NodeClaim): Promise
   }
 }
 
-/** By the cache, or where that may be behind by the API server. */
+/** The NodeClaim of an instance, from the watch cache or else from the API server. */
 async function claimOfInstance(
   deps: ActivityDeps,
   instanceId: string,
@@ -255,7 +261,7 @@ function viewOf(deps: ActivityDeps, claim: NodeClaim, at: number): KnownInstance
   };
 }
 
-/** A node that goes already, or has no pods to move, needs no taint. */
+/** Taints the node, unless it is being deleted already or has no pods to evict. */
 async function isTainted(
   deps: ActivityDeps,
   why: { readonly reason: string; readonly owner: string },

@@ -24,8 +24,8 @@ export type LaunchInstanceResult =
       readonly message: string;
     }
   /**
-   * This attempt came to nothing, which says nothing of the next; it took `tookMs` of a worker's time. `isUnavailable`: the cloud answered
-   * nobody meanwhile, so that it says nothing of the claim either.
+   * The attempt failed, and another may succeed; it took `tookMs`. `isUnavailable`: the cloud answered no call meanwhile, so the
+   * failure says nothing about the NodeClaim.
    */
   | { readonly state: 'failed'; readonly message: string; readonly tookMs: number; readonly isUnavailable?: boolean }
   | { readonly state: 'gone' };
@@ -35,7 +35,7 @@ export type TagInstanceResult =
 
 export type NodeSync =
   | { readonly state: 'gone' | 'deleting' }
-  /** `againMs`: the node is there, and is to be looked at again after so long. */
+  /** `againMs`: the Node exists and has to be checked again after this time. */
   | { readonly state: 'waiting'; readonly reason: string; readonly message: string; readonly againMs?: number }
   | {
       readonly state: 'registered' | 'initialized';
@@ -46,24 +46,27 @@ export type NodeSync =
     };
 
 export interface LaunchActivities {
-  /** Puts the finalizer on before anything is launched (launch/finalizer-first). */
+  /** Adds the finalizer, before anything is launched (launch/finalizer-first). */
   prepareClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
-  /** The claim as it is; changes nothing. */
+  /** Reads the NodeClaim. */
   viewClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
-  /** Writes what was launched into the claim; harmless on a deleting claim, which keeps its provider id. */
+  /** Writes the launched instance to the NodeClaim; a deleting NodeClaim keeps its provider id. */
   recordLaunch(input: { claim: ClaimRef; instance: LaunchedInstance }): Promise<void>;
-  /** Registration, then initialization, as far as the node allows. `live` looks for the Node past the cache. */
+  /**
+   * Registers and initializes the node, as far as it is ready. `live` reads the Node from the API server instead of the watch
+   * cache.
+   */
   syncNode(input: { claim: ClaimRef; live?: boolean }): Promise<NodeSync>;
-  /** Deletes a claim that cannot become a node, with its event. */
+  /** Deletes a NodeClaim whose launch or registration failed, with an event. */
   failClaim(input: { claim: ClaimRef; reason: string; message: string }): Promise<void>;
 }
 
 export interface CloudActivities {
   /** At most one instance for a claim's UID, however often it is called (invariants/one-instance). `attempt` counts from 1. */
   launchInstance(input: { claim: ClaimRef; attempt?: number }): Promise<LaunchInstanceResult>;
-  /** Tags that need the Node's name, once; what the cloud refuses is told on the claim. */
+  /** Adds the tags that need the Node's name, once. A refusal of the cloud is shown on the NodeClaim. */
   tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<TagInstanceResult>;
-  /** As `tagInstance`, for nodes whose launch did not manage to; ends at the first refusal. Gives how many it tagged. */
+  /** As `tagInstance`, for all nodes without these tags; ends at the first refusal. Returns how many were tagged. */
   tagUntagged(): Promise<{ readonly tagged: number; readonly failed?: string }>;
   terminateInstance(input: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }>;
   /** Restarts the machine; `unsupported` where the provider cannot. */
@@ -73,7 +76,10 @@ export interface CloudActivities {
   }): Promise<{ state: 'rebooting' | 'gone' | 'unsupported' }>;
   /** Whether the instance is gone; changes nothing. */
   findInstance(input: { providerId: string }): Promise<{ state: 'there' | 'gone' }>;
-  /** Whose instance it is. With `cordonFor`, the id of the workflow that will own the taint, a node with pods to move is tainted in the same breath: a notice gives little time. */
+  /**
+   * Finds the NodeClaim of an instance. With `cordonFor`, the id of the workflow that owns the taint, it also taints a node with
+   * pods to evict, in the same activity because a notice leaves little time.
+   */
   inspectInstance(input: { instanceId: string; kind: string; at: number; cordonFor?: string }): Promise<InstanceView>;
   /** Reads instance types and prices again (instance-types/catalogue-age). */
   refreshCatalogue(): Promise<void>;
@@ -81,8 +87,8 @@ export interface CloudActivities {
   sweepCloud(): Promise<void>;
   /** Terminates instances without a claim. */
   collectInstances(): Promise<CollectedInstances>;
-  /** One look at what seems to have lost its instance or its claim; changes nothing. */
+  /** Finds objects that seem to have lost their instance or NodeClaim; changes nothing. */
   findLost(): Promise<LostObjects>;
-  /** A second look, some time later: what is still lost goes. */
+  /** Removes those objects if they are still lost; called some time after `findLost`. */
   collectLost(lost: LostObjects): Promise<CollectedObjects>;
 }

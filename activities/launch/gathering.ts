@@ -1,25 +1,28 @@
-/** How long a gathering stays open after whoever came last, and after whoever came first, milliseconds. */
+/** How long to wait after the last, and after the first member came, milliseconds. */
 export interface GatheringTimes {
   readonly idleMs: number;
   readonly maxMs: number;
 }
 
-/** Who went is known for so long to have gone, milliseconds. */
+/** How long members are remembered after they were released, milliseconds. */
 const rememberedMs = 600_000;
 
-/** Lets those go together that come at about the same time. Nobody is held: each is told when to come again. */
+/**
+ * Releases members together that arrive at about the same time. It does not block: each caller gets the time after which to ask
+ * again.
+ */
 export class Gathering {
   private round = { since: 0, goesAt: 0, members: new Set<string>() };
   private readonly gone = new Map<string, number>();
 
   constructor(private readonly times: GatheringTimes) {}
 
-  /** Whether somebody of this id has come and not gone yet. */
+  /** Whether this member has arrived and was not released. */
   awaits(id: string): boolean {
     return this.round.members.has(id);
   }
 
-  /** In how many milliseconds whoever has this id may go, at `now`; 0 for at once, and from then on. */
+  /** After how many milliseconds this member is released, at `now`; 0 once it is. */
   joins(id: string, now: number): number {
     this.close(now);
     if (this.gone.has(id)) return 0;
@@ -33,7 +36,7 @@ export class Gathering {
     return this.round.goesAt - now;
   }
 
-  /** Those who came go once it is time. */
+  /** Releases the members when the time has come. */
   private close(now: number): void {
     const { goesAt, members } = this.round;
     if (now < goesAt) return;

@@ -63,7 +63,7 @@ function viewOf(claim: NodeClaim | undefined): ClaimView {
   };
 }
 
-/** Labels that the pool or the user set win over the provider's (launch/labels). */
+/** Labels of the NodePool or user override those of the provider (launch/labels). */
 async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInstance): Promise<void> {
   await updateClaim(deps.kube, ref, (claim) => ({
     metadata: {
@@ -80,14 +80,14 @@ async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInsta
   }));
 }
 
-/** What a node waits for that is there and is to take its pods. */
+/** The reason for a node that waits for others before it takes pods. */
 const together = { reason: 'OtherNodes', message: 'nodes that come up together take their pods together' } as const;
 
 interface Nominations {
   readonly keeper: PodNominator;
   /**
-   * Nodes that are about to take pods. Each that does has kube-scheduler try all pending pods, and clear the nominations
-   * of those whose nodes do not yet: nodes that come up together begin together.
+   * Nodes that are about to be initialized. Each initialized node makes kube-scheduler try all pending pods, and clear the
+   * nominations of those whose nodes are not initialized yet. So nodes that come up at the same time are initialized together.
    */
   readonly openings: Gathering;
 }
@@ -115,7 +115,8 @@ async function sync(
     await setConditions(deps, ref, [{ type: 'Registered', status: 'False', ...change }]);
     return { state: 'waiting', ...change };
   }
-  // Before the taint goes, since pods are bound from then on; again when the node is looked at next, for those that are free.
+  // Nominates before the taint is removed, since pods are bound from then on, and again at each later sync for pods that lost
+  // their nomination.
   if (!isTrue(claim.status?.conditions, 'Initialized')) {
     const nominated = await nominatePlanned(deps, claim, nameOf(node), keeper);
     const againMs = registered ? 0 : awaitsOthers(deps, ref, nominated, openings);
@@ -125,7 +126,7 @@ async function sync(
   return initialise(deps, ref, claim, current);
 }
 
-/** In how many milliseconds a node that is to take pods begins with the others that do. */
+/** After how many milliseconds the node is initialized together with the others. */
 function awaitsOthers({ now }: ActivityDeps, { uid }: ClaimRef, nominated: number, openings: Gathering): number {
   return nominated > 0 || openings.awaits(uid) ? openings.joins(uid, now()) : 0;
 }
@@ -170,7 +171,10 @@ async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, n
   return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
 }
 
-/** Rules `launch/no-capacity`, `launch/timeouts`: a claim that got no capacity or no node is deleted; its pods are planned anew. */
+/**
+ * Deletes a NodeClaim without capacity or without a node in time; its pods are planned again (launch/no-capacity,
+ * launch/timeouts).
+ */
 async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: string): Promise<void> {
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return;
@@ -190,7 +194,7 @@ async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: 
   countDisrupted(deps, claim, reason);
 }
 
-/** Both say that nodes of the pool do not come up (launch/timeouts). */
+/** Reasons that show that nodes of the NodePool do not come up (launch/timeouts). */
 const timeouts: ReadonlySet<string> = new Set(['launch_timeout', 'registration_timeout']);
 
 function hungOn({ status }: NodeClaim): { reason: string; message: string } | undefined {

@@ -8,8 +8,8 @@ import type { ActivityDeps } from '../deps.js';
 import { updateObject } from '../../cluster/writes.js';
 
 /**
- * Notes on the NodePool how a claim fared; the operator makes NodeRegistrationHealthy of it (node-pools/registration-health). It informs
- * people: what cannot be written holds nothing up.
+ * Records on the NodePool whether a node registered, from which the operator derives NodeRegistrationHealthy
+ * (node-pools/registration-health). Only informative, so a failed write does not fail the activity.
  */
 export async function noteRegistration(
   deps: ActivityDeps,
@@ -30,7 +30,7 @@ export async function noteRegistration(
   }
 }
 
-/** A pool that was deleted and created again has nothing to do with the claims of its namesake. */
+/** A NodePool that was deleted and created again does not own the earlier NodeClaims. */
 function isOwner(pool: NodePool, { metadata }: NodeClaim): boolean {
   return (metadata.ownerReferences ?? []).some(({ kind, uid }) => kind === 'NodePool' && uid === pool.metadata.uid);
 }

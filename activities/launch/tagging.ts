@@ -10,7 +10,7 @@ import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 import { messageOf } from '../../core/error-message.js';
 
-/** One call of `tagUntagged` tags so many; the others have their turn at the next. */
+/** How many instances one call of `tagUntagged` tags. */
 const mostAtATime = 100;
 const longestMessage = 300;
 
@@ -20,7 +20,7 @@ interface Untagged {
   readonly nodeName: string;
 }
 
-/** Rule `launch/tags-after-registration`: tags that need the names of node and claim, once. A node serves without them. */
+/** Adds the tags that need the names of node and NodeClaim, once (launch/tags-after-registration). A node works without them. */
 export async function tagInstance(
   deps: ActivityDeps,
   { claim: ref, providerId, nodeName }: Untagged,
@@ -37,7 +37,7 @@ export async function tagInstance(
   return { state: 'tagged' };
 }
 
-/** Where the owner of the claim looks; the call itself is counted as every call of the cloud. */
+/** Shows the failure on the NodeClaim; the call itself is in the metrics of cloud calls. */
 function tell(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
   const message = messageOf(error).slice(0, longestMessage);
   deps.log.warn({ nodeClaim: claim.metadata.name, error: message }, 'could not tag an instance, trying again later');
@@ -50,7 +50,7 @@ function tell(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
   return message;
 }
 
-/** Nodes that go without tags so far. What refuses one refuses them all, so that one question is enough. */
+/** Tags nodes that lack their tags. A refusal of one (missing permissions) applies to all, so it stops at the first. */
 export async function tagUntagged(deps: ActivityDeps): ReturnType<CloudActivities['tagUntagged']> {
   let tagged = 0;
   for (const untagged of untaggedOf(deps).slice(0, mostAtATime)) {
@@ -61,7 +61,7 @@ export async function tagUntagged(deps: ActivityDeps): ReturnType<CloudActivitie
   return { tagged };
 }
 
-/** A launch tags as soon as the node registers: what is initialized and has no tags is left over. */
+/** Nodes without tags. A launch tags on registration, so initialized nodes without tags were missed. */
 function untaggedOf(deps: ActivityDeps): readonly Untagged[] {
   return managedClaims(deps).flatMap((claim) => {
     const nodeName = nodeOf(deps.cache, claim)?.metadata.name;

@@ -2,16 +2,16 @@ import { unlaunchedClaims } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 
 interface Patience {
-  /** A claim is waited for so long, from when it was first seen here. */
+  /** How long to wait for the instance of a NodeClaim, from when it was first seen here. */
   readonly inAllMs: number;
-  /** One look waits so long: who looks holds a slot of the packing queue. */
+  /** How long one call waits: it occupies a slot of the packing queue. */
   readonly aLookMs: number;
 }
 
 /**
- * Claims whose instance is still to be launched. Planning waits for them a moment, for what they will hold is known then. A
- * claim that has been waited for that long is not waited for again: until it has its instance it counts as a node with room
- * for what it was created for, so that one launch that hangs holds up no other pod.
+ * Waits for NodeClaims whose instance is still being launched, because their capacity is known then. After the timeout a
+ * NodeClaim is not waited for again: until it has its instance it counts as a node with room for what it was created for, so that
+ * one slow launch does not block other pods.
  */
 export class AwaitedInstances {
   /** When claims without an instance were first seen, by UID. */
@@ -22,7 +22,7 @@ export class AwaitedInstances {
     private readonly patience: Patience,
   ) {}
 
-  /** Names of the claims that are to be waited for still, after a short look. Rejects when `signal` aborts. */
+  /** Names of the NodeClaims still to wait for, after a short wait. Rejects when `signal` aborts. */
   async missing(signal: AbortSignal): Promise<readonly string[]> {
     const look = AbortSignal.timeout(this.patience.aLookMs);
     try {

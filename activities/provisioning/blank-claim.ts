@@ -7,7 +7,7 @@ import type { ActivityDeps } from '../deps.js';
 import { placementOf } from '../placement.js';
 import { packingInput } from '../../cluster/packing-input.js';
 
-/** Stands for a node that is wanted for its own sake: it asks for nothing and bears everything. */
+/** A pod without requests that tolerates everything, so that packing launches a node for it. */
 const nobody: Pod = {
   apiVersion: 'v1',
   kind: 'Pod',
@@ -17,8 +17,8 @@ const nobody: Pod = {
 };
 
 /**
- * What a node of a static pool is launched as (static-capacity/blank-node): the pool's template on an empty cluster, the cheapest types
- * that hold the pool's DaemonSet pods first. Gives why there is none otherwise. Limits are not judged here.
+ * The NodeClaim of a static NodePool (static-capacity/blank-node): its template on an empty cluster, with the cheapest types that
+ * have room for its DaemonSet pods. Returns why there is none otherwise. Limits are not checked here.
  */
 export async function blankClaim(
   deps: ActivityDeps,

@@ -14,15 +14,15 @@ import { placementOf } from '../placement.js';
 import { tellAside } from '../tell-aside.js';
 
 /**
- * Says on each CapacityBuffer what became of it in a plan (capacity-buffers/status): how many pods stand for it, and whether they fit
- * where nodes are. It informs people: what cannot be written holds no launch up.
+ * Writes the status of each CapacityBuffer (capacity-buffers/status): how many virtual pods it has, and whether they fit on
+ * existing nodes. Only informative, so a failed write does not hold up a launch.
  */
 export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise<void> {
   if (!deps.gates.CapacityBuffer) return;
   const objects = buffersOf(deps);
   for (const buffer of objects.capacityBuffers) {
     try {
-      // What becomes of one that is left for the next pass that will tell.
+      // The next pass writes the status of a buffer that was left for it.
       const isDeferred = plan.deferred?.some((pod) => pod.startsWith(prefixOf(buffer))) === true;
       if (!isActive(buffer) || isDeferred) continue;
       const size = bufferSize(objects, buffer);
@@ -35,8 +35,8 @@ export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise
 }
 
 /**
- * The nodes with the pods that stand for buffers on them, as a plan for the cluster as it is puts them there: such a node is
- * not empty (capacity-buffers/nodes-are-not-empty, consolidation/empty-nodes). Plans only where there are buffers.
+ * The nodes with the virtual pods of buffers, as a plan for the cluster places them: such a node is not empty
+ * (capacity-buffers/nodes-are-not-empty, consolidation/empty-nodes). Plans only if there are buffers.
  */
 export async function withBufferPods(deps: ActivityDeps, views: readonly NodeView[]): Promise<readonly NodeView[]> {
   if (!deps.gates.CapacityBuffer || views.length === 0) return views;
@@ -49,7 +49,7 @@ export async function withBufferPods(deps: ActivityDeps, views: readonly NodeVie
   });
 }
 
-/** The pods of every buffer that can be worked with; the others are left out by name (scheduling/objects-left-out). */
+/** The virtual pods of all buffers that are not excluded (scheduling/objects-left-out). */
 function readablePods(deps: ActivityDeps): readonly Pod[] {
   const objects = buffersOf(deps);
   const aside: SetAside[] = [];
@@ -67,8 +67,8 @@ function readablePods(deps: ActivityDeps): readonly Pod[] {
 }
 
 /**
- * The pods of buffers by the node that they fit on. Those that one plan has not come to are asked about by themselves: a node counts
- * as empty only once it is known that none of them is there.
+ * The virtual pods by the node that they fit on. Pods that a plan left out are planned again: a node counts as empty only once
+ * all are known not to be on it.
  */
 async function hostsOf(deps: ActivityDeps, pods: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly string[]>> {
   const input = await packingInput(deps, managedPools(deps));

@@ -34,13 +34,16 @@ interface Item {
   readonly index: number;
 }
 
-/** Each claim has its own outcome (provisioning/refused-claims). What refuses one is told on its NodePool, which rests; only an outage fails the activity. */
+/**
+ * Creates each NodeClaim with an outcome of its own (provisioning/refused-claims). A refusal is recorded on its NodePool, which
+ * is left out of plans for a while; only an outage fails the activity.
+ */
 async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
   const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
   const usage = new Usage(await deps.kube.list('NodeClaim'));
   const outcomes: Outcome[] = [];
   const outages: unknown[] = [];
-  /** Pools of which one claim was not answered: the others wait for no answer either. */
+  /** NodePools with an unanswered request: their other NodeClaims are not tried in this attempt. */
   const silent = new Map<string, string>();
   const attempt = async (item: Item): Promise<void> => {
     const { index, plan } = item;
@@ -58,7 +61,7 @@ async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promi
   const items = input.claims.map((plan, index) => ({ plan, index }));
   await inBatches(items, attempt, { atOnce: concurrency, enough: () => outages.length > 0 });
   const resting = await noteOutcomes(deps, input, outcomes, pools);
-  // What was created is found again by the next attempt.
+  // The next attempt finds the NodeClaims that were created.
   if (outages.length > 0) throw outages[0];
   return settled(deps, outcomes, resting);
 }
@@ -76,7 +79,7 @@ async function createOne(
   return create(deps, input, { plan, pool, index });
 }
 
-/** Tells each NodePool once how its claims fared. Gives those that rest. */
+/** Records the outcome on each NodePool once. Returns the NodePools with refusals. */
 async function noteOutcomes(
   deps: ActivityDeps,
   { claims }: CreateClaimsInput,
@@ -115,7 +118,7 @@ async function create(
   if (outcome === 'exists' && object.metadata.annotations?.[annotations.plan] !== key) {
     throw new DomainError('Invalid', `NodeClaim ${name} exists and belongs to another plan`);
   }
-  // Asked for again after a hold: what came up then is no node to count on.
+  // The request was repeated after a hold: a NodeClaim that is being deleted meanwhile does not count.
   if (object.metadata.deletionTimestamp !== undefined) {
     return { index, reason: `NodeClaim ${name}, which an earlier attempt created, is being deleted` };
   }
@@ -136,7 +139,7 @@ function nameOf(input: CreateClaimsInput, { nodePool }: ClaimPlan, index: number
   return `${nodePool}-${hashText(hashText(keyOf(input, index))).slice(0, 10)}`;
 }
 
-/** The claim that a plan asks for: the pool's template narrowed by what packing decided (node-claims/written-from-a-plan). */
+/** The NodeClaim of a plan: the NodePool's template narrowed by what packing decided (node-claims/written-from-a-plan). */
 export function claimOf(
   plan: ClaimPlan,
   pool: NodePool,
@@ -210,7 +213,7 @@ function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: Claim
   for (const pod of plan.pods) {
     const [namespace = '', podName = ''] = pod.split('/');
     const uid = deps.cache.get('Pod', { namespace, name: podName })?.metadata.uid;
-    // Pods that stand for a CapacityBuffer exist in the plan alone.
+    // Virtual pods of a CapacityBuffer do not exist in the API server.
     if (uid === undefined) continue;
     deps.events.publish({
       regarding: regarding('Pod', { name: podName, namespace, uid }),
@@ -221,7 +224,9 @@ function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: Claim
   }
 }
 
-/** What pools use now, from the live claims: planning may have run on an older state (limits/checked-at-creation). */
+/**
+ * The current usage of NodePools from the API server, because the plan may be based on older state (limits/checked-at-creation).
+ */
 class Usage {
   private readonly used = new Map<string, Record<string, number>>();
   /** Names of a pool's claims, those that are being deleted included. */
@@ -242,7 +247,7 @@ class Usage {
     }
   }
 
-  /** Why the claim of this name is not to be created. One that is there already is not refused a second time. */
+  /** Why the NodeClaim must not be created. One that exists already is not refused. */
   refuses(pool: NodePool, name: string): string | undefined {
     return isStatic(pool) ? this.refusesStatic(pool, name) : this.exceeded(pool);
   }

@@ -10,15 +10,15 @@ import type { PodNominator } from './pod-nominator.js';
 import { plannedPods } from '../../cluster/planned-pods.js';
 import { nominatedNode } from '../../cluster/awaited-nodes.js';
 
-/** What is not nominated within this is left to kube-scheduler's own choice: no node is held up for it. */
+/** Time limit: pods that are not nominated by then are left to kube-scheduler, so that no node waits for them. */
 const longestMs = 5000;
-/** So many that fail, and the rest would too. */
+/** After this number of failures the rest is skipped. */
 const mostFailures = 5;
 
 /**
- * Tells kube-scheduler where the plan put the pods that still pend (`status.nominatedNodeName`): it tries that node first, and
- * leaves the room to them that they need there. Without it the scheduler's scores spread pods otherwise than planned, and a
- * tight plan leaves some without a place. Harmless when it is done twice; pods that are left out are as they were before. Gives how many were nominated.
+ * Nominates pending pods to their planned nodes (`status.nominatedNodeName`): kube-scheduler tries that node first, and keeps the
+ * room there for them. Without it, kube-scheduler's scoring would spread the pods differently, and in a tight plan some would
+ * have no room. Idempotent. Returns how many were nominated.
  */
 export async function nominatePlanned(
   deps: ActivityDeps,
@@ -72,9 +72,9 @@ function isReleasedOnFailure({ spec }: Pod): boolean {
 }
 
 /**
- * Whether a required spread of the pod's own could be broken by those that are planned beside it. kube-scheduler counts the pods
- * nominated to the node that it looks at, but not those nominated to others: with more of them than the skew allows it
- * would turn down every one until the others have been bound.
+ * Whether pods planned together could break a required spread of this pod. kube-scheduler counts pods nominated to the node that
+ * it examines, but not those nominated to other nodes: with more of them than the skew allows it would reject each one until the
+ * others are bound.
  */
 function isCrowded(pod: Pod, planned: readonly Pod[]): boolean {
   const { namespace } = pod.metadata;

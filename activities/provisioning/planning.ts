@@ -19,7 +19,10 @@ import { asideText, tellAside } from '../tell-aside.js';
 import { withFailures } from '../to-failure.js';
 import { regarding } from '../../core/regarding.js';
 
-/** Instances of claims are waited for so long; looks are short, for whoever looks holds a slot: the workflow waits between them. */
+/**
+ * How long to wait for instances of NodeClaims in total and per call. A call occupies a slot of the queue, so calls are short and
+ * the workflow waits between them.
+ */
 const patience = { inAllMs: 20_000, aLookMs: 500 };
 /** Bounds of one plan's payload: the rest is planned in the next pass. */
 const claimsPerPass = 200;
@@ -70,7 +73,7 @@ function listed(names: readonly string[]): string {
   return `${names.slice(0, 3).join(', ')}${more}`;
 }
 
-/** Own writes must have come back: else pods are planned for twice. */
+/** Whether the watch cache has Stowage's own writes: otherwise pods would be planned for twice. */
 async function hasCaughtUp(deps: ActivityDeps, marks: readonly CacheMark[]): Promise<boolean> {
   const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(patience.aLookMs)]);
   try {

@@ -5,7 +5,10 @@ import { isPending, podKey } from '../../core/pods.js';
 import type { ActivityDeps } from '../deps.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 
-/** kube-scheduler tries a pod at most every ten seconds once it has failed a few times, and a node has 15 minutes to come up. */
+/**
+ * The most nominations of a pod: kube-scheduler tries a pod at most every ten seconds after some failures, and a node has 15
+ * minutes to come up.
+ */
 const mostTimes = 30;
 
 interface Kept {
@@ -17,10 +20,10 @@ interface Kept {
 }
 
 /**
- * Keeps pods nominated while their node starts. Whenever another node comes up kube-scheduler tries every pending pod; one
- * whose own node is not ready yet fits nowhere, and its nomination is cleared: from then on others may take its room. So it is
- * nominated again at once, until it is bound, its node is initialized or its claim goes. What one process keeps is lost with it;
- * the next look at the node nominates anew.
+ * Keeps pods nominated while their node starts. Whenever another node is initialized, kube-scheduler tries all pending pods, and
+ * clears the nomination of those whose node is not ready; others could then take their room. So they are nominated again at once,
+ * until they are bound, their node is initialized or the NodeClaim is deleted. The state is kept in one process only; the next
+ * sync of the node nominates again.
  */
 export class PodNominator {
   private readonly kept = new Map<string, Kept>();
@@ -84,7 +87,9 @@ export class PodNominator {
   }
 }
 
-/** Over the version that was looked at: whoever changed the pod meanwhile, above all by binding it, knows better. */
+/**
+ * Writes only over the version that was read: if the pod was changed meanwhile, for example bound, the nomination is outdated.
+ */
 export async function nominate(
   deps: ActivityDeps,
   { metadata }: Pod,

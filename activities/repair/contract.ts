@@ -18,20 +18,23 @@ export type RepairView =
       /** Milliseconds of the epoch. */
       readonly since: number;
       readonly dueAt: number;
-      /** Why nothing is repaired now, though it is due. */
+      /** Why no repair is allowed now although it is due. */
       readonly blocked?: string;
       readonly steps: readonly ResolvedRepairStep[];
-      /** What a disruption slot is asked for (budgets/every-disruption-asks). */
+      /** The node to request a disruption slot for (budgets/every-disruption-asks). */
       readonly candidate?: Candidate;
-      /** Where the policy asks a person first. */
+      /** The approval that the policy asks for. */
       readonly approval?: { readonly timeoutMs: number; readonly onTimeout: 'Approve' | 'Reject' };
     };
 
 export interface RepairActivities {
-  /** The node as it is; says so on it (`NodeRepairBlocked`) when too many are unhealthy, or a policy only recommends. */
+  /** Reads the node; publishes `NodeRepairBlocked` if too many nodes are unhealthy or the policy only recommends. */
   inspectRepair(input: { claim: ClaimRef }): Promise<RepairView>;
   /** Counts the repair in `karpenter_nodeclaims_unhealthy_disrupted_total`. */
   countRepair(input: { claim: ClaimRef; condition: string }): Promise<void>;
-  /** Says on the claim that somebody declined its repair for this condition, and why; without annotation stowage.dev/repair-declined it is asked about again. */
+  /**
+   * Records on the NodeClaim that the repair of this condition was refused, and why. Removing annotation
+   * stowage.dev/repair-declined undoes it.
+   */
   declineRepair(input: { readonly claim: ClaimRef; readonly condition: string; readonly why: string }): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import type { ClaimPlan, ClaimRef } from '../../workflows/messages.js';
 
-/** A static NodePool as it is, and what is to be done about it now (static-capacity/keeps-replicas). */
+/** The state of a static NodePool, and what to do now (static-capacity/keeps-replicas). */
 export type ReplicasView =
-  /** There is nothing to keep any more, and why. */
+  /** The NodePool is gone or no longer static, and why. */
   | { readonly state: 'gone'; readonly why: string }
   | {
       readonly state: 'live';
@@ -10,7 +10,7 @@ export type ReplicasView =
       /** Nodes that count: running ones, and those that are replaced. */
       readonly running: number;
       readonly pending: number;
-      /** Of the claims asked about, those that are still there. */
+      /** Which of the given NodeClaims still exist. */
       readonly deleting: readonly string[];
       /** Nodes to create now, one entry each; there may be more next time. */
       readonly create: readonly ClaimPlan[];
@@ -22,7 +22,7 @@ export type ReplicasView =
     };
 
 export interface ReplicasActivities {
-  /** Looks at the pool and its claims in the API server; `leaving` are UIDs of claims that were told to go. */
+  /** Reads the NodePool and its NodeClaims from the API server; `deleting` are UIDs of NodeClaims that are being terminated. */
   viewReplicas(input: {
     readonly nodePool: string;
     readonly poolUid: string;

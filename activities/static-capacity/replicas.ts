@@ -15,7 +15,7 @@ import type { ReplicasActivities, ReplicasView } from './contract.js';
 import { withFailures } from '../to-failure.js';
 import { counted, verb } from '../../core/plurals.js';
 
-/** One payload's worth: the rest follows in the next look. */
+/** The most NodeClaims of one call, to bound its payload. */
 const createdAtOnce = 25;
 const removedAtOnce = 50;
 
@@ -45,7 +45,7 @@ async function view(deps: ActivityDeps, input: Input): Promise<ReplicasView> {
   };
 }
 
-/** The claims of a static pool as the API server has them; `leaving` are UIDs of those that were told to go. */
+/** The NodeClaims of a static NodePool from the API server; `deleting` are UIDs of those being terminated. */
 export async function countsOf(deps: ActivityDeps, pool: NodePool, deleting: readonly string[]): Promise<StaticCounts> {
   const claims = await deps.kube.list('NodeClaim', { labelSelector: `${labels.nodePool}=${pool.metadata.name ?? ''}` });
   return staticCounts(

@@ -9,15 +9,15 @@ export type TerminationStart =
       readonly nodeReady: boolean;
       /** Milliseconds of the epoch. */
       readonly deadline?: number;
-      /** The longest grace of the pods that are to go, milliseconds. */
+      /** The longest grace period of the pods to evict, milliseconds. */
       readonly longestGraceMs?: number;
-      /** What the pool's policy has done about a stuck drain, in order; absent without such a policy. */
+      /** The steps for a stuck drain by the NodePool's policy, in order; absent without such a policy. */
       readonly escalation?: readonly EscalationStep[];
     };
 
 /** One step of `drainEscalation` in a DisruptionPolicy. */
 export interface EscalationStep {
-  /** How long the drain has been stuck when it is taken, milliseconds. */
+  /** After how long a stuck drain takes this step, milliseconds. */
   readonly afterMs: number;
   readonly action: 'Notify' | 'RestartOwner' | 'AskApproval' | 'Force';
 }
@@ -42,22 +42,22 @@ export interface DrainBlocker {
  * `pod/ns/name (do-not-disrupt)`, `pod/ns/name (finalizers)`, `pod/ns/name (terminating)`, `volume/name`.
  */
 export interface DrainProgress {
-  /** `blocked`: what holds it up is other than the workflow knows; `waiting`: nothing new, there is to be another look. */
+  /** `blocked`: something blocks it that differs from `known`; `waiting`: nothing new, poll again. */
   readonly state: 'done' | 'blocked' | 'waiting';
   readonly blockedBy: readonly string[];
   readonly remaining: number;
   readonly evicted: number;
-  /** Pods that this look deleted past the deadline, in spite of what protects them; the first few by name. */
+  /** Protected pods that this call deleted past the deadline; the first few by name. */
   readonly forced?: { readonly pods: readonly string[]; readonly podCount: number };
-  /** What stands behind `blockedBy`, in its order. */
+  /** Details of `blockedBy`, in the same order. */
   readonly blockers?: readonly DrainBlocker[];
   /** The longest grace of the pods that are left, milliseconds. */
   readonly longestGraceMs?: number;
-  /** The node is not Ready and its instance is gone: there is nothing left to drain or detach. */
+  /** Whether the node is not Ready and its instance is gone, so that there is nothing to drain or detach. */
   readonly instanceGone?: boolean;
-  /** Since when something holds it up, as the next look is told; milliseconds of the epoch. */
+  /** Since when it is blocked, for the next call; milliseconds of the epoch. */
   readonly blockedSince?: number;
-  /** When the next step is due at the latest, milliseconds of the epoch. */
+  /** When the next call is due at the latest, milliseconds of the epoch. */
   readonly dueAt?: number;
 }
 
@@ -65,13 +65,13 @@ export interface DrainInput {
   readonly claim: ClaimRef;
   readonly nodeName: string;
   readonly deadline?: number;
-  /** What the workflow knows already. */
+  /** The `blockedBy` that the workflow has. */
   readonly known: readonly string[];
-  /** What the look before said. */
+  /** The result of the last call. */
   readonly blockedSince?: number;
   /** When draining began, milliseconds of the epoch (termination/five-seconds). */
   readonly since: number;
-  /** Why the node goes, for metrics. */
+  /** The reason of the termination, for metrics. */
   readonly reason?: string;
   /** When the cloud takes the instance, milliseconds of the epoch: pods of later tiers do not wait beyond their grace. */
   readonly instanceEndsAt?: number;
@@ -93,7 +93,7 @@ export interface TerminationActivities {
 
 /** What the steps of a stuck drain do (DisruptionPolicy, `drainEscalation`). */
 export interface EscalationActivities {
-  /** Says on Node and NodeClaim that the drain is stuck, and on what. */
+  /** Publishes on Node and NodeClaim that the drain is stuck, and on what. */
   notifyStuckDrain(input: {
     claim: ClaimRef;
     nodeName: string;
@@ -112,8 +112,8 @@ export interface EscalationActivities {
 }
 
 export interface DrainActivities {
-  /** One look at the node's pods: evicts those whose turn it is, and says what is left. */
+  /** One poll of the node's pods: evicts those whose tier has come, and returns what is left. */
   drainNode(input: DrainInput): Promise<DrainProgress>;
-  /** One look at the volumes that are still attached. */
+  /** One poll of the volumes that are still attached. */
   awaitVolumesDetached(input: DrainInput): Promise<DrainProgress>;
 }

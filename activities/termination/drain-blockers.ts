@@ -4,11 +4,11 @@ import { budgetKey, neverEvictable } from '../../disruption/candidates/pod-budge
 import { podKey } from '../../core/pods.js';
 import type { DrainBlocker, DrainCause } from './contract.js';
 
-/** A payload names so many; the others are counted. */
+/** How many blockers a result lists; the others are counted. */
 const blockersTold = 5;
 const podsTold = 5;
 
-/** What does not end by itself comes first. */
+/** Causes that do not end by themselves come first. */
 const order: readonly DrainCause[] = [
   'pdb-never',
   'several-pdbs',
@@ -20,10 +20,10 @@ const order: readonly DrainCause[] = [
   'volume',
 ];
 
-/** What holds a pod up. */
+/** What blocks a pod. */
 export type Reason = Pick<DrainBlocker, 'cause' | 'name' | 'why'>;
 
-/** Gathers what holds pods up: one entry a cause, with the pods that it holds. */
+/** Collects what blocks pods: one entry per cause, with its pods. */
 export class Blockers {
   private readonly byName = new Map<string, Reason & { pods: string[] }>();
 
@@ -37,7 +37,7 @@ export class Blockers {
     else known.pods.push(podKey(pod));
   }
 
-  /** The first few, in an order that depends on them alone. */
+  /** The first few, in a fixed order. */
   list(): readonly DrainBlocker[] {
     return [...this.byName.values()]
       .sort((a, b) => order.indexOf(a.cause) - order.indexOf(b.cause) || compareText(a.name, b.name))
@@ -46,7 +46,7 @@ export class Blockers {
   }
 }
 
-/** What refused an eviction, seen from the budgets that bind the pod (`bindingBudgets`). */
+/** The blocker of a refused eviction, by the budgets that apply to the pod (`bindingBudgets`). */
 export function evictionBlocker(pod: Pod, binding: readonly PodDisruptionBudget[]): Reason {
   const never = neverEvictable(binding);
   if (never?.kind === 'several') {
@@ -82,7 +82,7 @@ export function protectionBlocker(pod: Pod, until: number): Reason {
   };
 }
 
-/** A pod whose grace is over and that is still there; undefined while its grace runs. */
+/** The blocker of a pod that exists past its grace period; undefined before that. */
 export function terminatingBlocker(pod: Pod, now: number): Reason | undefined {
   const { deletionTimestamp, finalizers = [] } = pod.metadata;
   if (deletionTimestamp === undefined || now <= Date.parse(deletionTimestamp)) return undefined;
