@@ -54,7 +54,7 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, few
     best.preferFewer(price * (1 + (fewest - 1) * share));
     exchanges.join(room);
   }
-  if (fewest > 1) search.lookAround({ units: Math.floor(fewerUnits * share), target });
+  if (best.price > price) search.lookAround({ units: Math.floor(fewerUnits * share), target });
 }
 
 /** How much of the search the gap to the bound is worth; pods that are left out are worth all of it. */
