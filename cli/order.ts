@@ -148,6 +148,7 @@ function lengthOf(text: string): number {
 export function stateLine({ phase, waitingFor, until, facts }: Explanation): string {
   const wait =
     waitingFor === undefined ? '' : `, waits for ${waitingFor}${until === undefined ? '' : ` until ${until}`}`;
-  const forced = facts['forced by'];
-  return `Now: ${phase}${wait}${forced === undefined ? '' : `\nForced by ${forced}`}`;
+  const [forced, ordered] = [facts['forced by'], facts['force ordered by']];
+  const force = forced === undefined ? ordered && `\nForce ordered by ${ordered}` : `\nForced by ${forced}`;
+  return `Now: ${phase}${wait}${force ?? ''}`;
 }

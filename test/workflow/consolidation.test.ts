@@ -301,7 +301,8 @@ describe('consolidation with replacements', () => {
     const handle = await start();
     await inPhase(handle, 'validating');
 
-    await handle.executeUpdate(expediteUpdate, { args: [ann] });
+    const { waitingFor } = await handle.executeUpdate(expediteUpdate, { args: [ann] });
+    expect(waitingFor).not.toBe('the validation that follows the decision');
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
     expect(activities.callsOf()).toContain('validateCandidates');
@@ -390,7 +391,9 @@ describe('consolidation with replacements', () => {
     test('aborted while the replacement comes up: no taint stays, and nothing is drained', async () => {
       const handle = await launching();
 
-      await handle.executeUpdate(abortUpdate, { args: [ann] });
+      // The state after it, not before.
+      const { phase, waitingFor } = await handle.executeUpdate(abortUpdate, { args: [ann] });
+      expect([phase, waitingFor]).toEqual(['aborted', undefined]);
 
       await expect(handle.result()).resolves.toMatchObject({
         outcome: 'aborted',

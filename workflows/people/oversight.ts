@@ -313,10 +313,16 @@ export class Oversight {
 
   /** Carries out an order and returns the state of the workflow after the step that the order caused. */
   private async answered(act: () => unknown): Promise<Explanation> {
+    const { phase, waitingFor } = this.progress.explanation;
     act();
     const over = this.stopsAt;
-    if (over?.() === true) await condition(() => this.stopsAt !== over);
-    return this.progress.explanation;
+    const isOver = over?.() === true;
+    if (isOver) await condition(() => this.stopsAt !== over);
+    const after = this.progress.explanation;
+    if (after.phase !== phase || after.waitingFor !== waitingFor) return after;
+    // What the order sets off has yet to say so of itself; what it waited for it waits for no more.
+    if (this.abortedBy !== undefined) return { phase: 'aborted', facts: after.facts };
+    return isOver ? { phase: 'goes on', facts: after.facts } : after;
   }
 
   /** A method, so that TypeScript does not take `answer` for unchanged across an await. */
