@@ -173,7 +173,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     });
     expect(pauses).toMatchObject([{ scope: { kind: 'node', name: 'node-a' } }]);
     const { facts } = await handle.query(explainQuery);
-    expect(facts['last order refused']).toBe('resume: cluster is not paused; paused: nothing');
+    expect(facts['last order refused']).toBe('resume: the cluster is not paused; paused: nothing');
   });
 
   // Rule `invariants/pauses-hold`.

@@ -60,8 +60,10 @@ export interface OversightOptions {
   readonly breaks?: (order: ExpediteOrder) => string | undefined;
 }
 
-/** An order as signal and as update, when it makes sense, and what it does. */
+/** The type of the failure that an `abort` ends a wait with. */
 const aborted = 'Aborted';
+/** The phase of a workflow that asks before it does anything. */
+const awaitingApproval = 'awaiting approval';
 
 /** The order of another disruption need not have an actor. */
 const expediteShape = optional(object({ actor: absentOr(text), reason: absentOr(text) }));
@@ -201,7 +203,7 @@ export class Oversight {
     const { timeoutMs, onTimeout } = approval;
     const byDefault = onTimeout === 'Approve' ? 'approved' : 'rejected';
     this.begin(breaks);
-    this.progress.enter('awaiting approval', {
+    this.progress.enter(awaitingApproval, {
       waitingFor: `${what} (${byDefault} if nobody answers)`,
       until: workflowNow() + timeoutMs,
     });
@@ -322,7 +324,7 @@ export class Oversight {
     if (after.phase !== phase || after.waitingFor !== waitingFor) return after;
     // What the order sets off has yet to say so of itself; what it waited for it waits for no more.
     if (this.abortedBy !== undefined) return { phase: 'aborted', facts: after.facts };
-    return isOver ? { phase: 'goes on', facts: after.facts } : after;
+    return isOver ? { phase: phase === awaitingApproval ? 'goes on' : phase, facts: after.facts } : after;
   }
 
   /** A method, so that TypeScript does not take `answer` for unchanged across an await. */
