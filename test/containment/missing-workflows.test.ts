@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { createDefaultPool, deploy, isRunning, within } from '../live/world.js';
+import { backUp, restore } from './backups.js';
 import { containment, instanceOf, large } from './containment.js';
 import { loseWorkflow, type Loss } from './lose-workflow.js';
 
@@ -106,4 +107,59 @@ describe('a workflow that is missing', () => {
     );
     expect((await on.claims()).map(({ metadata }) => metadata.name).sort()).toEqual(nodes);
   }, 300_000);
+
+  // Rule `invariants/rebuilt`.
+  test('a termination that is over, of a claim that a backup of etcd brings back: it goes again, and so does what came after the backup', async () => {
+    const { kube } = on.world;
+    await deploy(on.world, 'restored', { cpu: '14', memory: '14Gi' });
+    const old = await on.claimUnder('restored');
+    const [name, uid] = [old.metadata.name ?? '', old.metadata.uid ?? ''];
+    const termination = workflowIds.terminate(on.cluster, uid);
+    await backUp(on.world.stack, 'etcd');
+
+    await kube.delete('Deployment', { name: 'restored', namespace: 'default' });
+    await kube.delete('NodeClaim', { name });
+    await on.until('The claim gone', async () => (await kube.get('NodeClaim', { name })) === undefined, 180);
+    const { runId } = await on.workflow(termination).describe();
+    await deploy(on.world, 'later', { cpu: '12', memory: '12Gi' });
+    const later = await on.claimUnder('later');
+
+    await restore(on.world.stack, 'etcd');
+    expect((await kube.get('NodeClaim', { name }))?.metadata.uid).toBe(uid);
+
+    const isGone = async (): Promise<boolean> => (await kube.get('NodeClaim', { name })) === undefined;
+    await on.until('The claim gone again', isGone, 240);
+    const again = await on.workflow(termination).describe();
+    expect([again.runId === runId, again.status.name]).toEqual([false, 'COMPLETED']);
+    await on.runs('restored', old.status?.nodeName);
+    const hasEnded = async (): Promise<boolean> =>
+      (await on.machinesOf(later)).every(({ state }) => state === 'shutting-down' || state === 'terminated');
+    await on.until('The instance of a claim that never was ended', hasEnded, 300);
+  }, 900_000);
+
+  test("Temporal's database is from a backup: what began since is followed again, what ended since ends, and pods get nodes", async () => {
+    const { kube, stack } = on.world;
+    await deploy(on.world, 'before', { cpu: '10', memory: '10Gi' });
+    const old = await on.claimUnder('before');
+    const expireOld = workflowIds.expire(on.cluster, old.metadata.uid ?? '');
+    await on.until('The expiration of the claim under way', () => on.isOpen(expireOld), 120);
+    await backUp(stack, 'temporal.db');
+    await kube.delete('Deployment', { name: 'before', namespace: 'default' });
+    await kube.delete('NodeClaim', { name: old.metadata.name ?? '' });
+    const isGone = async (): Promise<boolean> =>
+      (await kube.get('NodeClaim', { name: old.metadata.name ?? '' })) === undefined;
+    await on.until('The claim gone', isGone, 180);
+    await deploy(on.world, 'since', { cpu: '11', memory: '11Gi' });
+    const since = await on.claimUnder('since');
+
+    await restore(stack, 'temporal.db');
+
+    const expireSince = workflowIds.expire(on.cluster, since.metadata.uid ?? '');
+    await on.until('What began since the backup followed', () => on.isOpen(expireSince), 150);
+    await on.until('What ended since the backup ended', async () => !(await on.isOpen(expireOld)), 150);
+    await deploy(on.world, 'afterwards', { cpu: '9', memory: '9Gi' });
+    await on.runs('afterwards');
+    expect((await on.machinesOf(since)).map(({ state }) => state)).toEqual(['running']);
+    expect(await on.runs('since')).toBe(since.status?.nodeName);
+  }, 900_000);
 });
