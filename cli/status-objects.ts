@@ -5,6 +5,7 @@ import { annotations } from '../api/labels.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { compareText } from '../core/compare-text.js';
 import { awaitingReconciliation, conditionOf, isTrue } from '../core/conditions.js';
+import { nominatedText, reasonOfFailure } from '../core/pod-events.js';
 import { isPending, podKey } from '../core/pods.js';
 import type { KubernetesEvent } from '../kube/port.js';
 import type { StatusKube } from './status-reading.js';
@@ -93,9 +94,6 @@ async function problemRows(kube: StatusKube): Promise<ProblemRow[]> {
 }
 
 const podsTold = 5;
-/** What events of pods begin with. */
-const failed = 'Failed to schedule pod, ';
-const places = 'Pod should schedule on: ';
 
 /** What Stowage said of pods: kube-scheduler has a word on every node there is; what keeps new ones out is said by us. */
 async function podEvents(kube: StatusKube, pods: readonly Pod[]): Promise<readonly KubernetesEvent[]> {
@@ -120,7 +118,7 @@ export function unplacedRows(
   const coming = new Set(
     claims
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .map(({ metadata }) => `${places}nodeclaim/${metadata.name ?? ''}`),
+      .map(({ metadata }) => nominatedText('nodeclaim', metadata.name ?? '')),
   );
   const latest = new Map<string, Told>();
   for (const event of events) {
@@ -135,7 +133,7 @@ export function unplacedRows(
   const byWhy = new Map<string, string[]>();
   for (const [pod, { message }] of latest) {
     if (coming.has(message)) continue;
-    const why = message.startsWith(failed) ? message.slice(failed.length) : message;
+    const why = reasonOfFailure(message);
     byWhy.set(why, [...(byWhy.get(why) ?? []), pod]);
   }
   return [...byWhy].map(([why, names]) => ({ why, pods: names.sort() })).sort((a, b) => b.pods.length - a.pods.length);

@@ -18,6 +18,7 @@ import { forgetRefusals, isRefusal, noteRefusal } from './refused-claims.js';
 import { withFailures } from '../to-failure.js';
 import { ownFailure } from '../by-itself.js';
 import { lookUp } from '../../core/own.js';
+import { nominatedText } from '../../core/pod-events.js';
 import { regarding } from '../../core/regarding.js';
 
 const concurrency = 10;
@@ -219,7 +220,7 @@ function announce(deps: ActivityDeps, { reason }: CreateClaimsInput, plan: Claim
       regarding: regarding('Pod', { name: podName, namespace, uid }),
       type: 'Normal',
       reason: 'Nominated',
-      message: `Pod should schedule on: nodeclaim/${name}`,
+      message: nominatedText('nodeclaim', name),
     });
   }
 }

@@ -17,6 +17,7 @@ import { notePlannedPods } from '../../cluster/planned-pods.js';
 import { withRest } from './refused-claims.js';
 import { asideText, tellAside } from '../tell-aside.js';
 import { withFailures } from '../to-failure.js';
+import { failedToScheduleText, nominatedText } from '../../core/pod-events.js';
 import { regarding } from '../../core/regarding.js';
 
 /**
@@ -93,7 +94,7 @@ function publish(deps: ActivityDeps, plan: Plan): void {
     publishPod(deps, pod, {
       type: 'Warning',
       reason: 'FailedScheduling',
-      message: `Failed to schedule pod, ${reason}`,
+      message: failedToScheduleText(reason),
       dedupeMs: 300_000,
       // Another reason is news: the first is often that nothing is ready yet.
       dedupeBy: [pod, reason],
@@ -115,7 +116,7 @@ function publish(deps: ActivityDeps, plan: Plan): void {
       publishPod(deps, pod, {
         type: 'Normal',
         reason: 'Nominated',
-        message: `Pod should schedule on: ${kind}/${node}`,
+        message: nominatedText(kind, node),
       });
   }
 }
