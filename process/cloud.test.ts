@@ -1,10 +1,10 @@
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
+import { listenLocally } from '../test/builders/local-server.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import { ec2NodeClass } from '../test/builders/aws-world.js';
 import type { EC2NodeClass } from '../api/aws/ec2-node-class.js';
@@ -39,8 +39,7 @@ let folder: string;
 
 async function listen(server: http.Server): Promise<string> {
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listenLocally(server);
 }
 
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { listenLocally } from '../test/builders/local-server.js';
 import { withRegion } from './region.js';
 import { readSettings } from './settings.js';
 
@@ -16,8 +16,7 @@ describe('the region', () => {
       else if (request.headers['x-aws-ec2-metadata-token'] === 'token') response.end('eu-central-1');
       else response.writeHead(401).end();
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    endpoint = await listenLocally(server);
   });
   afterEach(async () => {
     server.closeAllConnections();

@@ -1,6 +1,6 @@
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { listenLocally } from '../../test/builders/local-server.js';
 import { steppingClock } from '../../test/builders/aws-world.js';
 import { createCalls } from './calls.js';
 
@@ -26,8 +26,7 @@ async function ec2(): Promise<string> {
       response.end(throttled ? refusal : '<CreateFleetResponse><fleetId>fleet-1</fleetId></CreateFleetResponse>');
     });
   });
-  await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listenLocally(server);
 }
 
 test('each action has a request budget of its own: dry runs that are throttled do not slow launches down', async () => {
@@ -78,8 +77,7 @@ test.each([
     response.writeHead(status, { 'content-type': 'text/xml' });
     response.end(refusal.replace('RequestLimitExceeded', code));
   });
-  await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoint = await listenLocally(server);
   const calls = createCalls({ region: 'eu-central-1', endpoint, clock: steppingClock() });
   await expect(calls.describeImages({})).rejects.toMatchObject({ type, details: { code } });
   expect(asked).toBe(twice);
@@ -96,8 +94,7 @@ test('in China every call goes to an endpoint of China, those without a client o
     asked.add(url);
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
   });
-  await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
-  const httpsProxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const httpsProxy = await listenLocally(server);
   const calls = createCalls({ region: 'cn-north-1', httpsProxy, clock: steppingClock() });
   await Promise.allSettled([
     calls.describeImages({}),

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { listenLocally } from '../../test/builders/local-server.js';
 import { steppingClock } from '../../test/builders/aws-world.js';
 import { createCalls } from './calls.js';
 import { bypasses } from './http-agents.js';
@@ -22,8 +22,7 @@ afterEach(async () => {
 
 async function listen(server: http.Server | https.Server): Promise<string> {
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listenLocally(server);
 }
 
 const empty =
