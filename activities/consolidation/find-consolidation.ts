@@ -93,10 +93,10 @@ export async function findConsolidation(
   const checks = [...waking(context), ...missing.map(() => context.now + missingTypesMs)];
   const soon = context.now + lookAheadMs;
   if (!context.views.some((view) => isConsolidatable(view, context, soon))) return { proposals: [], held: [], checks };
-  const ripe = [context.now, soon].map(
+  const consolidatable = [context.now, soon].map(
     (by) => context.views.filter((view) => isConsolidatable(view, context, by)).length,
   );
-  const stamp = stampOf(context, { seen, ripe, catalogues });
+  const stamp = stampOf(context, { seen, consolidatable, catalogues });
   const due = Math.max(last.stamp === stamp ? last.at + lookEveryMs : 0, last.restUntil);
   if (context.now < due) return { proposals: [], held: [], checks: [...checks, due] };
   // In a busy cluster some node is always about to become consolidatable: the others do not wait for ever.
@@ -201,7 +201,7 @@ function waking({ views, now }: DisruptionContext): number[] {
 async function searchInput(
   deps: ActivityDeps,
   context: DisruptionContext,
-  ripeBy: number,
+  consolidatableBy: number,
 ): Promise<{
   readonly input: ConsolidationInput;
   /** How many nodes of each NodePool may be disrupted now. */
@@ -225,7 +225,7 @@ async function searchInput(
   const full: { node: string; why: string }[] = [];
   for (const view of context.views) {
     const pool = poolNameOf(view);
-    const own = whyKept(view, { context, ripeBy }, rules(pool), chains);
+    const own = whyKept(view, { context, consolidatableBy }, rules(pool), chains);
     const why = own ?? whyClosed(pool, allowances, context);
     if (why === undefined) continue;
     const isNext = own === undefined && !isClosed(limits.get(pool));
@@ -249,7 +249,7 @@ async function searchInput(
     disruptionWeight,
     leastAgainShare,
     movedTo: new Set(context.views.filter((view) => (memoryOf(context, view)?.depth ?? 0) > 0).map(nodeNameOf)),
-    ripeBy,
+    consolidatableBy,
     mostCommands,
     kept,
     limits,
@@ -309,7 +309,7 @@ function turnsOf(context: DisruptionContext, nodePool: string): Allowance {
 
 function whyKept(
   view: NodeView,
-  { context, ripeBy }: { context: DisruptionContext; ripeBy: number },
+  { context, consolidatableBy }: { context: DisruptionContext; consolidatableBy: number },
   rules: PoolRules,
   chains: Map<string, string>,
 ): string | undefined {
@@ -320,7 +320,7 @@ function whyKept(
     whyAnswered(context, view, 'Underutilized');
   if (why !== undefined) return why;
   const depth = memoryOf(context, view)?.depth ?? 0;
-  if (depth < rules.maxMoveChain || !isConsolidatable(view, context, ripeBy)) return undefined;
+  if (depth < rules.maxMoveChain || !isConsolidatable(view, context, consolidatableBy)) return undefined;
   const chain = `pods of ${nodeNameOf(view)} were moved ${counted(depth, 'time')} in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
   if (isConsolidatable(view, context)) chains.set(poolNameOf(view), chain);
   return chain;
@@ -368,8 +368,8 @@ export function sideBySide(
     for (const { to } of moves) touched.add(to);
     return true;
   });
-  const ripe = chosen.filter(({ candidates }) => !candidates.some((name) => notYet.has(name)));
-  return { commands: ripe, blocked, waiting: ripe.length < chosen.length };
+  const due = chosen.filter(({ candidates }) => !candidates.some((name) => notYet.has(name)));
+  return { commands: due, blocked, waiting: due.length < chosen.length };
 }
 
 /** Highest saving per removed node first; then the order in which they were found. */

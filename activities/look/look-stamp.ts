@@ -7,16 +7,16 @@ type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
 /**
  * What a search for consolidation answers to: equal stamps, equal answers. `seen` is how many changes of the cluster were known
- * before the context was read; `ripe` how many nodes are looked at.
+ * before the context was read; `consolidatable` how many nodes are, now and soon.
  */
 export function stampOf(
   context: DisruptionContext,
-  { seen, ripe, catalogues }: { seen: number; ripe: readonly number[]; catalogues: Catalogues },
+  { seen, consolidatable, catalogues }: { seen: number; consolidatable: readonly number[]; catalogues: Catalogues },
 ): string {
   const { pauses, going, nominated, questions, refused } = context;
   return JSON.stringify([
     seen,
-    ripe,
+    consolidatable,
     pauses.map(({ scope, until }) => [scope, until]),
     going,
     questions.map(({ workflowId }) => workflowId),

@@ -36,7 +36,7 @@ export interface ExaminedNode {
  * All nodes of the cluster, with why consolidation may not disrupt them (candidates/who-may-go, consolidation/eligible-nodes).
  */
 export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
-  const { objects, now, ripeBy = now } = input;
+  const { objects, now, consolidatableBy = now } = input;
   const prices = new NodePrices(input.catalogues, objects, coverageOf(input).nodes);
   const pools = new Map(objects.nodePools.map((pool) => [pool.metadata.name ?? '', pool]));
   const podsOf = podsByNode(objects.pods);
@@ -64,7 +64,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
         input.kept?.get(view.name) ??
         whyNotCandidate(candidate, context) ??
         guards.whyNot(pods) ??
-        whyNotConsolidatable(candidate, ripeBy) ??
+        whyNotConsolidatable(candidate, consolidatableBy) ??
         (empty ? undefined : whyKept(view, pool, price)) ??
         whyComingBack(movable);
     }
@@ -77,7 +77,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
       movable,
       cost,
       why,
-      settled: claim === undefined || isSettled({ claim, pool }, input.launched, ripeBy),
+      settled: claim === undefined || isSettled({ claim, pool }, input.launched, consolidatableBy),
       counted: countedAs(view, context),
     };
   });
@@ -87,9 +87,9 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
 function isSettled(
   { claim, pool }: Pick<NodeView, 'claim' | 'pool'>,
   launched: ReadonlySet<string> | undefined,
-  ripeBy: number,
+  consolidatableBy: number,
 ): boolean {
-  return launched?.has(claim.metadata.name ?? '') === true || settlesAt({ claim, pool }) <= ripeBy;
+  return launched?.has(claim.metadata.name ?? '') === true || settlesAt({ claim, pool }) <= consolidatableBy;
 }
 
 export const nodePoolOf = ({ view }: ExaminedNode): string => view.labels[labels.nodePool] ?? '';
@@ -116,12 +116,12 @@ function byPodName({ metadata: a }: Pod, { metadata: b }: Pod): number {
 export const isBuffer = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined;
 
-function whyNotConsolidatable(candidate: NodeView, ripeBy: number): string | undefined {
+function whyNotConsolidatable(candidate: NodeView, consolidatableBy: number): string | undefined {
   const { pool } = candidate;
   if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
   if (pool?.spec.disruption.consolidateAfter === 'Never') return 'consolidateAfter: Never holds for its NodePool';
   const at = consolidatableAt(candidate);
-  if (at <= ripeBy) return undefined;
+  if (at <= consolidatableBy) return undefined;
   return Number.isFinite(at) ? `it is consolidatable from ${new Date(at).toISOString()} on` : 'it is not initialized';
 }
 

@@ -587,8 +587,8 @@ describe('nodes that are consolidatable in a moment', () => {
     const after = pool('default', { disruption: { consolidateAfter: '30s' } });
     const world: World = { pools: [after], nodes: [node('n0', large, { claim: { lastPodEventTime } })] };
     expect(gone(run(world))).toEqual([]);
-    expect(gone(run(world, { ripeBy: now + 9999 }))).toEqual([]);
-    expect(gone(run(world, { ripeBy: now + 10_000 }))).toEqual(['n0']);
+    expect(gone(run(world, { consolidatableBy: now + 9999 }))).toEqual([]);
+    expect(gone(run(world, { consolidatableBy: now + 10_000 }))).toEqual(['n0']);
   });
 });
 

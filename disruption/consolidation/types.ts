@@ -16,7 +16,7 @@ export interface ConsolidationInput extends PackingInput {
    * Considers nodes that become consolidatable by this time (consolidation/consolidate-after), milliseconds of the epoch; absent:
    * now.
    */
-  readonly ripeBy?: number;
+  readonly consolidatableBy?: number;
   /** Stops after this number of commands; absent: no limit. */
   readonly mostCommands?: number;
   /**
