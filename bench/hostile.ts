@@ -48,11 +48,8 @@ export function measureHostile(
   say: (result: HostileResult) => void,
   only = Object.keys(besides),
 ): HostileResult[] {
-  const made = generate(kind, pods, seed);
-  const alone = inputOf(made);
+  const { made, alone, before } = ordinaryPods(kind, pods, seed);
   const ordinary = namesOf(made.objects);
-  for (let i = 0; i < warmUps; i++) plan(alone);
-  const before = placed(plan(alone));
   const results: HostileResult[] = [];
   for (const beside of only) {
     const count = beside === 'pools' ? Math.min(300, objects) : objects;
@@ -75,6 +72,14 @@ export function measureHostile(
   return results;
 }
 
+/** A case, the input of planning it with nothing beside it, and the pods that are placed then; all code is compiled by then. */
+function ordinaryPods(kind: Kind, pods: number, seed: number) {
+  const made = generate(kind, pods, seed);
+  const alone = inputOf(made);
+  for (let i = 0; i < warmUps; i++) plan(alone);
+  return { made, alone, before: placed(plan(alone)) };
+}
+
 export interface TenantResult {
   readonly objects: number;
   readonly ordinary: number;
@@ -93,10 +98,7 @@ export function measureTenant(
   { pods, objects, firstSeed, cases }: { pods: number; objects: number; firstSeed: number; cases: number },
   say: (result: TenantResult) => void,
 ): TenantResult {
-  const made = generate(kind, pods, firstSeed);
-  const alone = inputOf(made);
-  for (let i = 0; i < warmUps; i++) plan(alone);
-  const before = placed(plan(alone));
+  const { made, alone, before } = ordinaryPods(kind, pods, firstSeed);
   const times = { alone: [] as number[], first: [] as number[], next: [] as number[] };
   let lost = 0;
   const result = (): TenantResult => ({

@@ -281,7 +281,8 @@ class Pass {
     if (this.improve()) newNodeClaims = this.describe();
     newNodeClaims.sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
     const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
-    const lowerBoundPerHour = Math.min(this.lowerBound(), pricePerHour);
+    const placed = this.placed();
+    const lowerBoundPerHour = Math.min(this.lowerBound(placed), pricePerHour);
     const isFar = pricePerHour > lowerBoundPerHour * explainedAbove;
     return {
       newNodeClaims,
@@ -292,7 +293,7 @@ class Pass {
       ...leftOutOf(this.compiled),
       pricePerHour,
       lowerBoundPerHour,
-      ...(isFar && { boundLeavesOut: leftOutOfBound(this.compiled, this.book, this.placed()) }),
+      ...(isFar && { boundLeavesOut: leftOutOfBound(this.compiled, this.book, placed) }),
     };
   }
 
@@ -333,12 +334,12 @@ class Pass {
   }
 
   /** What the pods that are placed cost at least. */
-  private lowerBound(): number {
+  private lowerBound(placed = this.placed()): number {
     const isCovered = this.compiled.coverage.open.length > 0;
     const isWhole = !isCovered && !this.chosen && this.purchases <= 1;
     if (isWhole && this.nodes.every(({ pods }) => pods.length === 0)) return this.bound;
     const { compiled, feasibility, book, nodes, free } = this;
-    return boundOfAll({ compiled, feasibility, book, nodes, free }, this.placed());
+    return boundOfAll({ compiled, feasibility, book, nodes, free }, placed);
   }
 
   /** How many pods of each class have a place. */

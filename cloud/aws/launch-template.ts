@@ -258,21 +258,19 @@ export class LaunchTemplates {
   private async deleteEach(templates: readonly LaunchTemplate[], unlisted: readonly string[]): Promise<number> {
     const failed = new Failures();
     let deleted = 0;
-    for (const { LaunchTemplateId: id, LaunchTemplateName: name = '' } of templates) {
+    const drop = async (name: string, remove: () => Promise<boolean>): Promise<void> => {
       this.forget(name);
       await failed.collect(async () => {
+        if (await remove()) deleted += 1;
+        this.used.delete(name);
+      });
+    };
+    for (const { LaunchTemplateId: id, LaunchTemplateName: name = '' } of templates)
+      await drop(name, async () => {
         await this.calls.deleteLaunchTemplate({ LaunchTemplateId: id });
-        this.used.delete(name);
-        deleted += 1;
+        return true;
       });
-    }
-    for (const name of unlisted) {
-      this.forget(name);
-      await failed.collect(async () => {
-        if (await this.deleteByName(name)) deleted += 1;
-        this.used.delete(name);
-      });
-    }
+    for (const name of unlisted) await drop(name, () => this.deleteByName(name));
     failed.throwFirst();
     return deleted;
   }
