@@ -62,7 +62,9 @@ export function frontierText(frontier: Frontier, solveMs: number): string {
     'Price against number of nodes',
     renderTable(['', 'NODES', 'PER HOUR', 'MORE', 'FROM A NODE COST OF', 'TYPES'], rows),
     '',
-    `* is what is planned${points.some((point) => isTaken(point, taken)) ? '' : ` is none of these: ${counted(taken.newNodeClaims.length, 'node')} at ${hourly(taken.pricePerHour)}`}.`,
+    points.some((point) => isTaken(point, taken))
+      ? '* is what is planned.'
+      : `What is planned is none of these: ${counted(taken.newNodeClaims.length, 'node')} at ${hourly(taken.pricePerHour)}.`,
     'Where a node costs so much besides its price (agents, licences, addresses), that plan is the cheapest: nodeCost of a DisruptionPolicy says it.',
     ...(taken.unschedulable.length > 0
       ? [`${counted(taken.unschedulable.length, 'pod')} cannot be placed; without --frontier it is said why.`]

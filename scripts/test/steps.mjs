@@ -3,10 +3,11 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './root.mjs';
 
-/**
- * A step: its command, `needed` when nothing can follow its failure, `skip` when there is nothing to do, `onRequest` when only `--only`
- * runs it. A step of jest has its `project` and `options`; with `again`, files that failed are run once more, alone.
+/*
+ * A step has a `name` and either a command to `run`, or a `project` and `options` of jest. `needed`: no step can follow its failure. `skip`: it
+ * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: files that failed are run once more, alone.
  */
+
 const npm = (...args) => ['npm', args];
 const jest = (project, ...options) => ({ project, options });
 
@@ -50,7 +51,7 @@ export const everyStep = [
   { name: 'replay', ...jest('replay') },
   // One at a time: they script the faults of one cloud.
   { name: 'integration', again: true, ...jest('integration', '--runInBand') },
-  // Each file has a stack of its own and waits for half of its time: three keep two processors busy.
+  // Each file has a stack of its own, which takes most of a processor.
   { name: 'live', again: true, ...jest('live', '--maxWorkers=2') },
 ];
 
