@@ -20,14 +20,18 @@ function chosenSteps() {
   }
   if (values.only === undefined) return withoutSkipped(everyStep, ({ onRequest = false }) => !onRequest);
   const wanted = values.only.split(',');
-  const known = everyStep.flat().map(({ name }) => name);
+  const known = everyStep.flat(2).map(({ name }) => name);
   const unknown = wanted.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`--only ${unknown.join(',')}: no such step; there are ${known.join(', ')}`);
   return withoutSkipped(everyStep, ({ name }) => wanted.includes(name));
 }
 
-const withoutSkipped = (steps, isChosen) =>
-  steps.map((each) => [each].flat().filter((step) => isChosen(step) && step.skip?.() !== true));
+/** The groups with the lanes and steps that are chosen and due; none is empty. */
+const withoutSkipped = (groups, isChosen) => {
+  const isDue = (step) => isChosen(step) && step.skip?.() !== true;
+  const lanesOf = (group) => group.map((lane) => lane.filter(isDue)).filter(({ length }) => length > 0);
+  return groups.map(lanesOf).filter(({ length }) => length > 0);
+};
 
 /** The files that differ from a revision, new ones included, deleted ones not. */
 function changedSince(revision) {

@@ -1,74 +1,79 @@
 // Runs steps, and what failed in them once more where a step says so.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { failedFiles, failureLines } from './results.mjs';
 import { root } from './root.mjs';
 
-/** Runs steps and groups of them in order, and says at the end what failed and why. Returns whether all passed. */
-export async function runSteps(steps) {
+/**
+ * Runs groups of steps in order, and says at the end what failed and why. Returns whether all passed. A group is a list of lanes, which run side
+ * by side; a lane is a list of steps, which follow one another whether they pass or not.
+ */
+export async function runSteps(groups) {
   const run = {
     started: Date.now(),
     folder: mkdtempSync(join(tmpdir(), 'stowage-test-results-')),
     failed: [],
     unstable: [],
   };
-  for (const each of steps) {
-    const group = [each].flat();
-    const lost = group.length > 1 ? await runTogether(group, run) : group.filter((step) => !runShown(step, run));
-    run.failed.push(...lost);
-    if (lost.some(({ needed }) => needed)) break;
+  for (const lanes of groups) {
+    await runLanes(lanes, run);
+    if (run.failed.some(({ needed }) => needed)) break;
   }
   tell(run);
   rmSync(run.folder, { recursive: true });
   return run.failed.length === 0;
 }
 
-/** Whether the step passed; it is seen at work. */
-function runShown(step, run) {
-  console.log(`\n── ${step.name} (${elapsed(run)}) ──`);
-  const { status, error } = spawnSync(...commandOf(step, run), { cwd: root, stdio: 'inherit' });
-  return hasPassed(step.name, status, error) || (step.again === true && passesAlone(step, run));
+/** As many lanes at a time as there are processors. One that is alone is seen at work; what others have to say is shown step by step. */
+async function runLanes(lanes, run) {
+  const execute = lanes.length > 1 ? heard : seen;
+  const waiting = [...lanes];
+  const follow = async () => {
+    for (let lane = waiting.shift(); lane !== undefined; lane = waiting.shift())
+      for (const step of lane) if (!(await passes(step, run, execute))) run.failed.push(step);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, follow));
+}
+
+async function passes(step, run, execute) {
+  const passed = await execute(step, run);
+  return passed || (step.again === true && (await passesAlone(step, run, execute)));
 }
 
 /** Whether the files that failed beside others pass when each is run by itself. What made them fail is still a defect, and is told as one. */
-function passesAlone(step, run) {
+async function passesAlone(step, run, execute) {
   const files = failedFiles(resultsOf(step, run)) ?? [];
   if (files.length === 0) return false;
-  console.log(`\n── ${step.name} again, what failed and alone (${elapsed(run)}) ──`);
-  const again = { ...step, name: `${step.name}-again`, options: ['--runInBand', ...files] };
-  const { status, error } = spawnSync(...commandOf(again, run), { cwd: root, stdio: 'inherit' });
-  const passed = hasPassed(again.name, status, error);
+  const passed = await execute({ ...step, name: `${step.name}-again`, options: ['--runInBand', ...files] }, run);
   if (passed) run.unstable.push(step);
   return passed;
 }
 
-/** Gives those that failed. As many run at a time as there are processors; what one has to say is shown when it is over. */
-async function runTogether(group, run) {
-  const waiting = [...group];
-  const failed = [];
-  const follow = async () => {
-    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
-      const begun = elapsed(run);
-      const { status, error, output } = await heard(...commandOf(step, run));
-      console.log(`\n── ${step.name} (${begun} to ${elapsed(run)}) ──\n${output.trimEnd()}`);
-      if (!hasPassed(step.name, status, error)) failed.push(step);
-    }
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, follow));
-  return failed;
+/** Runs a step whose words go straight to the terminal. */
+async function seen(step, run) {
+  console.log(`\n── ${step.name} (${elapsed(run)}) ──`);
+  return hasPassed(step, await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit' })));
 }
 
-/** How a command ended, and all that it said. */
-function heard(command, args) {
+/** Runs a step and shows all that it said when it is over. */
+async function heard(step, run) {
+  const begun = elapsed(run);
+  console.log(`── ${step.name} begins (${begun}) ──`);
+  let output = '';
+  const child = spawn(...commandOf(step, run), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const end = await ended(child);
+  console.log(`\n── ${step.name} (${begun} to ${elapsed(run)}) ──\n${output.trimEnd()}`);
+  return hasPassed(step, end);
+}
+
+/** How a process ended. */
+function ended(child) {
   return new Promise((resolve) => {
-    let output = '';
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text) => (output += text));
-    child.once('error', (error) => resolve({ status: null, error, output }));
-    child.once('close', (status) => resolve({ status, output }));
+    child.once('error', (error) => resolve({ status: null, error }));
+    child.once('close', (status) => resolve({ status }));
   });
 }
 
@@ -93,7 +98,7 @@ function commandOf(step, run) {
 
 const resultsOf = ({ name }, { folder }) => join(folder, `${name}.json`);
 
-function hasPassed(name, status, error) {
+function hasPassed({ name }, { status, error }) {
   if (status !== 0) console.error(`── ${name} failed${error === undefined ? '' : `: ${error.message}`} ──`);
   return status === 0;
 }

@@ -28,31 +28,45 @@ const packages = {
 };
 const build = { name: 'build', run: npm('run', '-s', 'build'), needed: true };
 
+const one = (step) => [[step]];
+const sideBySide = (...steps) => steps.map((step) => [step]);
+
+const statics = {
+  types: { name: 'types', run: npm('run', '-s', 'typecheck') },
+  imports: { name: 'imports', run: npm('run', '-s', 'imports') },
+  rules: { name: 'rules', run: npm('run', '-s', 'rules') },
+};
+
+/** Groups, which follow one another, of lanes, which run side by side, of steps. */
 export const everyStep = [
-  packages,
-  { name: 'stack', run: [process.execPath, ['devstack/install.mjs', '--tests']], needed: true },
-  build,
-  // Of one thread each: side by side.
-  [
+  one(packages),
+  one({ name: 'stack', run: [process.execPath, ['devstack/install.mjs', '--tests']], needed: true }),
+  one(build),
+  // Of one thread each.
+  sideBySide(
     { name: 'lint', run: npm('run', '-s', 'lint') },
-    { name: 'types', run: npm('run', '-s', 'typecheck') },
+    statics.types,
     { name: 'format', run: npm('run', '-s', 'format:check') },
-    { name: 'imports', run: npm('run', '-s', 'imports') },
+    statics.imports,
     { name: 'unused', run: npm('run', '-s', 'unused') },
-    { name: 'rules', run: npm('run', '-s', 'rules') },
+    statics.rules,
+  ),
+  [
+    // One file at a time: they script the faults of one cloud, and wait for it most of their time.
+    [{ name: 'integration', again: true, ...jest('integration', '--runInBand') }],
+    [
+      { name: 'unit', ...jest('unit', '--maxWorkers=2') },
+      { name: 'conformance', ...jest('conformance') },
+      { name: 'property', ...jest('property', '--maxWorkers=2') },
+      { name: 'workflow', ...jest('workflow', '--maxWorkers=2') },
+      // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
+      { name: 'workflow-server', again: true, ...jest('workflow-server', '--maxWorkers=2', ...onServer) },
+      { name: 'replay', ...jest('replay') },
+    ],
   ],
-  { name: 'unit', ...jest('unit', '--maxWorkers=2') },
-  { name: 'conformance', ...jest('conformance') },
-  { name: 'property', ...jest('property', '--maxWorkers=2') },
-  { name: 'workflow', ...jest('workflow', '--maxWorkers=2') },
-  // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
-  { name: 'workflow-server', again: true, ...jest('workflow-server', '--maxWorkers=2', ...onServer) },
-  { name: 'workflow-server-all', onRequest: true, ...jest('workflow-server', '--maxWorkers=2') },
-  { name: 'replay', ...jest('replay') },
-  // One at a time: they script the faults of one cloud.
-  { name: 'integration', again: true, ...jest('integration', '--runInBand') },
+  one({ name: 'workflow-server-all', onRequest: true, ...jest('workflow-server', '--maxWorkers=2') }),
   // Each file has a stack of its own, which takes most of a processor.
-  { name: 'live', again: true, ...jest('live', '--maxWorkers=2') },
+  one({ name: 'live', again: true, ...jest('live', '--maxWorkers=2') }),
 ];
 
 /** What a change to these files touches and needs no stack: `files` are paths from the root, none of them deleted. */
@@ -60,21 +74,21 @@ export function stepsFor(files, since) {
   const sources = files.filter((file) => /\.(ts|mjs)$/.test(file));
   const related = ['--changedSince', since, '--passWithNoTests'];
   return [
-    packages,
-    build,
-    [
-      { name: 'types', run: npm('run', '-s', 'typecheck') },
+    one(packages),
+    one(build),
+    sideBySide(
+      statics.types,
       ...(sources.length === 0 ? [] : [{ name: 'lint', run: ['npx', ['eslint', ...sources]] }]),
       ...(files.length === 0
         ? []
         : [{ name: 'format', run: ['npx', ['prettier', '--check', '--ignore-unknown', ...files]] }]),
-      { name: 'imports', run: npm('run', '-s', 'imports') },
-      { name: 'rules', run: npm('run', '-s', 'rules') },
-    ],
-    { name: 'unit', ...jest('unit', '--maxWorkers=2', ...related) },
-    { name: 'conformance', ...jest('conformance', ...related) },
-    { name: 'workflow', ...jest('workflow', '--maxWorkers=2', ...related) },
-    { name: 'replay', ...jest('replay', ...related) },
+      statics.imports,
+      statics.rules,
+    ),
+    one({ name: 'unit', ...jest('unit', '--maxWorkers=2', ...related) }),
+    one({ name: 'conformance', ...jest('conformance', ...related) }),
+    one({ name: 'workflow', ...jest('workflow', '--maxWorkers=2', ...related) }),
+    one({ name: 'replay', ...jest('replay', ...related) }),
   ];
 }
 
