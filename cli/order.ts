@@ -24,6 +24,7 @@ import { findWorkflow } from './find-workflow.js';
 import { orForced } from './force.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
 import { ordered, withTemporal } from './temporal.js';
+import { timeText } from '../core/time-text.js';
 
 /** Orders to one running disruption. */
 export type OrderName = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 'hold' | 'rollback';
@@ -147,7 +148,9 @@ function lengthOf(text: string): number {
 /** Where an order leaves the workflow. */
 export function stateLine({ phase, waitingFor, until, facts }: Explanation): string {
   const wait =
-    waitingFor === undefined ? '' : `, waits for ${waitingFor}${until === undefined ? '' : ` until ${until}`}`;
+    waitingFor === undefined
+      ? ''
+      : `, waits for ${waitingFor}${until === undefined ? '' : ` until ${timeText(until)}`}`;
   const [forced, ordered] = [facts['forced by'], facts['force ordered by']];
   const force = forced === undefined ? ordered && `\nForce ordered by ${ordered}` : `\nForced by ${forced}`;
   return `Now: ${phase}${wait}${force ?? ''}`;

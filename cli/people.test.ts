@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { AskedQuestion } from '../workflows/messages.js';
 import type { StatusReport, WorkflowRow } from './status-rows.js';
 import { statusText } from './output/status-table.js';
 import { pauseTable } from './output/people-table.js';
@@ -153,12 +154,11 @@ describe('the status', () => {
         [
           row({
             blockedBy: 'pdb/shop/web (never)',
+            causes: ['pdb/shop/web (never) can never allow an eviction', 'pod/shop/db-0 (do-not-disrupt) is marked'],
             facts: {
               'pods left': 2,
-              'blocked by':
-                'pdb/shop/web (never) can never allow an eviction; pod/shop/db-0 (do-not-disrupt) is marked',
               'active step': 'none',
-              'next step': 'Force at 2026-01-05T14:00:00.000Z',
+              'next step': 'Force at 2026-01-05T14:00:00Z',
             },
           }),
           row({
@@ -167,9 +167,12 @@ describe('the status', () => {
             reason: 'underutilized',
             phase: 'awaiting approval',
             awaitingApproval: true,
-            waitingFor: 'approval to disrupt node-1, Underutilized: yes evicts 1 pod and terminates 1 node',
-            until: '2026-01-06T12:00:00.000Z',
-            facts: { 'pods that move': '1: shop/web-1 → node-2' },
+            question: {
+              what: 'approval to disrupt node-1, Underutilized',
+              yes: 'evicts 1 pod and terminates 1 node',
+              ...{ unanswered: 'it is rejected', until: '2026-01-06T12:00:00.000Z' },
+              moves: { podCount: 1, first: ['shop/web-1 → node-2'] },
+            },
           }),
           row({
             workflowId: 'prod/expire/2',
@@ -207,15 +210,16 @@ describe('the status', () => {
     );
 
     expect(text).toBe(`Needs you
-  default-abc (underutilized) waits for approval to disrupt node-1, Underutilized, until 2026-01-06T12:00:00Z
+  default-abc (underutilized) waits for approval to disrupt node-1, Underutilized
     yes evicts 1 pod and terminates 1 node
-    pods: 1: shop/web-1 → node-2
+    without an answer until 2026-01-06T12:00:00Z: it is rejected
+    pods: shop/web-1 → node-2
     stowage approve prod/consolidate/2
     stowage reject prod/consolidate/2
   default-abc (drifted) is blocked, draining since 2026-01-05T12:00:00Z, 2 pods left
     pdb/shop/web (never) can never allow an eviction
     pod/shop/db-0 (do-not-disrupt) is marked
-    next: Force at 2026-01-05T14:00:00.000Z
+    next: Force at 2026-01-05T14:00:00Z
   DisruptionPolicy careful: spec.maintenanceWindows[0]: no such zone
 
 Wrong
@@ -248,19 +252,41 @@ Next
   });
 
   test('a question whose yes takes protection away says so, and how to answer it; another one asks for no force (surfaces/force-where-protection-goes)', () => {
-    const facts = { question: 'force the drain of node-1?', breaks: 'yes deletes the pods shop/db-0' };
-    const text = statusText(state([row({ awaitingApproval: true, facts })]));
+    const harmless: AskedQuestion = {
+      ...{ what: 'force the drain of node-1?', yes: 'deletes the pods shop/db-0', no: 'ends the escalation' },
+      ...{ unanswered: 'Force follows', until: '2026-01-06T12:00:00.000Z' },
+    };
+    const question = { ...harmless, breaks: 'yes deletes the pods shop/db-0' };
+    const text = statusText(state([row({ awaitingApproval: true, question })]));
     expect(text).toContain('default-abc (drifted) asks: force the drain of node-1?');
-    expect(text).toContain('\n    yes deletes the pods shop/db-0\n');
+    expect(text).toContain('\n    yes deletes the pods shop/db-0\n    no ends the escalation\n');
+    expect(text).toContain('\n    without an answer until 2026-01-06T12:00:00Z: Force follows\n');
     expect(text).toContain('stowage approve prod/terminate/1 --force');
 
-    const harmless = statusText(state([row({ awaitingApproval: true, facts: { question: 'go on?' } })]));
-    expect(harmless).toContain('stowage approve prod/terminate/1\n');
+    expect(statusText(state([row({ awaitingApproval: true, question: harmless })]))).toContain(
+      'stowage approve prod/terminate/1\n',
+    );
+  });
+
+  test('a question is told by its parts, whatever words they hold; where no worker answers, that there is one', () => {
+    const question = {
+      ...{ what: 'approval to repair node-1 (X: yes it is)', yes: 'takes the steps Replace; Force: yes' },
+      ...{ unanswered: 'it is approved', until: '2026-01-06T12:00:00.000Z' },
+    };
+    const text = statusText(state([row({ awaitingApproval: true, question })]));
+    expect(text).toContain(
+      'waits for approval to repair node-1 (X: yes it is)\n    yes takes the steps Replace; Force: yes\n',
+    );
+    const unknown = statusText(state([row({ awaitingApproval: true, waitingFor: '' })]));
+    expect(unknown).toContain('(drifted) waits for approval\n    stowage approve prod/terminate/1\n');
   });
 
   test('of many pods that move the first are named', () => {
-    const moves = '58: a/1 → n; a/2 → n; a/3 → n; a/4 → n; and 54 more';
-    const text = statusText(state([row({ awaitingApproval: true, facts: { 'pods that move': moves } })]));
+    const question = {
+      ...{ what: 'approval', yes: 'evicts 58 pods', unanswered: 'it is rejected', until: '2026-01-06T12:00:00.000Z' },
+      moves: { podCount: 58, first: ['a/1 → n', 'a/2 → n', 'a/3 → n', 'a/4 → n'] },
+    };
+    const text = statusText(state([row({ awaitingApproval: true, question })]));
     expect(text).toContain('\n    pods: 58: a/1 → n; a/2 → n; a/3 → n; and 55 more\n');
   });
 

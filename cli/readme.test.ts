@@ -34,7 +34,8 @@ test('the README shows a blocked drain and a pause as stowage status prints them
         ...{ workflowId: 'prod/terminate/1', kind: 'terminate', nodePool: 'default', nodeClaim: 'default-6aafe25516' },
         ...{ reason: 'drifted', phase: 'draining', blockedBy: 'pdb/default/web (never)', waitingFor: 'pods to leave' },
         ...{ until: '', startedAt: '2026-11-21T15:51:59.000Z', awaitingApproval: false },
-        facts: { 'pods left': 1, 'blocked by': why, 'next step': 'Notify at 2026-11-21T15:52:10.741Z' },
+        causes: [why],
+        facts: { 'pods left': 1, 'next step': 'Notify at 2026-11-21T15:52:10Z' },
       },
     ],
   };

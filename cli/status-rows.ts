@@ -1,5 +1,5 @@
 import type { Finding } from '../operator/stuck/findings.js';
-import type { Explanation, NextWindow, NodesThatStay, Pause, Refused } from '../workflows/messages.js';
+import type { AskedQuestion, Explanation, NextWindow, NodesThatStay, Pause, Refused } from '../workflows/messages.js';
 
 /** One NodeClaim with its node, as `stowage status` shows it. */
 export interface ClaimRow {
@@ -26,6 +26,9 @@ export interface WorkflowRow {
   readonly reason: string;
   readonly phase: string;
   readonly blockedBy: string;
+  /** All that blocks it, with the pods that are held; as it says of itself. */
+  readonly causes?: readonly string[];
+  readonly question?: AskedQuestion;
   readonly waitingFor: string;
   readonly until: string;
   readonly startedAt: string;

@@ -97,5 +97,7 @@ function rowOf({ workflowId, startTime, typedSearchAttributes: attributes }: Lis
     startedAt: startTime.toISOString(),
     awaitingApproval: attributes.get(awaitingApproval) === true,
     facts: told?.facts ?? {},
+    ...(told?.question === undefined ? {} : { question: told.question }),
+    ...(told?.blockedBy === undefined ? {} : { causes: told.blockedBy }),
   };
 }

@@ -25,7 +25,7 @@ describe('refused NodeClaims of a NodePool', () => {
   test('are told with what the API server said', () => {
     const refusal = nextRefusal(undefined, { generation: 1, now: at, message: 'policy x denied request' });
     expect(restOf(refusal, at)).toBe(
-      'rests until 2026-01-05T12:00:10.000Z, for the API server refused a NodeClaim: policy x denied request',
+      'rests until 2026-01-05T12:00:10Z, for the API server refused a NodeClaim: policy x denied request',
     );
     expect(restOf(refusal, refusal.until)).toBeUndefined();
   });

@@ -1,4 +1,5 @@
 import { backOffMs } from './back-off.js';
+import { timeText } from './time-text.js';
 
 /*
  * What a NodePool remembers of NodeClaims that the API server refused (an admission policy, a quota, a rule of the CRD): kept as an
@@ -49,7 +50,7 @@ export function nextRefusal(
 /** Why no NodeClaim of the pool is planned now; undefined if they may be. */
 export function restOf(refusal: ClaimRefusal | undefined, now: number): string | undefined {
   if (refusal === undefined || refusal.until <= now) return undefined;
-  return `rests until ${new Date(refusal.until).toISOString()}, for the API server refused a NodeClaim: ${refusal.message}`;
+  return `rests until ${timeText(refusal.until)}, for the API server refused a NodeClaim: ${refusal.message}`;
 }
 
 function parse(text: string | undefined): ClaimRefusal | undefined {

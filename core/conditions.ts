@@ -1,4 +1,5 @@
 import type { Condition } from '../api/kubernetes.js';
+import { timeText } from './time-text.js';
 
 /** What a condition is to say; a True one needs no reason of its own. */
 export interface ConditionChange {
@@ -13,7 +14,7 @@ export const awaitingReconciliation = 'AwaitingReconciliation';
 
 /** Kubernetes keeps seconds. `now` is in milliseconds of the epoch. */
 export function timestamp(now: number): string {
-  return `${new Date(now).toISOString().slice(0, 19)}Z`;
+  return timeText(now);
 }
 
 export function conditionOf(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {

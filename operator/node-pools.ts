@@ -21,6 +21,7 @@ import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
 import { regarding } from '../core/regarding.js';
+import { timeText } from '../core/time-text.js';
 
 const everyMs = 5000;
 /** Always shown, zero or not (node-pools/status). */
@@ -166,7 +167,7 @@ function withRefusal(
       type: claimsAccepted,
       status: 'False',
       reason: 'NodeClaimRefused',
-      message: `${message} (no NodeClaim is created before ${new Date(until).toISOString()})`,
+      message: `${message} (no NodeClaim is created before ${timeText(until)})`,
     },
     at,
   );

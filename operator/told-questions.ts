@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { parseWorkflowId } from '../core/ids.js';
 import { regarding, type EventSubject } from '../core/regarding.js';
-import { explainQuery, openWorkflowsQuery, searchAttributes } from '../workflows/messages.js';
+import { timeText } from '../core/time-text.js';
+import { explainQuery, openWorkflowsQuery, questionText, searchAttributes } from '../workflows/messages.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -95,11 +96,10 @@ async function openQuestions(
 async function textOf(client: Client, workflowId: string, runId: string): Promise<string> {
   try {
     const handle = client.workflow.getHandle(workflowId, runId);
-    const { waitingFor, until, facts } = await client.connection.withDeadline(Date.now() + answerMs, () =>
-      handle.query(explainQuery),
-    );
-    const asked = facts['question'] ?? `waits for ${waitingFor ?? 'approval'}`;
-    return `${asked}${until === undefined ? '' : `, until ${until}`} (stowage approve|reject ${workflowId})`;
+    const { question } = await client.connection.withDeadline(Date.now() + answerMs, () => handle.query(explainQuery));
+    if (question === undefined) return '';
+    const end = `without an answer until ${timeText(question.until)} ${question.unanswered}`;
+    return `${questionText(question)}; ${end} (stowage approve|reject ${workflowId})`;
   } catch {
     return '';
   }

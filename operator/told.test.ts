@@ -72,7 +72,7 @@ describe('events for people', () => {
   });
 
   test('a question is told once, on node and claim or on the NodePool, and again when it is asked anew (events/of-questions)', async () => {
-    const question: AskedQuestion = { key: 'w r', nodeClaim: 'c1', nodePool: 'default', text: 'waits for approval' };
+    const question: AskedQuestion = { key: 'w r', nodeClaim: 'c1', nodePool: 'default', text: 'approval' };
     let open: readonly AskedQuestion[] = [question];
     const news = new QuestionNews(world.deps, async (known) =>
       Promise.resolve(open.map((one) => (known.has(one.key) ? { ...one, text: '' } : one))),

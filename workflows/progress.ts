@@ -1,10 +1,11 @@
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
-import type { Explanation, Failing } from './messages.js';
+import type { AskedQuestion, Explanation, Failing } from './messages.js';
 import { hasOwn } from '../core/own.js';
 import { factsTable } from './facts-table.js';
 import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
 import { noteIgnoredSignals, setQueryHandler } from './handlers.js';
+import { timeText } from '../core/time-text.js';
 
 /**
  * What people see of a workflow: current details in the Temporal UI, the `explain` and `phase` queries, and the search
@@ -37,7 +38,7 @@ export class Progress {
       phase,
       ...(detail.waitingFor === undefined ? {} : { waitingFor: detail.waitingFor }),
       ...(detail.until === undefined ? {} : { until: new Date(detail.until).toISOString() }),
-      ...(this.current.failing === undefined ? {} : { failing: this.current.failing }),
+      ...kept(this.current),
       facts: { ...this.current.facts, ...detail.facts },
     };
     this.attributes([{ key: searchAttributes.phase, value: phase }]);
@@ -62,6 +63,19 @@ export class Progress {
     const facts = Object.fromEntries(Object.entries(this.current.facts).filter(([name]) => name !== fact));
     this.current = { ...this.current, facts };
     this.describe();
+  }
+
+  /** Shows what a person is asked; undefined when nobody is any more. */
+  asks(question: AskedQuestion | undefined): void {
+    const { question: before, ...current } = this.current;
+    if (before === undefined && question === undefined) return;
+    this.current = question === undefined ? current : { ...current, question };
+  }
+
+  /** Shows what blocks a drain. */
+  blocked(blockedBy: readonly string[]): void {
+    this.current = { ...this.current, blockedBy };
+    this.note({ 'blocked by': blockedBy.length === 0 ? 'nothing' : blockedBy.join('; ') });
   }
 
   /** Shows that the work fails and is retried; undefined when it has succeeded again. */
@@ -96,9 +110,18 @@ export class Progress {
     const { phase, waitingFor, until, failing, facts } = this.current;
     const lines = [`**${this.title}**`, '', `Phase: **${phase}**`];
     if (waitingFor !== undefined)
-      lines.push('', `Waits for ${waitingFor}${until === undefined ? '' : ` until ${until}`}`);
-    if (failing !== undefined) lines.push('', `Fails since ${failing.since}: ${failing.why}`);
+      lines.push('', `Waits for ${waitingFor}${until === undefined ? '' : ` until ${timeText(until)}`}`);
+    if (failing !== undefined) lines.push('', `Fails since ${timeText(failing.since)}: ${failing.why}`);
     lines.push(...factsTable(facts));
     setCurrentDetails(lines.join('\n'));
   }
+}
+
+/** What a change of phase does not end. */
+function kept({ question, blockedBy, failing }: Explanation): Partial<Explanation> {
+  return {
+    ...(question === undefined ? {} : { question }),
+    ...(blockedBy === undefined ? {} : { blockedBy }),
+    ...(failing === undefined ? {} : { failing }),
+  };
 }

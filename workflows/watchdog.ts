@@ -1,6 +1,7 @@
 import { CancellationScope, isCancellation, log, sleep } from '@temporalio/workflow';
 import { workflowNow } from './clock.js';
 import type { Progress } from './progress.js';
+import { timeText } from '../core/time-text.js';
 
 /** Work that takes longer is reported as stalled, and again after each further interval. */
 export const stalledAfterMs = 2 * 60_000;
@@ -58,6 +59,6 @@ export class Watchdog {
   }
 
   private get text(): string {
-    return `${this.step}, since ${new Date(this.since).toISOString()}`;
+    return `${this.step}, since ${timeText(this.since)}`;
   }
 }

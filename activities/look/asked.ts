@@ -4,7 +4,8 @@ import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { Allowance } from '../../disruption/budgets/budgets.js';
 import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, iso, pausableOf, poolNameOf, rulesByPool, whyPaused, whyRests } from './disruption-context.js';
+import { allowedFor, pausableOf, poolNameOf, rulesByPool, whyPaused, whyRests } from './disruption-context.js';
+import { timeText } from '../../core/time-text.js';
 
 /** The order of the methods (candidates/methods-in-order): an earlier one takes a question's place. */
 const order: readonly DisruptionReason[] = ['Empty', 'Drifted', 'Underutilized'];
@@ -61,7 +62,7 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
   const question = questionAbout(context, view, reason);
   if (question !== undefined) {
     const { workflowId, since } = question;
-    return `${workflowId} has waited for approval of its disruption (${question.reason}) since ${iso(since)}`;
+    return `${workflowId} has waited for approval of its disruption (${question.reason}) since ${timeText(since)}`;
   }
   if (
     reason === 'Empty' &&
@@ -73,7 +74,7 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
   if (refusal === undefined) return undefined;
   const { why, until, nodes } = refusal;
   const [first] = nodes;
-  return `${why}: not proposed again for ${reason} before ${iso(until)} (stowage reconsider --node ${first?.node ?? ''} undoes it)`;
+  return `${why}: not proposed again for ${reason} before ${timeText(until)} (stowage reconsider --node ${first?.node ?? ''} undoes it)`;
 }
 
 /** As `allowedFor`, for what a person is asked about: no more is proposed at a time than could go. */

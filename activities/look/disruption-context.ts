@@ -20,6 +20,7 @@ import { readable, withAside } from './left-alone.js';
 import { nominatedNodes } from './nominations.js';
 import { tellAside } from '../tell-aside.js';
 import type { SetAside } from '../../packing/types.js';
+import { timeText } from '../../core/time-text.js';
 
 /** The cluster as one look at it, with what `disrupt` knows besides. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {
@@ -161,7 +162,7 @@ export function whyPaused(pauses: readonly Pause[], reason: string, { node, node
   });
   if (pause === undefined) return undefined;
   const { scope, actor, reason: why, until } = pause;
-  const end = until === undefined ? '' : ` until ${new Date(until).toISOString()}`;
+  const end = until === undefined ? '' : ` until ${timeText(until)}`;
   return `${pauseScopeText(scope)} is paused by ${actor}${end}: ${why}`;
 }
 
@@ -177,7 +178,7 @@ export function whyRested(context: DisruptionContext, view: NodeView, rules: Poo
   const refused = whyRests(context, view, 'Underutilized');
   if (refused !== undefined) return refused;
   if (memory.depth === undefined || memory.at + rules.coolDownMs <= context.now) return undefined;
-  return `pods were moved to it a while ago, and coolDown holds until ${iso(memory.at + rules.coolDownMs)}`;
+  return `pods were moved to it a while ago, and coolDown holds until ${timeText(memory.at + rules.coolDownMs)}`;
 }
 
 /** Why the last decision about a node is not taken over again yet: one for the same reason came to nothing. */
@@ -190,7 +191,7 @@ export function whyRests(
   if (memory?.keptUntil === undefined || memory.keptUntil <= context.now) return undefined;
   const { why = 'the last decision about it came to nothing', keptUntil } = memory;
   if (memory.reason !== undefined && memory.reason !== reason) return undefined;
-  return `${why}; it rests until ${iso(keptUntil)}`;
+  return `${why}; it rests until ${timeText(keptUntil)}`;
 }
 
 /** When nodes that rest may be looked at again, milliseconds of the epoch. */

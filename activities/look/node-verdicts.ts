@@ -10,7 +10,6 @@ import { whyAnswered } from './asked.js';
 import type { DisruptionContext } from './disruption-context.js';
 import {
   allowedFor,
-  iso,
   memoryOf,
   pausableOf,
   poolNameOf,
@@ -19,6 +18,7 @@ import {
   whyRested,
   whyRests,
 } from './disruption-context.js';
+import { timeText } from '../../core/time-text.js';
 
 /** Of a drifted node that nothing keeps. */
 export const inItsTurn = 'it has drifted: it is replaced in its turn';
@@ -61,14 +61,14 @@ function byPeople(view: NodeView, context: DisruptionContext, running: Disruptio
 function whyClosed(context: DisruptionContext, nodePool: string, reason: DisruptionReason): string | undefined {
   const { allowed, ruledBy = 'what is disrupting already', changesAt } = allowedFor(context, nodePool, reason);
   if (allowed > 0) return undefined;
-  return `${ruledBy} allows no more for ${reason}${changesAt === undefined ? '' : ` until ${iso(changesAt)}`}`;
+  return `${ruledBy} allows no more for ${reason}${changesAt === undefined ? '' : ` until ${timeText(changesAt)}`}`;
 }
 
 /** Which disruptions take the pool's budget, and since when. */
 function heldBy(running: DisruptionView['running'], nodePool: string): string {
   const holders = running.filter(({ candidates }) => candidates.some((one) => one.nodePool === nodePool));
   if (holders.length === 0) return '';
-  const told = holders.slice(0, holdersTold).map(({ workflowId, since }) => `${workflowId} since ${iso(since)}`);
+  const told = holders.slice(0, holdersTold).map(({ workflowId, since }) => `${workflowId} since ${timeText(since)}`);
   const more = holders.length > holdersTold ? ` and ${holders.length - holdersTold} more` : '';
   return ` (held by ${told.join(', ')}${more})`;
 }
@@ -113,7 +113,7 @@ function byMemory(view: NodeView, context: DisruptionContext): string[] {
 function whyNotYet(view: NodeView, now: number): string | undefined {
   const at = consolidatableAt(view);
   if (at <= now) return undefined;
-  return Number.isFinite(at) ? `consolidateAfter holds until ${iso(at)}` : whyNever(view);
+  return Number.isFinite(at) ? `consolidateAfter holds until ${timeText(at)}` : whyNever(view);
 }
 
 function whyNever({ pool }: NodeView): string {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { timeText } from '../../core/time-text.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Pod } from '../../api/kubernetes.js';
 import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
@@ -70,8 +71,8 @@ test('offerings out of capacity are told with the time from which they are tried
   const { why, details } = await explain('fits');
   expect(why).toContain('on-demand');
   expect(details).toEqual([
-    `no spot in zone a has capacity (${reason}); tried again at ${new Date(until).toISOString()}`,
-    `no spot in zone b has capacity (${reason}); tried again at ${new Date(until).toISOString()}`,
+    `no spot in zone a has capacity (${reason}); tried again at ${timeText(until)}`,
+    `no spot in zone b has capacity (${reason}); tried again at ${timeText(until)}`,
   ]);
 });
 

@@ -11,6 +11,7 @@ import type { ActivityDeps } from '../deps.js';
 import { preferencesHonoured } from '../provisioning/ignored-preferences.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { lacksNode, awaitedNode } from '../../cluster/awaited-nodes.js';
+import { timeText } from '../../core/time-text.js';
 
 const blockersTold = 10;
 /** Of each NodePool. */
@@ -119,7 +120,7 @@ function outOfCapacity(types: readonly InstanceType[]): string[] {
     .map(([place, { out, all }]) => {
       const until = Math.min(...out.map(({ unavailableUntil = 0 }) => unavailableUntil));
       const how = out.length === all ? `no ${place} has capacity` : `${out.length} of ${all} types lack ${place}`;
-      return `${how} (${out[0]?.unavailableReason ?? ''}); tried again at ${new Date(until).toISOString()}`;
+      return `${how} (${out[0]?.unavailableReason ?? ''}); tried again at ${timeText(until)}`;
     })
     .sort();
 }

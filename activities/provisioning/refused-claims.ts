@@ -7,6 +7,7 @@ import type { RestingPool } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { updateObject } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
+import { timeText } from '../../core/time-text.js';
 
 /**
  * Whether the API server has answered, and the answer will be the same until somebody changes something: an admission policy, a quota,
@@ -74,7 +75,7 @@ const annotating = (text: string | null): { metadata: object } => ({
 
 function tell(deps: ActivityDeps, { metadata }: NodePool, { until, message }: ClaimRefusal): void {
   const { name = '', uid } = metadata;
-  const again = new Date(until).toISOString();
+  const again = timeText(until);
   deps.log.warn({ nodePool: name, until: again, message }, 'the API server refused a NodeClaim, its NodePool rests');
   deps.events.publish({
     regarding: regarding('NodePool', { name, uid }),

@@ -3,6 +3,7 @@ import { compareText } from '../../core/compare-text.js';
 import { budgetKey, neverEvictable } from '../../disruption/candidates/pod-budgets.js';
 import { podKey } from '../../core/pods.js';
 import type { DrainBlocker, DrainCause } from './contract.js';
+import { timeText } from '../../core/time-text.js';
 
 /** How many blockers a result lists; the others are counted. */
 const blockersTold = 5;
@@ -74,7 +75,7 @@ export function refusalBlocker(pod: Pod, message: string): Reason {
 
 /** `until` in milliseconds of the epoch, infinity for ever (candidates/do-not-disrupt-pods). */
 export function protectionBlocker(pod: Pod, until: number): Reason {
-  const end = Number.isFinite(until) ? ` until ${new Date(until).toISOString()}` : '';
+  const end = Number.isFinite(until) ? ` until ${timeText(until)}` : '';
   return {
     cause: 'do-not-disrupt',
     name: `pod/${podKey(pod)} (do-not-disrupt)`,
@@ -86,7 +87,7 @@ export function protectionBlocker(pod: Pod, until: number): Reason {
 export function terminatingBlocker(pod: Pod, now: number): Reason | undefined {
   const { deletionTimestamp, finalizers = [] } = pod.metadata;
   if (deletionTimestamp === undefined || now <= Date.parse(deletionTimestamp)) return undefined;
-  const ended = `was to end at ${deletionTimestamp}`;
+  const ended = `was to end at ${timeText(deletionTimestamp)}`;
   return finalizers.length > 0
     ? {
         cause: 'finalizers',

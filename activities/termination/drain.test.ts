@@ -217,7 +217,7 @@ describe('terminating a node', () => {
       {
         cause: 'do-not-disrupt',
         name: 'pod/default/timed (do-not-disrupt)',
-        why: 'is marked karpenter.sh/do-not-disrupt until 2026-01-05T12:00:25.000Z',
+        why: 'is marked karpenter.sh/do-not-disrupt until 2026-01-05T12:00:25Z',
         pods: ['default/timed'],
         podCount: 1,
       },

@@ -23,6 +23,7 @@ import { setConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { awaitVolumes } from './volumes.js';
 import { regarding } from '../../core/regarding.js';
+import { timeText } from '../../core/time-text.js';
 
 /** A look begins no further eviction after this long: the others have their turn at the next. */
 const longestLookMs = 20_000;
@@ -264,7 +265,7 @@ class Drain {
     if (until !== undefined) {
       this.blockers.add(protectionBlocker(pod, until), pod);
       if (Number.isFinite(until)) {
-        const end = new Date(until).toISOString();
+        const end = timeText(until);
         this.publish(pod, 'Normal', 'DoNotDisruptUntil', `Pod is not disrupted until ${end} (do-not-disrupt ${mark})`);
       }
       return true;

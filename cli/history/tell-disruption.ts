@@ -11,11 +11,11 @@ import type {
   ExpireNodeInput,
   ExpireNodeResult,
 } from '../../workflows/messages.js';
-import { timeText } from '../output/people-table.js';
 import { hourly } from '../output/table.js';
 import { callOf, fieldsOf, phaseOf, resultOf, taintText } from './read-fields.js';
 import type { Step } from './records.js';
 import type { About, Teller } from './teller.js';
+import { timeText } from '../../core/time-text.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
   ['waiting for a disruption slot', 'waits for a disruption slot'],

@@ -1,12 +1,12 @@
 import type { DrainProgress, TerminationStart } from '../../activities/termination/contract.js';
 import { counted } from '../../core/plurals.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../../workflows/messages.js';
-import { blockedText } from '../../workflows/termination/drain-text.js';
-import { timeText } from '../output/people-table.js';
+import { blockedTexts } from '../../workflows/termination/drain-text.js';
 import { age } from '../output/status-table.js';
 import { attributeOf, byText, callOf, fieldsOf, phaseOf, resultOf, textOr } from './read-fields.js';
 import type { Step } from './records.js';
 import type { Teller } from './teller.js';
+import { timeText } from '../../core/time-text.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
   ['stopping the launch', 'the launch is stopped first'],
@@ -39,7 +39,7 @@ function drainOf(step: Step): DrainProgress | undefined {
 
 function blockedLine({ blockedBy, blockers, blockedSince, remaining }: DrainProgress): string {
   if (blockedBy.length === 0) return 'nothing holds the drain up any more';
-  const what = blockers === undefined ? blockedBy.join(', ') : blockedText(blockers);
+  const what = blockers === undefined ? blockedBy.join(', ') : blockedTexts(blockers).join('; ');
   const since = blockedSince === undefined ? '' : ` since ${timeText(blockedSince)}`;
   return `drain blocked${since} by ${what}; ${counted(remaining, 'pod')} left`;
 }

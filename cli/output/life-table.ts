@@ -1,7 +1,7 @@
 import type { Life, OpenWorkflow } from '../history/life.js';
-import { timeText } from './people-table.js';
 import { age } from './status-table.js';
 import { renderTable } from './table.js';
+import { timeText } from '../../core/time-text.js';
 
 /** A node's life for a person: a line a step, with the time since the one before. */
 export function lifeText({ nodeClaim, nodePool, node, instance, lines, open, notes }: Life): string {

@@ -1,6 +1,7 @@
 import { pauseScopeText } from '../../core/pause-scope.js';
 import type { Pause, Refused } from '../../workflows/messages.js';
 import { renderTable } from './table.js';
+import { timeText } from '../../core/time-text.js';
 
 export function pauseLine({ scope, until, actor, reason }: Pause): string {
   const end = until === undefined ? 'until it is resumed' : `until ${timeText(until)}`;
@@ -30,9 +31,4 @@ export function refusedTable(refused: readonly Refused[]): string {
       why,
     ]),
   );
-}
-
-/** To the second, in UTC as everything that Kubernetes and Temporal print. */
-export function timeText(at: number | string): string {
-  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

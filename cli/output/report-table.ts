@@ -2,9 +2,9 @@ import { compareText } from '../../core/compare-text.js';
 import { counted } from '../../core/plurals.js';
 import type { DoneRow, Forced, OrderGiven } from '../report/activity.js';
 import { happened, savedBy, titleOf, type ActivityReport, type ReasonSum, type Totals } from '../report/sums.js';
-import { timeText } from './people-table.js';
 import { age } from './status-table.js';
 import { hourly, renderTable } from './table.js';
+import { timeText } from '../../core/time-text.js';
 
 const shownLast = 10;
 /** Of orders and forced drains, the newest so many. */

@@ -8,12 +8,13 @@ import type {
   UnplacedRow,
   WorkflowRow,
 } from '../status-rows.js';
-import type { NextWindow } from '../../workflows/messages.js';
+import type { AskedQuestion, NextWindow } from '../../workflows/messages.js';
 import { statusPodsText } from '../status-objects.js';
-import { pauseTable, refusedTable, timeText } from './people-table.js';
+import { pauseTable, refusedTable } from './people-table.js';
 import { lookUp } from '../../core/own.js';
 import { counted, verb } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';
+import { timeText } from '../../core/time-text.js';
 
 /**
  * What the cluster has and what Stowage is doing about it, for a person: what needs one, what is wrong, what is under way, what
@@ -134,34 +135,28 @@ function stuckLine({ subject, why, since, attempts, then }: StatusReport['stuck'
 
 /** What is asked, what yes does, until when, and how to answer. */
 function question(row: WorkflowRow): string {
-  const { workflowId, reason, waitingFor, until, facts } = row;
-  const asked = facts['question'] === undefined ? `waits for ${waitingFor}` : `asks: ${String(facts['question'])}`;
-  const [what, yes] = parted(asked, /: (?=yes )/);
-  const end = until === '' ? '' : `, until ${timeText(until)}`;
-  const head = `  ${subjectOf(row)} (${reason}) ${what}${end}`;
-  const breaks = typeof facts['breaks'] === 'string' ? facts['breaks'] : undefined;
-  const moves = facts['pods that move'];
-  return [
-    head,
-    ...(yes === undefined ? [] : [`    ${yes}`]),
-    ...(typeof moves === 'string' && moves !== 'none' ? [`    pods: ${fewMoves(moves)}`] : []),
-    ...(breaks === undefined || asked.includes(breaks) ? [] : [`    ${breaks}`]),
-    `    stowage approve ${workflowId}${breaks === undefined ? '' : ' --force'}`,
+  const { workflowId, reason, question: asked } = row;
+  const who = `  ${subjectOf(row)} (${reason})`;
+  const answers = [
+    `    stowage approve ${workflowId}${asked?.breaks === undefined ? '' : ' --force'}`,
     `    stowage reject ${workflowId}`,
+  ];
+  // No worker answers: the workflow says what it asks as soon as one does.
+  if (asked === undefined) return [`${who} waits for approval`, ...answers].join('\n');
+  const { what, yes, no, unanswered, until, breaks, moves } = asked;
+  const effects = [`yes ${yes}`, ...(breaks === undefined ? [] : [breaks]), ...(no === undefined ? [] : [`no ${no}`])];
+  return [
+    `${who} ${what.endsWith('?') ? 'asks:' : 'waits for'} ${what}`,
+    ...[...new Set(effects)].map((line) => `    ${line}`),
+    `    without an answer until ${timeText(until)}: ${unanswered}`,
+    ...(moves === undefined ? [] : [`    pods: ${fewMoves(moves)}`]),
+    ...answers,
   ].join('\n');
 }
 
-/** The first of `58: shop/a → node-1; shop/b → node-1; ...`. */
-function fewMoves(moves: string): string {
-  const count = Number.parseInt(moves, 10);
-  const first = moves.split('; ').slice(0, movesShown);
-  return count > first.length ? `${first.join('; ')}; and ${count - first.length} more` : moves;
-}
-
-/** What stands before and after the separator. */
-function parted(text: string, separator: RegExp): readonly [string, string?] {
-  const at = text.search(separator);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at).replace(separator, '')];
+function fewMoves({ podCount, first }: NonNullable<AskedQuestion['moves']>): string {
+  const shown = first.slice(0, movesShown).join('; ');
+  return podCount > movesShown ? `${podCount}: ${shown}; and ${podCount - movesShown} more` : shown;
 }
 
 /** A rollout is about a NodePool, everything else about a node. */
@@ -169,8 +164,7 @@ const subjectOf = ({ nodeClaim, nodePool }: WorkflowRow): string =>
   nodeClaim === '' ? `NodePool ${nodePool}` : nodeClaim;
 
 function blockedLine(row: WorkflowRow): string {
-  const { reason, blockedBy, facts, startedAt } = row;
-  const causes = typeof facts['blocked by'] === 'string' ? facts['blocked by'].split('; ') : [blockedBy];
+  const { reason, blockedBy, causes = [blockedBy], facts, startedAt } = row;
   const line = (label: string, fact: string): string[] =>
     [lookUp(facts, fact) ?? 'none']
       .filter((value) => value !== 'none')

@@ -1,9 +1,9 @@
 import { age } from '../output/status-table.js';
-import { timeText } from '../output/people-table.js';
 import { headline, newestOf, orderText, tookMs } from '../output/report-table.js';
 import { hourly } from '../output/table.js';
 import { nodesChart, savingsChart, type Chart } from './charts.js';
 import { happened, timeParts, titleOf, type ActivityReport } from './sums.js';
+import { timeText } from '../../core/time-text.js';
 
 const shownLast = 100;
 

@@ -3,6 +3,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
+import { timeText } from '../../core/time-text.js';
 
 /** What `stowage why` found out, for `-o json`. */
 export interface Why {
@@ -77,4 +78,4 @@ export function whyText({ subject, answer, details, workflows }: Why): string {
 }
 
 const phaseText = ({ phase, waitingFor, until }: WhyWorkflow): string =>
-  `${phase}${waitingFor === undefined ? '' : `, waits for ${waitingFor}`}${until === undefined ? '' : ` until ${until}`}`;
+  `${phase}${waitingFor === undefined ? '' : `, waits for ${waitingFor}`}${until === undefined ? '' : ` until ${timeText(until)}`}`;

@@ -11,6 +11,7 @@ import { isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '.
 import { bindingBudgets } from '../candidates/pod-budgets.js';
 import { NodePrices } from '../candidates/node-prices.js';
 import type { ConsolidationInput } from './types.js';
+import { timeText } from '../../core/time-text.js';
 
 /** A node as consolidation sees it, before packing is involved. */
 export interface ExaminedNode {
@@ -122,7 +123,7 @@ function whyNotConsolidatable(candidate: NodeView, consolidatableBy: number): st
   if (pool?.spec.disruption.consolidateAfter === 'Never') return 'consolidateAfter: Never holds for its NodePool';
   const at = consolidatableAt(candidate);
   if (at <= consolidatableBy) return undefined;
-  return Number.isFinite(at) ? `it is consolidatable from ${new Date(at).toISOString()} on` : 'it is not initialized';
+  return Number.isFinite(at) ? `it is consolidatable from ${timeText(at)} on` : 'it is not initialized';
 }
 
 /** Why a node that is not empty (consolidation/empty-nodes) may not be disrupted. */

@@ -170,8 +170,8 @@ describe('repairNode', () => {
       async () => (await handle.describe()).typedSearchAttributes.get(searchAttributes.awaitingApproval) === true,
     );
 
-    const { facts }: Explanation = await handle.query(explainQuery);
-    expect(facts['breaks']).toContain('deletes the pods of node-ill'); // (people/yes-that-breaks-protection)
+    const { question }: Explanation = await handle.query(explainQuery);
+    expect(question?.breaks).toContain('deletes the pods of node-ill'); // (people/yes-that-breaks-protection)
     // Its one step is Force: who does not say that pods may lose their protection is told so.
     expect(await refusalOf(handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] }))).toBe('BreaksProtection');
     await handle.signal(approveSignal, { actor: 'ann', force: true });

@@ -13,13 +13,14 @@ import {
   disruptionFinishedSignal,
   nominatedSignal,
   pausesChangedSignal,
+  questionText,
   searchAttributes,
   steeredSignal,
   steerSignal,
   withdrawSignal,
 } from '../messages.js';
 import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
-import type { Consent } from '../people/oversight.js';
+import type { Consent, Question } from '../people/oversight.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
@@ -176,7 +177,7 @@ class Consolidation {
   /** Waits for approval without a slot or taints. The question ends when the command is no longer valid. */
   private async askConsent(decision: Decision, approval: ApprovalAsked): Promise<void> {
     const question = questionOf(this.input, decision);
-    await this.publish('ConsolidationAwaitsApproval', question);
+    await this.publish('ConsolidationAwaitsApproval', questionText(question));
     const { answer, by, reason } = await this.consent(question, approval);
     const text = consentText({ answer, by, ...(reason === undefined ? {} : { reason }) });
     await this.publish(answer === 'approved' ? 'ConsolidationApproved' : 'ConsolidationRejected', text);
@@ -184,11 +185,11 @@ class Consolidation {
     await this.oversight.gate();
   }
 
-  private async consent(what: string, approval: ApprovalAsked): Promise<Consent> {
+  private async consent(asked: Question, approval: ApprovalAsked): Promise<Consent> {
     const question = new ApprovalQuestion(this.oversight, { lookEveryMs: askAgainMs });
     const news = (): boolean => this.withdrawn !== undefined;
     for (;;) {
-      const consent = await question.ask(approval, { what }, { news });
+      const consent = await question.ask(approval, asked, { news });
       if (consent !== undefined) return consent;
       await this.endIfWithdrawn();
       await this.validate();

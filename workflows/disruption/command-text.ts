@@ -1,4 +1,5 @@
 import { counted } from '../../core/plurals.js';
+import type { Question } from '../people/oversight.js';
 import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } from '../messages.js';
 
 /** How many pods are listed by name in the Temporal UI; the rest is counted. */
@@ -18,19 +19,23 @@ export function factsOf({ reason, candidates, decision }: ConsolidateInput): Exp
 }
 
 /** The question that asks a person for approval, with the effect of a yes. */
-export function questionOf({ reason, candidates }: ConsolidateInput, decision: Decision): string {
+export function questionOf({ reason, candidates }: ConsolidateInput, decision: Decision): Question {
   const { replacements, podCount, priceBefore, priceAfter, policy } = decision;
   const nodes = more(
     candidates.slice(0, nodesShown).map(({ node }) => node),
     candidates.length,
     ', ',
   );
-  const instead = replacements.length === 0 ? '' : ` launches ${counted(replacements.length, 'replacement')},`;
+  const instead = replacements.length === 0 ? '' : `launches ${counted(replacements.length, 'replacement')}, `;
   const moved = podCount === 0 ? 'moves no pods' : `evicts ${counted(podCount, 'pod')}`;
   const saved = priceBefore - priceAfter;
   const price = saved > 0 ? `, and saves ${dollars(saved)} an hour` : '';
   const asks = policy === undefined ? '' : ` (DisruptionPolicy ${policy} asks)`;
-  return `approval to disrupt ${nodes}, ${reason}${asks}: yes${instead} ${moved} and terminates ${counted(candidates.length, 'node')}${price}; PodDisruptionBudgets and do-not-disrupt hold`;
+  return {
+    what: `approval to disrupt ${nodes}, ${reason}${asks}`,
+    yes: `${instead}${moved} and terminates ${counted(candidates.length, 'node')}${price}; PodDisruptionBudgets and do-not-disrupt hold`,
+    ...(podCount === 0 ? {} : { moves: { podCount, first: movesOf(decision) } }),
+  };
 }
 
 function decisionFacts(decision: Decision): Explanation['facts'] {
@@ -54,10 +59,10 @@ function replacementsText(replacements: readonly ClaimPlan[]): string {
   return more(shown, replacements.length);
 }
 
-function movesText({ moves, podCount, replacements }: Decision): string {
-  const shown = moves.slice(0, podsShown).map(({ pod, to }) => `${pod} → ${placeText(to, replacements.length)}`);
-  return more(shown, podCount);
-}
+const movesText = (decision: Decision): string => more(movesOf(decision), decision.podCount);
+
+const movesOf = ({ moves, replacements }: Decision): readonly string[] =>
+  moves.slice(0, podsShown).map(({ pod, to }) => `${pod} → ${placeText(to, replacements.length)}`);
 
 /** `replacement-0-1` is the second new node. */
 function placeText(to: string, replacements: number): string {

@@ -10,6 +10,7 @@ import type {
 } from '../messages.js';
 import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
 import { UndecidedWatch } from './undecided.js';
+import { timeText } from '../../core/time-text.js';
 
 /** What the last look for commands found, and the answers to people's queries from it. */
 export class LastFindings {
@@ -30,7 +31,7 @@ export class LastFindings {
       if (found.details.decisions.length > 0) this.decisions = found.details.decisions;
     }
     const undecided = this.undecided.look(found, this.details?.stays ?? [], workflowNow());
-    return undecided && `${undecided.since}, for ${undecided.waitsFor}`;
+    return undecided && `${timeText(undecided.since)}, for ${undecided.waitsFor}`;
   }
 
   /** Milliseconds of the epoch; carried over by continue-as-new. */

@@ -189,8 +189,11 @@ class Rollout {
     this.blockedChecks = 0;
     if (!isAsked) return undefined;
     const nodes = counted(drifted.length + blocked, 'drifted node');
-    const what = `approval to replace ${nodes} of NodePool ${this.input.nodePool} in waves: yes launches the replacements first and then drains node by node; ${protectionHolds}`;
-    const consent = await this.question.ask(approval, { what }, { news: () => this.changed });
+    const question = {
+      what: `approval to replace ${nodes} of NodePool ${this.input.nodePool} in waves`,
+      yes: `launches the replacements first and then drains node by node; ${protectionHolds}`,
+    };
+    const consent = await this.question.ask(approval, question, { news: () => this.changed });
     if (consent === undefined) {
       await this.continueAsNewIfLong();
       return 'wait';
@@ -343,9 +346,13 @@ class Rollout {
       this.progress.note({ 'no rollback': back.why });
     }
     const asked = { timeoutMs: stoppedMs, onTimeout: 'Reject' } as const;
-    const what = `approval to let the rollout of NodePool ${nodePool} go on: ${why}; yes replaces further nodes, replacements first, and ${protectionHolds}; no ends it, and the nodes that are left stay`;
+    const question = {
+      what: `approval to let the rollout of NodePool ${nodePool} go on (${why})`,
+      yes: `replaces further nodes, replacements first, and ${protectionHolds}`,
+      no: 'ends it, and the nodes that are left stay',
+    };
     let consent;
-    while ((consent = await this.question.ask(asked, { what }, { news: () => this.changed })) === undefined) {
+    while ((consent = await this.question.ask(asked, question, { news: () => this.changed })) === undefined) {
       const view = await this.look([]);
       if (view.state === 'superseded') return this.superseded(view.by);
       if (view.rules === undefined) return this.handBack();

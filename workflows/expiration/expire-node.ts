@@ -15,6 +15,7 @@ import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
+import { timeText } from '../../core/time-text.js';
 
 const hour = 3_600_000;
 /** How often the policy is read again during the weeks that a node lives. */
@@ -78,7 +79,7 @@ class Expiration {
         { key: searchAttributes.nodeClaim, value: claim.name },
         { key: searchAttributes.reason, value: 'expired' },
       ],
-      { NodeClaim: claim.name, NodePool: nodePool, expires: new Date(input.expiresAt).toISOString() },
+      { NodeClaim: claim.name, NodePool: nodePool, expires: timeText(input.expiresAt) },
     );
     this.oversight = new Oversight(this.progress);
     this.question = new ApprovalQuestion(this.oversight, { until: input.askedUntil });
@@ -173,9 +174,12 @@ class Expiration {
   /** Asks for approval where the policy wants it. After a no the node stays until the hard deadline, if there is one. */
   private async consent(view: Live): Promise<ExpireNodeResult | undefined> {
     if (this.agreed || view.approval === undefined) return undefined;
-    const what = `approval to replace ${view.candidate?.node ?? this.input.claim.name}, whose life ends (expireAfter): yes launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold`;
+    const question = {
+      what: `approval to replace ${view.candidate?.node ?? this.input.claim.name}, whose life ends (expireAfter)`,
+      yes: 'launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold',
+    };
     const news = (): boolean => this.changed;
-    const consent = await this.question.ask(view.approval, { what }, { news, atMostMs: restOf(view) });
+    const consent = await this.question.ask(view.approval, question, { news, atMostMs: restOf(view) });
     if (consent === undefined) return undefined;
     this.agreed = consent.answer === 'approved';
     if (this.agreed) return undefined;

@@ -11,6 +11,7 @@ import { notify } from '../other-workflows.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import { ViaProvision } from '../replacement/via-provision.js';
 import { setSignalHandler } from '../handlers.js';
+import { timeText } from '../../core/time-text.js';
 
 /** Time between EC2's interruption notice and the end of the instance. */
 const noticeMs = 120_000;
@@ -116,7 +117,7 @@ class Interruption {
   private async inspect({ kind, at }: InterruptionNotice): Promise<InstanceView> {
     const { instanceId } = this.input;
     this.progress.attributes([{ key: searchAttributes.reason, value: kind }]);
-    this.progress.enter('inspecting', { facts: { notice: kind, 'given at': new Date(at).toISOString() } });
+    this.progress.enter('inspecting', { facts: { notice: kind, 'given at': timeText(at) } });
     const takesPods = isHint(kind) || alreadyGoing.has(kind) || forceful.has(kind);
     return this.activities.cloud.inspectInstance.executeWithOptions({ summary: kind, priority: firstLook }, [
       // The node is cordoned by the first activity, before anything else is decided.

@@ -12,9 +12,36 @@ export interface Explanation {
   readonly waitingFor?: string;
   /** Until when it waits, ISO 8601. */
   readonly until?: string;
+  /** Present while a person is asked. */
+  readonly question?: AskedQuestion;
+  /** What blocks a drain, with the pods that it holds: a text for each. */
+  readonly blockedBy?: readonly string[];
   /** Present while its work fails and is retried. */
   readonly failing?: Failing;
   readonly facts: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** What a person is asked, in parts. */
+export interface AskedQuestion {
+  /** Such as `approval to repair node-1 (Ready=False)`. */
+  readonly what: string;
+  /** What yes does, such as `evicts 2 pods and terminates 1 node`. */
+  readonly yes: string;
+  readonly no?: string;
+  /** What comes when nobody answers, such as `it is rejected`. */
+  readonly unanswered: string;
+  /** Until when an answer is waited for, ISO 8601. */
+  readonly until: string;
+  /** Which pods a yes takes the protection of: such a yes has to say `force`. */
+  readonly breaks?: string;
+  /** The pods that a yes moves: how many, and where the first of them go. */
+  readonly moves?: { readonly podCount: number; readonly first: readonly string[] };
+}
+
+/** A question in one sentence: what is asked, what yes does, and what no does. */
+export function questionText({ what, yes, no, breaks }: Pick<AskedQuestion, 'what' | 'yes' | 'no' | 'breaks'>): string {
+  const parts = [`yes ${yes}`, ...(breaks === undefined ? [] : [breaks]), ...(no === undefined ? [] : [`no ${no}`])];
+  return `${what}${what.endsWith('?') ? '' : ':'} ${[...new Set(parts)].join('; ')}`;
 }
 
 /** Name of the fact that lists objects which packing excludes; its value is empty if there are none. */

@@ -1,6 +1,6 @@
 import { allHandlersFinished, ApplicationFailure, condition } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
-import type { ApprovalAsked, ExpediteOrder, Explanation, HoldOrder, Order } from '../messages.js';
+import type { ApprovalAsked, AskedQuestion, ExpediteOrder, Explanation, HoldOrder, Order } from '../messages.js';
 import {
   abortSignal,
   abortUpdate,
@@ -10,6 +10,7 @@ import {
   expediteUpdate,
   holdSignal,
   holdUpdate,
+  questionText,
   refusals,
   rejectSignal,
   rejectUpdate,
@@ -30,16 +31,13 @@ export interface Consent {
   readonly reason?: string;
 }
 
-/** An approval question. */
-export interface Question {
-  readonly what: string;
+/** An approval question; Oversight knows until when an answer is waited for. */
+export interface Question extends Omit<AskedQuestion, 'until' | 'unanswered'> {
   /**
    * Time after which the call returns without an answer, so that the caller can check the cause; the question stays open.
    * Milliseconds.
    */
   readonly lookAgainMs?: number;
-  /** Which pods a yes takes the protection of, in words: such a yes has to say `force`. */
-  readonly breaks?: string;
 }
 
 /** What ended a wait. */
@@ -87,7 +85,7 @@ export class Oversight {
   private phaseBefore = '';
   /** The condition that ends the current wait. */
   private stopsAt: (() => boolean) | undefined;
-  private breaks: string | undefined;
+  private question: AskedQuestion | undefined;
   private waiting: { readonly retryable: boolean; end: WaitEnd | undefined } | undefined;
   private stage: 'revocable' | 'draining' | 'finished' = 'revocable';
 
@@ -197,15 +195,16 @@ export class Oversight {
   async consentUnless(
     news: () => boolean,
     approval: ApprovalAsked,
-    { what, lookAgainMs, breaks }: Question,
+    { lookAgainMs, ...question }: Question,
   ): Promise<Consent | undefined> {
     this.throwIfAborted();
     const { timeoutMs, onTimeout } = approval;
     const byDefault = onTimeout === 'Approve' ? 'approved' : 'rejected';
-    this.begin(breaks);
+    const until = workflowNow() + timeoutMs;
+    this.begin({ ...question, until: new Date(until).toISOString(), unanswered: `it is ${byDefault}` });
     this.progress.enter(awaitingApproval, {
-      waitingFor: `${what} (${byDefault} if nobody answers)`,
-      until: workflowNow() + timeoutMs,
+      waitingFor: `${questionText(question)} (${byDefault} if nobody answers)`,
+      until,
     });
     const over = (): boolean => this.answer !== undefined || this.abortedBy !== undefined || news();
     const ms = Math.max(1, Math.min(timeoutMs, lookAgainMs ?? timeoutMs));
@@ -228,13 +227,12 @@ export class Oversight {
   }
 
   /**
-   * Opens a question, or goes on with the open one. The fact `breaks` tells the command line that a yes has to say `force`, and
+   * Opens a question, or goes on with the open one. Its `breaks` tells the command line that a yes has to say `force`, and
    * why (people/yes-that-breaks-protection).
    */
-  private begin(breaks: string | undefined): void {
-    this.breaks = breaks;
-    if (breaks === undefined) this.progress.drop('breaks');
-    else this.progress.note({ breaks });
+  private begin(question: AskedQuestion): void {
+    this.question = question;
+    this.progress.asks(question);
     if (this.asking) return;
     this.asking = true;
     this.answer = undefined;
@@ -245,7 +243,7 @@ export class Oversight {
   private endQuestion(): void {
     if (!this.asking) return;
     this.asking = false;
-    this.progress.drop('breaks');
+    this.progress.asks(undefined);
     this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
   }
 
@@ -255,9 +253,9 @@ export class Oversight {
    */
   async ask(
     ms: number,
-    options: { readonly summary: string; readonly until: () => boolean; readonly breaks?: string },
+    options: { readonly summary: string; readonly until: () => boolean; readonly question: AskedQuestion },
   ): Promise<Consent | undefined> {
-    this.begin(options.breaks);
+    this.begin(options.question);
     const over = (): boolean => this.answer !== undefined || options.until();
     try {
       await this.stop(over, Math.max(1, ms), options.summary);
@@ -343,8 +341,9 @@ export class Oversight {
   }
 
   private answerWith(answer: Consent['answer'], { actor, reason, force }: Order): Explanation {
-    if (this.breaks !== undefined && force === true)
-      this.progress.note({ 'force ordered by': `${withReason(actor, reason)}: ${this.breaks}` });
+    const broken = this.question?.breaks;
+    if (broken !== undefined && force === true)
+      this.progress.note({ 'force ordered by': `${withReason(actor, reason)}: ${broken}` });
     this.answer = { answer, by: actor, ...(reason === undefined ? {} : { reason }) };
     return this.progress.explanation;
   }
@@ -410,7 +409,8 @@ export class Oversight {
 
   private checkApprove(order: Order): void {
     this.checkAnswer(order);
-    if (this.breaks !== undefined) checkForce('approve', order, this.breaks);
+    const broken = this.question?.breaks;
+    if (broken !== undefined) checkForce('approve', order, broken);
   }
 
   private checkAbort(order: Order): void {

@@ -17,6 +17,7 @@ import { ViaProvision } from '../replacement/via-provision.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
 import { setSignalHandler } from '../handlers.js';
+import { timeText } from '../../core/time-text.js';
 
 /** How often to check again while too many nodes are unhealthy (repair/at-most-a-fifth). */
 const blockedRetryMs = 5 * 60_000;
@@ -123,7 +124,7 @@ class Repair {
       const view = await this.look();
       if (view.state !== 'unhealthy') return view;
       const { dueAt, blocked, condition: what, since } = view;
-      const facts = { node: view.nodeName, condition: what, since: new Date(since).toISOString() };
+      const facts = { node: view.nodeName, condition: what, since: timeText(since) };
       const rest = dueAt - workflowNow();
       if (rest <= 0 && blocked === undefined) {
         this.progress.note(facts);
@@ -336,10 +337,10 @@ class Repair {
 function questionOf({ nodeName, condition: what, steps }: Unhealthy): Question {
   const actions = steps.map(({ action }) => action);
   const isForced = actions.includes('Force');
-  const then = `yes takes the steps ${actions.join(', ')}`;
   const breaks = `its step Force deletes the pods of ${nodeName}, whatever protects them`;
   return {
-    what: `approval to repair ${nodeName} (${what}): ${then}${isForced ? `; ${breaks}` : ''}`,
+    what: `approval to repair ${nodeName} (${what})`,
+    yes: `takes the steps ${actions.join(', ')}`,
     ...(isForced ? { breaks } : {}),
   };
 }

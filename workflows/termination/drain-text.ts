@@ -10,14 +10,12 @@ export function waitText({ blockedBy, blockers }: DrainProgress): string {
   return blockers === undefined ? blockedBy.join(', ') : blockers.map(({ name, why }) => `${name}: ${why}`).join('; ');
 }
 
-export function blockedText(blockers: readonly DrainBlocker[]): string {
-  if (blockers.length === 0) return 'nothing';
-  return blockers
-    .map((blocker) => {
-      const { name, why, podCount } = blocker;
-      return podCount === 0 ? `${name} ${why}` : `${name} ${why} (holds ${podsText(blocker)})`;
-    })
-    .join('; ');
+/** What blocks a drain, with the pods that it holds. */
+export function blockedTexts(blockers: readonly DrainBlocker[]): readonly string[] {
+  return blockers.map((blocker) => {
+    const { name, why, podCount } = blocker;
+    return podCount === 0 ? `${name} ${why}` : `${name} ${why} (holds ${podsText(blocker)})`;
+  });
 }
 
 /** `shop/db-0, shop/db-1 and 3 more`. */

@@ -2,7 +2,7 @@ import { CancellationScope, condition, isCancellation } from '@temporalio/workfl
 import { rootCause } from '@temporalio/common';
 import type { DrainBlocker, DrainProgress, EscalationStep } from '../../activities/termination/contract.js';
 import { workflowNow } from '../clock.js';
-import type { ClaimRef } from '../messages.js';
+import { questionText, type ClaimRef } from '../messages.js';
 import { consentText, withReason } from '../people/oversight.js';
 import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
@@ -10,6 +10,7 @@ import type { Activities } from '../proxies.js';
 import { heldByBudget, protectedText } from './drain-text.js';
 import { Escalation } from './escalation.js';
 import type { EscalationState, Stuck } from './escalation.js';
+import { timeText } from '../../core/time-text.js';
 
 /** Timeout of a question that no later step ends. */
 const longestQuestionMs = 30 * 24 * 3_600_000;
@@ -79,7 +80,7 @@ export class StuckDrain {
     const active = isTaking ? current : undefined;
     this.deps.progress.note({
       'active step': active === undefined ? 'none' : active.action,
-      'next step': next === undefined ? 'none' : `${next.action} at ${iso(next.at)}`,
+      'next step': next === undefined ? 'none' : `${next.action} at ${timeText(next.at)}`,
     });
   }
 
@@ -98,7 +99,7 @@ export class StuckDrain {
   private async escalate(step: EscalationStep, { since, blockers }: Stuck, nodeName: string): Promise<void> {
     const { claim, progress, activities, force } = this.deps;
     const note = (what: string): void => progress.note({ [`escalation: ${step.action}`]: what });
-    const at = new Date(workflowNow()).toISOString();
+    const at = timeText(workflowNow());
     this.showSteps();
     try {
       switch (step.action) {
@@ -137,15 +138,19 @@ export class StuckDrain {
    */
   private async askWhetherToForce(stuckSince: number, nodeName: string): Promise<string> {
     const next = this.escalation?.next;
-    const breaks = `yes deletes the pods ${protectedText(this.deps.blockers()) ?? `that are left on ${nodeName}`}; each keeps its own grace`;
-    const end = iso(next?.at ?? workflowNow() + longestQuestionMs);
-    const then = next === undefined ? 'the drain goes on waiting' : `${next.action} follows`;
+    const yes = `deletes the pods ${protectedText(this.deps.blockers()) ?? `that are left on ${nodeName}`}; each keeps its own grace`;
+    const until = next?.at ?? workflowNow() + longestQuestionMs;
+    const question = {
+      ...{ what: `force the drain of ${nodeName}?`, yes, no: 'ends the escalation', breaks: `yes ${yes}` },
+      unanswered: next === undefined ? 'the drain goes on waiting' : `${next.action} follows`,
+      until: new Date(until).toISOString(),
+    };
     this.deps.progress.note({
-      question: `force the drain of ${nodeName}? ${breaks}; no ends the escalation; without an answer until ${end} ${then}`,
+      question: `${questionText(question)}; without an answer until ${timeText(until)} ${question.unanswered}`,
     });
     const consent = await this.deps.oversight.ask(next === undefined ? longestQuestionMs : next.at - workflowNow(), {
       summary: 'whether to force the drain',
-      breaks,
+      question,
       until: () => this.escalation?.state.stuckSince !== stuckSince,
     });
     this.deps.progress.drop('question');
@@ -155,5 +160,3 @@ export class StuckDrain {
     return consentText(consent);
   }
 }
-
-const iso = (ms: number): string => new Date(ms).toISOString();

@@ -9,7 +9,7 @@ import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Deadline } from './deadline.js';
-import { blockedText, endedBy, podsText, protectedText, waitText } from './drain-text.js';
+import { blockedTexts, endedBy, podsText, protectedText, waitText } from './drain-text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
 import { launchSettledSignal, searchAttributes, stopLaunchSignal } from '../messages.js';
 import { PollInterval } from '../disruption/poll-interval.js';
@@ -21,6 +21,7 @@ import { notify } from '../other-workflows.js';
 import { ExpediteScope } from './expedite-scope.js';
 import { StuckDrain } from './stuck-drain.js';
 import { setSignalHandler } from '../handlers.js';
+import { timeText } from '../../core/time-text.js';
 
 /**
  * How long to wait for the launch to stop. It answers at once, unless a CreateFleet attempt is under way, which takes up to two
@@ -233,9 +234,9 @@ class Termination {
     this.progress.attributes([{ key: searchAttributes.blockedBy, value: progress.blockedBy[0] ?? null }]);
     const ends = endedBy(this.blockers, this.drains ?? '');
     if (ends === undefined) this.progress.drop('can be ended by');
+    if (progress.blockers !== undefined) this.progress.blocked(blockedTexts(progress.blockers));
     this.progress.note({
       'pods left': progress.remaining,
-      ...(progress.blockers === undefined ? {} : { 'blocked by': blockedText(progress.blockers) }),
       ...(ends === undefined ? {} : { 'can be ended by': ends }),
     });
     this.stuck.showSteps();
@@ -265,7 +266,7 @@ class Termination {
     const held = protectedText(this.blockers);
     if (deadline === undefined) return held === undefined ? undefined : `it deletes the pods ${held}`;
     const now = held === undefined ? '' : `, now ${held}`;
-    return `it deletes at ${iso(deadline)} whatever pods are left on ${drains}${now}`;
+    return `it deletes at ${timeText(deadline)} whatever pods are left on ${drains}${now}`;
   }
 
   /** Ends the protection of pods at the deadline, by default now. They keep their grace periods. */
@@ -334,5 +335,3 @@ class Termination {
     return { outcome, podsEvicted, durationMs: workflowNow() - this.startedAt, ...by };
   }
 }
-
-const iso = (ms: number): string => new Date(ms).toISOString();
