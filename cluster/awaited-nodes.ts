@@ -2,7 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
-import { isPending, podKey } from '../core/pods.js';
+import { isPending, isReschedulable, podKey } from '../core/pods.js';
 import { isGoing, isManaged, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 
@@ -64,12 +64,15 @@ function claimsByPod(claims: readonly NodeClaim[]): ReadonlyMap<string, NodeClai
     byPod = new Map();
     for (const claim of claims) {
       if (claim.metadata.deletionTimestamp !== undefined || initializedAt(claim) !== undefined) continue;
-      for (const pod of claim.metadata.annotations?.[annotations.plannedPods]?.split(',') ?? []) byPod.set(pod, claim);
+      for (const pod of plannedPodKeys(claim)) byPod.set(pod, claim);
     }
     known.set(claims, byPod);
   }
   return byPod;
 }
+
+const plannedPodKeys = ({ metadata }: NodeClaim): readonly string[] =>
+  metadata.annotations?.[annotations.plannedPods]?.split(',') ?? [];
 
 const known = new WeakMap<readonly NodeClaim[], Map<string, NodeClaim>>();
 
@@ -89,6 +92,27 @@ export function podsAwaitingNodes(deps: Deps): ReadonlyMap<string, readonly stri
     else known.push(podKey(pod));
   }
   return byNode;
+}
+
+/**
+ * Nodes that were launched for pods which are still on a node that goes, by name: a drain that is blocked keeps them empty until it
+ * lets the pods go, or their node stays.
+ */
+export function nodesForLeavingPods({ cache }: Pick<Deps, 'cache'>): readonly string[] {
+  return cache.all('NodeClaim').flatMap((claim) => {
+    const node = claim.metadata.annotations?.[annotations.plannedPods] === undefined ? undefined : nodeOf(cache, claim);
+    const name = node?.metadata.name;
+    return name !== undefined && plannedPodKeys(claim).some((key) => isLeaving(cache, key, name)) ? [name] : [];
+  });
+}
+
+function isLeaving(cache: Deps['cache'], key: string, to: string): boolean {
+  const [namespace = '', name = ''] = key.split('/');
+  const pod = cache.get('Pod', { namespace, name });
+  const from = pod?.spec.nodeName ?? '';
+  if (pod === undefined || from === '' || from === to || !isReschedulable(pod)) return false;
+  const node = cache.get('Node', { name: from });
+  return node !== undefined && isGoing(node);
 }
 
 /** When the claim's node was initialized, milliseconds of the epoch. */

@@ -3,7 +3,7 @@ import { timeText } from '../../core/time-text.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
-import { annotations, labels } from '../../api/labels.js';
+import { annotations, labels, taints } from '../../api/labels.js';
 import type { Candidate, OpenQuestion, Refused } from '../../workflows/messages.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
@@ -163,6 +163,29 @@ describe('findDisruptions', () => {
     expect(found.nextCheckAt).toBe(world.clock.now - 5000 + world.deps.nominationMs);
     world.kube.remove('Pod', { name: 'waits', namespace: 'default' });
     expect(goingNodes(await find())).toEqual(['node-a']);
+  });
+
+  test('a node launched for a pod of a node that drains is none to go for as long as that pod is there', async () => {
+    putNode('a', []);
+    putNode('b', [1]);
+    const { metadata, ...claim } = nodeClaim('a', {
+      status: {
+        ...{ providerID: 'fake:///a/i-a' },
+        conditions: [{ type: 'Initialized', status: 'True', lastTransitionTime: at(600) }],
+      },
+    });
+    const planned = { [annotations.plannedPods]: 'default/gone,default/b-0' };
+    const own = { ...metadata, labels: { [labels.nodePool]: 'default' }, annotations: planned };
+    world.kube.put('NodeClaim', { ...claim, metadata: own });
+    const drains = (own: readonly object[]): void => {
+      const node = world.kube.objects('Node').find((one) => one.metadata.name === 'node-b')!;
+      world.kube.put('Node', { ...node, spec: { ...node.spec, taints: own } } as never);
+    };
+
+    drains([taints.disrupted]);
+    expect(goingNodes(await find())).not.toContain('node-a');
+    drains([]);
+    expect(goingNodes(await find())).toContain('node-a');
   });
 
   test('a node that a pod is nominated to is none to go, however long it has been there', async () => {

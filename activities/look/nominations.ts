@@ -5,11 +5,11 @@ import { isPending } from '../../core/pods.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { initializedAt, awaitedNode } from '../../cluster/awaited-nodes.js';
+import { initializedAt, awaitedNode, nodesForLeavingPods } from '../../cluster/awaited-nodes.js';
 
 /**
  * Nodes that pods are on their way to, and that are no candidates until then (provisioning/nominated-nodes): those that `provision` planned
- * pods onto, by node or, while the node was still to come, by claim; those that pods are nominated to; those that a running disruption launched; and, while
+ * pods onto, by node or, while the node was still to come, by claim; those that pods are nominated to; those that were launched for pods of a node that still drains; those that a running disruption launched; and, while
  * pods pend, those that have only just initialized, since kube-scheduler binds with a delay of its own.
  */
 export function nominatedNodes(
@@ -21,7 +21,10 @@ export function nominatedNodes(
   const until = new Map(nominations.map((each) => [each.node, each.until]));
   const plans = running.map(({ workflowId }) => `${workflowId}/`);
   const someoneWaits = once(() => deps.cache.all('Pod').some(isPending));
-  const names = new Set(deps.cache.all('Pod').flatMap((pod) => awaitedNode(deps, pod)?.node ?? []));
+  const names = new Set([
+    ...deps.cache.all('Pod').flatMap((pod) => awaitedNode(deps, pod)?.node ?? []),
+    ...nodesForLeavingPods(deps),
+  ]);
   const ends: number[] = [];
   for (const view of views) {
     const { claim } = view;
