@@ -120,7 +120,7 @@ export class CommandBuilder {
   /** If a group cannot go as a whole, tries its independent parts one by one. */
   private inParts(group: readonly FleetNode[]): Done | undefined {
     const { simulation } = this;
-    const followed = group.length > 1 ? simulation.follow(group, this.plan.fleetPlan) : undefined;
+    const followed = group.length > 1 ? simulation.attempts.byPlan(group, this.plan.fleetPlan) : undefined;
     if (followed === undefined) return undefined;
     simulation.undo();
     const candidates: FleetNode[] = [];
@@ -137,7 +137,7 @@ export class CommandBuilder {
   /** What the fleet plan does with these nodes, opening this launch `first`, if that is allowed. */
   private follow(group: readonly FleetNode[], first?: number): Done | undefined {
     const { fleetPlan } = this.plan;
-    const followed = this.simulation.follow(group, fleetPlan, first);
+    const followed = this.simulation.attempts.byPlan(group, fleetPlan, first);
     if (followed === undefined) return undefined;
     const outcome = this.tools.decide(followed);
     if (outcome === undefined) {

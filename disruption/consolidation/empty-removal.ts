@@ -30,11 +30,11 @@ export class EmptyRemoval {
       const group = this.fleet.budgets.take(this.fleet.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
       this.fleet.simulation.aim(this.fleet.alive().filter(({ open }) => open));
-      let outcome = this.fleet.simulation.attempt(group);
+      let outcome = this.fleet.simulation.attempts.byPlacing(group);
       if (outcome === undefined) {
         // Pending pods with room on the node do not keep it: they stay pending.
         for (const node of group) this.fleet.simulation.turnAway(node);
-        outcome = this.fleet.simulation.attempt(group) ?? this.attemptEach(group, kept);
+        outcome = this.fleet.simulation.attempts.byPlacing(group) ?? this.attemptEach(group, kept);
       }
       if (outcome !== undefined) this.fleet.carryOut({ ...outcome, planned: [] }, 'empty');
     }
@@ -47,11 +47,11 @@ export class EmptyRemoval {
   private attemptEach(group: readonly FleetNode[], kept: Set<FleetNode>): Outcome | undefined {
     const fine: FleetNode[] = [];
     for (const node of group) {
-      if (this.fleet.simulation.attempt([...fine, node]) !== undefined) this.fleet.simulation.undo();
+      if (this.fleet.simulation.attempts.byPlacing([...fine, node]) !== undefined) this.fleet.simulation.undo();
       else if (node.waiting.size === 0) this.fleet.simulation.letGo(node);
       else kept.add(node);
       if (!kept.has(node)) fine.push(node);
     }
-    return fine.length === 0 ? undefined : this.fleet.simulation.attempt(fine);
+    return fine.length === 0 ? undefined : this.fleet.simulation.attempts.byPlacing(fine);
   }
 }

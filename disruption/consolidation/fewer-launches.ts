@@ -44,7 +44,7 @@ function buyFewer(
   const price = priceOfAll(group);
   const most = price + spare;
   simulation.aim(simulation.nodes.filter(({ gone, open }) => !gone && open));
-  const outcome = simulation.attempt(group, {
+  const outcome = simulation.attempts.byPlacing(group, {
     search: { units: unitsEach * group.length, most, fewest: nearlyCheapest },
     most: most + noise,
   });

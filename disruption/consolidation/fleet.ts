@@ -40,6 +40,10 @@ export interface FleetNode extends CountedNode {
 export const isEmptied = ({ cost, waiting }: FleetNode): boolean =>
   cost <= 1 && ![...waiting.values()].some((pods) => pods.some(isBuffer));
 
+/** Whether the pool's nodes may be removed only while empty. */
+export const isOnlyEmpty = (pool: NodePool | undefined): boolean =>
+  pool?.spec.disruption.consolidationPolicy === 'WhenEmpty';
+
 /** Adds pods to the load of a node. */
 export function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: readonly Pod[]): void {
   const there = loads.get(podClass);

@@ -55,7 +55,7 @@ export function improve(
         const there = group.filter((node) => !launches.has(node));
         const least = Math.max(leastShare * priceOfAll(there), simulation.disruptionOf(there));
         const most = price - least;
-        const outcome = simulation.attempt(group, {
+        const outcome = simulation.attempts.byPlacing(group, {
           search: { units: group.length < few ? 0 : unitsEach * group.length, most },
           most,
           onlyForRest: group.length <= few && group.every((node) => launches.has(node)),

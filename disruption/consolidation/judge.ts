@@ -54,13 +54,13 @@ export class Judge {
    */
   evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
     const most = priceOfAll(candidates);
-    const outcome = this.fleet.simulation.attempt(candidates, { search: { units, most }, most });
+    const outcome = this.fleet.simulation.attempts.byPlacing(candidates, { search: { units, most }, most });
     if (outcome === undefined) return undefined;
     const decided = this.decide(outcome);
     if (decided !== undefined) return decided;
     this.fleet.simulation.undo();
     if (outcome.launches.length < 2) return undefined;
-    const single = this.fleet.simulation.attempt(candidates, { search: 'one node', most });
+    const single = this.fleet.simulation.attempts.byPlacing(candidates, { search: 'one node', most });
     const allowed = single && this.decide(single);
     if (single !== undefined && allowed === undefined) this.fleet.simulation.undo();
     return allowed;

@@ -66,11 +66,11 @@ export class NodeByNode {
       if (this.fleet.budgets.take(this.fleet.counted(), all, 'Underutilized', mostCandidates).length < all.length)
         continue;
       if (!this.judge.isWorth(all, priceOfAll(all), priceOfAll(all))) continue;
-      if (outcome === undefined) outcome = simulation.attempt([node]);
-      else if (simulation.extend(node)) more.push(node);
+      if (outcome === undefined) outcome = simulation.attempts.byPlacing([node]);
+      else if (simulation.attempts.extend(node)) more.push(node);
     }
     if (outcome === undefined) return false;
-    this.fleet.carryOut({ ...simulation.extended(outcome, more), planned: [] });
+    this.fleet.carryOut({ ...simulation.attempts.extended(outcome, more), planned: [] });
     return true;
   }
 

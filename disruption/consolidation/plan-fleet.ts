@@ -163,7 +163,10 @@ function proposalOf(simulation: Simulation, target: Ordered, outcome: Outcome): 
 
 function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, units: number): Outcome | undefined {
   simulation.aim(keep, filling);
-  return simulation.attempt(remove, { search: { units }, most: remove.reduce((sum, { price }) => sum + price, 0) });
+  return simulation.attempts.byPlacing(remove, {
+    search: { units },
+    most: remove.reduce((sum, { price }) => sum + price, 0),
+  });
 }
 
 /** Keeps nodes that would only be launched again, at most `each` for one launch. */
@@ -220,7 +223,7 @@ function squeeze(simulation: Simulation, target: Ordered): Ordered {
   if (attempt(simulation, target, firstUnits) === undefined) return target;
   const optional = keep.filter((node) => !isFixed(node) && node.price > simulation.disruptionOf([node]));
   optional.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
-  const more = new Set(optional.filter((node) => simulation.extend(node)));
+  const more = new Set(optional.filter((node) => simulation.attempts.extend(node)));
   simulation.undo();
   if (more.size === 0) return target;
   return { ...target, keep: keep.filter((node) => !more.has(node)), remove: [...remove, ...more] };

@@ -47,7 +47,7 @@ export class Reconsideration {
 
   /** The outcome with exactly these replacements at current prices; undefined if it is no longer allowed or saves too little. */
   private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): Decided | undefined {
-    const outcome = this.fleet.simulation.repeat(nodes, decided);
+    const outcome = this.fleet.simulation.attempts.byDecision(nodes, decided);
     if (outcome === undefined) return undefined;
     const gain = priceOfAll(nodes);
     const saving = gain - priceOfAll(outcome.launches);
@@ -62,12 +62,12 @@ export class Reconsideration {
    * several commands, while these nodes alone would be replaced more cheaply by smaller ones.
    */
   private within(nodes: readonly FleetNode[], most: number): Decided | undefined {
-    const ways: (() => Outcome | undefined)[] = [() => this.fleet.simulation.attempt(nodes)];
+    const ways: (() => Outcome | undefined)[] = [() => this.fleet.simulation.attempts.byPlacing(nodes)];
     if (most > 0) {
       this.fleet.alive();
       const { fleetPlan } = this.makePlan();
-      ways.push(() => this.fleet.simulation.follow(nodes, fleetPlan));
-      ways.push(() => this.fleet.simulation.attempt(nodes, { search: 'one node', most: priceOfAll(nodes) }));
+      ways.push(() => this.fleet.simulation.attempts.byPlan(nodes, fleetPlan));
+      ways.push(() => this.fleet.simulation.attempts.byPlacing(nodes, { search: 'one node', most: priceOfAll(nodes) }));
     }
     for (const way of ways) {
       this.fleet.aimBeside(nodes);

@@ -10,7 +10,7 @@ test('what is bought for the rest alone is not bought where nothing else takes a
     const simulation = new Simulation(world, examineNodes(world));
     const named = (names: readonly string[]) => simulation.nodes.filter(({ name }) => names.includes(name));
     simulation.aim(named(targets));
-    return simulation.attempt(named(['n0']), { search: { units: 0 }, most: 0.8, onlyForRest });
+    return simulation.attempts.byPlacing(named(['n0']), { search: { units: 0 }, most: 0.8, onlyForRest });
   };
   expect(attempt([], false)?.launches).toHaveLength(1);
   expect(attempt([], true)).toBeUndefined();

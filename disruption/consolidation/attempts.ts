@@ -1,0 +1,179 @@
+import type { Pod } from '../../api/kubernetes.js';
+import type { Launch, Member, NodePlacement, NodeState, Part, Trial } from '../../packing/trial.js';
+import type { PlannedClaim } from '../../packing/types.js';
+import { isBuffer } from './eligibility.js';
+import type { FleetPlan } from './fleet-plan.js';
+import { addLoad, type FleetNode } from './fleet.js';
+import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
+import type { Outcome, Purchase } from './outcome.js';
+
+/**
+ * The ways in which the pods of nodes to be removed can move. Each gives an outcome and leaves its changes in the trial, to be
+ * undone or settled; where it gives undefined, nothing is changed.
+ */
+export class Attempts {
+  /** The most that a launched node may cost, dollars per hour. */
+  dearest = Infinity;
+  /** Index of the first placement of the last attempt. */
+  private from = 0;
+
+  /** `waiting`: pending pods with room on nodes; they are not evicted. */
+  constructor(
+    private readonly trial: Trial,
+    private readonly waiting: ReadonlySet<Pod>,
+  ) {}
+
+  /** To be called when the nodes that take pods change: placements are counted anew. */
+  restart(): void {
+    this.from = 0;
+  }
+
+  /** Moves the pods of `candidates` to targets, and to new nodes if `purchase` is given; undefined if some have no place. */
+  byPlacing(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
+    const { trial } = this;
+    const { landed } = trial.begin();
+    for (const { state, loads } of candidates) trial.lift(state, loads);
+    const parts: Part[] = [];
+    const placed = trial.place(loadsOf(candidates), purchase !== undefined, parts);
+    const isKnown = purchase?.onlyForRest === true && parts.length > 0 && trial.placementsSince(landed).length === 0;
+    const isFine = placed && !isKnown && this.shift(waitingOn(candidates), purchase === undefined ? undefined : parts);
+    const launches =
+      isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), { ...purchase!, dearest: this.dearest }) : [];
+    if (!isFine || launches === undefined) {
+      trial.undo();
+      return undefined;
+    }
+    this.from = landed;
+    return { candidates, placements: trial.placementsSince(landed), launches };
+  }
+
+  /** The outcome of an attempt after `extend` added `more` nodes. */
+  extended({ candidates, launches }: Outcome, more: readonly FleetNode[]): Outcome {
+    const all = [...candidates, ...more];
+    const gone = new Set(all.map(({ state }) => state));
+    return {
+      candidates: all,
+      placements: this.trial.placementsSince(this.from).filter(({ node }) => !gone.has(node)),
+      launches,
+    };
+  }
+
+  /**
+   * Removes one more node after an attempt, moving its pods to the other targets without launches. Returns whether that worked;
+   * if not, the attempt stays as before.
+   */
+  extend(node: FleetNode): boolean {
+    const { trial } = this;
+    const landed = trial.placementsSince(this.from).filter((landing) => landing.node === node.state);
+    const { mark } = trial.begin();
+    const loads = loadsOf([node]);
+    const waiting = copyOf(node.waiting);
+    for (const { podClass, pods } of landed) {
+      const isWaiting = this.waiting.has(pods[0]!);
+      addLoad(isWaiting ? waiting : loads, podClass, pods);
+      if (!isWaiting) trial.uncount(node.state, podClass, pods.length);
+    }
+    trial.lift(node.state, node.loads);
+    if (trial.place(loads, false, []) && this.shift([waiting])) return true;
+    trial.backTo(mark);
+    return false;
+  }
+
+  /**
+   * Moves the pods of `candidates` as the fleet plan says, opening its launches as needed, `first` first; undefined if rules
+   * forbid a step.
+   */
+  byPlan(candidates: readonly FleetNode[], fleetPlan: FleetPlan, first?: number): Outcome | undefined {
+    const { trial } = this;
+    const { landed } = trial.begin();
+    for (const { state, loads } of candidates) trial.lift(state, loads);
+    const route = fleetPlan.route(loadsOf(candidates), trial.worth, trial.demandOf, first);
+    const openings = new Map<number, { readonly state: NodeState; readonly members: Member[] }>();
+    for (const { podClass, pods, to } of route ?? []) {
+      let state: NodeState;
+      if (typeof to !== 'number') state = to;
+      else {
+        let opening = openings.get(to);
+        if (opening === undefined) {
+          opening = { state: trial.blank(fleetPlan.launches[to]!, `opening ${to}`), members: [] };
+          openings.set(to, opening);
+        }
+        state = opening.state;
+        opening.members.push({ podClass, level: fleetPlan.levelOf(to, podClass), pods });
+      }
+      if (!trial.putAll(state, podClass, pods)) {
+        trial.undo();
+        return undefined;
+      }
+    }
+    if (route === undefined || !this.shift(waitingOn(candidates))) {
+      trial.undo();
+      return undefined;
+    }
+    return {
+      candidates,
+      placements: this.landingsBeside(new Set([...openings.values()].map(({ state }) => state)), landed),
+      launches: [...openings].map(([index, { members }]) => fleetPlan.opening(index, members)),
+      route,
+    };
+  }
+
+  /**
+   * Moves the pods of `candidates` as a decision says, to its replacements as they can be launched now and to targets; undefined
+   * if rules or prices forbid it.
+   */
+  byDecision(candidates: readonly FleetNode[], decided: readonly PlannedClaim[]): Outcome | undefined {
+    const { trial } = this;
+    const { landed } = trial.begin();
+    for (const { state, loads } of candidates) trial.lift(state, loads);
+    const rest = loadsOf(candidates);
+    const waiting = allOf(waitingOn(candidates));
+    const launches: Launch[] = [];
+    const temporary = new Set<NodeState>();
+    const isThere = decided.every((planned, i) => {
+      const open = trial.launchOf(planned);
+      if (open === undefined) return false;
+      const names = new Set(planned.pods);
+      const loads = new Map([...takeOut(rest, names), ...takeOut(waiting, names)]);
+      const launch = trial.filled(open, loads);
+      const state = trial.blank(launch, `decided ${i}`);
+      launches.push(launch);
+      temporary.add(state);
+      return [...loads].every(([podClass, pods]) => trial.putAll(state, podClass, pods));
+    });
+    if (!isThere || !trial.place(rest, false, []) || !this.shift([waiting])) {
+      trial.undo();
+      return undefined;
+    }
+    return { candidates, placements: this.landingsBeside(temporary, landed), launches };
+  }
+
+  /** The placements since `landed`, without those on nodes to be launched, which are counted when they are registered. */
+  private landingsBeside(temporary: ReadonlySet<NodeState>, landed: number): NodePlacement[] {
+    const placements = this.trial.placementsSince(landed);
+    for (const { node, podClass, pods } of placements) {
+      if (temporary.has(node)) this.trial.uncount(node, podClass, pods.length);
+    }
+    return placements.filter(({ node }) => !temporary.has(node));
+  }
+
+  /**
+   * Finds other room for pending pods. Nothing is launched for them, except for capacity buffers if `parts` is given
+   * (capacity-buffers/nodes-are-not-empty).
+   */
+  private shift(waiting: readonly FleetNode['waiting'][], parts?: Part[]): boolean {
+    const { trial } = this;
+    for (const loads of waiting) {
+      for (const [podClass, pods] of loads) {
+        const { landed } = trial.begin();
+        const isBought = parts !== undefined && pods.every(isBuffer);
+        const isPlaced = isBought
+          ? trial.place(new Map([[podClass, pods]]), true, parts)
+          : trial.placeWaiting(podClass, pods);
+        if (!isPlaced) return false;
+        for (const landing of trial.placementsSince(landed)) trial.uncount(landing.node, podClass, landing.pods.length);
+      }
+    }
+    return true;
+  }
+}
