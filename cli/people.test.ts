@@ -182,7 +182,9 @@ describe('the status', () => {
           }),
         ],
         {
-          pools: [{ nodePool: 'default', ready: 'True', message: '', nodes: 4, pricePerHour: 0.8 }],
+          pools: [
+            { nodePool: 'default', ready: 'True', message: '', nodes: 4, limits: ['cpu 8 of 1000'], pricePerHour: 0.8 },
+          ],
           problems: [{ object: 'DisruptionPolicy careful', message: 'spec.maintenanceWindows[0]: no such zone' }],
           unplaced: [{ why: 'default: limits.cpu of 8 is reached', pods: ['shop/web-7', 'shop/web-8'] }],
           drift: [{ nodePool: 'default', drifted: 2, going: 1, nodes: 4 }],
@@ -234,8 +236,8 @@ WORKFLOW   ABOUT         REASON    PHASE       WAITS FOR                  UNTIL
 expire/2   default-abc   drifted   replacing   the replacement to be up
 
 NodePools
-NODEPOOL   READY   NODES   PRICE PER HOUR   MESSAGE
-default    True        4   $0.8000
+NODEPOOL   READY   NODES   PRICE PER HOUR   LIMITS          MESSAGE
+default    True        4   $0.8000          cpu 8 of 1000
 
 Paused
 PAUSED         UNTIL                  BY    BECAUSE

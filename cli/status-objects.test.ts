@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import type { KubernetesEvent } from '../kube/port.js';
-import { unplacedRows } from './status-objects.js';
+import { poolRow, unplacedRows } from './status-objects.js';
 
 const pending = (name: string): Pod =>
   ({
@@ -44,4 +45,15 @@ describe('pods without a place', () => {
   ])('%s', (_name, events, claims, rows) => {
     expect(unplacedRows([pending('x')], claims, events)).toHaveLength(rows);
   });
+});
+
+test('a NodePool is told with how far it may still grow', () => {
+  const row = (limits: object | undefined, status: object): readonly string[] =>
+    poolRow({ metadata: { name: 'a' }, spec: { limits }, status } as unknown as NodePool).limits;
+  expect(row({ cpu: '1000', nodes: '5' }, { resources: { cpu: '8' }, nodes: 2 })).toEqual([
+    'cpu 8 of 1000',
+    'nodes 2 of 5',
+  ]);
+  expect(row({ memory: '1Ti' }, {})).toEqual(['memory 0 of 1Ti']);
+  expect(row(undefined, {})).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { lookUp } from '../core/own.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../api/kubernetes.js';
@@ -31,7 +32,7 @@ export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: n
   };
 }
 
-function poolRow({ metadata, status }: NodePool): PoolRow {
+export function poolRow({ metadata, spec, status }: NodePool): PoolRow {
   const ready = conditionOf(status?.conditions, 'Ready');
   const broken = status?.conditions?.find(({ type, status: value }) => type !== 'Ready' && value === 'False');
   return {
@@ -39,6 +40,10 @@ function poolRow({ metadata, status }: NodePool): PoolRow {
     ready: ready?.status ?? 'Unknown',
     message: broken?.message ?? ready?.message ?? '',
     nodes: status?.nodes ?? 0,
+    limits: Object.entries(spec.limits ?? {}).map(([resource, limit]) => {
+      const used = lookUp(status?.resources, resource) ?? (resource === 'nodes' ? (status?.nodes ?? 0) : 0);
+      return `${resource} ${used} of ${limit}`;
+    }),
   };
 }
 

@@ -42,6 +42,8 @@ export interface PoolRow {
   readonly ready: string;
   readonly message: string;
   readonly nodes: number;
+  /** How far it may still grow, by resource: `cpu 8 of 1000`. */
+  readonly limits: readonly string[];
   /** Dollars per hour; absent when nobody knows. */
   readonly pricePerHour?: number;
 }

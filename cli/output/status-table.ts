@@ -206,12 +206,13 @@ function nextLines(next: NextWindow | undefined): string[] {
 
 function poolTable(pools: readonly PoolRow[]): string {
   return renderTable(
-    ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'MESSAGE'],
-    pools.map(({ nodePool, ready, nodes, pricePerHour, message }) => [
+    ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'LIMITS', 'MESSAGE'],
+    pools.map(({ nodePool, ready, nodes, pricePerHour, limits, message }) => [
       nodePool,
       ready,
       nodes,
       pricePerHour === undefined ? '' : hourly(pricePerHour),
+      limits.join(', '),
       message,
     ]),
   );
