@@ -12,6 +12,7 @@ export type { Filling } from './trial/filling.js';
 export type { NodePlacement } from './trial/journal.js';
 export type { Launches, Way } from './trial/launches.js';
 export type { PurchaseSearch } from './trial/purchases.js';
-export { Trial, type Launch, type Loads } from './trial/trial.js';
+export type { Loads } from './trial/placer.js';
+export { Trial, type Launch } from './trial/trial.js';
 export type { Worth } from './trial/worth.js';
 export { nearlyCheapest } from './bins/fewer.js';

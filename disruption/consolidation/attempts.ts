@@ -34,8 +34,8 @@ export class Attempts {
     const { landed } = trial.begin();
     for (const { state, loads } of candidates) trial.lift(state, loads);
     const parts: Part[] = [];
-    const placed = trial.place(loadsOf(candidates), purchase !== undefined, parts);
-    const isKnown = purchase?.onlyForRest === true && parts.length > 0 && trial.placementsSince(landed).length === 0;
+    const placed = trial.placer.place(loadsOf(candidates), purchase !== undefined, parts);
+    const isKnown = purchase?.onlyForRest === true && parts.length > 0 && trial.placer.placementsSince(landed).length === 0;
     const isFine = placed && !isKnown && this.shift(waitingOn(candidates), purchase === undefined ? undefined : parts);
     const launches =
       isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), { ...purchase!, dearest: this.dearest }) : [];
@@ -44,7 +44,7 @@ export class Attempts {
       return undefined;
     }
     this.from = landed;
-    return { candidates, placements: trial.placementsSince(landed), launches };
+    return { candidates, placements: trial.placer.placementsSince(landed), launches };
   }
 
   /** The outcome of an attempt after `extend` added `more` nodes. */
@@ -53,7 +53,7 @@ export class Attempts {
     const gone = new Set(all.map(({ state }) => state));
     return {
       candidates: all,
-      placements: this.trial.placementsSince(this.from).filter(({ node }) => !gone.has(node)),
+      placements: this.trial.placer.placementsSince(this.from).filter(({ node }) => !gone.has(node)),
       launches,
     };
   }
@@ -64,7 +64,7 @@ export class Attempts {
    */
   extend(node: FleetNode): boolean {
     const { trial } = this;
-    const landed = trial.placementsSince(this.from).filter((landing) => landing.node === node.state);
+    const landed = trial.placer.placementsSince(this.from).filter((landing) => landing.node === node.state);
     const { mark } = trial.begin();
     const loads = loadsOf([node]);
     const waiting = copyOf(node.waiting);
@@ -74,7 +74,7 @@ export class Attempts {
       if (!isWaiting) trial.uncount(node.state, podClass, pods.length);
     }
     trial.lift(node.state, node.loads);
-    if (trial.place(loads, false, []) && this.shift([waiting])) return true;
+    if (trial.placer.place(loads, false, []) && this.shift([waiting])) return true;
     trial.backTo(mark);
     return false;
   }
@@ -101,7 +101,7 @@ export class Attempts {
         state = opening.state;
         opening.members.push({ podClass, level: fleetPlan.levelOf(to, podClass), pods });
       }
-      if (!trial.putAll(state, podClass, pods)) {
+      if (!trial.placer.putAll(state, podClass, pods)) {
         trial.undo();
         return undefined;
       }
@@ -139,9 +139,9 @@ export class Attempts {
       const state = trial.blank(launch, `decided ${i}`);
       launches.push(launch);
       temporary.add(state);
-      return [...loads].every(([podClass, pods]) => trial.putAll(state, podClass, pods));
+      return [...loads].every(([podClass, pods]) => trial.placer.putAll(state, podClass, pods));
     });
-    if (!isThere || !trial.place(rest, false, []) || !this.shift([waiting])) {
+    if (!isThere || !trial.placer.place(rest, false, []) || !this.shift([waiting])) {
       trial.undo();
       return undefined;
     }
@@ -150,7 +150,7 @@ export class Attempts {
 
   /** The placements since `landed`, without those on nodes to be launched, which are counted when they are registered. */
   private landingsBeside(temporary: ReadonlySet<NodeState>, landed: number): NodePlacement[] {
-    const placements = this.trial.placementsSince(landed);
+    const placements = this.trial.placer.placementsSince(landed);
     for (const { node, podClass, pods } of placements) {
       if (temporary.has(node)) this.trial.uncount(node, podClass, pods.length);
     }
@@ -168,10 +168,10 @@ export class Attempts {
         const { landed } = trial.begin();
         const isBought = parts !== undefined && pods.every(isBuffer);
         const isPlaced = isBought
-          ? trial.place(new Map([[podClass, pods]]), true, parts)
-          : trial.placeWaiting(podClass, pods);
+          ? trial.placer.place(new Map([[podClass, pods]]), true, parts)
+          : trial.placer.placeWaiting(podClass, pods);
         if (!isPlaced) return false;
-        for (const landing of trial.placementsSince(landed)) trial.uncount(landing.node, podClass, landing.pods.length);
+        for (const landing of trial.placer.placementsSince(landed)) trial.uncount(landing.node, podClass, landing.pods.length);
       }
     }
     return true;

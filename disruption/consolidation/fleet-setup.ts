@@ -11,7 +11,7 @@ export function fleetOf(trial: Trial, examined: readonly ExaminedNode[]): FleetN
     const known = byName.get(state.view.name)!;
     const { loads, stuck } = movingPods(trial, known);
     trial.occupy(state, stuck);
-    trial.settleOn(state, loads);
+    trial.placer.settleOn(state, loads);
     return fleetNode(state, known, loads, known.why === undefined && stuck.length === 0);
   });
 }
@@ -66,11 +66,11 @@ export function reserveRoom(trial: Trial, nodes: ReadonlyMap<NodeState, FleetNod
     if (pods.length === 0) continue;
     for (const pod of pods) waiting.add(pod);
     const { landed } = trial.begin();
-    if (!trial.placeWaiting(podClass, pods)) {
+    if (!trial.placer.placeWaiting(podClass, pods)) {
       trial.undo();
       continue;
     }
-    for (const { node, pods: there } of trial.placementsSince(landed)) {
+    for (const { node, pods: there } of trial.placer.placementsSince(landed)) {
       addLoad(nodes.get(node)!.waiting, podClass, there);
       trial.uncount(node, podClass, there.length);
     }

@@ -52,7 +52,7 @@ export class Simulation {
 
   /** Sets the nodes that take pods from now on, in order, and how they are filled. */
   aim(targets: readonly FleetNode[], filling?: Filling): void {
-    this.trial.aim(
+    this.trial.placer.aim(
       targets.map(({ state }) => state),
       filling,
     );

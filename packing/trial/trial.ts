@@ -1,38 +1,31 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { compile, type Compiled } from '../compile/compiled.js';
 import { coverageOf, type Coverage } from '../compile/coverage.js';
-import { commitmentId } from '../compile/catalogue-terms.js';
 import { termsPerTrial } from '../compile/budget.js';
 import { fullName } from '../names.js';
 import type { PodClass } from '../compile/classes.js';
 import { describeClaim, type ClaimContext } from '../output/claims.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { withSpotRatios } from '../output/spot-ratios.js';
-import { rowUse, type PoolLimit } from '../compile/pool-limit.js';
 import { Feasibility } from '../place/feasibility.js';
-import { capacityOf, poolLimits } from '../compile/pool-limits.js';
-import { hostRoom } from '../place/host-rules.js';
-import { nodeStates, roomFor, type NodeState } from '../place/node-states.js';
+import { nodeStates, type NodeState } from '../place/node-states.js';
 import type { Part } from '../place/part.js';
-import { PodAffinities } from '../place/pod-affinities.js';
 import { Groups } from '../topology/groups.js';
-import { RuleBook, type Rules } from '../topology/rules.js';
+import { RuleBook } from '../topology/rules.js';
 import { counted } from '../../core/plurals.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
 import type { PackingInput, PlannedClaim } from '../types.js';
-import { alikeFirst, type Filling } from './filling.js';
-import { Journal, JournaledAssigner, JournaledLedger, type NodePlacement } from './journal.js';
+import { Journal, JournaledLedger } from './journal.js';
 import { Launches } from './launches.js';
+import { TrialLimits } from './limits.js';
+import { Placer, type Loads } from './placer.js';
 import { Purchases } from './purchases.js';
 import type { PurchaseSearch } from './purchases.js';
 import { atLevel } from './standing.js';
 import { Worth } from './worth.js';
-
-export type Loads = ReadonlyMap<PodClass, readonly Pod[]>;
 
 /** A node to be launched: what it holds, before it is written out as a NodeClaim. */
 export interface Launch {
@@ -57,22 +50,17 @@ export class Trial {
   readonly nodes: readonly NodeState[];
   readonly worth: Worth;
   readonly launches: Launches;
+  readonly placer: Placer;
   private readonly compiled: Compiled;
   private readonly feasibility: Feasibility;
   private readonly book: RuleBook;
-  private readonly affinities: PodAffinities;
   private readonly ledger: JournaledLedger;
-  private readonly limits: PoolLimit[];
+  private readonly limits: TrialLimits;
   private readonly purchases: Purchases;
   private readonly journal = new Journal();
-  private readonly order = new Map<PodClass, number>();
   private readonly classes = new Map<Pod, PodClass>();
-  /** What launched nodes use of a limit. */
-  private readonly launched = new Map<NodeState, (limit: PoolLimit) => number>();
   /** What claims of equal requirements may launch, worked out once. */
   private readonly launchable: ClaimContext['candidates'] = new Map();
-  private assigner: JournaledAssigner;
-  private filling: Filling = 'queue';
   /** Set while imagining: what was kept so far. */
   private floor: number | undefined;
 
@@ -88,16 +76,15 @@ export class Trial {
     const namespaces = new Set(objects.pods.map(({ metadata }) => metadata.namespace ?? 'default'));
     const groups = new Groups(this.compiled.labelKeys, new Namespaces(objects.namespaces, namespaces));
     this.book = new RuleBook(groups, this.compiled);
-    this.affinities = new PodAffinities(this.compiled, this.book);
     this.purchases = new Purchases(this.compiled, this.book);
     this.launches = new Launches(this.compiled);
     this.ledger = new JournaledLedger(this.compiled, states);
     countRunning(this.compiled, states, groups, this.ledger, bindRunning(this.compiled, groups, this.book));
-    this.limits = poolLimits(this.compiled, objects.pods.length).map((limit) => ({ ...limit }));
-    this.compiled.queue.forEach((podClass, i) => this.order.set(podClass, i));
+    this.limits = new TrialLimits(this.compiled, this.journal, objects.pods.length);
     for (const podClass of this.compiled.classes.all) for (const pod of podClass.pods) this.classes.set(pod, podClass);
     this.worth = Worth.of(this.compiled, this.feasibility);
-    this.assigner = this.assignerOver(states);
+    const { feasibility, book, ledger, worth } = this;
+    this.placer = new Placer({ compiled: this.compiled, feasibility, book, ledger, worth }, states);
   }
 
   /** Classes of pods that need a place, largest first. */
@@ -136,35 +123,17 @@ export class Trial {
     }
   }
 
-  /** Puts pods where they are. */
-  settleOn(node: NodeState, loads: Loads): void {
-    for (const [podClass, pods] of loads) this.assigner.putOn(node, podClass, this.rulesOf(podClass), pods);
-    this.assigner.placements.length = 0;
-  }
-
-  /** Which nodes take pods from now on, the first ones first, and how they are filled. */
-  aim(targets: readonly NodeState[], filling: Filling = 'queue'): void {
-    this.filling = filling;
-    this.assigner = this.assignerOver(targets);
-    if (filling === 'alike') this.assigner.ordering = alikeFirst(this.worth);
-  }
-
   /** Notes what is done from now on. Gives a point to go back to, and the number of landings so far. */
   begin(): { readonly mark: number; readonly landed: number } {
     this.ledger.journal = this.journal;
-    this.assigner.journal = this.journal;
-    return { mark: this.journal.mark(), landed: this.assigner.placements.length };
-  }
-
-  /** Where pods were put since. */
-  placementsSince(landed: number): readonly NodePlacement[] {
-    return this.assigner.placements.slice(landed);
+    this.placer.journal = this.journal;
+    return { mark: this.journal.mark(), landed: this.placer.placements.length };
   }
 
   /** Takes back what was done since the mark; what is done next is noted as before. */
   backTo(mark: number): void {
     this.ledger.journal = undefined;
-    this.assigner.journal = undefined;
+    this.placer.journal = undefined;
     this.journal.rollback(mark);
     this.begin();
   }
@@ -173,7 +142,7 @@ export class Trial {
   undo(): void {
     // Undoing must not be noted itself.
     this.ledger.journal = undefined;
-    this.assigner.journal = undefined;
+    this.placer.journal = undefined;
     this.journal.rollback(this.floor);
   }
 
@@ -182,7 +151,7 @@ export class Trial {
     if (this.floor === undefined) this.journal.clear();
     else this.floor = this.journal.mark();
     this.ledger.journal = undefined;
-    this.assigner.journal = undefined;
+    this.placer.journal = undefined;
   }
 
   /** Lets things be kept for as long as `run` takes, and takes them back then. */
@@ -208,50 +177,7 @@ export class Trial {
 
   /** Takes pods out of the counts of topology. */
   uncount(node: NodeState, podClass: PodClass, pods: number): void {
-    this.ledger.record(this.rulesOf(podClass), -pods, node);
-  }
-
-  /** Puts pods on targets; what they have no room for becomes parts to buy nodes for. Says whether all have a place. */
-  place(loads: Loads, launching: boolean, parts: Part[]): boolean {
-    const ordered = [...loads].sort(
-      ([a, podsA], [b, podsB]) =>
-        this.precedence(b, podsB.length) - this.precedence(a, podsA.length) || this.order.get(a)! - this.order.get(b)!,
-    );
-    const withAffinity: [PodClass, readonly Pod[]][] = [];
-    for (const [podClass, pods] of ordered) {
-      if (this.affinities.forAnyone(podClass)) withAffinity.push([podClass, pods]);
-      else if (!this.placeClass(podClass, pods, launching, parts)) return false;
-    }
-    return withAffinity.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
-  }
-
-  /** Puts pods of a class on this very node, if the rules let all of them be there. */
-  putAll(node: NodeState, podClass: PodClass, pods: readonly Pod[]): boolean {
-    if (roomFor(node.free, this.demandOf(podClass), pods.length) < pods.length) return false;
-    const { ledger } = this;
-    const { volumes } = this.compiled;
-    for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
-      const rules = this.book.of(podClass.shape, level);
-      if (rules.hostAffinity.length > 0) return false;
-      if (!this.feasibility.admitsKind(level, node.kind)) continue;
-      for (const pod of pods) {
-        const inDomain = this.assigner.allows(rules, (key) => this.valueAt(node, key));
-        const isRoom = inDomain && hostRoom(node, { podClass, rules, pod }, { ledger, volumes }, 1) > 0;
-        if (!isRoom) return false;
-        this.assigner.putOn(node, podClass, rules, [pod]);
-      }
-      return true;
-    }
-    return false;
-  }
-
-  /** Puts pods that only wait on nodes, in their order; false and nothing done where some would need new ones. */
-  placeWaiting(podClass: PodClass, pods: readonly Pod[]): boolean {
-    const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
-    const rules = this.book.of(podClass.shape, level);
-    const parts: Part[] = [];
-    const rest = this.assigner.place({ podClass, level, rules, without: none }, pods, parts);
-    return parts.length === 0 && rest.length === 0;
+    this.ledger.record(this.placer.rulesOf(podClass), -pods, node);
   }
 
   /**
@@ -264,7 +190,7 @@ export class Trial {
     { most, search, dearest }: { most: number; search: PurchaseSearch; dearest?: number },
   ): Launch[] | undefined {
     if (parts.reduce((sum, { demand, count }) => sum + this.worth.of(demand) * count, 0) >= most) return undefined;
-    const claims = this.purchases.buy(parts, this.limitsWithout(going), search, dearest);
+    const claims = this.purchases.buy(parts, this.limits.without(going), search, dearest);
     const { rows } = this.compiled.universe;
     return claims?.map((claim) => {
       const { type, capacityType, offering } = rows[claim.row]!;
@@ -275,7 +201,7 @@ export class Trial {
   /** The launches as NodeClaims list them; undefined when a pool's minValues cannot be met. */
   describe(launches: readonly Launch[], going: readonly NodeState[]): PlannedClaim[] | undefined {
     const { compiled, feasibility, launchable } = this;
-    const limits = this.limitsWithout(going);
+    const limits = this.limits.without(going);
     const context: ClaimContext = { compiled, feasibility, limits, candidates: launchable };
     const planned: PlannedClaim[] = [];
     const claims = withSpotRatios(
@@ -292,28 +218,25 @@ export class Trial {
 
   /** A node of the launch's row that is there for the time of a trial. */
   blank({ claim }: Launch, name: string): NodeState {
-    return this.launches.blank(this.compiled.universe.rows[claim.row]!, name, this.nodes.length + this.launched.size);
+    return this.launches.blank(this.compiled.universe.rows[claim.row]!, name, this.nodes.length + this.limits.launches);
   }
 
   /** The node that a launch becomes, with its pods on it; without a NodeClaim, of the row that was bought. */
   launch({ claim, counted }: Launch, planned: PlannedClaim | undefined, name: string): NodeState {
     this.begin();
     const row = planned === undefined ? this.compiled.universe.rows[claim.row]! : this.launches.rowFor(claim, planned);
-    const state = this.launches.blank(row, name, this.nodes.length + this.launched.size);
+    const state = this.launches.blank(row, name, this.nodes.length + this.limits.launches);
     for (const { podClass, pods } of claim.members) {
       this.land(state, podClass, pods.length, counted ? claim.pinnedKeys : noKeys);
     }
-    const use = (limit: PoolLimit): number => rowUse(row, limit);
-    this.launched.set(state, use);
-    this.journal.note(() => this.launched.delete(state));
-    for (const limit of this.limits) this.count(limit, -use(limit));
+    this.limits.take(state, row);
     this.keep();
     return state;
   }
 
   /** Gives back what a node that is gone used of limits. */
   release(node: NodeState): void {
-    for (const limit of this.limits) this.count(limit, this.usedBy(node, limit));
+    this.limits.release(node);
     this.keep();
   }
 
@@ -332,85 +255,21 @@ export class Trial {
     const pinnedKeys = new Set(launch.claim.pinnedKeys);
     const members = [...loads].map(([podClass, pods]) => {
       const levels = this.compiled.levelsByShape[podClass.shape.index]!;
-      for (const key of this.rulesOf(podClass).keys) pinnedKeys.add(key);
+      for (const key of this.placer.rulesOf(podClass).keys) pinnedKeys.add(key);
       return { podClass, level: levelOf.get(podClass) ?? levels.at(-1)!, pods };
     });
     return { ...launch, claim: { ...launch.claim, members, pinnedKeys } };
   }
 
-  private count(limit: PoolLimit, amount: number): void {
-    if (amount === 0) return;
-    limit.remaining += amount;
-    this.journal.note(() => {
-      limit.remaining -= amount;
-    });
-  }
-
-  private limitsWithout(going: readonly NodeState[]): PoolLimit[] {
-    return this.limits.map((limit) => ({
-      ...limit,
-      remaining: going.reduce((sum, node) => sum + this.usedBy(node, limit), limit.remaining),
-    }));
-  }
-
-  private usedBy(node: NodeState, limit: PoolLimit): number {
-    const use = this.launched.get(node);
-    if (use !== undefined) return use(limit);
-    const { view } = node;
-    if (limit.reservation !== undefined) return this.coveredOf(view.name, limit.reservation);
-    if (limit.pool === undefined || limit.pool !== view.labels[poolKey]) return 0;
-    return limit.resource === 'nodes' ? 1 : capacityOf(view, limit.resource);
-  }
-
-  private coveredOf(node: string, reservation: string): number {
-    for (const [name, amount] of this.compiled.coverage.nodes.get(node)?.taken ?? []) {
-      if (commitmentId(name) === reservation) return amount;
-    }
-    return 0;
-  }
-
   /** Pods on a node that was launched for them: what the pinned keys decide is counted already. */
   private land(state: NodeState, podClass: PodClass, pods: number, pinnedKeys: ReadonlySet<string>): void {
-    const rules = this.rulesOf(podClass);
+    const rules = this.placer.rulesOf(podClass);
     const demand = this.demandOf(podClass);
     for (let d = 0; d < demand.length; d++) state.free[d] = state.free[d]! - demand[d]! * pods;
     state.ports.push(...podClass.shape.hostPorts);
     this.ledger.record(rules, pods, state, (key) => !pinnedKeys.has(key) || !rules.keys.includes(key));
   }
 
-  private valueAt({ kind }: NodeState, key: string): string | undefined {
-    const index = this.compiled.space.find(key);
-    return index === undefined ? undefined : kind.values[index];
-  }
-
-  private assignerOver(states: readonly NodeState[]): JournaledAssigner {
-    return new JournaledAssigner(this.compiled, this.feasibility, states, this.book, this.ledger);
-  }
-
-  private rulesOf({ shape }: PodClass): Rules {
-    return this.book.of(shape, this.compiled.levelsByShape[shape.index]!.at(-1)!);
-  }
-
-  /** How much earlier than in the queue so many pods of the class are placed: how hard it is to find them nodes. */
-  private precedence(podClass: PodClass, pods: number): number {
-    if (this.filling === 'queue') return 0;
-    const { hostAntiAffinity, hostSpread } = this.rulesOf(podClass);
-    const pickiness = hostAntiAffinity.length + hostSpread.length;
-    // Between 0 and 1, so that it decides among the equally picky alone.
-    const scarcity = this.filling === 'scarcest' && pickiness > 0 ? pods / (pods + 1) : 0;
-    return pickiness + scarcity;
-  }
-
-  private placeClass(podClass: PodClass, pods: readonly Pod[], launching: boolean, parts: Part[]): boolean {
-    let rest = pods;
-    for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
-      const rules = this.book.of(podClass.shape, level);
-      rest = this.assigner.place({ podClass, level, rules, without: none }, rest, parts);
-      if (parts.length > 0 && !launching) return false;
-      if (rest.length === 0) return true;
-    }
-    return false;
-  }
 }
 
 /** With those open that would be if every node went that may: nodes that go give back what they use. */
@@ -426,6 +285,4 @@ function firstOf(planned: PlannedClaim, { members }: OpenClaim): PlannedClaim {
   return { ...planned, pods, why: `${planned.why}, with ${counted(more, 'more pod')} to come in later steps` };
 }
 
-const poolKey = labels.nodePool;
-const none: ReadonlySet<never> = new Set();
 const noKeys: ReadonlySet<string> = new Set();

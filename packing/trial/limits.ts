@@ -1,0 +1,75 @@
+import { labels } from '../../api/labels.js';
+import { commitmentId } from '../compile/catalogue-terms.js';
+import type { Compiled } from '../compile/compiled.js';
+import { rowUse, type PoolLimit } from '../compile/pool-limit.js';
+import { capacityOf, poolLimits } from '../compile/pool-limits.js';
+import type { Row } from '../compile/universe.js';
+import type { NodeState } from '../place/node-states.js';
+import type { Journal } from './journal.js';
+
+/** What NodePools and commitments leave to launch while nodes come and go in a trial. */
+export class TrialLimits {
+  private readonly limits: readonly PoolLimit[];
+  /** What launched nodes use of a limit. */
+  private readonly launched = new Map<NodeState, (limit: PoolLimit) => number>();
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly journal: Journal,
+    pods: number,
+  ) {
+    this.limits = poolLimits(compiled, pods).map((limit) => ({ ...limit }));
+  }
+
+  /** How many nodes were launched. */
+  get launches(): number {
+    return this.launched.size;
+  }
+
+  /** A node of this row is launched. */
+  take(node: NodeState, row: Row): void {
+    const use = (limit: PoolLimit): number => rowUse(row, limit);
+    this.launched.set(node, use);
+    this.journal.note(() => this.launched.delete(node));
+    for (const limit of this.limits) this.count(limit, -use(limit));
+  }
+
+  /** Gives back what a node that is gone used. */
+  release(node: NodeState): void {
+    for (const limit of this.limits) this.count(limit, this.usedBy(node, limit));
+  }
+
+  /** The limits as they are once these nodes are gone. */
+  without(going: readonly NodeState[]): PoolLimit[] {
+    return this.limits.map((limit) => ({
+      ...limit,
+      remaining: going.reduce((sum, node) => sum + this.usedBy(node, limit), limit.remaining),
+    }));
+  }
+
+  private count(limit: PoolLimit, amount: number): void {
+    if (amount === 0) return;
+    limit.remaining += amount;
+    this.journal.note(() => {
+      limit.remaining -= amount;
+    });
+  }
+
+  private usedBy(node: NodeState, limit: PoolLimit): number {
+    const use = this.launched.get(node);
+    if (use !== undefined) return use(limit);
+    const { view } = node;
+    if (limit.reservation !== undefined) return this.coveredOf(view.name, limit.reservation);
+    if (limit.pool === undefined || limit.pool !== view.labels[poolKey]) return 0;
+    return limit.resource === 'nodes' ? 1 : capacityOf(view, limit.resource);
+  }
+
+  private coveredOf(node: string, reservation: string): number {
+    for (const [name, amount] of this.compiled.coverage.nodes.get(node)?.taken ?? []) {
+      if (commitmentId(name) === reservation) return amount;
+    }
+    return 0;
+  }
+}
+
+const poolKey = labels.nodePool;
