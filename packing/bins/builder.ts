@@ -1,16 +1,13 @@
 import type { CompiledProblem } from './compile.js';
 import { Filler, type BinAdmission } from './filler.js';
-import { blockBits, free, type Market } from './market.js';
+import { free, type Market } from './market.js';
 import type { Stack } from './plan.js';
 import type { Seed } from './stock.js';
+import { Shortlist } from './shortlist.js';
 import { Stock } from './stock.js';
 
 /** How many offers are filled to find the next bin. */
 const candidatesPerBin = 4;
-/** How much less than the most that an offer promises a larger one may promise to be taken in its place. */
-const nearlyMost = 0.99;
-/** Scores that differ by no more than this count as equal: the cheaper offer is tried then. */
-const alike = 1 + 1e-9;
 /** How many offers a random rebuild chooses among. */
 const candidatesAtRandom = 16;
 
@@ -31,13 +28,10 @@ export class Builder {
   readonly filler: Filler;
   readonly compiled: CompiledProblem;
   private fills = 0;
-  /** How many offers are shortlisted. */
-  private wanted = candidatesPerBin;
   /** Other than 0 while rebuilding: varies the choices. */
   private bits = 0;
   private readonly stock: Stock;
-  private readonly choice: Int32Array;
-  private readonly choiceScore: Float64Array;
+  private readonly shortlist: Shortlist;
   private readonly bestItems: Int32Array;
   private readonly bestPods: Int32Array;
   private bestSize = 0;
@@ -46,10 +40,6 @@ export class Builder {
   private readonly importance: Float64Array;
   private readonly phase: Uint8Array;
   private readonly admit: BinAdmission;
-  private readonly ownValue: Float64Array;
-  private readonly roomValue: Float64Array;
-  /** Offers dearer than this are not looked at. */
-  private ceiling = Infinity;
 
   constructor(
     readonly market: Market,
@@ -62,15 +52,12 @@ export class Builder {
     this.stock = new Stock(compiled, market);
     this.bestItems = new Int32Array(compiled.items);
     this.bestPods = new Int32Array(compiled.items);
-    this.choice = new Int32Array(candidatesAtRandom);
-    this.choiceScore = new Float64Array(candidatesAtRandom);
+    this.shortlist = new Shortlist(market, this.stock, candidatesAtRandom);
     this.content = new Float64Array(compiled.dims);
     this.target = new Float64Array(compiled.dims);
     this.importance = new Float64Array(compiled.dims);
     this.phase = new Uint8Array(compiled.sets);
     this.admit = { left: this.stock.left, sets: this.phase, rank: 0, items: undefined };
-    this.ownValue = new Float64Array(compiled.supply.count * compiled.dims);
-    this.roomValue = new Float64Array(compiled.supply.count * compiled.dims);
   }
 
   /** Work done so far, in units of `Effort`. */
@@ -85,7 +72,7 @@ export class Builder {
   construct(items: Int32Array, left: Int32Array, out: Stack[], { rest = 0, budget }: Construction = {}): boolean {
     const { stock } = this;
     const aside: [number, number][] = [];
-    this.ceiling = Infinity;
+    this.shortlist.ceiling = Infinity;
     stock.open(items, left);
     let least = budget === undefined ? 0 : this.leastOf(items, (k) => left[items[k]!]!, budget);
     while (stock.count() && stock.worth >= rest) {
@@ -125,7 +112,7 @@ export class Builder {
     stock.open(items, left);
     this.bits = bits;
     while (spent < Infinity && stock.count()) {
-      this.ceiling = price - spent + 1e-12;
+      this.shortlist.ceiling = price - spent + 1e-12;
       const seed = stock.seed();
       const stack = spent + stock.worth > price + 1e-9 ? undefined : this.next(seed);
       if (stack === undefined) {
@@ -152,24 +139,21 @@ export class Builder {
    * the one with most worth for its price.
    */
   private next(seed: Seed): Stack | undefined {
+    const { shortlist } = this;
     const forced = seed.forced && (this.bits & 7) !== 7;
-    this.wanted = (this.bits & 8) !== 0 ? candidatesAtRandom : this.large && !forced ? 1 : candidatesPerBin;
-    const found = forced
-      ? this.shortlistForced(seed)
-      : this.large
-        ? this.shortlistLarge(seed)
-        : this.shortlistFree(seed);
+    shortlist.wanted = (this.bits & 8) !== 0 ? candidatesAtRandom : this.large && !forced ? 1 : candidatesPerBin;
+    const found = forced ? shortlist.ofForced(seed) : this.large ? shortlist.ofLarge(seed) : shortlist.ofFree(seed);
     // Every other rebuild starts from an offer at random rather than from the best.
     const only = found > 1 && (this.bits & 8) !== 0 ? (this.bits >> 8) % found : -1;
     this.bits &= ~8;
-    const { market, choice } = this;
+    const { choice } = shortlist;
     let best = -1;
     let highest = -Infinity;
     for (let k = 0; k < found; k++) {
       if (only >= 0 && k !== only) continue;
       const worth = this.fill(choice[k]!, seed);
       const offer = this.downsize(choice[k]!, seed);
-      const price = market.compiled.price[offer]!;
+      const price = this.compiled.price[offer]!;
       const score = forced ? worth - price : (worth + free) / (price + free);
       if (score <= highest + 1e-12) continue;
       highest = score;
@@ -177,143 +161,6 @@ export class Builder {
       this.remember();
     }
     return best < 0 ? undefined : this.stackOf(best);
-  }
-
-  /** Puts into `choice` the offers that could waste least of those of about the seed's share; how many. */
-  private shortlistForced(seed: Seed): number {
-    const { market, compiled } = this;
-    const shape = compiled.shapeOf[seed.item]!;
-    const offers = compiled.offersOfSet[seed.set]!;
-    const worth = market.worthOfOffers(seed.set);
-    const target = Math.max(seed.share * 1.6, market.worth[shape]!);
-    let found = 0;
-    for (let k = market.firstWorth(seed.set, market.worth[shape]!); k < offers.length; k++) {
-      const o = offers[k]!;
-      if (compiled.price[o]! > this.ceiling || (found > 0 && compiled.price[o]! > 2.5 * target)) break;
-      market.work++;
-      if ((found > 0 && worth[k]! > target) || !market.holds(o, shape)) continue;
-      found = this.offer(o, worth[k]! - market.compiled.price[o]! * (1 + 1e-9), found);
-    }
-    return found;
-  }
-
-  /** Puts into `choice` the offers that could hold most worth for their price of what is left; how many. */
-  private shortlistFree(seed: Seed): number {
-    const { market, compiled, choiceScore, wanted } = this;
-    const { price } = compiled;
-    const shape = compiled.shapeOf[seed.item]!;
-    const offers = compiled.offersOfSet[seed.set]!;
-    const { value, most, tightest } = market.shelf(seed.set);
-    const all = tightest * this.valueStock(seed.set) * (1 + 1e-9);
-    let found = 0;
-    for (let k = market.firstWorth(seed.set, market.worth[shape]!); k < offers.length; k++) {
-      const cost = price[offers[k]!]!;
-      if (cost > this.ceiling) break;
-      if (found === wanted) {
-        // No offer from here on is worth more for its price than all that is left.
-        if (all <= choiceScore[found - 1]! * cost) break;
-        if (most[k >>> blockBits]! <= choiceScore[found - 1]! * alike) {
-          k |= (1 << blockBits) - 1;
-          continue;
-        }
-      }
-      market.work++;
-      const score = this.promise(offers[k]!, value, k * compiled.dims);
-      if (found === wanted && score <= choiceScore[found - 1]! * alike) continue;
-      if (market.holds(offers[k]!, shape)) found = this.offer(offers[k]!, score, found);
-    }
-    return found;
-  }
-
-  /** Puts into `choice` the dearest of the offers that promise nearly most for their price. */
-  private shortlistLarge(seed: Seed): number {
-    const { market, compiled } = this;
-    const shape = compiled.shapeOf[seed.item]!;
-    const offers = compiled.offersOfSet[seed.set]!;
-    const first = market.firstWorth(seed.set, market.worth[shape]!);
-    const { value, most: mostOf } = market.shelf(seed.set);
-    this.valueStock(seed.set);
-    let most = 0;
-    for (const pass of [0, 1]) {
-      for (let k = offers.length - 1; k >= first; k--) {
-        if (mostOf[k >>> blockBits]! <= most) {
-          k &= ~((1 << blockBits) - 1);
-          continue;
-        }
-        market.work++;
-        const score = this.promise(offers[k]!, value, k * compiled.dims);
-        if (score <= most || !market.holds(offers[k]!, shape)) continue;
-        if (pass === 0) most = score;
-        else return this.offer(offers[k]!, score, 0);
-      }
-      most *= nearlyMost;
-    }
-    return 0;
-  }
-
-  /** Values what bins of each supply could use, in the eyes of `set`; the most that any supply has of it. */
-  private valueStock(set: number): number {
-    const { stock, ownValue, roomValue } = this;
-    const { prices } = this.market;
-    const { dims, supply } = this.compiled;
-    let most = 0;
-    for (let k = 0; k < supply.count; k++) {
-      let total = 0;
-      for (let d = 0; d < dims; d++) {
-        const at = k * dims + d;
-        const price = prices[set * dims + d]!;
-        ownValue[at] = price * stock.own[at]!;
-        roomValue[at] = price * (stock.own[at]! + stock.others[at]!);
-        total += roomValue[at];
-      }
-      if (total > most) most = total;
-    }
-    return most;
-  }
-
-  /** Inserts an offer into `choice`, best first, dropping the last where it is full. */
-  private offer(offer: number, score: number, found: number): number {
-    const { choice, choiceScore } = this;
-    if (found === this.wanted && score <= choiceScore[found - 1]! * alike) return found;
-    let k = found < this.wanted ? found : found - 1;
-    while (k > 0 && choiceScore[k - 1]! * alike < score) {
-      choice[k] = choice[k - 1]!;
-      choiceScore[k] = choiceScore[k - 1]!;
-      k--;
-    }
-    choice[k] = offer;
-    choiceScore[k] = score;
-    return Math.min(this.wanted, found + 1);
-  }
-
-  /** How much worth for its price `offer`, valued at `value[k]` onwards, could hold of what is left. */
-  private promise(offer: number, value: Float64Array, k: number): number {
-    const { ownValue, roomValue } = this;
-    const { dims, price, supply } = this.compiled;
-    const at = supply.of[offer]! * dims;
-    let worth = 0;
-    let room = 0;
-    for (let d = 0; d < dims; d++) {
-      const amount = value[k + d]!;
-      const own = ownValue[at + d]!;
-      const all = roomValue[at + d]!;
-      worth += own < amount ? own : amount;
-      room += all < amount ? all : amount;
-    }
-    if (room > worth && this.hasRoom(offer)) worth += this.stock.othersRate[supply.of[offer]!]! * (room - worth);
-    return (this.market.tightness[offer]! * worth) / (price[offer]! + free);
-  }
-
-  /** Whether what is about as dear as the seed leaves room in a bin of `offer`. */
-  private hasRoom(offer: number): boolean {
-    const { own } = this.stock;
-    const { dims, capacity, supply } = this.compiled;
-    const at = supply.of[offer]! * dims;
-    for (let d = 0; d < dims; d++) {
-      const amount = capacity[offer * dims + d]!;
-      if (amount > 0 && own[at + d]! >= amount) return false;
-    }
-    return true;
   }
 
   /**
