@@ -69,7 +69,7 @@ export const disruptionPauses: Resource<DisruptionPause> = defineResource<
     { name: 'Kind', type: 'string', jsonPath: '.spec.scope.kind' },
     { name: 'Paused', type: 'string', jsonPath: '.spec.scope.name' },
     { name: 'Reason', type: 'string', jsonPath: '.spec.scope.reason' },
-    { name: 'Until', type: 'date', jsonPath: '.spec.until' },
+    { name: 'Until', type: 'string', jsonPath: '.spec.until' },
     { name: 'By', type: 'string', jsonPath: '.spec.requestedBy' },
     { name: 'Message', type: 'string', jsonPath: '.spec.message' },
   ],
