@@ -43,7 +43,7 @@ type News = readonly [type: 'Normal' | 'Warning', reason: string, message: strin
 function claimNews(before: NodeClaim, now: NodeClaim): readonly News[] {
   const launched = (claim: NodeClaim): boolean => isTrue(claim.status?.conditions, 'Launched');
   const { instanceType, capacityType, zone, nodePool } = labelsOf(now);
-  const what = `${instanceType} (${capacityType}) in ${zone}`;
+  const what = instanceType === '' ? 'what was never launched' : `${instanceType} (${capacityType}) in ${zone}`;
   const news: News[] = [];
   if (!launched(before) && launched(now))
     news.push(['Normal', 'Launched', `Launched ${what} for NodePool ${nodePool}`]);

@@ -160,6 +160,19 @@ describe('what a workflow did, in plain words', () => {
       ['a person is asked for approval', 'approved, for nobody answered in time', 'waits for a disruption slot'],
     ],
     [
+      'orders by nobody, which are refused',
+      'consolidate',
+      [
+        asks(true),
+        order('approve', undefined),
+        order('reject', {}),
+        order('hold', { on: true }),
+        asks(false),
+        phase('rejected'),
+      ],
+      ['a person is asked for approval', 'rejected, for nobody answered in time'],
+    ],
+    [
       'a command that is withdrawn',
       'consolidate',
       [done({ outcome: 'withdrawn', reason: 'the node is gone', terminated: [] })],

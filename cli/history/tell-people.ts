@@ -16,8 +16,9 @@ export function peopleTeller(): Teller {
   let isAnswered = false;
   return (step) => {
     if (step.is === 'message') {
-      if (step.name === 'approve' || step.name === 'reject') isAnswered = true;
-      return orderText(step.name, step.input);
+      const told = orderText(step.name, step.input);
+      if (told !== undefined && (step.name === 'approve' || step.name === 'reject')) isAnswered = true;
+      return told;
     }
     if (attributeOf(step, 'awaitingApproval') === true) {
       isAnswered = false;
@@ -32,11 +33,13 @@ function orderText(name: string, input: unknown): string | undefined {
   const what = orders.get(name);
   if (what === undefined) return undefined;
   const { actor, reason } = fieldsOf<Order>(input);
+  // An order by nobody is refused; workflows expedite each other without a name.
+  if (typeof actor !== 'string' && name !== 'expedite') return undefined;
   return `${what} by ${byText(actor, reason)}`;
 }
 
-const holdText = ({ on, actor, reason }: Partial<HoldOrder>): string =>
-  `${on === false ? 'let go on' : 'held'} by ${byText(actor, reason)}`;
+const holdText = ({ on, actor, reason }: Partial<HoldOrder>): string | undefined =>
+  typeof actor !== 'string' ? undefined : `${on === false ? 'let go on' : 'held'} by ${byText(actor, reason)}`;
 
 function pauseText(step: Step): string | undefined {
   const paused = attributeOf(step, 'paused');
