@@ -2,7 +2,7 @@ import { log, sleep } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import type { MeasureSavingsInput, MeasureSavingsResult, SavingsMeasured } from '../messages.js';
 import { savingsQuery, searchAttributes } from '../messages.js';
-import { dollars } from '../disruption/command-text.js';
+import { dollars } from '../../core/dollars.js';
 import { setQueryHandler } from '../handlers.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';

@@ -1,3 +1,4 @@
+import { dollars } from '../../core/dollars.js';
 import { counted } from '../../core/plurals.js';
 import type { Question } from '../people/oversight.js';
 import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } from '../messages.js';
@@ -89,9 +90,4 @@ export function summaryOf(reason: string, candidates: readonly Candidate[], deci
   const types = decision.replacements.map(({ cheapest }) => cheapest.instanceType);
   const to = types.length === 0 ? '' : ` → ${types.slice(0, 3).join(', ')}${types.length > 3 ? ' …' : ''}`;
   return `${from}${to}, saves ${dollars(decision.priceBefore - decision.priceAfter)}/h`;
-}
-
-/** Without a dollar sign: the Temporal UI renders text between two of them as a formula. */
-export function dollars(amount: number): string {
-  return `${String(Math.round(amount * 1e4) / 1e4)} USD`;
 }

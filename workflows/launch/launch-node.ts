@@ -27,6 +27,7 @@ import { notify } from '../other-workflows.js';
 import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
+import { dollars } from '../../core/dollars.js';
 
 const minutes = 60_000;
 /** The operator signals changes of Nodes; this poll finds changes whose signal was lost. */
@@ -133,7 +134,7 @@ class Launch {
       type: instance.instanceType,
       zone: instance.zone,
       capacity: instance.capacityType,
-      ...(instance.pricePerHour === undefined ? {} : { 'price per hour': instance.pricePerHour }),
+      ...(instance.pricePerHour === undefined ? {} : { 'price per hour': dollars(instance.pricePerHour) }),
       ...(instance.unavailable.length === 0 ? {} : { 'out of capacity': refusalsOf(instance.unavailable) }),
     });
     await this.activities.kube.recordLaunch({ claim, instance });

@@ -322,7 +322,7 @@ export class Oversight {
     if (after.phase !== phase || after.waitingFor !== waitingFor) return after;
     // What the order sets off has yet to say so of itself; what it waited for it waits for no more.
     if (this.abortedBy !== undefined) return { phase: 'aborted', facts: after.facts };
-    return isOver ? { phase: phase === awaitingApproval ? 'goes on' : phase, facts: after.facts } : after;
+    return isOver ? { phase: this.stage === 'revocable' ? 'goes on' : phase, facts: after.facts } : after;
   }
 
   /** A method, so that TypeScript does not take `answer` for unchanged across an await. */

@@ -51,6 +51,7 @@ import { answerTo, waitersOf } from '../disruption/replacement-answers.js';
 import type { Round } from '../disruption/replacement-answers.js';
 import { counted } from '../../core/plurals.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
+import { dollars } from '../../core/dollars.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
@@ -344,7 +345,7 @@ class ProvisionRun {
       'first reason': plan.firstReason ?? '',
       'left for the next pass': plan.deferred,
       [leftOutFact]: plan.leftOut ?? '',
-      'price per hour': plan.pricePerHour,
+      'price per hour': dollars(plan.pricePerHour),
     });
   }
 }
