@@ -5,7 +5,7 @@ import {
   abortUpdate,
   approveUpdate,
   clusterChangedSignal,
-  expediteSignal,
+  expediteUpdate,
   holdUpdate,
   nodeChangedSignal,
   pausesQuery,
@@ -183,12 +183,13 @@ describe('expireNode by policy', () => {
     expect(await durationOf(handle)).toBeLessThan(3 * hour);
   });
 
-  test('expedite begins at once', async () => {
+  test('expedite begins at once, and is answered so', async () => {
     activities.expiration = [live({ beginAt: now + 3 * hour })];
     const handle = await start(now + 4 * hour);
     await inPhase(handle, 'not due');
 
-    await handle.signal(expediteSignal, { deadline: now, reason: 'a CVE', actor: 'ann' });
+    const order = { deadline: now, reason: 'a CVE', actor: 'ann' };
+    expect((await handle.executeUpdate(expediteUpdate, { args: [order] })).phase).not.toBe('not due');
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(await durationOf(handle)).toBeLessThan(hour);
