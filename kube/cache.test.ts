@@ -6,7 +6,7 @@ import { createClusterCache } from './cache.js';
 import type { ClusterCacheOptions } from './cache.js';
 import { createFakeKube } from '../simulation/kube/fake.js';
 import type { FakeKube } from '../simulation/kube/fake.js';
-import type { ClusterCache } from './port.js';
+import type { ClusterCache, Kind } from './port.js';
 
 const timeout = (): AbortSignal => AbortSignal.timeout(5000);
 
@@ -412,7 +412,7 @@ describe('the cluster cache', () => {
     test('makes the cache stale until the API server says otherwise', async () => {
       const clock = createManualClock();
       const checks: string[] = [];
-      const cache = await started({ client: counting(checks), kinds: ['Node'], clock });
+      const cache = await started({ client: counting(checks), kinds: ['Node'], clock, probe: { silentMs: 10_000 } });
       expect(await cache.isFresh('Node', clock.now())).toBe(true);
       expect(cache.freshAt).toBe(clock.now());
       expect(checks).toEqual([]);
@@ -440,7 +440,7 @@ describe('the cluster cache', () => {
     test('is asked about once for all who ask at a time', async () => {
       const clock = createManualClock();
       const checks: string[] = [];
-      const cache = await started({ client: counting(checks), kinds: ['Node'], clock });
+      const cache = await started({ client: counting(checks), kinds: ['Node'], clock, probe: { silentMs: 10_000 } });
       await clock.advance(5000);
 
       const answers = await Promise.all(Array.from({ length: 20 }, () => cache.isFresh('Node', clock.now())));
@@ -448,6 +448,28 @@ describe('the cluster cache', () => {
       expect(new Set(answers)).toEqual(new Set([true]));
       expect(checks).toEqual(['Node']);
     });
+
+    test.each<[Kind, number]>([
+      ['Node', 3],
+      ['Namespace', 10],
+    ])(
+      'that has missed something of kind %s is checked after %d s, and begun anew two seconds later',
+      async (kind, seconds) => {
+        const clock = createManualClock();
+        const silent: string[] = [];
+        const cache = await started({ kinds: [kind], clock, onSilentWatch: (one) => silent.push(one) });
+        kube.silenceWatches();
+        kube.put(kind, { metadata: { name: 'n' } });
+
+        await clock.advance(seconds * 1000 - 1);
+        await clock.advance(2000);
+        expect(silent).toEqual([]);
+        await clock.advance(1);
+
+        expect(silent).toEqual([kind]);
+        await cache.until(() => cache.all(kind).length === 1, timeout());
+      },
+    );
 
     test('is checked no more once the cache stops', async () => {
       const clock = createManualClock();
@@ -474,7 +496,7 @@ describe('the cluster cache', () => {
       });
       await started({ client, kinds: ['Node'], clock, onSilentWatch: (kind) => silent.push(kind) });
       kube.put('Node', { metadata: { name: 'n' } });
-      await clock.advance(10_000);
+      await clock.advance(3000);
       expect(checks).toEqual(['Node']);
       deliver();
 

@@ -10,7 +10,7 @@ import type { ClusterCache, Kind, Kinds, KubeClient, ListOptions, ObjectRef } fr
 import { slim } from './slim.js';
 import { Store } from './store.js';
 import type { Change } from './store.js';
-import { isLeftBehind, isNewer, newestSince, probeDefaults } from './watch-probe.js';
+import { isLeftBehind, isNewer, newestSince, probeOf } from './watch-probe.js';
 import type { WatchProbeOptions } from './watch-probe.js';
 
 export interface ClusterCacheOptions {
@@ -223,7 +223,7 @@ class WatchedCluster implements ClusterCache {
     const beganAt = this.clock.now();
     const selectors = this.options.selectors?.[kind];
     const version = (): string => this.store(kind).version;
-    const { answerMs } = { ...probeDefaults, ...this.options.probe };
+    const { answerMs } = probeOf(kind, this.options.probe);
     try {
       const never = new AbortController().signal;
       const newest = await newestSince(this.options.client, this.clock, { kind, selectors, version }, answerMs, never);
@@ -323,7 +323,7 @@ class WatchedCluster implements ClusterCache {
       },
     };
     const { client } = this.options;
-    const options = { ...probeDefaults, ...this.options.probe };
+    const options = probeOf(kind, this.options.probe);
     if (!(await isLeftBehind(client, this.clock, watched, options, attempt.signal))) return;
     this.options.onSilentWatch?.(kind);
     attempt.abort();
