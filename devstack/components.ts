@@ -48,6 +48,8 @@ export interface StackContext {
   containers?: boolean;
   /** The cloud is reached at AWS' own endpoints, by an HTTP proxy. */
   proxy?: boolean;
+  /** Dynamic settings of Temporal besides ours, such as a lower limit. */
+  temporalSettings?: Readonly<Record<string, number>>;
 }
 
 /** One process of the stack. */

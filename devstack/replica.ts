@@ -47,6 +47,11 @@ export class Replica {
     return this.process?.pid;
   }
 
+  /** Where Prometheus reads its metrics. */
+  get metricsAddress(): string {
+    return `http://127.0.0.1:${this.ports.metrics}/metrics`;
+  }
+
   get isRunning(): boolean {
     return this.process !== undefined && isRunning(this.process);
   }

@@ -42,6 +42,8 @@ export interface StackState {
   containers?: boolean;
   /** As StackContext says. */
   proxy?: boolean;
+  /** As StackContext says. */
+  temporalSettings?: Readonly<Record<string, number>>;
   ports: Ports;
   parts: StackPart[];
   components: StartedComponent[];

@@ -45,6 +45,8 @@ export interface StackOptions {
   containers?: boolean;
   /** Whether AWS can be reached at its own endpoints through an HTTP proxy alone. */
   proxy?: boolean;
+  /** Dynamic settings of Temporal besides those of every stack, such as `limit.historyCount.suggestContinueAsNew`. */
+  temporalSettings?: Readonly<Record<string, number>>;
   /** Hears one line per step. */
   progress?: (line: string) => void;
 }
@@ -88,8 +90,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
         ? await resumedState(previous, alive, options)
         : await freshState(name, folder, options);
     const tools = await ensureToolchain(toolchainFor(state.parts));
-    const { cluster, region, ports, containers = false, proxy = false } = state;
-    const context: StackContext = { name: state.name, folder, cluster, region, ports, tools, containers, proxy };
+    const { cluster, region, ports, containers = false, proxy = false, temporalSettings = {} } = state;
+    const facts = { cluster, region, ports, containers, proxy, temporalSettings };
+    const context: StackContext = { name: state.name, folder, tools, ...facts };
     writeState(state);
     await bringUp(context, state, progress);
     return handle(context, state);
@@ -121,6 +124,7 @@ async function freshState(name: string, folder: string, options: StackOptions): 
     region,
     containers: options.containers ?? false,
     proxy: options.proxy ?? false,
+    temporalSettings: options.temporalSettings ?? {},
     ports: await choosePorts(),
     parts: withDependencies(parts),
     components: [],

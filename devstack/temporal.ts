@@ -33,6 +33,9 @@ export function temporalComponent(context: StackContext): Component {
       `--db-filename=${join(context.folder, 'data/temporal.db')}`,
       '--log-level=warn',
       ...lowLatency,
+      ...Object.entries(context.temporalSettings ?? {}).map(
+        ([name, value]) => `--dynamic-config-value=${name}=${value}`,
+      ),
     ],
     // SQLite in Go leaves much garbage and little live memory: collecting it at every doubling takes a tenth of the CPU.
     env: { GOGC: '400' },

@@ -10,7 +10,7 @@ import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { deploymentOf } from '../../devstack/deployment.js';
 import { stackParts } from '../../devstack/components.js';
 import { nodeClassSpec } from '../../devstack/node-class.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
+import { startStack, type Stack, type StackOptions } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 
@@ -24,9 +24,12 @@ export interface LiveWorld {
   stop(): Promise<void>;
 }
 
-export async function startLiveWorld(name: string): Promise<LiveWorld> {
+export async function startLiveWorld(
+  name: string,
+  options: Pick<StackOptions, 'temporalSettings'> = {},
+): Promise<LiveWorld> {
   const folder = mkdtempSync(join(tmpdir(), `stowage-${name}-`));
-  const stack = await startStack({ folder, name, parts: stackParts });
+  const stack = await startStack({ folder, name, parts: stackParts, ...options });
   const kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: `${name}-test` });
   const temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
   return {
