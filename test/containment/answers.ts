@@ -14,10 +14,19 @@ export async function readiness({ stack }: Running): Promise<string> {
   return (await fetch(`http://127.0.0.1:${stowageHealth}/readyz`)).text();
 }
 
-/** The metrics of the process, as Prometheus reads them. */
-export async function metrics({ stack }: Running): Promise<string> {
-  const { stowageMetrics } = readState(stack.folder)!.ports;
-  return (await fetch(`http://127.0.0.1:${stowageMetrics}/metrics`)).text();
+/** Where Prometheus reads the metrics of the stack's own process. */
+export function metricsAddress({ stack }: Running): string {
+  return `http://127.0.0.1:${readState(stack.folder)!.ports.stowageMetrics}/metrics`;
+}
+
+/** The metrics of the stack's own process, as Prometheus reads them. */
+export const metrics = async (world: Running): Promise<string> => (await fetch(metricsAddress(world))).text();
+
+/** The value of a series of the process whose metrics are there. */
+export async function valueOf(address: string, series: string): Promise<number | undefined> {
+  const lines = (await (await fetch(address)).text()).split('\n');
+  const line = lines.find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length));
 }
 
 /** What `stowage status` prints. */

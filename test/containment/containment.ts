@@ -16,8 +16,8 @@ export const isInitialized = ({ status }: NodeClaim): boolean => isTrue(status?.
 export class Containment {
   private running: { readonly world: LiveWorld; readonly client: Client } | undefined;
 
-  async start(name: string): Promise<LiveWorld> {
-    const world = await startLiveWorld(name);
+  async start(...how: Parameters<typeof startLiveWorld>): Promise<LiveWorld> {
+    const world = await startLiveWorld(...how);
     this.running = { world, client: new Client({ connection: world.temporal }) };
     return world;
   }
@@ -122,9 +122,13 @@ export class Containment {
 }
 
 /** A stack for the tests of the file, once `prepare` has made what they begin with. */
-export function containment(name: string, prepare: (world: LiveWorld) => Promise<void>): Containment {
+export function containment(
+  name: string,
+  prepare: (world: LiveWorld) => Promise<void>,
+  options: Parameters<typeof startLiveWorld>[1] = {},
+): Containment {
   const on = new Containment();
-  beforeAll(async () => prepare(await on.start(name)), 600_000);
+  beforeAll(async () => prepare(await on.start(name, options)), 600_000);
   afterAll(async () => on.stop(), 60_000);
   return on;
 }

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { kubernetesThrough, portOf } from '../../devstack/network/redirected.js';
+import { SilentWatches } from '../../devstack/network/silent-watches.js';
 import { TcpProxy } from '../../devstack/network/tcp-proxy.js';
 import { Replica } from '../../devstack/replica.js';
 import { createDefaultPool, deploy } from '../live/world.js';
-import { readiness } from './answers.js';
+import { readiness, valueOf } from './answers.js';
 import { containment, instanceOf, large } from './containment.js';
 
 // What is away deletes nothing (invariants/outages-harm-nothing). Seconds here; the workflow tests have the hours.
@@ -112,17 +113,52 @@ describe('an outage', () => {
       await deploy(on.world, 'heard', large);
       const claim = await on.claimUnder('heard');
 
+      const restarted = async (kind: string): Promise<number> =>
+        (await valueOf(stowage.metricsAddress, `stowage_watches_restarted_total{kind="${kind}"}`)) ?? 0;
+      const before = { Pod: await restarted('Pod'), NodeClaim: await restarted('NodeClaim') };
       network.strand();
       await deploy(on.world, 'unheard-of', large);
       await on.world.kube.delete('NodeClaim', { name: claim.metadata.name ?? '' });
 
-      // The server ends a watch after five minutes at the earliest; by then it is too late.
+      // Six seconds after the news at the latest: three of silence, a check of one, and two of grace. The server ends a watch after five minutes.
+      const areNoticed = async (): Promise<boolean> =>
+        (await restarted('Pod')) > before.Pod && (await restarted('NodeClaim')) > before.NodeClaim;
+      await on.until('Both watches begun anew', areNoticed, 30);
       await on.runs('unheard-of', undefined, 120);
       await on.runs('heard', claim.status?.nodeName, 120);
       await on.until('The claim gone', async () => (await on.claims()).every(({ metadata }) => metadata.uid !== claim.metadata.uid), 120); // prettier-ignore
     } finally {
       await stowage.kill();
       await network.stop();
+      await stack.startComponent('stowage');
+    }
+  }, 600_000);
+
+  // Rule `interruption/reading-the-queue`.
+  test('of the watches of NodeClaims, while an interruption notice comes for one that the cache lacks: it is kept, and handled', async () => {
+    const { stack, kube, cloud } = on.world;
+    const watches = await SilentWatches.start(stack);
+    await stack.stopComponent('stowage');
+    const settings = { KUBECONFIG: kubernetesThrough(stack, watches.port) };
+    const stowage = await Replica.start(stack, { name: 'stowage-with-old-claims', role: 'all', settings });
+    try {
+      const known = (await on.claims()).map(({ metadata }) => metadata.uid);
+      watches.silence('nodeclaims');
+      await deploy(on.world, 'late-known', large);
+      const isNew = (each: Parameters<typeof instanceOf>[0]): boolean => !known.includes(each.metadata.uid) && instanceOf(each) !== ''; // prettier-ignore
+      const claim = await on.claim('with an instance that no watch told of', isNew);
+      await cloud.interruptSpot(instanceOf(claim), { terminate: false });
+      const handling = workflowIds.interrupt(on.cluster, instanceOf(claim));
+      await on.until('The notice taken', () => on.isOpen(handling), 120);
+
+      watches.silence(undefined);
+      const isGone = async (): Promise<boolean> => (await kube.get('NodeClaim', { name: claim.metadata.name ?? '' })) === undefined; // prettier-ignore
+      await on.until('The claim gone', isGone, 240);
+      await on.runs('late-known');
+      await expect(on.workflow(handling).result()).resolves.toMatchObject({ outcome: 'drained' });
+    } finally {
+      await stowage.kill();
+      await watches.stop();
       await stack.startComponent('stowage');
     }
   }, 600_000);

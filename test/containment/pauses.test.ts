@@ -1,10 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Client } from '@temporalio/client';
+import { annotations, taints } from '../../api/labels.js';
+import { updateClaim, updateNode } from '../../cluster/writes.js';
+import { withCondition } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
+import { hasTaint, withoutTaint } from '../../core/taints.js';
 import { observe } from '../../devstack/demo/observe.js';
-import { pausesQuery, whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
+import { pausesQuery, runningQuery, whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
-import { containment } from './containment.js';
+import { containment, isInitialized, large } from './containment.js';
 
 // What must outlive a workflow is in Kubernetes. Rule `invariants/pauses-hold`.
 
@@ -68,4 +72,70 @@ describe('a pause that kubectl wrote', () => {
     await on.world.kube.delete('DisruptionPause', { name: 'release-day' });
     await observe('The node gone', async () => (await on.world.kube.list('NodeClaim')).length === 0, within(120));
   }, 600_000);
+});
+
+/** A workflow of this id that runs for as long as nobody ends it. */
+async function runOwner(workflowId: string): Promise<void> {
+  await on.client.workflow.start('unknownWorkflow', { workflowId, taskQueue: 'nobody-polls-this' });
+}
+
+/** As a disruption taints a node; one of no known owner writes nothing on its claim. */
+async function taintAs(owner: string | undefined, node: string): Promise<void> {
+  const claim = await on.claim(`of ${node}`, ({ status }) => status?.nodeName === node);
+  const { name = '', uid = '' } = claim.metadata;
+  if (owner !== undefined) {
+    const marked = { type: 'DisruptionReason', status: 'True', reason: 'Empty', message: 'Empty' } as const;
+    await updateClaim(on.world.kube, { name, uid }, ({ metadata, status }) => ({
+      metadata: { annotations: { [annotations.disruptionOwner]: owner } },
+      status: {
+        conditions: withCondition(status?.conditions, marked, { now: Date.now(), generation: metadata.generation }),
+      },
+    }));
+  }
+  await updateNode(on.world.kube, node, (found) => ({
+    spec: { taints: [...withoutTaint(found, taints.disrupted), taints.disrupted] },
+  }));
+}
+
+const isTainted = async (node: string): Promise<boolean> => {
+  const found = await on.world.kube.get('Node', { name: node });
+  return found !== undefined && hasTaint(found, taints.disrupted);
+};
+
+// Rule `candidates/left-over-taints`.
+describe('a taint of another owner', () => {
+  test('stays while its owner runs, and counts; that of a closed owner, or of none, is taken off; so is the first once its owner is closed', async () => {
+    const { kube } = on.world;
+    const types = { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['c5.2xlarge'] };
+    const pool = (disruption: object) => createNodePool(on.world, 'default', { template: { requirements: [types] }, spec: { disruption } }); // prettier-ignore
+    await pool({ consolidateAfter: 'Never' });
+    const apps = ['of-running', 'of-closed', 'of-nobody'];
+    for (const app of apps) await deploy(on.world, app, large);
+    const [held = '', closed = '', strange = ''] = await Promise.all(apps.map(async (app) => on.runs(app)));
+    for (const node of [held, closed, strange]) await on.claim(`of ${node}`, (each) => each.status?.nodeName === node && isInitialized(each)); // prettier-ignore
+    const owner = (digit: string): string => `${on.cluster}/consolidate/${digit.repeat(16)}`;
+    await runOwner(owner('a'));
+    await runOwner(owner('b'));
+    await on.workflow(owner('b')).terminate('containment test');
+    await taintAs(owner('a'), held);
+    await taintAs(owner('b'), closed);
+    await taintAs(undefined, strange);
+    for (const name of apps) await kube.delete('Deployment', { name, namespace: 'default' });
+    await pool({ consolidateAfter: '0s', budgets: [{ nodes: '1' }] });
+
+    const areFree = async (): Promise<boolean> => !(await isTainted(closed)) && !(await isTainted(strange));
+    await on.until('The taints without an owner that runs taken off', areFree, 150);
+    const { metadata } = await on.claim(`of ${closed}`, ({ status }) => status?.nodeName === closed);
+    expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
+    // Empty nodes that could go wait for the one that counts.
+    for (const node of [closed, strange]) {
+      await on.until(`The budget holding ${node}`, async () => (await verdictOf(node))?.why.startsWith('budget 1 allows no more') === true, 90); // prettier-ignore
+    }
+    expect([await isTainted(held), (await on.claims()).length]).toEqual([true, 3]);
+    expect((await disrupt().query(runningQuery)).map(({ workflowId }) => workflowId)).toEqual([owner('a')]);
+
+    await on.workflow(owner('a')).terminate('containment test');
+    // A node that is gone has no taint either.
+    await on.until('Its taint taken off', async () => !(await isTainted(held)), 150);
+  }, 700_000);
 });

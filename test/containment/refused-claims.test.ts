@@ -1,13 +1,17 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels, taints } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
 import { observe } from '../../devstack/demo/observe.js';
+import { deploymentOf } from '../../devstack/deployment.js';
 import { apply, kubectl } from '../live/kubectl.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
+import { stowage } from '../situations/stowage.js';
+import { status } from './answers.js';
 import { denying } from './denying.js';
+import { refusalText, startRefusingWebhook, webhookOf, type RefusingWebhook } from './refusing-webhook.js';
 import { containment } from './containment.js';
 
 // What the API server refuses for one object costs others nothing, is told where its owner looks, and is tried again.
@@ -35,6 +39,35 @@ async function deployNext(name: string): Promise<void> {
   await deploy(on.world, last, { cpu: '6', memory: '6Gi' });
 }
 
+/** A pod that only nodes of the NodePool can take. */
+async function deployTo(pool: string, name: string, requests = { cpu: '6', memory: '6Gi' }): Promise<void> {
+  const deployment = deploymentOf(name, 1, requests) as { spec: { template: { spec: object } } };
+  Object.assign(deployment.spec.template.spec, { nodeSelector: { [labels.nodePool]: pool } });
+  await on.world.kube.create('Deployment', deployment as never);
+}
+
+/** Its pod, as `stowage why` takes it. */
+async function podOf(app: string): Promise<string> {
+  const look = async (): Promise<string | undefined> =>
+    (await on.world.kube.list('Pod', { namespace: 'default', labelSelector: `app=${app}` }))[0]?.metadata.name;
+  return `pod/${await observe(`The pod of ${app}`, look, within(60))}`;
+}
+
+/** What `stowage why` answers, once it says this. */
+async function explained(subject: string, says: RegExp): Promise<string> {
+  let last = '';
+  return observe(
+    `stowage why ${subject} says ${String(says)}`,
+    async () => {
+      const { stdout } = await stowage(on.world, 'why', subject, '-o', 'json');
+      last = stdout === '' ? '' : ((JSON.parse(stdout) as { answer?: string }).answer ?? '');
+      return says.test(last) ? last : undefined;
+    },
+    within(120),
+    () => Promise.resolve(last),
+  );
+}
+
 const runIds = async (): Promise<readonly string[]> =>
   Promise.all(
     [workflowIds.provision(on.cluster), workflowIds.disrupt(on.cluster)].map(
@@ -43,32 +76,61 @@ const runIds = async (): Promise<readonly string[]> =>
   );
 
 describe('what the API server refuses', () => {
-  test('NodeClaims of a NodePool: their pods get nodes of another, and the pool says why it rests', async () => {
-    await createNodePool(on.world, 'preferred', { spec: { weight: 50, disruption: { consolidateAfter: 'Never' } } });
-    await createNodePool(on.world, 'other', { spec: { disruption: { consolidateAfter: 'Never' } } });
+  let webhook: RefusingWebhook;
+  beforeAll(async () => {
+    webhook = await startRefusingWebhook(on.world.stack);
+  });
+  afterAll(async () => webhook.stop());
+
+  test('NodeClaims of NodePools, with 403, 400, 422, 500 and 503: their pods get nodes of another, and each pool says why it rests', async () => {
+    const never = { disruption: { consolidateAfter: 'Never' } };
+    await createNodePool(on.world, 'preferred', { spec: { weight: 50, ...never } });
+    const answered = [400, 422, 500, 503].map((code) => ({ name: `answered-${code}`, code }));
+    for (const [index, { name }] of answered.entries()) {
+      await createNodePool(on.world, name, { spec: { weight: 40 - index, ...never } });
+    }
+    await createNodePool(on.world, 'other', { spec: never });
     const ofOthers = `!has(object.metadata.labels) || object.metadata.labels['${labels.nodePool}'] != 'preferred'`;
     const creations = { apiGroup: 'karpenter.sh', resource: 'nodeclaims', operations: ['CREATE'] };
-    await apply(on.world.stack, denying('no-preferred', creations, ofOthers));
+    await apply(on.world.stack, [
+      ...denying('no-preferred', creations, ofOthers),
+      ...answered.map(({ name, code }) => webhook.refusesClaimsOf(name, code)),
+    ]);
 
-    // A policy takes effect a moment after it is created: pods come until one is turned away.
-    const pool = await observe(
-      'NodePool preferred at rest',
+    // What refuses takes effect a moment after it is created: pods come until each has turned one away.
+    const refusing = ['preferred', ...answered.map(({ name }) => name)];
+    const pools = await observe(
+      'Every NodePool that is refused at rest',
       async () => {
-        const live = await on.world.kube.get('NodePool', { name: 'preferred' });
-        if (live !== undefined && acceptedOf(live)?.status === 'False') return live;
+        const live = (await on.world.kube.list('NodePool')).filter((pool) => acceptedOf(pool)?.status === 'False');
+        if (live.length === refusing.length) return live;
         await deployNext('web');
         return undefined;
       },
       within(240),
     );
-    expect(acceptedOf(pool)).toMatchObject({ reason: 'NodeClaimRefused' });
-    expect(acceptedOf(pool)?.message).toContain('no-preferred says no');
+    const said = new Map(pools.map((pool) => [pool.metadata.name, acceptedOf(pool)]));
+    expect([...said.values()].map((condition) => condition?.reason)).toEqual(refusing.map(() => 'NodeClaimRefused'));
+    expect(said.get('preferred')?.message).toContain('no-preferred says no');
+    for (const { name, code } of answered) expect(said.get(name)?.message).toContain(refusalText(code));
 
     await deploy(on.world, 'late', { cpu: '6', memory: '6Gi' });
     expect(await observe('The pod running', () => poolOf('late'), within(180))).toBe('other');
 
+    // A pod that only a refused NodePool can take is told the cause.
+    await deployTo('answered-422', 'bound');
+    const why = await explained(
+      await podOf('bound'),
+      /rests until \S+, for the API server refused a NodeClaim: .*the webhook says 422/,
+    );
+    expect(why).not.toContain('is launched');
+    const told = await status(on.world);
+    for (const { name, code } of answered) expect(told).toMatch(new RegExp(`^${name} .*${refusalText(code)}`, 'm'));
+    expect(told).toMatch(/^preferred .*no-preferred says no/m);
+
     await kubectl(on.world.stack, ['delete', 'validatingadmissionpolicybinding', 'no-preferred']);
     await kubectl(on.world.stack, ['delete', 'validatingadmissionpolicy', 'no-preferred']);
+    for (const { name } of answered) await kubectl(on.world.stack, ['delete', 'validatingwebhookconfiguration', webhookOf(name)]); // prettier-ignore
     await observe(
       'NodePool preferred in use again',
       async () => {
@@ -79,6 +141,44 @@ describe('what the API server refuses', () => {
       },
       within(300),
     );
+    expect(await observe('The pod that was bound to a pool running', () => poolOf('bound'), within(240))).toBe(
+      'answered-422',
+    );
+  }, 900_000);
+
+  test('the replacement of a move: its node is tainted, given back and rests, `why` says so, and it is moved once that may be', async () => {
+    const types = (...values: string[]): object => ({
+      template: {
+        requirements: [
+          { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] },
+          { key: 'node.kubernetes.io/instance-type', operator: 'In', values },
+        ],
+      },
+      spec: { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '100%' }] } },
+    });
+    await createNodePool(on.world, 'moved', types('r5.2xlarge') as { spec: object });
+    await deployTo('moved', 'moving', { cpu: '500m', memory: '512Mi' });
+    const node = await on.runs('moving');
+    await apply(on.world.stack, [webhook.refusesClaimsOf('moved', 422)]);
+    await createNodePool(on.world, 'moved', types('r5.2xlarge', 'c5.large') as { spec: object });
+
+    const wasTainted = async (): Promise<boolean> =>
+      (await on.world.kube.list('Event', { namespace: 'default' })).some(
+        ({ involvedObject, reason }) => involvedObject.name === node && reason === 'DisruptionTerminating',
+      );
+    await on.until('The node tainted for the move', wasTainted, 180);
+    const rested = await explained(`node/${node}`, /the webhook says 422/);
+    expect(rested).toMatch(/^stays: /);
+    const isTainted = async (): Promise<boolean> => {
+      const found = await on.world.kube.get('Node', { name: node });
+      return found === undefined || hasTaint(found, taints.disrupted);
+    };
+    await on.until('The node given back', async () => !(await isTainted()), 60);
+    expect(await nodeOf(on.world, 'moving')).toBe(node);
+    expect(await status(on.world)).toMatch(/^moved .*the webhook says 422/m);
+
+    await kubectl(on.world.stack, ['delete', 'validatingwebhookconfiguration', webhookOf('moved')]);
+    await on.runs('moving', node);
   }, 900_000);
 
   test('the taint of one node: the other nodes are consolidated, and nothing fails', async () => {
@@ -91,7 +191,9 @@ describe('what the API server refuses', () => {
     const keepsTaints = `object.metadata.name != '${kept}' || !has(object.spec.taints) || !object.spec.taints.exists(t, t.key == '${taints.disrupted.key}')`;
     await apply(on.world.stack, denying('keep-node', writes, keepsTaints));
     const consolidate = { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '100%' }] } };
-    for (const name of ['preferred', 'other']) await on.world.kube.patch('NodePool', { name }, { spec: consolidate });
+    for (const { metadata } of await on.world.kube.list('NodePool')) {
+      await on.world.kube.patch('NodePool', { name: metadata.name ?? '' }, { spec: consolidate });
+    }
 
     for (const { metadata } of await on.world.kube.list('Deployment', { namespace: 'default' })) {
       await kubectl(on.world.stack, ['delete', 'deployment', metadata.name ?? '']);

@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { describe, test } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
 import { conditionOf } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { readState } from '../../devstack/stack-state.js';
 import { searchAttributes, taskQueues } from '../../workflows/messages.js';
+import { apply } from '../live/kubectl.js';
 import { createDefaultPool, deploy, nodeOf, within } from '../live/world.js';
-import { metrics, status } from './answers.js';
+import { stowage } from '../situations/stowage.js';
+import { valueOf, metricsAddress } from './answers.js';
 import { containment, large } from './containment.js';
 
 // What does not go on is told by `stowage status`, metrics, conditions and events, and no longer once it goes on.
@@ -18,13 +22,17 @@ const environment = () => ({ ...process.env, ...on.world.stack.environment });
 
 /** The section of what is wrong. */
 async function stuck(): Promise<string> {
-  return (await status(on.world)).split('\n\n').find((section) => section.startsWith('Wrong')) ?? '';
+  return (await stowage(on.world, 'status')).stdout.split('\n\n').find((section) => section.startsWith('Wrong')) ?? '';
 }
 
-async function measured(kind: string): Promise<number | undefined> {
-  const value = new RegExp(`^stowage_stuck\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(await metrics(on.world))?.[1];
-  return value === undefined ? undefined : Number(value);
-}
+const metric = (name: string, kind: string): Promise<number | undefined> =>
+  valueOf(metricsAddress(on.world), `${name}{kind="${kind}"}`);
+
+const measured = (kind: string): Promise<number | undefined> => metric('stowage_stuck', kind);
+
+/** Whether what deploy/alerts.yaml asks for holds. */
+const isAlerted = async (kind: string): Promise<boolean> =>
+  ((await metric('stowage_stuck_oldest_seconds', kind)) ?? 0) >= 20;
 
 const until = (what: string, holds: () => Promise<boolean>, seconds: number): Promise<true> =>
   observe(what, async () => ((await holds().catch(() => false)) ? true : undefined), within(seconds), stuck);
@@ -57,7 +65,41 @@ function operatorAlone(): { end(): Promise<void> } {
   };
 }
 
+/** Stowage's ClusterRole; without the right to list NodePools no NodeClaim can be created. */
+function clusterRole(mayList: boolean): object {
+  const documents = parseAllDocuments(readFileSync('deploy/rbac.yaml', 'utf8')).map((each) => each.toJS() as Role);
+  const role = documents.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'stowage')!;
+  const rules = role.rules.map(({ verbs, ...rule }) => {
+    const isOfPools = rule.resources.includes('nodepools');
+    return { ...rule, verbs: verbs.filter((verb) => mayList || !isOfPools || verb !== 'list') };
+  });
+  return { ...role, rules };
+}
+
+interface Role {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules: readonly { readonly resources: readonly string[]; readonly verbs: readonly string[] }[];
+}
+
 describe('what is stuck', () => {
+  test('planning that fails and is tried again is told, with its cause, and no longer once it goes on', async () => {
+    await apply(on.world.stack, [clusterRole(false)]);
+    await deploy(on.world, 'unplanned', large);
+
+    const failing = /provision: createClaims fails: .*nodepools.* is forbidden/;
+    await until('the failing step', async () => failing.test(await stuck()), 90);
+    await until('the metric', async () => (await measured('failing')) === 1, 60);
+    await until('the alert', () => isAlerted('failing'), 60);
+    await until('the condition', async () => (await planned())?.message?.includes('createClaims fails') === true, 90);
+    await until('the event', () => told('unplanned'), 60);
+
+    await apply(on.world.stack, [clusterRole(true)]);
+    await until('the pod running', () => runs('unplanned'), 240);
+    await until('nothing stuck', async () => (await stuck()) === '', 60);
+    await until('the condition gone', async () => (await planned()) === undefined, 60);
+  }, 700_000);
+
   test('a workflow task that fails is told, with its cause and what waits for it, and no longer once it is mended', async () => {
     const { cluster } = on.world.stack;
     const provision = on.client.workflow.getHandle(workflowIds.provision(cluster));
@@ -72,6 +114,7 @@ describe('what is stuck', () => {
 
     await until('the failing task', async () => /provision: its workflow task fails: \S/.test(await stuck()), 120);
     await until('the metric', async () => (await measured('task')) === 1, 60);
+    await until('the alert', () => isAlerted('task'), 60);
     await until('the condition', async () => (await planned())?.status === 'False', 90);
     await until('the event', () => told('failing'), 60);
 
@@ -82,7 +125,7 @@ describe('what is stuck', () => {
     await until('the condition gone', async () => (await planned()) === undefined, 60);
   }, 700_000);
 
-  test('queues without workers are told, and what waits for them', async () => {
+  test('queues without workers are told, what waits for them, and signals that pile up meanwhile', async () => {
     await on.world.stack.stopComponent('stowage');
     const operator = operatorAlone();
     try {
@@ -93,6 +136,17 @@ describe('what is stuck', () => {
         120,
       );
       await until('the metric', async () => ((await measured('queue')) ?? 0) > 0, 60);
+      await until('the alert', () => isAlerted('queue'), 60);
+      const provision = on.client.workflow.getHandle(workflowIds.provision(on.cluster));
+      for (let sent = 0; sent < 45; sent++) await provision.signal('nothingThatItKnows', 'x'.repeat(250_000));
+      await until(
+        'the signals',
+        async () => /provision: its history grows .*: signals pile up/.test(await stuck()),
+        60,
+      );
+      await until('the metric', async () => (await measured('signals')) === 1, 60);
+      await until('the alert', () => isAlerted('signals'), 60);
+      await until('the condition', async () => (await planned())?.status === 'False', 90);
       await until('the queues', async () => /\/packing \(activity tasks\): no worker/.test(await stuck()), 120);
     } finally {
       await operator.end();
@@ -100,6 +154,7 @@ describe('what is stuck', () => {
     await on.world.stack.startComponent('stowage');
     await until('the pod running', () => runs('waiting'), 180);
     await until('nothing stuck', async () => (await stuck()) === '', 60);
-    await until('the metric at 0', async () => (await measured('queue')) === 0, 60);
+    for (const kind of ['queue', 'signals'])
+      await until('the metric at 0', async () => (await measured(kind)) === 0, 60);
   }, 700_000);
 });
