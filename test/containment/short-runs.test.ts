@@ -122,7 +122,7 @@ describe('signals without a pause', () => {
 });
 
 describe('what a person said', () => {
-  // Rule `termination/escalation`.
+  // Rule `invariants/protection-holds`.
   test('no to forcing a drain holds in every later run, past the time of Force; pods leave once they may', async () => {
     const { kube, stack } = on.world;
     const steps = [
