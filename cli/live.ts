@@ -16,14 +16,14 @@ export interface Live {
   readonly cluster: string;
 }
 
-const tellKeys = (problem: string): void => void process.stderr.write(`stowage: ${problem}\n`);
+const writeProblem = (problem: string): void => void process.stderr.write(`stowage: ${problem}\n`);
 
 /** Settings of a command on a live cluster. Throws `UsageError` where they do not work. */
 export function liveSettings(flags: Record<string, string>): Settings {
   try {
     const settings = readSettingsWithProfile(process.env, flags);
     connectOptions(settings);
-    clientConverter(settings, tellKeys);
+    clientConverter(settings, writeProblem);
     return settings;
   } catch (error) {
     if (error instanceof SettingsError) throw new UsageError(error.message);
@@ -41,7 +41,7 @@ export async function withClient<T>(settings: Settings, work: (client: Client) =
     throw new UsageError(`Temporal cannot be reached at ${address}: ${(error as Error).message}`);
   });
   try {
-    return await work(new Client({ connection, namespace, dataConverter: clientConverter(settings, tellKeys) }));
+    return await work(new Client({ connection, namespace, dataConverter: clientConverter(settings, writeProblem) }));
   } finally {
     await connection.close();
   }

@@ -16,14 +16,14 @@ export function watchClaims(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('following a NodeClaim', (name) => reconcile(context, name), log);
   const news = new DisruptNews(context, 'a new node');
-  const nodes = new WorkQueue('telling a launch of its node', (uid) => tellLaunch(context, uid), log);
+  const nodes = new WorkQueue('telling a launch of its node', (uid) => signalLaunch(context, uid), log);
   const expirations = new WorkQueue(
     'telling an expiration of its NodeClaim',
     (uid) => signalExpiration(context, uid),
     log,
   );
   /** A node may be there before anybody watches it: before the operator starts, or the claim knows its instance. */
-  const tellOfNode = (claim: NodeClaim): void => {
+  const queueSignal = (claim: NodeClaim): void => {
     const { providerID } = claim.status ?? {};
     if (providerID === undefined || isTrue(claim.status?.conditions, 'Initialized')) return;
     if (!isManaged(context, claim.spec.nodeClassRef)) return;
@@ -35,7 +35,7 @@ export function watchClaims(context: OperatorContext): () => void {
       const { name, uid } = identityOf(object);
       queue.add(name);
       if (isDeleting(object) && (previous === undefined || !isDeleting(previous))) expirations.add(uid);
-      if (previous?.status?.providerID !== object.status?.providerID) tellOfNode(object);
+      if (previous?.status?.providerID !== object.status?.providerID) queueSignal(object);
       if (previous !== undefined && becameInitialized(previous, object)) news.tell();
     }),
     cache.on('Node', ({ type, object, previous }) => {
@@ -51,7 +51,7 @@ export function watchClaims(context: OperatorContext): () => void {
   for (const claim of cache.all('NodeClaim')) {
     queue.add(claim.metadata.name ?? '');
     if (isDeleting(claim)) expirations.add(claim.metadata.uid ?? '');
-    tellOfNode(claim);
+    queueSignal(claim);
   }
   return () => {
     for (const stop of stops) stop();
@@ -65,7 +65,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<Requeu
   return context.workflows.claimChanged(claim);
 }
 
-async function tellLaunch({ starter }: OperatorContext, uid: string): Promise<undefined> {
+async function signalLaunch({ starter }: OperatorContext, uid: string): Promise<undefined> {
   await starter.nodeChanged(uid);
   return undefined;
 }

@@ -105,7 +105,7 @@ async function reconcile(
     await write(context, claim, reason);
     changed();
   }
-  if (reason !== undefined) await tellOlderRollout(context, pool, nodeClass, rollouts);
+  if (reason !== undefined) await signalOlderRollout(context, pool, nodeClass, rollouts);
   return undefined;
 }
 
@@ -123,7 +123,7 @@ async function write(context: OperatorContext, claim: NodeClaim, reason: string 
 }
 
 /** The rollout of what the pool's nodes were to become before learns that it is something else by now. */
-async function tellOlderRollout(
+async function signalOlderRollout(
   context: OperatorContext,
   pool: NodePool,
   nodeClass: NodeClass,

@@ -69,17 +69,17 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
         : { status: removing(live, wanted(live)) },
     { subresource: 'status' },
   );
-  for (const type of [budgetsEffective, typesAvailable]) tellProblem(context, type, pool, updated);
+  for (const type of [budgetsEffective, typesAvailable]) publishProblem(context, type, pool, updated);
   const ready = conditionOf(updated?.status?.conditions, 'Ready');
   if (ready !== undefined && ready.status !== conditionOf(pool.status?.conditions, 'Ready')?.status) {
     context.log.info({ nodePool: name, ready: ready.status, message: ready.message }, 'a NodePool changed');
-    if (ready.status === 'True') await tellPending(context);
+    if (ready.status === 'True') await planPending(context);
   }
   return undefined;
 }
 
 /** Pods that pended for want of this pool are planned at once. */
-async function tellPending({ cache, starter, now }: OperatorContext): Promise<void> {
+async function planPending({ cache, starter, now }: OperatorContext): Promise<void> {
   if (cache.all('Pod').some(({ spec }) => (spec.nodeName ?? '') === '')) {
     await inSpan('a NodePool changed', now(), () => starter.podsPending());
   }
@@ -190,7 +190,12 @@ function withPlanning(
 const problemsKnown = new WeakMap<NodePool['spec'], readonly string[]>();
 
 /** A condition that came, or says something else, is told as an event too. */
-function tellProblem({ events }: OperatorContext, type: string, before: NodePool, after: NodePool | undefined): void {
+function publishProblem(
+  { events }: OperatorContext,
+  type: string,
+  before: NodePool,
+  after: NodePool | undefined,
+): void {
   const { reason, message } = conditionOf(after?.status?.conditions, type) ?? {};
   if (message === undefined || message === conditionOf(before.status?.conditions, type)?.message) return;
   const { name = '', uid } = before.metadata;

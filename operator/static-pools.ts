@@ -41,14 +41,14 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
     return undefined;
   }
   if (!context.gates.StaticCapacity) {
-    tellGate(context, pool);
+    publishGateIsOff(context, pool);
     return undefined;
   }
   await context.starter.keepReplicas(name, identityOf(pool).uid);
   return undefined;
 }
 
-function tellGate({ events }: OperatorContext, pool: NodePool): void {
+function publishGateIsOff({ events }: OperatorContext, pool: NodePool): void {
   const { name, uid } = identityOf(pool);
   const replicas = pool.spec.replicas ?? 0;
   events.publish({

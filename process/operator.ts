@@ -17,8 +17,8 @@ import { watchNodeClasses } from '../operator/node-classes.js';
 import { watchNodeOverlays } from '../operator/node-overlays.js';
 import { watchObjectTimes } from '../operator/object-times.js';
 import { watchNodePools } from '../operator/node-pools.js';
-import { tellChanges } from '../operator/told-changes.js';
-import { tellQuestions } from '../operator/told-questions.js';
+import { publishChanges } from '../operator/change-events.js';
+import { publishQuestions } from '../operator/question-events.js';
 import { watchUndrainable } from '../operator/undrainable.js';
 import { watchOldAnnotations } from '../operator/old-annotations.js';
 import { watchPendingPods } from '../operator/pending-pods.js';
@@ -106,8 +106,8 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchStaticPools(context),
     watchObjectTimes(context),
     watchStuck(context, stuck),
-    tellChanges(context),
-    tellQuestions(context, client, world.cluster),
+    publishChanges(context),
+    publishQuestions(context, client, world.cluster),
   ];
   try {
     await watchInterruptions(context, signal);

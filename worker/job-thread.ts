@@ -125,7 +125,7 @@ export class JobThread {
       };
       signal?.addEventListener('abort', gone, { once: true });
       this.supersede(entry);
-      this.tellPlace(entry);
+      this.postPlace(entry);
       this.queue.add(entry);
       this.pump();
     });
@@ -154,7 +154,7 @@ export class JobThread {
     }
   }
 
-  private tellPlace({ job, asking }: Entry): void {
+  private postPlace({ job, asking }: Entry): void {
     const before = this.queue.before(job) + (this.current === undefined ? 0 : 1);
     if (before > 0) asking.note?.(`packing queue: ${counted(before, 'job')} before this one`);
   }

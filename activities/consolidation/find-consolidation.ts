@@ -11,7 +11,7 @@ import { limitOf } from '../../disruption/budgets/limits.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import { candidateOf, cataloguesOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
-import { tellAside } from '../tell-aside.js';
+import { reportLeftOut } from '../report-left-out.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
 import {
@@ -108,7 +108,7 @@ export async function findConsolidation(
   );
   let began = deps.now();
   const { first, result, proposed, moot } = await search(deps, input, context, () => (began = deps.now()));
-  tellAside(deps, 'Consolidation', result.setAside);
+  reportLeftOut(deps, 'Consolidation', result.setAside);
   const tookMs = deps.now() - began;
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;

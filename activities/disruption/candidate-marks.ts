@@ -36,7 +36,7 @@ export async function taintCandidates(
   };
   const refused = await eachByItself(deps, candidates, mark, { what: 'the taint of a disruption', nameOf });
   for (const { item, why: message } of refused) {
-    tellNode(deps, item.node, 'Warning', 'DisruptionBlocked', `The API server refused the taint: ${message}`);
+    publishOnNode(deps, item.node, 'Warning', 'DisruptionBlocked', `The API server refused the taint: ${message}`);
     // The taint may have been written, and the condition not.
     await untaintCandidates(deps, { candidates: [item], ...(why.owner === undefined ? {} : { owner: why.owner }) });
   }
@@ -59,7 +59,7 @@ async function taintCandidate(
     },
   }));
   if (marked === undefined) return false;
-  tellNode(deps, node, 'Normal', 'DisruptionTerminating', `Disrupting Node: ${reason}`);
+  publishOnNode(deps, node, 'Normal', 'DisruptionTerminating', `Disrupting Node: ${reason}`);
   return true;
 }
 
@@ -195,7 +195,13 @@ function isTainted({ cache }: ActivityDeps, name: string): boolean {
 
 const nameOf = ({ node }: Marked): string => `Node ${node}`;
 
-function tellNode(deps: ActivityDeps, name: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
+function publishOnNode(
+  deps: ActivityDeps,
+  name: string,
+  type: 'Normal' | 'Warning',
+  reason: string,
+  message: string,
+): void {
   deps.events.publish({ regarding: regarding('Node', { name }), type, reason, message });
 }
 

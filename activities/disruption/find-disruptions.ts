@@ -18,7 +18,7 @@ import { findStaticDrift } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
 import { writeRecords } from '../look/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
-import { couldGo, groupedStays, stayingNodes, tellStaying } from './staying-nodes.js';
+import { couldGo, groupedStays, stayingNodes, publishStaying } from './staying-nodes.js';
 import type { StayingNodes } from './staying-nodes.js';
 
 const heldKept = 20;
@@ -141,7 +141,7 @@ export class Finder {
     const isDead = ({ workflowId }: MootQuestion): boolean => dead.some((one) => one.workflowId === workflowId);
     const moot = [...dead, ...all.flatMap((found) => found.moot ?? []).filter((one) => !isDead(one))];
     const staying = this.staying(context, started);
-    tellStaying(this.deps, staying);
+    publishStaying(this.deps, staying);
     const details = detailsOf(
       context,
       decided.map(({ summary }) => summary),

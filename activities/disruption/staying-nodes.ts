@@ -59,7 +59,7 @@ export function stayingNodes(
 }
 
 /** Publishes these reasons on Node and NodeClaim, with Karpenter's event reasons (events/of-nodes-that-stay). */
-export function tellStaying({ events }: Pick<ActivityDeps, 'events'>, { told }: StayingNodes): void {
+export function publishStaying({ events }: Pick<ActivityDeps, 'events'>, { told }: StayingNodes): void {
   for (const { view, why, isForbidden } of told) {
     const reason = isForbidden ? 'DisruptionBlocked' : 'Unconsolidatable';
     for (const subject of [regarding('Node', { name: nodeNameOf(view) }), regarding('NodeClaim', view.claim.metadata)])

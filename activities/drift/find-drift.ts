@@ -42,7 +42,7 @@ export async function findDrift(deps: ActivityDeps, context: DisruptionContext, 
     const until = context.now + (proposal.soon ? unreadyAsideMs : asideMs);
     aside.set(view.claim.metadata.uid ?? '', until);
     checks.push(until);
-    if (!proposal.soon) tellBlocked(deps, view, proposal.why);
+    if (!proposal.soon) publishBlocked(deps, view, proposal.why);
     held.push({ nodePool: poolNameOf(view), why: `${nodeNameOf(view)} has drifted: ${proposal.why}` });
   }
   if (wanted.length > mostTried) checks.push(context.now + 1000);
@@ -147,7 +147,7 @@ function onUnreadyNode(places: ReadonlyMap<string, Place>, { views }: Disruption
   return undefined;
 }
 
-function tellBlocked({ events }: ActivityDeps, view: NodeView, why: string): void {
+function publishBlocked({ events }: ActivityDeps, view: NodeView, why: string): void {
   for (const subject of [
     regarding('Node', { name: nodeNameOf(view) }),
     regarding('NodeClaim', { name: view.claim.metadata.name }),

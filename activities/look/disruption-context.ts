@@ -18,7 +18,7 @@ import type { ActivityDeps } from '../deps.js';
 import { recordsOf } from './disruption-records.js';
 import { readable, withAside } from './left-alone.js';
 import { nominatedNodes } from './nominations.js';
-import { tellAside } from '../tell-aside.js';
+import { reportLeftOut } from '../report-left-out.js';
 import type { SetAside } from '../../packing/types.js';
 import { timeText } from '../../core/time-text.js';
 
@@ -65,7 +65,7 @@ export async function disruptionContext(
 ): Promise<DisruptionContext> {
   const { pauses, running, memory = [], questions = [] } = view;
   const { prices, setAside } = await nodePrices(deps);
-  tellAside(deps, 'The price of nodes', setAside);
+  reportLeftOut(deps, 'The price of nodes', setAside);
   const all = await withBufferPods(deps, viewsWith(deps, prices));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
@@ -76,7 +76,7 @@ export async function disruptionContext(
   const now = deps.now();
   const asked = { now, claimed, nominated, podDisruptionBudgets, policies, pastDisruptions };
   const { views, pools, aside, without } = readable({ views: all, pools: managedPools(deps) }, asked);
-  tellAside(deps, 'Disruption', aside);
+  reportLeftOut(deps, 'Disruption', aside);
   const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
     new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
   return {

@@ -11,7 +11,7 @@ import { managedPools } from '../../cluster/cluster.js';
 import { buffersOf, packingInput } from '../../cluster/packing-input.js';
 import { messageOf } from '../../core/error-message.js';
 import { placementOf } from '../placement.js';
-import { tellAside } from '../tell-aside.js';
+import { reportLeftOut } from '../report-left-out.js';
 
 /**
  * Writes the status of each CapacityBuffer (capacity-buffers/status): how many virtual pods it has, and whether they fit on
@@ -62,7 +62,7 @@ function readablePods(deps: ActivityDeps): readonly Pod[] {
       return [];
     }
   });
-  tellAside(deps, 'Disruption', aside);
+  reportLeftOut(deps, 'Disruption', aside);
   return pods;
 }
 

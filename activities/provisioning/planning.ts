@@ -15,7 +15,7 @@ import { packingInput } from '../../cluster/packing-input.js';
 import { preferencesHonoured } from './ignored-preferences.js';
 import { notePlannedPods } from '../../cluster/planned-pods.js';
 import { withRest } from './refused-claims.js';
-import { asideText, tellAside } from '../tell-aside.js';
+import { asideText, reportLeftOut } from '../report-left-out.js';
 import { withFailures } from '../to-failure.js';
 import { failedToScheduleText, nominatedText } from '../../core/pod-events.js';
 import { regarding } from '../../core/regarding.js';
@@ -61,7 +61,7 @@ async function planNodes(
   const seconds = (deps.now() - started) / 1000;
   deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
   deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
-  tellAside(deps, 'Planning', plan.setAside);
+  reportLeftOut(deps, 'Planning', plan.setAside);
   publish(deps, plan);
   await writeBufferStatus(deps, plan);
   await notePlannedPods(deps, plan);

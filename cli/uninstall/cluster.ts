@@ -3,7 +3,7 @@ import { labels } from '../../api/labels.js';
 import { isDomainError } from '../../core/failures.js';
 import type { Kind, Kinds, KubeClient, ListOptions } from '../../kube/port.js';
 import { UsageError } from '../exit.js';
-import { claimLeaving, nodeClassLeaving, nodeLeaving, type Leaving } from './leavings.js';
+import { claimRelease, nodeClassRelease, nodeRelease, type Release } from './releases.js';
 
 const lookMs = 500;
 const tries = 5;
@@ -25,7 +25,7 @@ export async function releaseObjects(kube: KubeClient): Promise<Released> {
   const kept: string[] = [];
   const each = async <K extends Kind>(
     kind: K,
-    of: (object: Kinds[K]) => Leaving,
+    of: (object: Kinds[K]) => Release,
     options?: ListOptions,
   ): Promise<void> => {
     for (const { metadata } of await listed(kube, kind, options)) {
@@ -34,9 +34,9 @@ export async function releaseObjects(kube: KubeClient): Promise<Released> {
       else if (outcome !== undefined) kept.push(`${kind} ${metadata.name ?? ''} ${outcome.kept}`);
     }
   };
-  await each('Node', nodeLeaving, managed);
-  await each('NodeClaim', claimLeaving);
-  await each('EC2NodeClass', nodeClassLeaving);
+  await each('Node', nodeRelease, managed);
+  await each('NodeClaim', claimRelease);
+  await each('EC2NodeClass', nodeClassRelease);
   const nodes = (await listed(kube, 'Node', managed)).map(({ metadata }) => metadata.name ?? '');
   return { released, kept, nodes };
 }
@@ -55,14 +55,14 @@ async function release<K extends Kind>(
   kube: KubeClient,
   kind: K,
   name: string,
-  of: (object: Kinds[K]) => Leaving,
+  of: (object: Kinds[K]) => Release,
 ): Promise<'released' | { readonly kept: string } | undefined> {
   for (let attempt = 0; attempt < tries; attempt++) {
     const object = await kube.get(kind, { name });
-    const leaving = object === undefined ? undefined : of(object);
-    if (leaving === undefined) return undefined;
-    if ('kept' in leaving) return leaving;
-    const { outcome } = await kube.patch(kind, { name }, leaving.patch);
+    const change = object === undefined ? undefined : of(object);
+    if (change === undefined) return undefined;
+    if ('kept' in change) return change;
+    const { outcome } = await kube.patch(kind, { name }, change.patch);
     if (outcome === 'patched') return 'released';
   }
   return { kept: 'changes all the time: try again' };

@@ -58,13 +58,13 @@ export class StuckWatch {
   }
 
   private take(findings: readonly Finding[]): void {
-    this.tellChanges(findings);
+    this.publishChanges(findings);
     this.findings = findings;
     this.measure();
-    this.tellPods();
+    this.publishOnPods();
   }
 
-  private tellChanges(findings: readonly Finding[]): void {
+  private publishChanges(findings: readonly Finding[]): void {
     const { log, now } = this.context;
     const keys = new Set(findings.map(keyOf));
     for (const finding of findings) {
@@ -87,7 +87,7 @@ export class StuckWatch {
     }
   }
 
-  private tellPods(): void {
+  private publishOnPods(): void {
     const { planning } = this;
     if (planning === undefined) return;
     const { cache, events } = this.context;

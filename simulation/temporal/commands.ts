@@ -77,17 +77,17 @@ const handlers: Handlers = {
   completeWorkflowExecution: (engine, run, { result }) => {
     run.result = result ?? undefined;
     engine.close(run, 'COMPLETED');
-    tellParent(engine, run, { completed: { result } });
+    notifyParent(engine, run, { completed: { result } });
   },
   failWorkflowExecution: (engine, run, { failure }) => {
     run.failure = failure ?? undefined;
     engine.close(run, 'FAILED');
-    tellParent(engine, run, { failed: { failure: childFailure(run, failure ?? {}) } });
+    notifyParent(engine, run, { failed: { failure: childFailure(run, failure ?? {}) } });
   },
   cancelWorkflowExecution: (engine, run) => {
     engine.close(run, 'CANCELLED');
     const cause = { message: 'Workflow cancelled', canceledFailureInfo: {} };
-    tellParent(engine, run, { cancelled: { failure: childFailure(run, cause) } });
+    notifyParent(engine, run, { cancelled: { failure: childFailure(run, cause) } });
   },
   continueAsNewWorkflowExecution: (engine, run, command) => {
     const { start } = run;
@@ -152,7 +152,7 @@ function parentOf(engine: CommandHost, run: Run): Run | undefined {
   return parent === undefined ? undefined : engine.find(parent.workflowId, parent.runId);
 }
 
-function tellParent(engine: CommandHost, run: Run, result: object): void {
+function notifyParent(engine: CommandHost, run: Run, result: object): void {
   const parent = parentOf(engine, run);
   const { parentSeq } = run.start;
   if (parent === undefined || parentSeq === undefined) return;

@@ -3,7 +3,7 @@ import { cutText } from '../../core/cut-text.js';
 import type { Undecided } from '../messages.js';
 
 /** How long candidates may be without a command before that is shown. */
-const tellAfterMs = 10 * 60_000;
+const reportAfterMs = 10 * 60_000;
 const mostText = 500;
 
 /**
@@ -24,7 +24,7 @@ export class UndecidedWatch {
   look(found: DisruptionsFound, stays: DisruptionDetails['stays'], now: number): Undecided | undefined {
     const { commands, candidates = 0, held } = found;
     this.since = commands.length > 0 || candidates === 0 ? undefined : (this.since ?? now);
-    const isTold = this.since !== undefined && now - this.since >= tellAfterMs;
+    const isTold = this.since !== undefined && now - this.since >= reportAfterMs;
     this.now = isTold
       ? { since: new Date(this.since!).toISOString(), candidates, waitsFor: waitsFor(held, stays) }
       : undefined;

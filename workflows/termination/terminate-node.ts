@@ -192,7 +192,7 @@ class Termination {
       );
       if (progress === undefined) continue;
       this.evicted += progress.evicted;
-      await this.tellForced(progress);
+      await this.publishForced(progress);
       if (progress.state === 'done') return progress;
       if (progress.state === 'blocked') {
         known = progress.blockedBy;
@@ -275,7 +275,7 @@ class Termination {
   }
 
   /** Publishes which pods were deleted in spite of their protection (termination/forced-pods). */
-  private async tellForced({ forced }: DrainProgress): Promise<void> {
+  private async publishForced({ forced }: DrainProgress): Promise<void> {
     if (forced === undefined || this.drains === undefined) return;
     const by = this.deadline.forced();
     if (by === undefined) return;

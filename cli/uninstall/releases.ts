@@ -8,13 +8,13 @@ import type { KubernetesObject, Node } from '../../api/kubernetes.js';
  */
 
 /** A JSON merge patch for an object, or why nothing is done about it. */
-export type Leaving = { readonly patch: object } | { readonly kept: string } | undefined;
+export type Release = { readonly patch: object } | { readonly kept: string } | undefined;
 
 const ownTaints: ReadonlySet<string> = new Set([taints.disrupted.key, taints.steer.key]);
 
 /** A managed node without the taints of disruptions and without the finalizer. */
-export function nodeLeaving(node: Node): Leaving {
-  const released = finalizerLeaving(node, finalizers.termination);
+export function nodeRelease(node: Node): Release {
+  const released = finalizerRelease(node, finalizers.termination);
   const before = node.spec?.taints ?? [];
   const left = before.filter(({ key }) => !ownTaints.has(key));
   if (released !== undefined && 'kept' in released) return released;
@@ -25,8 +25,8 @@ export function nodeLeaving(node: Node): Leaving {
 }
 
 /** A NodeClaim without the finalizer and without the mark of who disrupts it. */
-export function claimLeaving(claim: KubernetesObject): Leaving {
-  const released = finalizerLeaving(claim, finalizers.termination);
+export function claimRelease(claim: KubernetesObject): Release {
+  const released = finalizerRelease(claim, finalizers.termination);
   if (released !== undefined && 'kept' in released) return released;
   if (claim.metadata.annotations?.[annotations.disruptionOwner] === undefined) return released;
   const metadata = (released?.patch as { metadata?: object } | undefined)?.metadata;
@@ -34,11 +34,11 @@ export function claimLeaving(claim: KubernetesObject): Leaving {
 }
 
 /** An EC2NodeClass without the finalizer that ends its instance profile. */
-export function nodeClassLeaving(nodeClass: KubernetesObject): Leaving {
-  return finalizerLeaving(nodeClass, finalizers.ec2NodeClass);
+export function nodeClassRelease(nodeClass: KubernetesObject): Release {
+  return finalizerRelease(nodeClass, finalizers.ec2NodeClass);
 }
 
-function finalizerLeaving({ metadata }: KubernetesObject, finalizer: string): Leaving {
+function finalizerRelease({ metadata }: KubernetesObject, finalizer: string): Release {
   const present = metadata.finalizers ?? [];
   if (!present.includes(finalizer)) return undefined;
   if (metadata.deletionTimestamp !== undefined) {

@@ -7,7 +7,11 @@ const kinds = ['Node', 'NodePool', 'NodeClaim', 'Pod'] as const;
 const dedupeMs = 600_000;
 
 /** Publishes on each excluded object that it is excluded, and why. `of`: what excludes it, such as `Planning`. */
-export function tellAside(deps: Pick<ActivityDeps, 'events' | 'log'>, of: string, all: readonly SetAside[] = []): void {
+export function reportLeftOut(
+  deps: Pick<ActivityDeps, 'events' | 'log'>,
+  of: string,
+  all: readonly SetAside[] = [],
+): void {
   for (const { kind, name, error } of all) {
     deps.log.error({ kind, name, error }, `${of} cannot work with an object and leaves it out`);
     const known = kinds.find((each) => each === kind);

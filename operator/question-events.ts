@@ -12,7 +12,7 @@ const answerMs = 2000;
 const mostTold = 50;
 
 /** Somebody is asked, and about what. */
-export interface AskedQuestion {
+export interface QuestionFound {
   /** One question of one run. */
   readonly key: string;
   readonly nodeClaim: string;
@@ -31,7 +31,7 @@ export class QuestionNews {
 
   constructor(
     private readonly context: Pick<Context, 'cache' | 'events'>,
-    private readonly ask: (known: ReadonlySet<string>) => Promise<readonly AskedQuestion[]>,
+    private readonly ask: (known: ReadonlySet<string>) => Promise<readonly QuestionFound[]>,
   ) {}
 
   async look(): Promise<void> {
@@ -48,7 +48,7 @@ export class QuestionNews {
     this.told = new Set(open.filter(({ key, text }) => text !== '' || this.told.has(key)).map(({ key }) => key));
   }
 
-  private subjectsOf({ nodeClaim, nodePool }: AskedQuestion): readonly EventSubject[] {
+  private subjectsOf({ nodeClaim, nodePool }: QuestionFound): readonly EventSubject[] {
     if (nodeClaim === '') {
       const pool = this.context.cache.get('NodePool', { name: nodePool });
       return [regarding('NodePool', pool?.metadata ?? { name: nodePool })];
@@ -63,7 +63,7 @@ export class QuestionNews {
 }
 
 /** Has `QuestionNews` look every 15 seconds. */
-export function tellQuestions(context: Context, client: Client, cluster: string): () => void {
+export function publishQuestions(context: Context, client: Client, cluster: string): () => void {
   const news = new QuestionNews(context, (known) => openQuestions(client, cluster, known));
   const look = async (): Promise<{ afterMs: number }> => {
     await news.look();
@@ -79,9 +79,9 @@ async function openQuestions(
   client: Client,
   cluster: string,
   known: ReadonlySet<string>,
-): Promise<readonly AskedQuestion[]> {
+): Promise<readonly QuestionFound[]> {
   const query = `${openWorkflowsQuery(cluster)} AND ${searchAttributes.awaitingApproval.name} = true`;
-  const found: AskedQuestion[] = [];
+  const found: QuestionFound[] = [];
   let asked = 0;
   for await (const { workflowId, runId, typedSearchAttributes: attributes } of client.workflow.list({ query })) {
     if (parseWorkflowId(workflowId)?.kind === 'consolidate') continue;

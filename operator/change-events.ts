@@ -14,7 +14,7 @@ type Context = Pick<OperatorContext, 'cache' | 'events'>;
  * Events for what changes on objects and would be seen there alone (events/of-people, events/of-nodes): pauses, refusals, launches and
  * terminations. What was so before this process looked is no news.
  */
-export function tellChanges({ cache, events }: Context): () => void {
+export function publishChanges({ cache, events }: Context): () => void {
   const tell = (subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void =>
     events.publish({ regarding: subject, type, reason, message, dedupeBy: [subject.kind, subject.name, message] });
   const stops = [

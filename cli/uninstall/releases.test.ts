@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { KubernetesObject, Node } from '../../api/kubernetes.js';
-import { claimLeaving, nodeClassLeaving, nodeLeaving } from './leavings.js';
+import { claimRelease, nodeClassRelease, nodeRelease } from './releases.js';
 
 const metadata = { name: 'a', resourceVersion: '7' };
 const deletionTimestamp = '2026-01-01T00:00:00Z';
@@ -20,39 +20,39 @@ const claim = (more: Partial<KubernetesObject['metadata']>): KubernetesObject =>
   metadata: { ...metadata, ...more },
 });
 
-describe('nodeLeaving', () => {
+describe('nodeRelease', () => {
   const own = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
   const steer = { key: 'stowage.dev/steer', effect: 'PreferNoSchedule' } as const;
   const foreign = { key: 'example.com/gpu', effect: 'NoSchedule' } as const;
 
   test('takes its own taints and finalizer off, and leaves those of others', () => {
-    expect(nodeLeaving(node({ finalizers: ['other/one', termination] }, [own, foreign, steer]))).toEqual({
+    expect(nodeRelease(node({ finalizers: ['other/one', termination] }, [own, foreign, steer]))).toEqual({
       patch: { metadata: { resourceVersion: '7', finalizers: ['other/one'] }, spec: { taints: [foreign] } },
     });
   });
 
   test('has nothing to do where there is nothing of its own', () => {
-    expect(nodeLeaving(node({}, [foreign]))).toBeUndefined();
+    expect(nodeRelease(node({}, [foreign]))).toBeUndefined();
   });
 
   test('changes taints only of the version that was read', () => {
-    expect(nodeLeaving(node({}, [own]))).toEqual({
+    expect(nodeRelease(node({}, [own]))).toEqual({
       patch: { metadata: { resourceVersion: '7' }, spec: { taints: [] } },
     });
   });
 
   test('leaves a node that is being deleted as it is: its drain is not over', () => {
-    expect(nodeLeaving(node({ finalizers: [termination], deletionTimestamp }, [own]))).toEqual({
+    expect(nodeRelease(node({ finalizers: [termination], deletionTimestamp }, [own]))).toEqual({
       kept: expect.stringContaining('is being deleted'),
     });
   });
 });
 
-describe('claimLeaving', () => {
+describe('claimRelease', () => {
   test('takes off the finalizer and the mark of who disrupts it', () => {
     const marked = claim({ finalizers: [termination], annotations: { 'stowage.dev/disruption-owner': 'c/disrupt' } });
 
-    expect(claimLeaving(marked)).toEqual({
+    expect(claimRelease(marked)).toEqual({
       patch: {
         metadata: { resourceVersion: '7', finalizers: [], annotations: { 'stowage.dev/disruption-owner': null } },
       },
@@ -60,16 +60,16 @@ describe('claimLeaving', () => {
   });
 
   test('keeps a claim that is being deleted: without it nothing would name its instance', () => {
-    expect(claimLeaving(claim({ finalizers: [termination], deletionTimestamp }))).toEqual({
+    expect(claimRelease(claim({ finalizers: [termination], deletionTimestamp }))).toEqual({
       kept: expect.stringContaining(termination),
     });
   });
 });
 
-test('nodeClassLeaving takes off its own finalizer alone', () => {
+test('nodeClassRelease takes off its own finalizer alone', () => {
   const finalizers = ['karpenter.k8s.aws/termination', termination];
 
-  expect(nodeClassLeaving(claim({ finalizers }))).toEqual({
+  expect(nodeClassRelease(claim({ finalizers }))).toEqual({
     patch: { metadata: { resourceVersion: '7', finalizers: [termination] } },
   });
 });

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
-import { tellChanges } from './told-changes.js';
-import { QuestionNews, type AskedQuestion } from './told-questions.js';
+import { publishChanges } from './change-events.js';
+import { QuestionNews, type QuestionFound } from './question-events.js';
 
 describe('events for people', () => {
   let world: ActivityWorld;
@@ -14,7 +14,7 @@ describe('events for people', () => {
     world.kube.put('NodeClaim', nodeClaim('c1', { status: { nodeName: 'n1' } }));
     world.kube.put('NodePool', nodePool('default'));
     await world.synced();
-    stop = tellChanges(world.deps);
+    stop = publishChanges(world.deps);
   });
   afterEach(() => {
     stop();
@@ -72,8 +72,8 @@ describe('events for people', () => {
   });
 
   test('a question is told once, on node and claim or on the NodePool, and again when it is asked anew (events/of-questions)', async () => {
-    const question: AskedQuestion = { key: 'w r', nodeClaim: 'c1', nodePool: 'default', text: 'approval' };
-    let open: readonly AskedQuestion[] = [question];
+    const question: QuestionFound = { key: 'w r', nodeClaim: 'c1', nodePool: 'default', text: 'approval' };
+    let open: readonly QuestionFound[] = [question];
     const news = new QuestionNews(world.deps, async (known) =>
       Promise.resolve(open.map((one) => (known.has(one.key) ? { ...one, text: '' } : one))),
     );
