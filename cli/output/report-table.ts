@@ -1,7 +1,7 @@
 import { compareText } from '../../core/compare-text.js';
 import { counted } from '../../core/plurals.js';
 import type { DoneRow, Forced, OrderGiven } from '../report/activity.js';
-import { happened, savedBy, titleOf, type ActivityReport, type ReasonSum, type Totals } from '../report/sums.js';
+import { savedBy, titleOf, type ActivityReport, type ReasonSum, type Totals } from '../report/sums.js';
 import { age } from './status-table.js';
 import { hourly, renderTable } from './table.js';
 import { timeText } from '../../core/time-text.js';
@@ -13,15 +13,14 @@ const shownPeople = 20;
 /** What was done, for a person: all of it in a sentence, then by reason, what was forced, what people ordered, and the last few. */
 export function reportText(report: ActivityReport, since: string): string {
   const { rows, reasons, forced, orders, notes } = report;
-  const shown = rows.filter(happened);
   const parts = [
-    shown.length + orders.length + report.measured.length === 0
+    rows.length + orders.length + report.measured.length === 0
       ? `Nothing was done in the last ${since}.`
       : `In the last ${since}: ${headline(report.totals)}`,
     ...(reasons.length === 0 ? [] : [`By reason\n${reasonTable(reasons)}`]),
     ...(forced.length === 0 ? [] : [`Forced\n${forcedTable(forced.slice(-shownPeople))}`]),
     ...(orders.length === 0 ? [] : [`Orders by people\n${orderTable(orders.slice(-shownPeople))}`]),
-    ...(shown.length === 0 ? [] : [`All that was done\n${sums(shown)}`, `The last of it\n${last(shown)}`]),
+    ...(rows.length === 0 ? [] : [`All that was done\n${sums(rows)}`, `The last of it\n${last(rows)}`]),
     ...notes,
   ];
   return `${parts.join('\n\n')}\n`;

@@ -2,7 +2,7 @@ import { age } from '../output/status-table.js';
 import { headline, newestOf, orderText, tookMs } from '../output/report-table.js';
 import { hourly } from '../output/table.js';
 import { nodesChart, savingsChart, type Chart } from './charts.js';
-import { happened, timeParts, titleOf, type ActivityReport } from './sums.js';
+import { timeParts, titleOf, type ActivityReport } from './sums.js';
 import { timeText } from '../../core/time-text.js';
 
 const shownLast = 100;
@@ -112,7 +112,7 @@ const orderRows = ({ orders }: ActivityReport): Cell[][] =>
   orders.map((order) => [timeText(order.at), orderText(order), order.about, order.by, order.because]);
 
 const doneRows = ({ rows }: ActivityReport): Cell[][] =>
-  newestOf(rows.filter(happened), shownLast).map((row) => [
+  newestOf(rows, shownLast).map((row) => [
     ...[timeText(row.closedAt), titleOf(row.kind), row.nodePool, row.nodeClaim, row.reason, row.outcome],
     age(tookMs(row)),
   ]);

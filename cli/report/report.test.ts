@@ -79,6 +79,7 @@ describe('the report for a terminal', () => {
       done({ kind: 'launchBatch' }),
     ];
     expect(text({ rows: nothing })).toBe('Nothing was done in the last 24h.\n');
+    expect(reportOf(activity({ rows: nothing })).rows).toEqual([]);
     expect(text({ rows: [...nothing, done({})] })).not.toMatch(/gone|expir|disrupt /);
     expect(text({})).toBe('Nothing was done in the last 24h.\n');
   });

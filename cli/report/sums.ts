@@ -66,8 +66,10 @@ export const isLaunched = ({ kind, outcome }: DoneRow): boolean => kind === 'lau
 export const isTerminated = ({ kind, outcome }: DoneRow): boolean =>
   kind === 'terminate' && (outcome === 'terminated' || outcome === 'forced');
 
+/** In every form alike: what came to nothing is no row. */
 export function reportOf(activity: Activity): ActivityReport {
-  return { ...activity, totals: totalsOf(activity), reasons: reasonsOf(activity) };
+  const rows = activity.rows.filter(happened);
+  return { ...activity, rows, totals: totalsOf(activity), reasons: reasonsOf(activity) };
 }
 
 const totalsOf = (activity: Activity): Totals => ({
