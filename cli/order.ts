@@ -153,5 +153,6 @@ export function stateLine({ phase, waitingFor, until, facts }: Explanation): str
       : `, waits for ${waitingFor}${until === undefined ? '' : ` until ${timeText(until)}`}`;
   const [forced, ordered] = [facts['forced by'], facts['force ordered by']];
   const force = forced === undefined ? ordered && `\nForce ordered by ${ordered}` : `\nForced by ${forced}`;
-  return `Now: ${phase}${wait}${force ?? ''}`;
+  const held = facts['held by'] === undefined ? '' : `\nHeld by ${facts['held by']}`;
+  return `Now: ${phase}${wait}${force ?? ''}${held}`;
 }

@@ -4,10 +4,19 @@ import type { StatusReport, WorkflowRow } from './status-rows.js';
 import { statusText } from './output/status-table.js';
 import { pauseTable } from './output/people-table.js';
 import { pause, pauseScopeOf } from './pause.js';
-import { order } from './order.js';
+import { order, stateLine } from './order.js';
 import { history } from './history.js';
 import { report } from './report.js';
 import { watch } from './status.js';
+
+test('an order is answered with the state after it, with whose force and hold is on it', () => {
+  const after = { phase: 'draining', waitingFor: 'pods to leave', until: '2026-01-05T12:00:00.123Z' };
+  expect(stateLine({ ...after, facts: {} })).toBe('Now: draining, waits for pods to leave until 2026-01-05T12:00:00Z');
+  const facts = { 'force ordered by': 'ann (fire): it deletes shop/db-0', 'held by': 'bob (a look)' };
+  expect(stateLine({ phase: 'goes on', facts })).toBe(
+    'Now: goes on\nForce ordered by ann (fire): it deletes shop/db-0\nHeld by bob (a look)',
+  );
+});
 
 describe('the scope of a pause', () => {
   test('is one thing, and of a NodePool a reason may be meant alone', () => {

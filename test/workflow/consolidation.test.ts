@@ -406,7 +406,8 @@ describe('consolidation with replacements', () => {
 
     test('held before the drain it leaves no taint; let go it looks again and goes on', async () => {
       const handle = await launching();
-      await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+      const held = await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+      expect(held.facts['held by']).toContain('ann');
       expect(await refusalOf(handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] }))).toBe('HeldAlready');
       comesUp();
       await rig.sleep('2 minutes');
@@ -415,7 +416,11 @@ describe('consolidation with replacements', () => {
       expect(activities.callsOf()).not.toContain('beginTermination');
       const before = activities.callsOf('validateCandidates').length;
 
-      await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
+      const letGo = await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
+      expect([letGo.facts['held by'], letGo.facts['let go on by']]).toEqual([
+        undefined,
+        expect.stringContaining('ann'),
+      ]);
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', terminated: ['node-a', 'node-b'] });
       expect(activities.callsOf('validateCandidates')).toHaveLength(before + 1);

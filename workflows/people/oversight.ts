@@ -374,7 +374,8 @@ export class Oversight {
   private hold(order: HoldOrder): Explanation {
     this.changeHold(() => void (this.holder = order.on ? order : undefined));
     const by = withReason(order.actor, order.reason);
-    this.progress.note(order.on ? { 'held by': by } : { 'let go on by': by });
+    this.progress.say('held by', order.on ? by : undefined);
+    this.progress.say('let go on by', order.on ? undefined : by);
     return this.progress.explanation;
   }
 
