@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { workflowIds } from '../../core/ids.js';
 import { kubernetesThrough, portOf } from '../../devstack/network/redirected.js';
-import { SilentWatches } from '../../devstack/network/silent-watches.js';
 import { TcpProxy } from '../../devstack/network/tcp-proxy.js';
 import { Replica } from '../../devstack/replica.js';
 import { createDefaultPool, deploy } from '../live/world.js';
 import { readiness, valueOf } from './answers.js';
 import { containment, instanceOf, large } from './containment.js';
+import { SilentWatches } from './silent-watches.js';
 
 // What is away deletes nothing (invariants/outages-harm-nothing). Seconds here; the workflow tests have the hours.
 const on = containment('outages', createDefaultPool);
