@@ -3,7 +3,7 @@ import type { WorkflowKind } from '../../core/ids.js';
 import { lifeText } from '../output/life-table.js';
 import { lifeOf } from './life.js';
 import type { NodeRecords, Step } from './records.js';
-import { tellWorkflow } from './tell.js';
+import { lifeEntries } from './life-entries.js';
 
 const start = Date.parse('2026-01-05T12:00:00Z');
 const second = 1000;
@@ -24,7 +24,7 @@ const did = (name: string, result?: unknown, input: unknown = {}): Draft => ({
 const done = (result: unknown): Draft => ({ is: 'ended', how: 'completed', result });
 
 const told = (kind: WorkflowKind, drafts: readonly Draft[], pods: readonly string[] = []): readonly string[] =>
-  tellWorkflow([{ kind, workflowId: `c/${kind}/1`, runId: '1', steps: steps(...drafts) }], {
+  lifeEntries([{ kind, workflowId: `c/${kind}/1`, runId: '1', steps: steps(...drafts) }], {
     claimName: 'a-1',
     pods,
   }).map(({ what }) => what);
@@ -261,7 +261,7 @@ describe('what a workflow did, in plain words', () => {
       ...{ kind: 'terminate' as const, workflowId: 'c/terminate/1', runId: String(i), steps: own },
     }));
 
-    const whats = tellWorkflow(runs, { claimName: 'a-1', pods: [] }).map(({ what }) => what);
+    const whats = lifeEntries(runs, { claimName: 'a-1', pods: [] }).map(({ what }) => what);
     expect(whats).toEqual(['termination began (empty)', expect.stringMatching(/^drain blocked since/)]);
   });
 });

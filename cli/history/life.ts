@@ -3,7 +3,7 @@ import { attributeOf, phaseOf } from './read-fields.js';
 import { objectLines } from './objects.js';
 import type { NodeRecords, Run } from './records.js';
 import { retentionNotes } from './retention.js';
-import { tellWorkflow, type Told } from './tell.js';
+import { lifeEntries, type LifeEntry } from './life-entries.js';
 
 /** A node's whole life, as `stowage history node` prints it. Times are ISO 8601. */
 export interface Life {
@@ -41,7 +41,7 @@ export interface OpenWorkflow {
 export function lifeOf(records: NodeRecords): Life {
   const { name, claimName, runs, pods, claim } = records;
   const workflows = byWorkflow(runs);
-  const told = [...workflows.values()].flatMap((own) => tellWorkflow(own, { claimName, pods }));
+  const told = [...workflows.values()].flatMap((own) => lifeEntries(own, { claimName, pods }));
   const lines = [...told, ...objectLines(records)].sort((a, b) => a.at - b.at);
   return {
     name,
@@ -68,7 +68,7 @@ function byWorkflow(runs: readonly Run[]): ReadonlyMap<string, readonly Run[]> {
 
 const startOf = ({ steps }: Run): number => steps[0]?.at ?? 0;
 
-function lineOf({ at, what, workflowId }: Told, index: number, all: readonly Told[]): LifeLine {
+function lineOf({ at, what, workflowId }: LifeEntry, index: number, all: readonly LifeEntry[]): LifeLine {
   const before = all[index - 1];
   return {
     at: new Date(at).toISOString(),

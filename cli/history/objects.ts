@@ -1,7 +1,7 @@
 import type { Condition } from '../../api/kubernetes.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import type { NodeRecords } from './records.js';
-import type { Told } from './tell.js';
+import type { LifeEntry } from './life-entries.js';
 
 /** Conditions of a NodeClaim that `launchNode` tells better, as long as its history is kept. */
 const ofLaunch: ReadonlyMap<string, string> = new Map([
@@ -11,7 +11,7 @@ const ofLaunch: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What only the objects in Kubernetes say. */
-export function objectLines(records: NodeRecords): readonly Told[] {
+export function objectLines(records: NodeRecords): readonly LifeEntry[] {
   const { claim, node } = records;
   const hasLaunch = records.runs.some(({ kind }) => kind === 'launch');
   const created =
@@ -28,7 +28,7 @@ export function objectLines(records: NodeRecords): readonly Told[] {
 function conditionLine(
   { type, status, reason = '', message = '', lastTransitionTime }: Condition,
   hasLaunch: boolean,
-): readonly Told[] {
+): readonly LifeEntry[] {
   const launch = ofLaunch.get(type);
   if (launch !== undefined) return hasLaunch || status !== 'True' ? [] : at(lastTransitionTime, launch);
   if (type !== 'Drifted' || status !== 'True') return [];
@@ -38,12 +38,12 @@ function conditionLine(
   );
 }
 
-function notReady({ type, status, message = '', lastTransitionTime }: Condition): readonly Told[] {
+function notReady({ type, status, message = '', lastTransitionTime }: Condition): readonly LifeEntry[] {
   if (type !== 'Ready' || status === 'True') return [];
   return at(lastTransitionTime, `Node is not Ready${message === '' ? '' : `: ${message}`}`);
 }
 
-function at(time: string | undefined, what: string): readonly Told[] {
+function at(time: string | undefined, what: string): readonly LifeEntry[] {
   const ms = Date.parse(time ?? '');
   return Number.isNaN(ms) ? [] : [{ at: ms, what }];
 }

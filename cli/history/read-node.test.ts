@@ -13,7 +13,7 @@ import type { Engine, Listed } from './engine.js';
 import { lifeOf } from './life.js';
 import { readNode, type Sources } from './read-node.js';
 import type { RunRef, Step } from './records.js';
-import { isTold } from './tell.js';
+import { isDescribed } from './life-entries.js';
 
 interface Recorded extends RunRef {
   readonly type: string;
@@ -210,7 +210,7 @@ test('a name that nobody knows is an error that names what was looked for', asyn
 test('every recorded run of a node has something to tell', () => {
   const runs = all.flatMap((run) => {
     const kind = parseWorkflowId(run.workflowId)?.kind;
-    return kind !== undefined && isTold(kind) ? [{ ...run, kind }] : [];
+    return kind !== undefined && isDescribed(kind) ? [{ ...run, kind }] : [];
   });
   expect(runs.length).toBeGreaterThan(20);
   for (const run of runs) {

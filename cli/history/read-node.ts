@@ -10,7 +10,7 @@ import type { Engine, Listed } from './engine.js';
 import { fieldsOf, resultOf } from './read-fields.js';
 import { readPlannedPods } from './planned-pods.js';
 import type { NodeRecords, Run, RunRef } from './records.js';
-import { isTold } from './tell.js';
+import { isDescribed } from './life-entries.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** More runs about one node, launches looked through for a Node's name, or commands looked through for a candidate, are left out. */
@@ -150,7 +150,7 @@ async function readRuns(engine: Engine, found: readonly RunRef[], gaps: string[]
     found,
     async ({ workflowId, runId }) => {
       const kind = parseWorkflowId(workflowId)?.kind;
-      if (kind === undefined || !isTold(kind)) return;
+      if (kind === undefined || !isDescribed(kind)) return;
       try {
         runs.push({ workflowId, runId, kind, steps: await engine.steps({ workflowId, runId }) });
       } catch (error) {

@@ -7,4 +7,4 @@ export interface About {
 }
 
 /** What a step means in plain words; undefined where it tells nothing new. It remembers what it told of its workflow. */
-export type Teller = (step: Step) => string | undefined;
+export type Describer = (step: Step) => string | undefined;

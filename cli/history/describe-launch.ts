@@ -4,12 +4,12 @@ import type { LaunchNodeInput, LaunchOutcome } from '../../workflows/messages.js
 import { hourly } from '../output/table.js';
 import { callOf, fieldsOf, resultOf, textOr } from './read-fields.js';
 import type { Started, Step } from './records.js';
-import type { About, Teller } from './teller.js';
+import type { About, Describer } from './describer.js';
 
 const podsShown = 5;
 
 /** `launchNode`: for which pods and why, the instance, the Node. */
-export function launchTeller({ pods }: About): Teller {
+export function launchDescriber({ pods }: About): Describer {
   let isRegistered = false;
   return (step) => {
     if (step.is === 'started') return step.isContinued ? undefined : begunText(step, pods);

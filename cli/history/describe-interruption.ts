@@ -2,7 +2,7 @@ import type { HandleInterruptionResult, InterruptionNotice } from '../../workflo
 import { counted } from '../../core/plurals.js';
 import { fieldsOf, phaseOf, resultOf, taintText, textOr } from './read-fields.js';
 import type { Step } from './records.js';
-import type { Teller } from './teller.js';
+import type { Describer } from './describer.js';
 import { timeText } from '../../core/time-text.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
@@ -11,7 +11,7 @@ const phases: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** `handleInterruption`: each notice of the cloud, and how much time was left in the end. */
-export function interruptionTeller(): Teller {
+export function interruptionDescriber(): Describer {
   return (step) => {
     if (step.is === 'message') return step.name === 'interruption' ? noticeText(step) : undefined;
     const result = resultOf<HandleInterruptionResult>(step);

@@ -14,7 +14,7 @@ import type {
 import { hourly } from '../output/table.js';
 import { callOf, fieldsOf, phaseOf, resultOf, taintText } from './read-fields.js';
 import type { Step } from './records.js';
-import type { About, Teller } from './teller.js';
+import type { About, Describer } from './describer.js';
 import { timeText } from '../../core/time-text.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
@@ -36,7 +36,7 @@ function createdText(step: Step): string | undefined {
 }
 
 /** `consolidate`: what was proposed and why, and what became of it. */
-export function consolidationTeller({ claimName }: About): Teller {
+export function consolidationDescriber({ claimName }: About): Describer {
   let own: string | undefined;
   return (step) => {
     if (step.is === 'started') {
@@ -77,7 +77,7 @@ function consolidationEnd({
 }
 
 /** `replaceNode`: one node of a rollout. */
-export function replacementTeller(): Teller {
+export function replacementDescriber(): Describer {
   return (step) => {
     if (step.is === 'started')
       return `replacement proposed (${fieldsOf<ReplaceNodeInput>(step.input).reason ?? 'unknown'})`;
@@ -90,7 +90,7 @@ export function replacementTeller(): Teller {
 }
 
 /** `expireNode`: from the start of the node's life until its end is due. */
-export function expirationTeller(): Teller {
+export function expirationDescriber(): Describer {
   return (step) => {
     if (step.is === 'started') {
       const { expiresAt } = fieldsOf<ExpireNodeInput>(step.input);
@@ -114,7 +114,7 @@ const repairPhases: ReadonlyMap<string, string> = new Map([
 type Unhealthy = Extract<RepairView, { state: 'unhealthy' }>;
 
 /** `repairNode`: what is wrong with the node, since when, and the steps that were taken. */
-export function repairTeller(): Teller {
+export function repairDescriber(): Describer {
   let told = '';
   return (step) => {
     const view = callOf<unknown, Unhealthy>(step, 'inspectRepair')?.result;

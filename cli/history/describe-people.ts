@@ -1,7 +1,7 @@
 import type { HoldOrder, Order } from '../../workflows/messages.js';
 import { attributeOf, byText, fieldsOf, phaseOf } from './read-fields.js';
 import type { Step } from './records.js';
-import type { Teller } from './teller.js';
+import type { Describer } from './describer.js';
 
 const orders: ReadonlyMap<string, string> = new Map([
   ['approve', 'approved'],
@@ -12,7 +12,7 @@ const orders: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What people say to any workflow: approvals asked and given, orders, pauses. */
-export function peopleTeller(): Teller {
+export function peopleDescriber(): Describer {
   let isAnswered = false;
   return (step) => {
     if (step.is === 'message') {

@@ -1,24 +1,29 @@
 import type { WorkflowKind } from '../../core/ids.js';
 import type { Run, Step } from './records.js';
-import { consolidationTeller, expirationTeller, repairTeller, replacementTeller } from './tell-disruption.js';
-import { interruptionTeller } from './tell-interruption.js';
-import { launchTeller } from './tell-launch.js';
-import { peopleTeller } from './tell-people.js';
-import { terminationTeller } from './tell-termination.js';
-import type { About, Teller } from './teller.js';
+import {
+  consolidationDescriber,
+  expirationDescriber,
+  repairDescriber,
+  replacementDescriber,
+} from './describe-disruption.js';
+import { interruptionDescriber } from './describe-interruption.js';
+import { launchDescriber } from './describe-launch.js';
+import { peopleDescriber } from './describe-people.js';
+import { terminationDescriber } from './describe-termination.js';
+import type { About, Describer } from './describer.js';
 
 /** Workflows that are about one node, each in its own words. */
-const tellers: ReadonlyMap<WorkflowKind, (about: About) => Teller> = new Map([
-  ['launch', launchTeller],
-  ['terminate', terminationTeller],
-  ['interrupt', interruptionTeller],
-  ['consolidate', consolidationTeller],
-  ['replace', replacementTeller],
-  ['expire', expirationTeller],
-  ['repair', repairTeller],
+const describers: ReadonlyMap<WorkflowKind, (about: About) => Describer> = new Map([
+  ['launch', launchDescriber],
+  ['terminate', terminationDescriber],
+  ['interrupt', interruptionDescriber],
+  ['consolidate', consolidationDescriber],
+  ['replace', replacementDescriber],
+  ['expire', expirationDescriber],
+  ['repair', repairDescriber],
 ]);
 
-export interface Told {
+export interface LifeEntry {
   /** Milliseconds of the epoch. */
   readonly at: number;
   readonly what: string;
@@ -26,19 +31,19 @@ export interface Told {
 }
 
 /** Whether anything of this kind is told. */
-export const isTold = (kind: WorkflowKind): boolean => tellers.has(kind);
+export const isDescribed = (kind: WorkflowKind): boolean => describers.has(kind);
 
 /** What the runs of one workflow did, in their order. */
-export function tellWorkflow(runs: readonly Run[], about: About): readonly Told[] {
+export function lifeEntries(runs: readonly Run[], about: About): readonly LifeEntry[] {
   const [first] = runs;
-  const begin = first === undefined ? undefined : tellers.get(first.kind);
+  const begin = first === undefined ? undefined : describers.get(first.kind);
   if (first === undefined || begin === undefined) return [];
   let own = begin(about);
-  let people = peopleTeller();
+  let people = peopleDescriber();
   return runs.flatMap(({ workflowId, steps }) =>
     steps.flatMap((step) => {
       // An id may be used again, as after a restore of etcd: nothing of that was told before.
-      if (step.is === 'started' && !step.isContinued) [own, people] = [begin(about), peopleTeller()];
+      if (step.is === 'started' && !step.isContinued) [own, people] = [begin(about), peopleDescriber()];
       const what = own(step) ?? people(step) ?? brokenText(step, first.kind);
       return what === undefined ? [] : [{ at: step.at, what, workflowId }];
     }),

@@ -5,7 +5,7 @@ import { blockedTexts } from '../../workflows/termination/drain-text.js';
 import { age } from '../output/status-table.js';
 import { attributeOf, byText, callOf, fieldsOf, phaseOf, resultOf, textOr } from './read-fields.js';
 import type { Step } from './records.js';
-import type { Teller } from './teller.js';
+import type { Describer } from './describer.js';
 import { timeText } from '../../core/time-text.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
@@ -17,7 +17,7 @@ const phases: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** `terminateNode`: taint, drain with what holds it up and since when, escalation, force, volumes, instance, finalizers. */
-export function terminationTeller(): Teller {
+export function terminationDescriber(): Describer {
   let held = '';
   return (step) => {
     const drain = drainOf(step);
@@ -60,7 +60,7 @@ function beginText(step: Step): string | undefined {
 
 type Stuck = Readonly<{ stuckMs: number }>;
 type Restarted = Readonly<{ restarted: readonly string[]; refused: readonly { owner: string; why: string }[] }>;
-type Told = Readonly<{ reason: string; message: string }>;
+type PublishedEvent = Readonly<{ reason: string; message: string }>;
 
 /** What is done about a drain that does not end, by its policy, by people and by notices of the cloud. */
 function escalationText(step: Step): string | undefined {
@@ -71,7 +71,7 @@ function escalationText(step: Step): string | undefined {
     return `escalation: an event was published, after ${age(notified.input.stuckMs ?? 0)} without progress`;
   const restarts = callOf<unknown, Restarted>(step, 'restartOwners');
   if (restarts !== undefined) return restartedText(restarts.result);
-  const event = callOf<Told, unknown>(step, 'publishDisruption');
+  const event = callOf<PublishedEvent, unknown>(step, 'publishDisruption');
   if (event?.input.reason === 'DrainForced') return textOr(event.input.message, 'drain forced');
   const deadline = callOf<{ deadline: number }, unknown>(step, 'setDeadline')?.input.deadline;
   return deadline === undefined ? undefined : `pods lose their protection at ${timeText(deadline)}`;
