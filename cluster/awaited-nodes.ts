@@ -98,15 +98,15 @@ export function podsAwaitingNodes(deps: Deps): ReadonlyMap<string, readonly stri
  * Nodes that were launched for pods which are still on a node that goes, by name: a drain that is blocked keeps them empty until it
  * lets the pods go, or their node stays.
  */
-export function nodesForLeavingPods({ cache }: Pick<Deps, 'cache'>): readonly string[] {
+export function nodesForPodsOfDrainingNodes({ cache }: Pick<Deps, 'cache'>): readonly string[] {
   return cache.all('NodeClaim').flatMap((claim) => {
     const node = claim.metadata.annotations?.[annotations.plannedPods] === undefined ? undefined : nodeOf(cache, claim);
     const name = node?.metadata.name;
-    return name !== undefined && plannedPodKeys(claim).some((key) => isLeaving(cache, key, name)) ? [name] : [];
+    return name !== undefined && plannedPodKeys(claim).some((key) => isOnDrainingNode(cache, key, name)) ? [name] : [];
   });
 }
 
-function isLeaving(cache: Deps['cache'], key: string, to: string): boolean {
+function isOnDrainingNode(cache: Deps['cache'], key: string, to: string): boolean {
   const [namespace = '', name = ''] = key.split('/');
   const pod = cache.get('Pod', { namespace, name });
   const from = pod?.spec.nodeName ?? '';

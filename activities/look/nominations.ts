@@ -5,7 +5,7 @@ import { isPending } from '../../core/pods.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { initializedAt, awaitedNode, nodesForLeavingPods } from '../../cluster/awaited-nodes.js';
+import { initializedAt, awaitedNode, nodesForPodsOfDrainingNodes } from '../../cluster/awaited-nodes.js';
 
 /**
  * Nodes that pods are on their way to, and that are no candidates until then (provisioning/nominated-nodes): those that `provision` planned
@@ -23,7 +23,7 @@ export function nominatedNodes(
   const someoneWaits = once(() => deps.cache.all('Pod').some(isPending));
   const names = new Set([
     ...deps.cache.all('Pod').flatMap((pod) => awaitedNode(deps, pod)?.node ?? []),
-    ...nodesForLeavingPods(deps),
+    ...nodesForPodsOfDrainingNodes(deps),
   ]);
   const ends: number[] = [];
   for (const view of views) {
