@@ -30,7 +30,9 @@ export function overlaidIn(
   input: Pick<PackingInput, 'objects' | 'catalogues'>,
 ): Aside & { readonly catalogues: Catalogues } {
   const { result, setAside } = withoutAny(input, ({ objects, catalogues }) =>
-    overlaidCatalogues(objects.nodePools, catalogues, objects.nodeOverlays, objects.disruptionPolicies),
+    overlaidCatalogues(objects.nodePools, catalogues, objects.nodeOverlays, {
+      policies: objects.disruptionPolicies,
+    }),
   );
   return { catalogues: result, setAside };
 }
@@ -51,7 +53,7 @@ export class NodePrices {
     { nodePools, nodeOverlays, disruptionPolicies }: Pricing,
     private readonly covered: Coverage['nodes'] = new Map(),
   ) {
-    this.overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies);
+    this.overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, { policies: disruptionPolicies });
   }
 
   /**

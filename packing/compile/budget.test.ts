@@ -212,6 +212,18 @@ test('unusual pods of a namespace with more than its share of them have passes i
   expect(new Set(looked.flatMap((names) => [...names])).size).toBe(604);
 });
 
+test('of a namespace with more than its share of unusual pods all have those passes that ask for more than CPU and memory', () => {
+  const asking = [
+    pod('selects', { nodeSelector: { team: 'a' } }),
+    pod('tolerates', { tolerations: [{ operator: 'Exists' }] }),
+  ];
+  const both = [...asking, pod('plain')];
+  const [first, second] = passes([...inNamespace('tenant', [...odd(100), ...both]), ...inNamespace('zz', both)]);
+  expect([...first!].sort()).toEqual(['tenant/plain', 'zz/plain', 'zz/selects', 'zz/tolerates']);
+  expect(second).toContain('tenant/selects');
+  expect(admitWithinTerms([...inNamespace('tenant', both), ...inNamespace('zz', both)]).deferred).toEqual([]);
+});
+
 test('a namespace with few unusual pods has no turn to wait for, even among those of another in their passes', () => {
   const few = inNamespace('zz', odd(40));
   const looked = passes([...inNamespace('tenant', odd(600)), ...few, pod('a')]);

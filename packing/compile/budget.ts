@@ -5,7 +5,7 @@ import type { Resume, Tier } from '../types.js';
 import { crowdedKeys, crowdedValues, type CrowdedKeys, type Openings } from './crowded-keys.js';
 import { highCardinalityValues, type HighCardinalityTopology } from './high-cardinality-keys.js';
 import { kindsOf, type PodKind } from './pod-kinds.js';
-import { honouredTerms, isUsual, requiredTermsOf, tolerationTerms } from './pod-terms.js';
+import { honouredTerms, isPlain, isUsual, requiredTermsOf, tolerationTerms } from './pod-terms.js';
 import { countPreferences } from './preferences.js';
 
 /*
@@ -18,8 +18,8 @@ import { countPreferences } from './preferences.js';
  * rest of the budget.
  *
  * Two sorts of pods make everything in the same pass more expensive. They have passes of their own (tier `apart`), which
- * alternate with those of all other pods: pods with a rule about a topology key with many values, and unusual pods of a namespace
- * that would cost the pods of others more than they cost themselves.
+ * alternate with those of all other pods: pods with a rule about a topology key with many values, and the pods of a namespace
+ * whose unusual ones would cost the pods of others more than they cost themselves, but for those that ask for CPU and memory alone.
  */
 
 /** Pods with at most this number of terms are in every pass. */
@@ -49,6 +49,8 @@ export interface TermsAdmission {
   readonly deferred: readonly Pod[];
   /** Where the next pass goes on; undefined if no pods are left over. */
   readonly resume: Resume | undefined;
+  /** Pods of tier `apart` are left for passes of their own: what they alone may use concerns nobody in this one. */
+  readonly besideApart?: true;
 }
 
 export interface AdmissionOptions {
@@ -89,8 +91,8 @@ function noteFactor(factors: Map<Pod, number>, pod: Pod, values: number): void {
 }
 
 /**
- * Notes the unusual pods of namespaces that exceed their fair share of what such pods may cost others, and returns whether there
- * are any. Pods of a single namespace are never apart, since no others have to wait.
+ * Notes the pods of namespaces whose unusual ones exceed their fair share of what such pods may cost others, but for plain pods, and
+ * returns whether there are any. Pods of a single namespace are never apart, since no others have to wait.
  */
 function notePressing(pods: readonly Pod[], { shared }: Resume, factors: Map<Pod, number>): boolean {
   const others = pods.filter((pod) => !factors.has(pod));
@@ -100,12 +102,13 @@ function notePressing(pods: readonly Pod[], { shared }: Resume, factors: Map<Pod
   const budget = unusualTerms + (others.length - unusual.length) / usualPodsPerTerm;
   const kinds = kindsOf(unusual, (pod) => termsApart(pod, noKeys));
   if (sumOf(kinds) <= budget) return false;
-  for (const kind of fairShares(kinds, budget).taking) for (const pod of kind.pods) factors.set(pod, 1);
+  const pressing = new Set(fairShares(kinds, budget).taking.map(({ namespace }) => namespace));
+  for (const pod of others) if (pressing.has(namespaceOf(pod)) && !isPlain(pod)) factors.set(pod, 1);
   return true;
 }
 
 const termsApart = ({ spec }: Pod, crowded: CrowdedKeys): number =>
-  honouredTerms(spec, crowded) + tolerationTerms(spec);
+  Math.max(1, honouredTerms(spec, crowded) + tolerationTerms(spec));
 
 /**
  * The pass for a person's question: the pods asked about, with the other pods that a usual pass would plan first. Pods of tier
@@ -146,7 +149,12 @@ function besideApart(
   const from = before.apart ?? '';
   const next: Resume =
     before.apart === null ? { ...resume, apart: null } : { demanding, heavy, apart: from, turn: 'apart' };
-  return { admitted, deferred: [...deferred, ...apart], resume: isThrough ? undefined : next };
+  return {
+    admitted,
+    deferred: [...deferred, ...apart],
+    resume: isThrough ? undefined : next,
+    besideApart: true,
+  };
 }
 
 /** A pass of the pods apart. The next pass is again for the others. */

@@ -1,3 +1,4 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
@@ -19,6 +20,7 @@ import { DefaultSpread } from './default-spread.js';
 import { Dimensions } from './dimensions.js';
 import { KeySpace, mostDomains } from './key-space.js';
 import { relaxationLevels, type Level } from './relaxation-levels.js';
+import { usualKeys } from './pod-terms.js';
 import { isHeldBack } from './pods-of-deleting-nodes.js';
 import { invalidTerm } from './node-terms.js';
 import { viewNodes, type CompiledNode } from './nodes.js';
@@ -26,6 +28,7 @@ import type { Launchables } from './launchables.js';
 import { varietiesOf } from './min-values.js';
 import type { Offers } from './offers.js';
 import { QuantityReader } from './pod-requests.js';
+import { inCanonicalOrder } from './catalogue-order.js';
 import { considerPools, type Pool, type SkippedPool } from './pools.js';
 import { Volumes } from './volumes.js';
 import { coverageOf, type Coverage } from './coverage.js';
@@ -36,7 +39,7 @@ import { mapped } from '../lists.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import type { PoolLimit } from './pool-limit.js';
 import { poolLimits } from './pool-limits.js';
-import { nameOf } from '../names.js';
+import { nameOf, namespaceOf } from '../names.js';
 import type { PackingInput, Resume } from '../types.js';
 import { lookUp } from '../../core/own.js';
 import { isNominated, isReschedulable, isTerminal, isUnassigned } from '../../core/pods.js';
@@ -83,23 +86,21 @@ export interface Compiled {
 /** Compiles the input of a pass. `budgets` bounds the terms of all pods together; pods beyond it are left for the next pass. */
 export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const { objects, settings } = input;
-  const dimensions = new Dimensions();
-  const quantities = new QuantityReader();
-  const space = new KeySpace();
+  const [dimensions, quantities, space] = [new Dimensions(), new QuantityReader(), new KeySpace()];
   const nodes = viewNodes(objects, input.withoutNodes);
   const { pending: waiting, bound, ignored } = splitPods(input, nodes);
   const buffers = bufferPods(objects);
   for (const pod of buffers) waiting.push(pod);
   const coverage = coverageOf(input);
-  const considered = consideredIn(input, coverage);
+  const considered = considerPools(objects.nodePools, input.catalogues, input.now);
   const highCardinality = highCardinalityOf(considered.pools, bound);
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
   const openings = openingsOf(considered.pools, undecidedKeys(wellKnown, considered.pools));
   const options = { resume: input.resume, about: input.about, budgets, openings, highCardinality };
-  const { admitted: pending, deferred, resume } = admitWithinTerms(waiting, options);
+  const { admitted: pending, deferred, resume, besideApart } = admitWithinTerms(waiting, options);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
-  const labelKeys = keysRead([buffers, without(objects.pods, deferred)], defaults.labelKeys(pending));
+  const labelKeys = keysRead([pending, ...bound.values()], defaults.labelKeys(pending));
   const classes = new Classes(
     dimensions,
     quantities,
@@ -123,9 +124,10 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
     nodes,
   });
   dimensions.seal();
-  const unused = unusedPools(considered.pools, levelsByShape);
+  const unused = unusedPools(considered.pools, levelsByShape, besideApart === true ? 0 : undefined);
   const labelsText = space.seal(newNodeKeys(wellKnown, considered.pools));
-  const store = storeOf(considered.pools, space, labelsText, { wellKnown, unused });
+  const priced = pricedPools(input, considered.pools, { coverage, unused });
+  const store = storeOf(priced, space, labelsText, { wellKnown, unused });
   const { pools, universe } = store;
   const limits = poolLimits({ pools, nodes, universe, coverage }, pending.length);
   const limited = new Set(limits.map(({ pool }) => pool ?? ''));
@@ -162,12 +164,28 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   };
 }
 
-/** The NodePools with their instance types, at prices with overlays, node costs and commitments. */
-function consideredIn(input: PackingInput, coverage: Coverage): ReturnType<typeof considerPools> {
-  const { objects, catalogues, settings, now } = input;
+/**
+ * The NodePools with their instance types at prices with overlays, node costs and commitments: what a NodePool that is not used asks has no
+ * say in the plan.
+ */
+function pricedPools(
+  input: PackingInput,
+  pools: readonly Pool[],
+  { coverage, unused }: { readonly coverage: Coverage; readonly unused: ReadonlySet<Pool> },
+): readonly Pool[] {
+  const { objects, catalogues, settings } = input;
   const { nodePools, nodeOverlays, disruptionPolicies } = objects;
-  const overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, disruptionPolicies, settings.nodeCost);
-  return considerPools(nodePools, coveredCatalogues(nodePools, overlaid, coverage, input), now);
+  const { nodeCost } = settings;
+  const names = new Set([...unused].map(({ name }) => name));
+  const isUsed = (pool: NodePool): boolean => !names.has(nameOf(pool));
+  const options = { policies: disruptionPolicies, nodeCost, isUsed };
+  const overlaid = overlaidCatalogues(nodePools, catalogues, nodeOverlays, options);
+  const covered = coveredCatalogues(nodePools.filter(isUsed), overlaid, coverage, input);
+  return pools.map((pool) => {
+    if (unused.has(pool)) return pool;
+    const types = inCanonicalOrder(covered.get(pool.name) ?? pool.types);
+    return types === pool.types ? pool : { ...pool, types };
+  });
 }
 
 /** Topology keys with very many values, and running pods with anti-affinity by one of them. */
@@ -205,12 +223,6 @@ function keysRead(lists: readonly (readonly Pod[])[], more: Iterable<string>): s
   return [...keys].sort();
 }
 
-function without(pods: readonly Pod[], left: readonly Pod[]): readonly Pod[] {
-  if (left.length === 0) return pods;
-  const out = new Set(left);
-  return pods.filter((pod) => !out.has(pod));
-}
-
 /** Sorts by name; the pods of a class are in one namespace. */
 function sortByName(pods: Pod[]): void {
   sortFew(pods, (a, b) => compareText(nameOf(a), nameOf(b)));
@@ -225,7 +237,8 @@ function splitPods(
   const budgets = objects.podDisruptionBudgets ?? [];
   const pending: Pod[] = [];
   const ignored: Pod[] = [];
-  const bound = new Map<string, Pod[]>();
+  // What is bound to a node that does not exist keeps nobody from anywhere.
+  const bound = new Map(nodes.map(({ name }): [string, Pod[]] => [name, []]));
   for (const pod of objects.pods) {
     if (isTerminal(pod)) continue;
     const { nodeName = '' } = pod.spec;
@@ -234,11 +247,7 @@ function splitPods(
     } else if (deleting.has(nodeName)) {
       const goes = withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now);
       if (goes && isReschedulable(pod)) pending.push(pod);
-    } else {
-      const there = bound.get(nodeName);
-      if (there === undefined) bound.set(nodeName, [pod]);
-      else there.push(pod);
-    }
+    } else bound.get(nodeName)?.push(pod);
   }
   return { pending, bound, ignored };
 }
@@ -274,8 +283,8 @@ function findInvalid(
 }
 
 /**
- * Topology keys, the host name apart, that some level refers to, or a running pod that keeps others away: about a high-cardinality key, where
- * it keeps some of these shapes away.
+ * Topology keys, the host name apart, that some level refers to, or a running pod that keeps others away: about an unusual key, where it
+ * may keep pods of these namespaces away, about a high-cardinality key, where it keeps some of these shapes away.
  */
 function topologyKeys(
   levelsByShape: readonly (readonly Level[])[],
@@ -296,9 +305,13 @@ function topologyKeys(
     level?.preferredAffinity.forEach(note);
     level?.antiAffinity.forEach(note);
   }
+  const namespaces = new Set(shapes.map(({ namespace }) => namespace));
   for (const pods of bound.values()) {
-    for (const { spec } of pods) {
-      spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.forEach((term) => {
+    for (const pod of pods) {
+      const isConcerned = namespaces.has(namespaceOf(pod));
+      pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.forEach((term) => {
+        const isOfOthers = !isConcerned && (term.namespaces ?? term.namespaceSelector) === undefined;
+        if (isOfOthers && !usualKeys.has(normaliseKey(term.topologyKey))) return;
         if (!highCardinality.keys.has(normaliseKey(term.topologyKey))) note(term);
       });
     }

@@ -6,7 +6,7 @@ import { namespaceOf } from '../names.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import type { Requirements } from '../requirements/requirements.js';
 import { mostDomains } from './key-space.js';
-import { podTermsOf } from './pod-terms.js';
+import { topologyKeysOf } from './pod-terms.js';
 
 /*
  * Each value of a topology key is a domain of its own. With a key of very many values, such as the instance type, every offering
@@ -93,8 +93,7 @@ function mostValues({ spec }: Pick<Pod, 'spec'>, highCardinality: HighCardinalit
   const { affinity, topologySpreadConstraints = [] } = spec;
   if (highCardinality.size === 0 || (affinity === undefined && topologySpreadConstraints.length === 0)) return 0;
   let most = 0;
-  for (const { topologyKey } of [...topologySpreadConstraints, ...podTermsOf(affinity)])
-    most = Math.max(most, highCardinality.get(normaliseKey(topologyKey)) ?? 0);
+  for (const key of topologyKeysOf(spec)) most = Math.max(most, highCardinality.get(normaliseKey(key)) ?? 0);
   return most;
 }
 

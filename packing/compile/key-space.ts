@@ -30,6 +30,9 @@ export class KeySpace {
   private readonly exact = new Set<number>();
   private readonly onNodes = new Map<number, Set<string>>();
   private readonly byText = new Map<string, Constraint>();
+  /** Constraints of pods, and their texts on each key; all others are of DaemonSets alone. */
+  private readonly asked = new Set<Constraint>();
+  private readonly askedTexts: Set<string>[] = [];
   private newNodeKeyCount = 0;
 
   /** The index of a key; adds it if needed. */
@@ -43,6 +46,7 @@ export class KeySpace {
       this.classes.push(new Map());
       this.masks.push(new Map());
       this.texts.push([]);
+      this.askedTexts.push(new Set());
     }
     return index;
   }
@@ -69,6 +73,26 @@ export class KeySpace {
 
   isExact(key: number): boolean {
     return this.exact.has(key);
+  }
+
+  /** The constraint of a pod that waits for a place. */
+  ask(requirements: Requirements): Constraint {
+    const constraint = this.intern(requirements);
+    if (this.asked.has(constraint)) return constraint;
+    this.asked.add(constraint);
+    for (const [i, key] of constraint.keys.entries())
+      this.askedTexts[key]!.add(describeRequirement(constraint.tests[i]!));
+    return constraint;
+  }
+
+  /** Constraints of pods that wait for a place. */
+  get askedConstraints(): readonly Constraint[] {
+    return this.constraints.filter((each) => this.asked.has(each));
+  }
+
+  /** Whether a pod that waits for a place says something about the key, or spreads by it. */
+  isAsked(key: number): boolean {
+    return this.exact.has(key) || this.askedTexts[key]!.size > 0;
   }
 
   intern(requirements: Requirements): Constraint {
@@ -139,7 +163,7 @@ export class KeySpace {
     const rank = new Int32Array(order.length);
     order.forEach((old, k) => (rank[old] = k));
     for (const { keys } of this.constraints) for (let i = 0; i < keys.length; i++) keys[i] = rank[keys[i]!]!;
-    for (const list of [this.keys, this.tests, this.classes, this.masks, this.texts] as unknown[][]) {
+    for (const list of [this.keys, this.tests, this.classes, this.masks, this.texts, this.askedTexts] as unknown[][]) {
       const before = [...list];
       order.forEach((old, k) => (list[k] = before[old]));
     }
@@ -153,7 +177,9 @@ export class KeySpace {
     let text = '';
     this.keys.forEach((name, k) => {
       const onNodes = [...(this.onNodes.get(k) ?? [])].sort().join('\u0001');
+      const unasked = [...this.tests[k]!.keys()].filter((each) => !this.askedTexts[k]!.has(each));
       text += `${name}${this.exact.has(k) ? '!' : ''}${onNodes}${[...this.tests[k]!.keys()].sort().join('\u0001')}\u0002`;
+      if (unasked.length > 0) text += `${unasked.sort().join('\u0001')}\u0004`;
     });
     return text;
   }

@@ -14,9 +14,24 @@ export function rulingPolicy(
   pool: NodePool,
   policies: readonly DisruptionPolicy[] | undefined,
 ): DisruptionPolicy | undefined {
-  return (policies ?? [])
-    .filter(({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels))
-    .sort((a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)))[0];
+  if (policies === undefined || policies.length === 0) return undefined;
+  return inOrder(policies).find(
+    ({ spec }) => spec.nodePoolSelector === undefined || selects(spec.nodePoolSelector, pool.metadata.labels),
+  );
+}
+
+const ordered = new WeakMap<readonly DisruptionPolicy[], readonly DisruptionPolicy[]>();
+
+/** The one that rules first; sorted once for all NodePools. */
+function inOrder(policies: readonly DisruptionPolicy[]): readonly DisruptionPolicy[] {
+  let known = ordered.get(policies);
+  if (known === undefined) {
+    known = [...policies].sort(
+      (a, b) => (b.spec.weight ?? 0) - (a.spec.weight ?? 0) || compareText(nameOf(a), nameOf(b)),
+    );
+    ordered.set(policies, known);
+  }
+  return known;
 }
 
 /**

@@ -1,6 +1,6 @@
-import type { InstanceType } from '../../core/instance-type.js';
-import { intersect, isImpossible, type Requirement } from '../requirements/requirement.js';
-import { canonicalText, readRequirements, type Requirements } from '../requirements/requirements.js';
+import type { InstanceType, Offering } from '../../core/instance-type.js';
+import { describeRequirement, intersect, isImpossible, type Requirement } from '../requirements/requirement.js';
+import { canonicalText, noRequirements, readRequirements, type Requirements } from '../requirements/requirements.js';
 
 /** What a NodeOverlay selects in a catalogue: indexes of types, and of offerings counted over all types, ascending. */
 export interface Match {
@@ -17,12 +17,19 @@ interface ReadType {
 
 /** Matches overlays with a catalogue, which is read once for all overlays and NodePools. */
 export class OverlayMatcher {
-  readonly offeringCount: number;
+  /** Of all types. */
+  readonly offerings: readonly Offering[];
   private readonly read: readonly ReadType[];
+  /** What some type or offering has a word on. */
+  private readonly keys = new Set<string>();
+  private readonly interned = new Map<string, Requirement>();
   /** By the NodePool's requirements on the keys of the overlay: few NodePools differ in these. */
   private asked: Requirements | undefined;
   private readonly byPool = new Map<string, Match>();
   private readonly byPlaces = new Map<string, Match>();
+  /** What the overlay asks for that the NodePool alone decides, and the rest. */
+  private elsewhere: Requirements = noRequirements;
+  private rest: Requirements = noRequirements;
 
   constructor(readonly types: readonly InstanceType[]) {
     let from = 0;
@@ -30,12 +37,25 @@ export class OverlayMatcher {
       const first = from;
       from += offerings.length;
       return {
-        requirements: readRequirements(requirements),
-        offerings: offerings.map((offering) => readRequirements(offering.requirements)),
+        requirements: this.readOnce(requirements),
+        offerings: offerings.map((offering) => this.readOnce(offering.requirements)),
         from: first,
       };
     });
-    this.offeringCount = from;
+    this.offerings = types.flatMap(({ offerings }) => offerings);
+  }
+
+  /** Equal requirements are one object, so that what was found out about one is known of all. */
+  private readOnce(list: InstanceType['requirements']): Requirements {
+    const read = new Map<string, Requirement>();
+    for (const [key, requirement] of readRequirements(list)) {
+      this.keys.add(key);
+      const text = describeRequirement(requirement);
+      let known = this.interned.get(text);
+      if (known === undefined) this.interned.set(text, (known = requirement));
+      read.set(key, known);
+    }
+    return read;
   }
 
   /** Index of the first offering of a type. */
@@ -48,32 +68,39 @@ export class OverlayMatcher {
    * object.
    */
   match(asked: Requirements, pool: Requirements): Match {
-    if (asked !== this.asked) {
-      this.asked = asked;
-      this.byPool.clear();
-      this.byPlaces.clear();
-    }
-    const own = new Map([...pool].filter(([key]) => asked.has(key)));
+    if (asked !== this.asked) this.begin(asked);
+    if (!isCompatible(this.elsewhere, pool)) return nothing;
+    const own = new Map([...this.rest.keys()].flatMap((key) => (pool.has(key) ? [[key, pool.get(key)!]] : [])));
     const text = canonicalText(own);
     let found = this.byPool.get(text);
-    if (found === undefined) this.byPool.set(text, (found = this.intern(this.find(asked, own))));
+    if (found === undefined) this.byPool.set(text, (found = this.intern(this.find(own))));
     return found;
   }
 
-  private find(asked: Requirements, pool: Requirements): Match {
+  private begin(asked: Requirements): void {
+    this.asked = asked;
+    this.elsewhere = new Map([...asked].filter(([key]) => !this.keys.has(key)));
+    this.rest = new Map([...asked].filter(([key]) => this.keys.has(key)));
+    this.byPool.clear();
+    this.byPlaces.clear();
+  }
+
+  private find(pool: Requirements): Match {
     const types: number[] = [];
     const offerings: number[] = [];
+    const tests = [...this.rest].map(([key, requirement]) => new KeyTest(key, requirement, pool.get(key)));
     this.read.forEach((type, t) => {
-      if (!compatible(asked, [pool, type.requirements])) return;
+      if (!tests.every((test) => test.holds(type.requirements))) return;
       types.push(t);
       type.offerings.forEach((offering, o) => {
-        if (compatible(asked, [pool, type.requirements, offering])) offerings.push(type.from + o);
+        if (tests.every((test) => test.holds(type.requirements, offering))) offerings.push(type.from + o);
       });
     });
     return { types, offerings };
   }
 
   private intern(match: Match): Match {
+    if (match.types.length === 0) return nothing;
     const text = `${match.types.join()}|${match.offerings.join()}`;
     const known = this.byPlaces.get(text);
     if (known === undefined) this.byPlaces.set(text, match);
@@ -81,15 +108,42 @@ export class OverlayMatcher {
   }
 }
 
-/** Whether all of `layers` together are compatible with what is asked for. */
-function compatible(asked: Requirements, layers: readonly Requirements[]): boolean {
-  for (const [key, requirement] of asked) {
-    let own: Requirement | undefined;
-    for (const layer of layers) {
-      const more = layer.get(key);
-      if (more !== undefined) own = own === undefined ? more : intersect(own, more);
+const nothing: Match = { types: [], offerings: [] };
+
+type Verdicts = Map<Requirement | undefined, boolean>;
+
+/** What an overlay asks of one key in a NodePool, worked out once for types and offerings that are alike in it. */
+class KeyTest {
+  private readonly verdicts = new Map<Requirement | undefined, Verdicts>();
+
+  constructor(
+    private readonly key: string,
+    private readonly asked: Requirement,
+    private readonly pool: Requirement | undefined,
+  ) {}
+
+  holds(ofType: Requirements, ofOffering = noRequirements): boolean {
+    const type = ofType.get(this.key);
+    const offering = ofOffering.get(this.key);
+    let known = this.verdicts.get(type);
+    if (known === undefined) this.verdicts.set(type, (known = new Map<Requirement | undefined, boolean>()));
+    let verdict = known.get(offering);
+    if (verdict === undefined) {
+      verdict = meets(this.asked, both(both(this.pool, type), offering));
+      known.set(offering, verdict);
     }
-    if (own === undefined ? !requirement.absent : isImpossible(intersect(requirement, own))) return false;
+    return verdict;
   }
+}
+
+const both = (a: Requirement | undefined, b: Requirement | undefined): Requirement | undefined =>
+  a === undefined ? b : b === undefined ? a : intersect(a, b);
+
+const meets = (asked: Requirement, own: Requirement | undefined): boolean =>
+  own === undefined ? asked.absent : !isImpossible(intersect(asked, own));
+
+/** Whether a node that is known by `own` alone is one that is asked for. */
+function isCompatible(asked: Requirements, own: Requirements): boolean {
+  for (const [key, requirement] of asked) if (!meets(requirement, own.get(key))) return false;
   return true;
 }

@@ -28,16 +28,26 @@ export function applyOverlays(
   overlays: readonly NodeOverlay[] | undefined,
 ): Overlaid {
   if (overlays === undefined || overlays.length === 0) return { catalogues, conflicts: new Map() };
+  const { conflicts, typesOf } = overlaying(nodePools, catalogues, overlays);
+  return { catalogues: new Map(nodePools.map(({ metadata: { name = '' } }) => [name, typesOf(name)])), conflicts };
+}
+
+/** As `applyOverlays`, with the catalogue of a NodePool made when it is asked for. */
+export function overlaying(
+  nodePools: readonly NodePool[],
+  catalogues: Catalogues,
+  overlays: readonly NodeOverlay[],
+): Pick<Overlaid, 'conflicts'> & { readonly typesOf: (nodePool: string) => readonly InstanceType[] } {
   const ordered = overlays
     .map((overlay) => ({ overlay, name: overlay.metadata.name ?? '', weight: overlay.spec.weight ?? 0 }))
     .sort((a, b) => b.weight - a.weight || compareText(b.name, a.name));
-  const overlaying = new Overlaying(nodePools, catalogues);
+  const all = new Overlaying(nodePools, catalogues);
   const conflicts = new Map<string, string>();
   for (const { overlay, name, weight } of ordered) {
-    const conflict = overlaying.apply(overlay, name, weight);
+    const conflict = all.apply(overlay, name, weight);
     if (conflict !== undefined) conflicts.set(name, conflict);
   }
-  return { catalogues: overlaying.catalogues(), conflicts };
+  return { conflicts, typesOf: (nodePool) => all.typesOf(nodePool) };
 }
 
 /** The overlay that set a value, and its weight. */
@@ -63,6 +73,8 @@ interface Group {
   readonly prices: (Price | undefined)[];
   /** By index of the type, then by resource. */
   readonly capacity: ReadonlyMap<string, Amount>[];
+  /** Of the last overlay that set anything: none before it was lighter, so that no other weight can clash. */
+  lightest: number | undefined;
 }
 
 interface Member {
@@ -79,13 +91,21 @@ interface Applied extends Decision {
 
 class Overlaying {
   private readonly members: readonly Member[];
+  private readonly byName: ReadonlyMap<string, Member>;
+  private readonly finished = new Map<Group, readonly InstanceType[]>();
+  private readonly variants: Variants = new Map();
 
   constructor(nodePools: readonly NodePool[], catalogues: Catalogues) {
     const groups = new Map<readonly InstanceType[], Group>();
     const groupOf = (types: readonly InstanceType[]): Group => {
       let group = groups.get(types);
       if (group === undefined) {
-        group = { matcher: new OverlayMatcher(types), prices: [], capacity: types.map(() => noCapacity) };
+        group = {
+          matcher: new OverlayMatcher(types),
+          prices: [],
+          capacity: types.map(() => noCapacity),
+          lightest: undefined,
+        };
         groups.set(types, group);
       }
       return group;
@@ -95,6 +115,7 @@ class Overlaying {
       const requirements = join(templateRequirements(pool), readLabels(pool.spec.template.metadata?.labels));
       return { name, requirements, group: groupOf(catalogues.get(name) ?? noTypes) };
     });
+    this.byName = new Map(this.members.map((member) => [member.name, member]));
   }
 
   /** Applies an overlay; returns the conflict if it is refused. */
@@ -131,24 +152,21 @@ class Overlaying {
     return undefined;
   }
 
-  catalogues(): Catalogues {
-    const finished = new Map<Group, readonly InstanceType[]>();
-    const variants: Variants = new Map();
-    const result = new Map<string, readonly InstanceType[]>();
-    for (const { name, group } of this.members) {
-      let types = finished.get(group);
-      if (types === undefined) finished.set(group, (types = finish(group, variants)));
-      result.set(name, types);
-    }
-    return result;
+  typesOf(nodePool: string): readonly InstanceType[] {
+    const group = this.byName.get(nodePool)?.group;
+    if (group === undefined) return noTypes;
+    let types = this.finished.get(group);
+    if (types === undefined) this.finished.set(group, (types = finish(group, this.variants)));
+    return types;
   }
 }
 
 const noTypes: readonly InstanceType[] = [];
 const noCapacity: ReadonlyMap<string, Amount> = new Map();
 
-const copyOf = ({ matcher, prices, capacity }: Group): Group => ({
+const copyOf = ({ matcher, prices, capacity, lightest }: Group): Group => ({
   matcher,
+  lightest,
   prices: [...prices],
   capacity: [...capacity],
 });
@@ -158,10 +176,11 @@ const decidesPrice = ({ price, priceAdjustment }: NodeOverlay['spec']): boolean 
 
 /** What another overlay of the same weight has set already, type by type. */
 function clashIn(
-  { matcher, prices, capacity }: Group,
+  { matcher, prices, capacity, lightest }: Group,
   match: Match,
   { weight, spec, capacity: amounts }: Applied,
 ): { readonly what: string; readonly by: string } | undefined {
+  if (lightest !== weight) return undefined;
   const matched = decidesPrice(spec) ? match.offerings : [];
   let next = 0;
   for (const t of match.types) {
@@ -180,11 +199,9 @@ function clashIn(
 }
 
 /** Sets what no overlay has set yet. */
-function change(
-  { matcher, prices, capacity }: Group,
-  match: Match,
-  { by, weight, spec, capacity: amounts }: Applied,
-): void {
+function change(group: Group, match: Match, { by, weight, spec, capacity: amounts }: Applied): void {
+  const { matcher, prices, capacity } = group;
+  if (match.types.length > 0) group.lightest = weight;
   if (amounts.size > 0) {
     for (const t of match.types) {
       const known = capacity[t]!;
@@ -198,18 +215,10 @@ function change(
   }
   if (!decidesPrice(spec)) return;
   const namesPrice = spec.price !== undefined && namesTypes(spec.requirements);
-  const matched = new Set(match.offerings);
-  for (const t of match.types) {
-    matcher.types[t]!.offerings.forEach((offering, o) => {
-      const at = matcher.from(t) + o;
-      if (!matched.has(at) || prices[at] !== undefined) return;
-      prices[at] = {
-        by,
-        weight,
-        price: adjusted(offering.price, spec.price, spec.priceAdjustment),
-        prices: namesPrice,
-      };
-    });
+  for (const at of match.offerings) {
+    if (prices[at] !== undefined) continue;
+    const { price } = matcher.offerings[at]!;
+    prices[at] = { by, weight, price: adjusted(price, spec.price, spec.priceAdjustment), prices: namesPrice };
   }
 }
 

@@ -1,7 +1,8 @@
-import type { Affinity, NodeSelectorTerm, PodAffinityTerm, PodSpec } from '../../api/kubernetes.js';
+import type { Affinity, NodeSelectorTerm, Pod, PodAffinityTerm, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import { crowdedValues, type CrowdedKeys } from './crowded-keys.js';
+import { hostPorts, plainRequests } from './pod-key.js';
 import { countPreferences, honouredPreferences, isSoft } from './preferences.js';
 
 const none: readonly never[] = [];
@@ -53,7 +54,7 @@ const usualTerms = 3;
 const tolerationsPerTerm = 64;
 
 /** Keys of most topology rules. They have few domains, which the catalogue distinguishes anyway. */
-const usualKeys: ReadonlySet<string> = new Set([labels.hostname, labels.zone, labels.capacityType]);
+export const usualKeys: ReadonlySet<string> = new Set([labels.hostname, labels.zone, labels.capacityType]);
 
 export const tolerationTerms = ({ tolerations = [] }: PodSpec): number =>
   Math.floor(tolerations.length / tolerationsPerTerm);
@@ -63,15 +64,41 @@ export function isUsual(spec: PodSpec): boolean {
   const { affinity, topologySpreadConstraints = none, nodeSelector } = spec;
   if (tolerationTerms(spec) > 0) return false;
   if (affinity === undefined && topologySpreadConstraints.length === 0 && nodeSelector === undefined) return true;
-  if (requiredTermsOf(spec) + countPreferences(spec) > usualTerms) return false;
-  const isOfUsualKey = ({ topologyKey }: { readonly topologyKey: string }): boolean =>
-    usualKeys.has(normaliseKey(topologyKey));
-  return topologySpreadConstraints.every(isOfUsualKey) && podTermsOf(affinity).every(isOfUsualKey);
+  // What costs least to count is counted first: most unusual pods need no look at their terms.
+  if (countTerms(spec) > usualTerms || requiredTermsOf(spec) + countPreferences(spec) > usualTerms) return false;
+  return topologyKeysOf(spec).every((key) => usualKeys.has(normaliseKey(key)));
 }
 
-/** All terms of pod affinity and anti-affinity, required and preferred. */
-export const podTermsOf = ({ podAffinity, podAntiAffinity }: Affinity = {}): readonly PodAffinityTerm[] =>
-  [podAffinity, podAntiAffinity].flatMap((each) => [
-    ...(each?.requiredDuringSchedulingIgnoredDuringExecution ?? none),
-    ...(each?.preferredDuringSchedulingIgnoredDuringExecution ?? none).map(({ podAffinityTerm }) => podAffinityTerm),
-  ]);
+/** At most as many as the terms of the pod, and without a look at any of them. */
+function countTerms(spec: PodSpec): number {
+  const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
+  return (
+    countPreferences(spec) +
+    (nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms.length ?? 0) +
+    (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length ?? 0) +
+    (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length ?? 0)
+  );
+}
+
+/** Whether the pod asks for nothing but CPU and memory: wherever there is room for it, it may run. */
+export function isPlain(pod: Pod): boolean {
+  const { affinity, nodeSelector, topologySpreadConstraints = [], tolerations = [], volumes = [] } = pod.spec;
+  return (
+    affinity === undefined &&
+    nodeSelector === undefined &&
+    topologySpreadConstraints.length + tolerations.length + volumes.length === 0 &&
+    plainRequests(pod) !== undefined &&
+    hostPorts(pod).length === 0
+  );
+}
+
+/** The topology keys of all rules of the pod, required and preferred, as it writes them. */
+export function topologyKeysOf({ affinity, topologySpreadConstraints = [] }: PodSpec): readonly string[] {
+  const keys = topologySpreadConstraints.map(({ topologyKey }) => topologyKey);
+  for (const each of [affinity?.podAffinity, affinity?.podAntiAffinity]) {
+    for (const { topologyKey } of each?.requiredDuringSchedulingIgnoredDuringExecution ?? none) keys.push(topologyKey);
+    for (const { podAffinityTerm } of each?.preferredDuringSchedulingIgnoredDuringExecution ?? none)
+      keys.push(podAffinityTerm.topologyKey);
+  }
+  return keys;
+}

@@ -70,7 +70,7 @@ export function relaxationLevels({ exemplar }: PodShape, space: KeySpace, option
   const intern = (possible: readonly Requirements[]): Constraint[] =>
     mapped(
       filtered(possible, (term) => impossibleKey(term) === undefined),
-      (term) => space.intern(term),
+      (term) => space.ask(term),
     );
   const ownTerms = intern(terms);
   const interned = new Map<Requirements, readonly Constraint[]>();

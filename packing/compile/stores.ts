@@ -13,7 +13,7 @@ import type { Coverage } from './coverage.js';
 import { nameOf } from '../names.js';
 import type { PackingInput } from '../types.js';
 import { nodeCosts, rulingPolicy, withNodeCost } from './node-costs.js';
-import { applyOverlays } from './overlays.js';
+import { overlaying } from './overlays.js';
 import type { Pool } from './pools.js';
 import { buildUniverse, type Universe } from './universe.js';
 
@@ -87,34 +87,82 @@ interface KeptOverlays {
 
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
-const keptOverlays = new WeakMap<readonly InstanceType[], KeptOverlays>();
+interface KeptOverlaying {
+  readonly overlays: readonly NodeOverlay[];
+  readonly nodePools: readonly NodePool[];
+  readonly text: string;
+  readonly catalogues: Catalogues;
+  readonly typesOf: (nodePool: string) => readonly InstanceType[];
+}
+
+const keptOverlays = new WeakMap<readonly InstanceType[], KeptOverlaying>();
 
 /**
  * Catalogues with NodeOverlays and the node costs of policies applied. Returns the same arrays for the same overlays and costs,
- * so that their stores are found.
+ * so that their stores are found. `isUsed`: of the other NodePools the catalogues are left as they are.
  */
 export function overlaidCatalogues(
   nodePools: readonly NodePool[],
   catalogues: Catalogues,
   overlays: readonly NodeOverlay[] = [],
-  policies?: readonly DisruptionPolicy[],
-  nodeCost = 0,
+  { policies, nodeCost = 0, isUsed = everyPool }: PricingOptions = {},
 ): Catalogues {
   const [first] = catalogues.values();
-  const costs = nodeCosts(nodePools, policies, nodeCost);
+  const used = nodePools.filter(isUsed);
+  const costs = nodeCosts(used, policies, nodeCost);
   if ((overlays.length === 0 && costs.size === 0) || first === undefined) return catalogues;
+  const typesOf = overlays.length === 0 ? undefined : overlaidTypes(first, nodePools, catalogues, overlays);
+  const overlaid = new Map(catalogues);
+  for (const pool of used) {
+    const name = nameOf(pool);
+    const types = typesOf?.(name) ?? catalogues.get(name) ?? noTypes;
+    const cost = costs.get(name);
+    overlaid.set(name, cost === undefined ? types : atCost(types, cost));
+  }
+  return overlaid;
+}
+
+interface PricingOptions {
+  readonly policies?: readonly DisruptionPolicy[] | undefined;
+  /** Beside what policies say. */
+  readonly nodeCost?: number | undefined;
+  readonly isUsed?: (pool: NodePool) => boolean;
+}
+
+const everyPool = (): boolean => true;
+const noTypes: readonly InstanceType[] = [];
+
+/** The catalogues under these overlays, which are applied anew where an overlay or a template has changed. */
+function overlaidTypes(
+  first: readonly InstanceType[],
+  nodePools: readonly NodePool[],
+  catalogues: Catalogues,
+  overlays: readonly NodeOverlay[],
+): (nodePool: string) => readonly InstanceType[] {
+  const known = keptOverlays.get(first);
+  const isOfSame = known !== undefined && nodePools.every((pool) => known.catalogues.get(nameOf(pool)) === catalogues.get(nameOf(pool))); // prettier-ignore
+  if (isOfSame && isSame(known.overlays, overlays) && isSame(known.nodePools, nodePools)) return known.typesOf;
   const text = JSON.stringify([
     overlays.map(({ metadata, spec }) => [metadata.name, spec]),
     nodePools.map(({ metadata, spec }) => [metadata.name, spec.template]),
-    [...costs],
   ]);
-  const known = keptOverlays.get(first);
-  const isSame = known?.text === text && nodePools.every(({ metadata: { name = '' } }) => known.catalogues.get(name) === catalogues.get(name)); // prettier-ignore
-  if (isSame) return known.overlaid;
-  const overlaid = new Map(applyOverlays(nodePools, catalogues, overlays).catalogues);
-  for (const [pool, cost] of costs) overlaid.set(pool, withNodeCost(overlaid.get(pool) ?? [], cost));
-  keptOverlays.set(first, { text, catalogues, overlaid });
-  return overlaid;
+  if (isOfSame && known.text === text) return known.typesOf;
+  const { typesOf } = overlaying(nodePools, catalogues, overlays);
+  keptOverlays.set(first, { overlays, nodePools, text, catalogues, typesOf });
+  return typesOf;
+}
+
+const isSame = (a: readonly object[], b: readonly object[]): boolean =>
+  a.length === b.length && a.every((each, i) => each === b[i]);
+
+const keptCosts = new WeakMap<readonly InstanceType[], Map<number, readonly InstanceType[]>>();
+
+function atCost(types: readonly InstanceType[], cost: number): readonly InstanceType[] {
+  let byCost = keptCosts.get(types);
+  if (byCost === undefined) keptCosts.set(types, (byCost = new Map<number, readonly InstanceType[]>()));
+  let dearer = byCost.get(cost);
+  if (dearer === undefined) keep(byCost, cost, (dearer = withNodeCost(types, cost)));
+  return dearer;
 }
 
 /**
@@ -165,7 +213,7 @@ export function shelfOf(
   return shelf;
 }
 
-function keep<T>(into: Map<string, T>, text: string, value: T): void {
+function keep<K, T>(into: Map<K, T>, text: K, value: T): void {
   into.delete(text);
   for (const oldest of into.keys()) {
     if (into.size < mostKept) break;

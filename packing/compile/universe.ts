@@ -93,6 +93,8 @@ const noPools: ReadonlySet<Pool> = new Set();
 /** Copies of offerings, all NodePools together, that are within bounds. */
 const mostRows = 640_000;
 const mostVariantsOfPool = 256;
+/** Of labels that no pod of the pass asks about. */
+const mostUnasked = 8;
 /** What a pool offers without any choice, and what one pod asks for. */
 const leastVariantsOfPool = 2;
 
@@ -212,7 +214,7 @@ class Builder {
   addPool(pool: Pool, isUsed: boolean): void {
     const poolTests = this.testsOf(pool);
     const catalogue = this.catalogues.read(pool.types);
-    const keys = this.keysThatCount(poolTests, catalogue);
+    const keys = this.keysThatCount(poolTests, catalogue, isUsed);
     const id = this.idOf(pool, isUsed);
     const text = `${id}|${keys.typeKeys.join()}|${catalogue.offeringKeys.join()}`;
     let compatible = false;
@@ -244,12 +246,17 @@ class Builder {
 
   /**
    * Without the keys that neither the pool nor its catalogue has a word on: no node of it has such a label, however many of them pods
-   * ask for, so that those cost nothing here.
+   * ask for, so that those cost nothing here. Of a pool that is not used, domains alone count: what no pod of the pass asks about is none.
    */
-  private keysThatCount(poolTests: Tests, { offeringKeys, named }: Catalogue): Pick<Template, 'keys' | 'typeKeys'> {
+  private keysThatCount(
+    poolTests: Tests,
+    { offeringKeys, named }: Catalogue,
+    isUsed: boolean,
+  ): Pick<Template, 'keys' | 'typeKeys'> {
     const decided = new Set(offeringKeys);
-    const keys = [...new Set([...poolTests.keys(), ...named, ...this.open, ...offeringKeys])].sort((a, b) => a - b);
-    return { keys, typeKeys: keys.filter((key) => !decided.has(key)) };
+    const own = [...poolTests.keys(), ...this.open].filter((key) => isUsed || this.space.isAsked(key));
+    const keys = [...new Set([...own, ...named, ...offeringKeys])].sort((a, b) => a - b);
+    return { keys, typeKeys: keys.filter((key) => !decided.has(key) && (isUsed || this.space.isAsked(key))) };
   }
 
   private addType(template: Template, entry: TypeEntry, { offeringKeys }: Catalogue): boolean {
@@ -286,7 +293,7 @@ class Builder {
 
   /** All choices of values for these keys where they are not too many; else those that pods ask for, one key or one constraint at a time. */
   private variantsOf(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
-    const candidates = this.values.ofEach(keys, joint);
+    const candidates = this.choicesOf(keys, joint);
     let count = 1;
     for (const each of candidates) count *= each.length;
     if (count > this.mostVariants) {
@@ -301,6 +308,15 @@ class Builder {
     let variants: readonly Variant[] = [noChoice(id)];
     for (const [i, key] of keys.entries()) variants = this.choose(variants, key, candidates[i]!);
     return variants;
+  }
+
+  /** What each label may be. What DaemonSets alone tell apart is one choice where it would be many. */
+  private choicesOf(keys: readonly number[], joint: Tests): readonly (readonly LabelCandidate[])[] {
+    const candidates = this.values.ofEach(keys, joint);
+    let unasked = 1;
+    for (const [i, key] of keys.entries()) if (!this.space.isAsked(key)) unasked *= candidates[i]!.length;
+    if (unasked <= mostUnasked) return candidates;
+    return candidates.map((list, i) => (this.space.isAsked(keys[i]!) ? list : list.slice(0, 1)));
   }
 
   /**
@@ -357,7 +373,7 @@ class Builder {
       const had = joint.get(key)!;
       const both = own === undefined ? had : had === anyValue ? own : this.meet(own, had);
       if (isImpossible(both)) return [];
-      chosen = this.choose(chosen, key, this.values.of(key, both).list);
+      if (isUsed || this.space.isAsked(key)) chosen = this.choose(chosen, key, this.values.of(key, both).list);
     }
     if (isUsed) return chosen.map((variant) => this.profile(pool, variant, reservation));
     for (const variant of chosen) this.noteDomain(pool, variant);

@@ -7,8 +7,9 @@ import { untolerated } from '../../core/tolerations.js';
 const mostOfferings = 100_000;
 
 /**
- * NodePools that no pod of the pass tolerates on any level, where all NodePools together offer very much: what these offer need not be
- * looked at. Clusters with a tainted NodePool for each of hundreds of teams have many.
+ * NodePools that no pod of the pass tolerates on any level, where all NodePools together offer more than `most`: what these offer need not be
+ * looked at. Clusters with a tainted NodePool for each of hundreds of teams have many. Beside pods that have passes of their own it is none:
+ * the NodePools may be theirs.
  */
 export function unusedPools(
   pools: readonly Pool[],

@@ -77,14 +77,19 @@ export class ValueChoices {
     return keys.map((key) => this.of(key, joint.get(key)!).list);
   }
 
-  /** Where choices are too many: those that constraints ask for, at most so many. */
+  /** Where choices are too many: those that pods ask for, at most so many. */
   askedOf(keys: readonly number[], joint: Tests, most: number): readonly LabelChoice[] {
     const candidates = this.ofEach(keys, joint);
-    const open = new Map(keys.map((key, i) => [key, candidates[i]!] as const).filter(([, list]) => list.length > 1));
+    // What DaemonSets alone tell apart is no choice of anybody.
+    const isOpen = (key: number, list: readonly LabelCandidate[]): boolean =>
+      list.length > 1 && this.space.isAsked(key);
+    const open = new Map(
+      keys.map((key, i) => [key, candidates[i]!] as const).filter(([key, list]) => isOpen(key, list)),
+    );
     const text = [...open.keys()].map((key) => `${key}:${this.of(key, joint.get(key)!).number}`).join();
     let found = this.asked.get(text);
     if (found === undefined) {
-      this.choices ??= new LabelChoices(this.space.constraints);
+      this.choices ??= new LabelChoices(this.space.askedConstraints);
       this.asked.set(text, (found = this.choices.asked(open, most)));
     }
     return found;
