@@ -121,6 +121,97 @@ export function measureTenant(
   return result();
 }
 
+export interface StateResult {
+  readonly objects: number;
+  readonly ordinary: number;
+  readonly lost: number;
+  /** Of each state: a pass over the ordinary pods alone, the first pass that sees the others, and the next. */
+  readonly alone: readonly Times[];
+  readonly first: readonly Times[];
+  readonly next: readonly Times[];
+  /** The most memory that the process had, MB: the objects, what is made of them, and what made them. */
+  readonly peakMb: number;
+}
+
+/** Milliseconds of processor time, and by the clock. */
+interface Times {
+  readonly cpu: number;
+  readonly wall: number;
+}
+
+/** No cluster has more, and users may not write any. */
+const mostPools = 300;
+/** Objects of one file: a text has a longest length. */
+const objectsPerFile = 2000;
+
+/** All hostile objects beside the ordinary pods at once, in a state of its own for each of `repeats`. */
+export function measureStates(
+  kind: Kind,
+  { pods, objects, firstSeed, repeats }: { pods: number; objects: number; firstSeed: number; repeats: number },
+): StateResult {
+  const { made, alone, before } = ordinaryPods(kind, pods, firstSeed);
+  const times = { alone: [] as Times[], first: [] as Times[], next: [] as Times[] };
+  let lost = 0;
+  let count = 0;
+  for (let seed = firstSeed; seed < firstSeed + repeats; seed++) {
+    const hostile = hostileState(seed, objects);
+    count = hostile.length;
+    const input = withMore(alone, made, hostile);
+    let found: Plan | undefined;
+    times.alone.push(timesOf(() => plan(alone)));
+    times.first.push(timesOf(() => (found = plan(input))));
+    times.next.push(timesOf(() => plan(input)));
+    const there = placed(found!);
+    lost += [...before].filter((pod) => !there.has(pod)).length;
+  }
+  return { ...times, objects: count, ordinary: before.size, lost, peakMb: process.resourceUsage().maxRSS / 1024 };
+}
+
+function hostileState(seed: number, count: number): KubernetesObject[] {
+  let pools = 0;
+  const made = hostileObjects(new Random(seed), count);
+  return made.filter(({ kind }) => kind !== 'NodePool' || ++pools <= mostPools);
+}
+
+/** The input with more objects, as they come from files; of annotations without those that the cache of a worker does not keep either. */
+function withMore(input: PackingInput, made: Case, more: readonly KubernetesObject[]): PackingInput {
+  const [types] = input.catalogues.values();
+  const catalogues = new Map(input.catalogues);
+  const objects: Record<string, readonly unknown[]> = { ...input.objects };
+  for (let from = 0; from < more.length; from += objectsPerFile) {
+    const some = more.slice(from, from + objectsPerFile);
+    const bare = some.map((each) => ({ ...each, metadata: { ...each.metadata, annotations: {} } }));
+    for (const [list, found] of Object.entries(inputOf({ ...made, objects: bare }).objects) as [string, unknown[]][])
+      objects[list] = [...(objects[list] ?? []), ...found];
+  }
+  const all = objects as unknown as PackingInput['objects'];
+  for (const { metadata } of all.nodePools) catalogues.set(metadata.name ?? '', types!);
+  return { ...input, objects: all, catalogues };
+}
+
+function timesOf(run: () => unknown): Times {
+  const started = performance.now();
+  const cpu = cpuOf(run);
+  return { cpu, wall: performance.now() - started };
+}
+
+/** Until a plan begins after the last pod, at least (provisioning/batch-window). */
+const windowMs = 1000;
+
+export function stateText({ objects, ordinary, lost, alone, first, next, peakMb }: StateResult): string {
+  const of = (times: readonly Times[]): string => {
+    const cpu = median(times.map((each) => each.cpu));
+    const wall = median(times.map((each) => each.wall));
+    const base = { cpu: median(alone.map((each) => each.cpu)), wall: median(alone.map((each) => each.wall)) };
+    const waits = (windowMs + wall) / (windowMs + base.wall);
+    return `${cpu.toFixed(0)} ms (${(cpu / base.cpu).toFixed(2)} times; ${wall.toFixed(0)} ms by the clock, with the batch window ${waits.toFixed(2)} times)`;
+  };
+  return (
+    `${objects} objects in one plan of ${ordinary} ordinary pods, ${first.length} such: ${lost} of these lost; processor time of a pass, the median: ` +
+    `${of(alone)} without, ${of(first)} the first that sees the others, ${of(next)} the next; ${peakMb.toFixed(0)} MB at most\n`
+  );
+}
+
 export function tenantText({ objects, ordinary, lost, alone, first, next }: TenantResult): string {
   const of = (times: readonly number[]): string => {
     const sorted = [...times].sort((a, b) => a - b);

@@ -16,7 +16,7 @@ import {
 import { startStack } from '../devstack/stack.js';
 import { mixes } from '../cases/interruption-mixes.js';
 import type { Mix } from '../cases/interruption-mixes.js';
-import { hostileTable, measureHostile, measureTenant, tenantText } from './hostile.js';
+import { hostileTable, measureHostile, measureStates, measureTenant, stateText, tenantText } from './hostile.js';
 import { interruptAll } from './interrupted.js';
 import { flood } from './interruptions.js';
 import { fleetBudgets, launchAtOnce } from './launches.js';
@@ -118,6 +118,7 @@ interface BenchOptions {
   mix: Mix;
   launches?: string | true;
   hostile?: string | true;
+  atOnce?: boolean;
 }
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -157,6 +158,7 @@ const program = new Command('bench')
     '--hostile [objects]',
     'instead of plans: ordinary pods without and with so many hostile objects beside them, others in each of --cases',
   )
+  .option('--at-once', 'for --hostile: all of them in one plan, in others for each of --repeats')
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
   .option('--kwok-live', 'the same on a stack of its own, by both as processes: nodes come and go, pods are evicted')
   .option('--kwok-simulated', 'the same in simulated time by the same decisions of Stowage alone: --cases of them')
@@ -286,9 +288,15 @@ function besideHostile({
   firstSeed,
   repeats,
   cases,
+  atOnce,
 }: BenchOptions): number {
   const objects = hostile === true ? 100 : whole(hostile ?? '');
   const pods = sizes?.each?.[0] ?? 1000;
+  if (atOnce === true) {
+    const result = measureStates(chosen[0]!, { pods, objects, firstSeed, repeats });
+    process.stdout.write(stateText(result));
+    return result.lost > 0 ? 1 : 0;
+  }
   if (cases > 1) {
     const result = measureTenant(chosen[0]!, { pods, objects, firstSeed, cases }, (soFar) => say(tenantText(soFar)));
     process.stdout.write(tenantText(result));
