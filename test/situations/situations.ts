@@ -67,10 +67,33 @@ export const staying: readonly Situation[] = [
   },
   { ...dear, name: 'moved', says: /^pods were moved to it a while ago, and coolDown holds until \S+Z$/ },
   {
-    ...{ ...dear, name: 'asked' },
+    ...{ ...dear, name: 'asked', disruption: { consolidateAfter: '0s', budgets: [{ nodes: '1' }] } },
     says: /^\S+\/consolidate\/\S+ has waited for approval of its disruption \(Underutilized\) since \S+Z$/,
   },
 ];
+
+const cheaperLater = { ...dear, disruption: { consolidateAfter: '0s', budgets: [{ nodes: '1' }] } };
+
+/** Nodes of which people are asked, and whose drains stand still, besides; what is said of them is tested by itself. */
+export const others: readonly Omit<Situation, 'says'>[] = [
+  { ...cheaperLater, name: 'refused' },
+  { ...cheaperLater, name: 'withdrawn' },
+  { ...cheaperLater, name: 'agreed' },
+  { ...dear, name: 'escalated' },
+];
+
+/** No instance type suits them, and nothing else is wrong with them. */
+export const hopeless: Readonly<Record<string, readonly object[]>> = {
+  z9: [{ key: 'karpenter.k8s.aws/instance-category', operator: 'In', values: ['z9'] }],
+  nothing: [onDemand, { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] }],
+};
+
+const budget = (name: string): object => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name, namespace: 'default' },
+  spec: { minAvailable: 1, selector: { matchLabels: { app: name } } },
+});
 
 const policy = (name: string, spec: object): object => ({
   apiVersion: 'stowage.dev/v1alpha1',
@@ -79,26 +102,34 @@ const policy = (name: string, spec: object): object => ({
   spec: { nodePoolSelector: { matchLabels: { policy: name } }, ...spec },
 });
 
-/** What rules them besides: a PodDisruptionBudget and two policies. */
+/** What rules them besides: PodDisruptionBudgets and policies. */
 const rules = [
   policy('moved', { coolDown: '1h' }),
   policy('asked', { approval: [{ reasons: ['Underutilized'], timeout: '1h' }] }),
-  {
-    apiVersion: 'policy/v1',
-    kind: 'PodDisruptionBudget',
-    metadata: { name: 'guarded', namespace: 'default' },
-    spec: { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } },
-  },
+  policy('escalated', {
+    drainEscalation: [
+      { after: '1s', action: 'Notify' },
+      { after: '5s', action: 'AskApproval' },
+      { after: '1h', action: 'Force' },
+    ],
+  }),
+  budget('guarded'),
+  budget('escalated'),
 ];
 
 /** Makes all of them, but for what happens once the nodes are there. */
 export async function createSituations(world: LiveWorld): Promise<void> {
   await world.cloud.setPools([{ instanceType: 'c5.large' }]);
   await apply(world.stack, rules);
-  await Promise.all([...staying, ...unplaced].map((situation) => create(world, situation)));
+  await Promise.all([
+    ...[...staying, ...unplaced, ...others].map((situation) => create(world, situation)),
+    ...Object.entries(hopeless).map(([name, requirements]) =>
+      createNodePool(world, name, { template: { requirements }, spec: {} }),
+    ),
+  ]);
 }
 
-async function create(world: LiveWorld, situation: Situation): Promise<void> {
+async function create(world: LiveWorld, situation: Omit<Situation, 'says'>): Promise<void> {
   const { name, requirements = [], disruption = {}, limits, annotations = {}, requests = small } = situation;
   await createNodePool(world, name, {
     template: { requirements },
@@ -118,12 +149,12 @@ async function create(world: LiveWorld, situation: Situation): Promise<void> {
 }
 
 /** The NodePool may launch something cheaper from now on, and its policy rules it. */
-export const allowCheaper = ({ kube }: LiveWorld, name: string): Promise<unknown> =>
+export const allowCheaper = ({ kube }: LiveWorld, name: string, policy = name): Promise<unknown> =>
   kube.patch(
     'NodePool',
     { name },
     {
-      metadata: { labels: { policy: name } },
+      metadata: { labels: { policy } },
       spec: { template: { spec: { requirements: [onDemand, types(large, 'm5.large')] } } },
     },
   );

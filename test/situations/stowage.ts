@@ -7,12 +7,19 @@ export interface Said {
   readonly code: number;
 }
 
+type Reached = Pick<LiveWorld, 'stack'>;
+
+/** Of a person: orders need rights that Stowage itself has not (authorization/orders). */
+export const environmentOf = ({ stack }: Reached): NodeJS.ProcessEnv => ({
+  ...process.env,
+  ...stack.environment,
+  KUBECONFIG: stack.adminKubeconfig ?? '',
+});
+
 /** The stowage command, as a person runs it. */
-export function stowage({ stack }: Pick<LiveWorld, 'stack'>, ...args: string[]): Promise<Said> {
-  // Orders need rights that Stowage itself has not (authorization/orders).
-  const env = { ...process.env, ...stack.environment, KUBECONFIG: stack.adminKubeconfig ?? '' };
+export function stowage(world: Reached, ...args: string[]): Promise<Said> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['bin/stowage', ...args], { env }, (error, stdout, stderr) =>
+    execFile(process.execPath, ['bin/stowage', ...args], { env: environmentOf(world) }, (error, stdout, stderr) =>
       resolve({ stdout, stderr, code: error === null ? 0 : Number(error.code) }),
     );
   });

@@ -1,0 +1,103 @@
+import { expect, test } from '@jest/globals';
+import { patience, type People } from './people.js';
+import type { Said } from './stowage.js';
+
+type Order = readonly [what: string, args: readonly string[], reason: RegExp];
+
+const nothing = /"nosuch" is no workflow id, and nothing is under way for a node or NodePool of that name/;
+const nobody = /--as is empty: give the name of whom the order is for/;
+const scope = ['--nodepool', 'held'];
+const because = ['--because', 'x'];
+
+/** About nothing, and by nobody: every order. */
+const senseless: readonly Order[] = [
+  ...['approve', 'reject', 'abort', 'hold', 'retry', 'expedite'].flatMap((order): Order[] => [
+    [`${order} about nothing`, [order, 'nosuch'], nothing],
+    [`${order} by nobody`, [order, 'nosuch', '--as', ''], nobody],
+  ]),
+  ['rollback about nothing', ['rollback', 'closed'], /no rollout of a NodePool of that name/],
+  ['rollback by nobody', ['rollback', 'closed', '--as', ' '], nobody],
+  [
+    'approve of no workflow',
+    ['approve', 'consolidate/0000000000000000'],
+    /consolidate\/0{16}: no such workflow is running/,
+  ],
+  ['pause of no NodePool', ['pause', '--nodepool', 'nosuch', ...because], /there is no NodePool "nosuch"; known are /],
+  ['pause of nothing', ['pause', ...because], /say what: --cluster, --nodepool NAME, --node NAME or --reason REASON/],
+  [
+    'pause of two things',
+    ['pause', '--cluster', '--node', 'n', ...because],
+    /give one of --cluster, --nodepool, --node/,
+  ],
+  ['pause by nobody', ['pause', ...scope, ...because, '--as', ''], nobody],
+  ['pause without a reason', ['pause', ...scope, '--because', ' '], /reason is missing: say why/],
+  ['pause for no time', ['pause', ...scope, ...because, '--for', '0s'], /--for: "0s" is not allowed/],
+  [
+    'resume of what is not paused',
+    ['resume', '--nodepool', 'closed'],
+    /NodePool closed is not paused; paused: .*NodePool held/,
+  ],
+  ['resume of what is not there', ['resume', '--nodepool', 'nosuch'], /NodePool nosuch is not paused/],
+  ['resume of nothing', ['resume'], /say what: --cluster/],
+  ['resume by nobody', ['resume', ...scope, '--as', ''], nobody],
+  ['reconsider of what nobody turned down', ['reconsider', '--node', 'nosuch'], /nothing is refused for/],
+  ['reconsider of nothing', ['reconsider'], /say what: --node NAME, --nodepool NAME or --all/],
+  ['reconsider by nobody', ['reconsider', '--all', '--as', ''], nobody],
+  ['why of no pod', ['why', 'pod/nosuch'], /pod default\/nosuch does not exist/],
+  ['why of no node', ['why', 'node/nosuch'], /node nosuch does not exist/],
+  ['why of no kind', ['why', 'nodepool/held'], /expected pod\/NAME, node\/NAME or nodeclaim\/NAME/],
+  ['history of no node', ['history', 'node', 'nosuch'], /nothing is known of "nosuch"/],
+  ['expedite within no time', ['expedite', 'nosuch', '--within', 'soon'], /--within: "soon" is no duration/],
+];
+
+/** The orders are refused: nothing is printed but the reason, and the exit status is 2. */
+export const refused = (said: Said, reason: RegExp): void =>
+  expect(said).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(reason) });
+
+const sideBySide = 4;
+
+export function badOrders(people: People): void {
+  test(
+    'orders about nothing, by nobody or without sense are refused with the reason and exit status 2',
+    async () => {
+      for (let at = 0; at < senseless.length; at += sideBySide) {
+        const some = senseless.slice(at, at + sideBySide);
+        const said = await Promise.all(some.map(([, args]) => people.stowage(...args)));
+        expect(some.map(([what], i) => ({ what, ...said[i] }))).toEqual(
+          some.map(([what, , reason]) => ({ what, code: 2, stdout: '', stderr: expect.stringMatching(reason) })),
+        );
+      }
+    },
+    patience,
+  );
+
+  test(
+    'orders twice and contradicting each other: taken once, or the later one refused',
+    async () => {
+      const stowage = (...args: string[]): Promise<Said> => people.stowage(...args);
+      const id = await people.question(await people.node('asked'));
+      const held = await stowage('hold', id, '--because', 'a look');
+      expect([held.code, held.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^Holds \S+\nNow: .*\nHeld by .* \(a look\)\n$/),
+      ]);
+      refused(await stowage('hold', id), /holds it already/);
+      const off = await stowage('hold', id, '--off');
+      expect([off.code, off.stdout]).toEqual([0, expect.stringMatching(/^Let go on: \S+\nNow: /)]);
+      refused(await stowage('hold', id, '--off'), /nobody holds it/);
+      refused(await stowage('retry', id), /nothing waits to be tried again: the phase is awaiting approval/);
+      refused(await stowage('expedite', id), /nothing waits that could be expedited: the phase is awaiting approval/);
+
+      const node = ['--node', await people.node('cheapest')];
+      for (const why of ['first', 'second']) {
+        const paused = await stowage('pause', ...node, '--because', why, '--for', '1h');
+        expect([paused.code, paused.stderr]).toEqual([0, '']);
+      }
+      const listed = (await people.status()).split('\n').filter((line) => line.startsWith(`node ${node[1]}`));
+      expect(listed).toEqual([expect.stringMatching(/second$/)]);
+      expect((await stowage('resume', ...node)).code).toBe(0);
+      refused(await stowage('resume', ...node), /is not paused/);
+    },
+    patience,
+  );
+}

@@ -1,0 +1,111 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { observe } from '../../devstack/demo/observe.js';
+import { nodeOf, within, type LiveWorld } from '../live/world.js';
+import { stowage, type Said } from './stowage.js';
+
+export const patience = 180_000;
+
+/** What is said of an object, everywhere. */
+export interface Surfaces {
+  readonly why: string;
+  readonly status: string;
+  readonly events: readonly string[];
+}
+
+/** A part of what `stowage status` prints. */
+export const section = (status: string, title: string): string =>
+  status.split('\n\n').find((text) => text.startsWith(title)) ?? '';
+
+/** People who look on, and who order. */
+export class People {
+  private running: LiveWorld | undefined;
+
+  /** Set once the stack is up. */
+  set world(world: LiveWorld) {
+    this.running = world;
+  }
+
+  get world(): LiveWorld {
+    if (this.running === undefined) throw new Error('the stack of the situations does not run yet');
+    return this.running;
+  }
+
+  stowage(...args: string[]): Promise<Said> {
+    return stowage(this.world, ...args);
+  }
+
+  async status(): Promise<string> {
+    return (await this.stowage('status')).stdout;
+  }
+
+  /** Until the command says this. */
+  says(words: RegExp, ...args: string[]): Promise<string> {
+    let last: Said | undefined;
+    return observe(
+      `stowage ${args.join(' ')} says ${String(words)}`,
+      async () => {
+        last = await this.stowage(...args);
+        return words.test(last.stdout) ? last.stdout : undefined;
+      },
+      within(150),
+      () => Promise.resolve(JSON.stringify(last)),
+    );
+  }
+
+  /** Until it holds; otherwise what `stowage status` says is in the failure. */
+  until(what: string, holds: () => Promise<boolean>): Promise<true> {
+    return observe(
+      what,
+      async () => ((await holds()) ? true : undefined),
+      within(150),
+      () => this.status(),
+    );
+  }
+
+  async pod(app: string): Promise<Pod | undefined> {
+    const pods = await this.world.kube.list('Pod', { namespace: 'default', labelSelector: `app=${app}` });
+    return pods.find(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  async podName(app: string): Promise<string> {
+    return (await this.pod(app))?.metadata.name ?? '';
+  }
+
+  async node(app: string): Promise<string> {
+    return (await nodeOf(this.world, app)) ?? '';
+  }
+
+  async claimOf(node: string): Promise<NodeClaim> {
+    const claims = await this.world.kube.list('NodeClaim');
+    const claim = claims.find(({ status }) => status?.nodeName === node);
+    if (claim === undefined) throw new Error(`no NodeClaim has node "${node}"`);
+    return claim;
+  }
+
+  /** What events of this object say. */
+  async told(kind: string, name: string): Promise<readonly string[]> {
+    const events = await this.world.kube.list('Event', { namespace: 'default' });
+    return events
+      .filter(({ involvedObject }) => involvedObject.kind === kind && involvedObject.name === name)
+      .map(({ reason = '', message = '' }) => `${reason}: ${message}`);
+  }
+
+  async surfaces(subject: string, kind: string, name: string): Promise<Surfaces> {
+    const [why, status, events] = await Promise.all([
+      this.stowage('why', subject, '-o', 'json'),
+      this.status(),
+      this.told(kind, name),
+    ]);
+    const { answer = '' } = why.code === 0 ? (JSON.parse(why.stdout) as { answer?: string }) : {};
+    return { why: answer, status, events };
+  }
+
+  /** The workflow that asks about the claim of this node. */
+  async question(node: string): Promise<string> {
+    const claim = (await this.claimOf(node)).metadata.name ?? '';
+    const asked = new RegExp(`^  ${claim} \\([^]*?stowage approve (\\S+)`, 'm');
+    const text = await this.says(asked, 'status');
+    return asked.exec(text)?.[1] ?? '';
+  }
+}

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, test } from '@jest/globals';
+import { conditionOf } from '../../core/conditions.js';
+import { patience, section, type People } from './people.js';
+import type { Receiver } from './receiver.js';
+import { hopeless } from './situations.js';
+import { environmentOf } from './stowage.js';
+
+const order = ['Needs you', 'Wrong', 'Under way', 'NodePools', 'Nodes that could go and stay', 'Paused'];
+
+export function surfaces(people: People): void {
+  describe('what people look at', () => {
+    test(
+      'status answers first what needs somebody, says nothing twice, and is printed anew until it is interrupted',
+      async () => {
+        // What does not answer in time is said to be missing.
+        const text = await people.says(/^Paused$/m, 'status');
+        const titles = text.split('\n\n').map((part) => part.split('\n')[0] ?? '');
+        expect(titles.filter((title) => order.includes(title))).toEqual(order);
+        const pod = await people.podName('gpu');
+        expect(text.split(`default/${pod}`).length - 1).toBe(1);
+
+        const child = spawn(process.execPath, ['bin/stowage', 'status', '--watch'], {
+          env: environmentOf(people.world),
+          stdio: ['ignore', 'pipe', 'ignore'],
+        });
+        let printed = '';
+        child.stdout.on('data', (part) => (printed += String(part)));
+        const ended = once(child, 'exit');
+        await people.until('Two looks', () => Promise.resolve(printed.split('Needs you').length > 2));
+        child.kill('SIGINT');
+        expect(await ended).toEqual([0, null]);
+      },
+      patience,
+    );
+
+    test.each(Object.keys(hopeless))(
+      'NodePool %s, which no type can satisfy, is told: by its condition, an event and status',
+      async (name) => {
+        let why = '';
+        await people.until(`What is wrong with NodePool ${name}`, async () => {
+          const { status } = (await people.world.kube.get('NodePool', { name })) ?? {};
+          why = conditionOf(status?.conditions, 'InstanceTypesAvailable')?.message ?? '';
+          return why !== '' && (await people.told('NodePool', name)).some((text) => text.includes(why));
+        });
+        expect(section(await people.status(), 'NodePools')).toContain(why);
+      },
+      patience,
+    );
+
+    test(
+      'a pause is told by an event of what is paused',
+      async () => {
+        expect(await people.told('NodePool', 'held')).toContainEqual(
+          expect.stringMatching(/^DisruptionPaused: .*NodePool held is paused by .* for ann: release day$/),
+        );
+      },
+      patience,
+    );
+
+    test(
+      'why a pod runs where it does is told in three lines at most, and leaves no trace in reports',
+      async () => {
+        const { stdout } = await people.stowage('why', `pod/${await people.podName('closed')}`);
+        expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
+        expect(stdout).toContain(await people.node('closed'));
+        const report = (await people.stowage('report', '--since', '1h', '-o', 'json')).stdout;
+        expect(report).not.toContain('explainPod');
+        // Nothing expired: nodes were consolidated and drifted, and each has a workflow that waits for the end of its life.
+        expect(report).not.toMatch(/"reason": "expired"/);
+      },
+      patience,
+    );
+
+    test(
+      'the report is one page that asks nobody for anything',
+      async () => {
+        const { stdout } = await people.stowage('report', '--since', '1h', '-o', 'html');
+        expect(stdout).toMatch(/<svg/);
+        expect(stdout).toContain('it burns');
+        expect(stdout).not.toMatch(/(src|href)="(https?:)?\/\//);
+      },
+      patience,
+    );
+  });
+}
+
+const everything = ['blocked', 'disrupted', 'failed', 'forced', 'launched', 'paused', 'question'];
+
+export function notifications(people: People, receiver: () => Receiver): void {
+  test(
+    'whoever is notified hears of everything, signed, though each first attempt fails',
+    async () => {
+      const taken = (): string[] => [...receiver().taken()].map((type) => type.replace('dev.stowage.', '')).sort();
+      await people.until('Every type of notification', () =>
+        Promise.resolve(everything.every((type) => taken().includes(type))),
+      );
+      expect([taken(), receiver().forged()]).toEqual([everything, 0]);
+    },
+    patience,
+  );
+}
