@@ -53,7 +53,7 @@ export function considerPools(
     const requirements = templateRequirements(object);
     const key = impossibleKey(requirements);
     if (key !== undefined) {
-      skipped.push({ name: nameOf(object), message: `its requirements leave no value for ${key}` });
+      skipped.push({ name: nameOf(object), message: `has requirements that leave no value for ${key}` });
       continue;
     }
     pools.push({
