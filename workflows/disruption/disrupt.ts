@@ -253,6 +253,8 @@ class DisruptRun {
       found.nextCheckAt ?? Number.POSITIVE_INFINITY,
       slotsCheckAt,
       workflowNow() + slowPollMs,
+      // Nothing else says that the owner of a taint is closed (candidates/left-over-taints).
+      this.running.hasAdopted ? this.strayCheckAt : Number.POSITIVE_INFINITY,
       this.pauses.nextEnd(),
       this.questions.nextEnd(),
     );

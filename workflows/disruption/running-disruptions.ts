@@ -20,6 +20,11 @@ export class RunningDisruptions {
     return this.running;
   }
 
+  /** Whether the end of one of them is told by nobody. */
+  get hasAdopted(): boolean {
+    return this.running.some(({ isAdopted }) => isAdopted === true);
+  }
+
   get past(): readonly PastDisruption[] {
     return this.gone;
   }
