@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import type { Pod } from '../api/kubernetes.js';
-import { workflowIds } from '../core/ids.js';
 import { leaseHolder } from '../kube/leases.js';
 import type { KubeClient } from '../kube/port.js';
 import { findStuck } from '../operator/stuck/findings.js';
@@ -8,7 +7,7 @@ import type { Finding } from '../operator/stuck/findings.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import { unavailableOfferings } from '../worker/offering-ledger.js';
 import type { PoolCapacity } from '../workflows/messages.js';
-import { capacityQuery, nextWindowQuery, pausesQuery, refusedQuery, staysQuery } from '../workflows/messages.js';
+import { disruptState, nothingKnown } from './status-disrupt.js';
 import { clusterRows } from './status-objects.js';
 import type { OfferingRow, PoolRow, StatusReport } from './status-rows.js';
 import type { StatusKube } from './status-reading.js';
@@ -77,29 +76,9 @@ async function stuckFindings(
   return findStuck({ now, ...engine, pods, pools });
 }
 
-type DisruptState = Pick<StatusReport, 'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay'> & {
-  readonly capacity: readonly PoolCapacity[];
-};
-
-const nothingKnown: DisruptState = { pauses: [], refused: [], capacity: [], stays: [], moreStay: 0 };
-
 function priceOf(capacity: readonly PoolCapacity[], nodePool: string): Pick<PoolRow, 'pricePerHour'> {
   const known = capacity.find((one) => one.nodePool === nodePool);
   return known === undefined ? {} : { pricePerHour: known.pricePerHour };
-}
-
-/** What `disrupt` knows: a worker has to answer. */
-async function disruptState({ client, cluster, reading }: StatusDeps): Promise<DisruptState> {
-  const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
-  // One after the other: a call that still retries when the connection is closed ends the process.
-  const asked = client.connection.withDeadline(Date.now() + 2000, async () => {
-    const pauses = await handle.query(pausesQuery);
-    const refused = await handle.query(refusedQuery);
-    const capacity = await handle.query(capacityQuery);
-    const { stays, more: moreStay } = await handle.query(staysQuery);
-    return { pauses, refused, capacity, stays, moreStay, nextWindow: await handle.query(nextWindowQuery) };
-  });
-  return reading.or('pauses, refusals, prices and nodes that stay (the workflow disrupt)', asked, nothingKnown);
 }
 
 async function offeringRows({ client, cluster, now, reading }: StatusDeps): Promise<OfferingRow[]> {

@@ -1,0 +1,51 @@
+import type { Client } from '@temporalio/client';
+import type { QueryDefinition } from '@temporalio/common';
+import { messageOf } from '../core/error-message.js';
+import { workflowIds } from '../core/ids.js';
+import type { PoolCapacity } from '../workflows/messages.js';
+import { capacityQuery, nextWindowQuery, pausesQuery, refusedQuery, staysQuery } from '../workflows/messages.js';
+import type { StatusReading } from './status-reading.js';
+import type { StatusReport } from './status-rows.js';
+
+/** What `disrupt` tells `status`. */
+export type DisruptState = Pick<StatusReport, 'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay'> & {
+  readonly capacity: readonly PoolCapacity[];
+};
+
+export const nothingKnown: DisruptState = { pauses: [], refused: [], capacity: [], stays: [], moreStay: 0 };
+
+/** For all that is asked of `disrupt`: a worker that is busy takes a second or two. */
+const answersWithinMs = 5000;
+
+/** Asks `disrupt`: a worker has to answer. What does not come in time is said to be unread; the rest is there. */
+export async function disruptState({
+  client,
+  cluster,
+  reading,
+}: {
+  readonly client: Pick<Client, 'workflow' | 'connection'>;
+  readonly cluster: string;
+  readonly reading: StatusReading;
+}): Promise<DisruptState> {
+  const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
+  const deadline = Date.now() + answersWithinMs;
+  const unread: string[] = [];
+  let why = '';
+  const ask = async <T>(what: string, query: QueryDefinition<T>, otherwise: T): Promise<T> => {
+    try {
+      return await client.connection.withDeadline(deadline, () => handle.query(query));
+    } catch (error) {
+      unread.push(what);
+      why = messageOf(error);
+      return otherwise;
+    }
+  };
+  // One after the other: a call that still retries when the connection is closed ends the process.
+  const pauses = await ask('pauses', pausesQuery, []);
+  const refused = await ask('refusals', refusedQuery, []);
+  const capacity = await ask('prices', capacityQuery, []);
+  const { stays, more: moreStay } = await ask('nodes that stay', staysQuery, { stays: [], more: 0 });
+  const nextWindow = await ask('the next window of a budget', nextWindowQuery, undefined);
+  if (unread.length > 0) reading.note(`${unread.join(', ')} (the workflow disrupt)`, why);
+  return { pauses, refused, capacity, stays, moreStay, nextWindow };
+}
