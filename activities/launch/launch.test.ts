@@ -139,18 +139,23 @@ describe('launching a claim', () => {
     });
   });
 
-  test('what the cloud tells apart is told as the reason of the condition and of an event', async () => {
-    const denied = new DomainError('Denied', 'ec2:CreateFleet: UnauthorizedOperation: no', { reason: 'Unauthorized' });
-    world.cloud.failNext('launch', denied);
+  test.each([
+    ['Denied', 'Unauthorized', 'ec2:CreateFleet: UnauthorizedOperation: no'],
+    ['Throttled', 'RequestLimitExceeded', 'ec2:CreateFleet: RequestLimitExceeded: Request limit exceeded.'],
+  ] as const)(
+    'a launch that fails (%s) is told in the words of the cloud, on the claim and by an event',
+    async (type, reason, words) => {
+      world.cloud.failNext('launch', new DomainError(type, words, { reason }));
 
-    await expect(launchNow()).resolves.toMatchObject({ state: 'failed' });
+      await expect(launchNow()).resolves.toMatchObject({ state: 'failed' });
 
-    expect(conditionOf((await live())?.status?.conditions, 'Launched')).toMatchObject({
-      status: 'Unknown',
-      reason: 'Unauthorized',
-    });
-    expect(world.events).toMatchObject([{ type: 'Warning', reason: 'Unauthorized', regarding: { name: 'c1' } }]);
-  });
+      const condition = conditionOf((await live())?.status?.conditions, 'Launched');
+      expect(condition).toMatchObject({ status: 'Unknown', reason });
+      expect(condition?.message).toContain(words);
+      expect(world.events).toMatchObject([{ type: 'Warning', reason, regarding: { name: 'c1' } }]);
+      expect(world.events[0]?.message).toContain(words);
+    },
+  );
 
   // Rule `launch/timeouts`.
   describe('an attempt that the cloud did not answer', () => {
