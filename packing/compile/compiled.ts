@@ -86,12 +86,12 @@ export interface Compiled {
 /** Compiles the input of a pass. `budgets` bounds the terms of all pods together; pods beyond it are left for the next pass. */
 export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const { objects, settings } = input;
-  const [dimensions, quantities, space] = [new Dimensions(), new QuantityReader(), new KeySpace()];
+  const dimensions = new Dimensions();
+  const quantities = new QuantityReader();
+  const space = new KeySpace();
   const nodes = viewNodes(objects, input.withoutNodes);
   const { pending: waiting, bound, ignored } = splitPods(input, nodes);
-  const buffers = bufferPods(objects);
-  for (const pod of buffers) waiting.push(pod);
-  const coverage = coverageOf(input);
+  for (const pod of bufferPods(objects)) waiting.push(pod);
   const considered = considerPools(objects.nodePools, input.catalogues, input.now);
   const highCardinality = highCardinalityOf(considered.pools, bound);
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
@@ -101,14 +101,8 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
   const labelKeys = keysRead([pending, ...bound.values()], defaults.labelKeys(pending));
-  const classes = new Classes(
-    dimensions,
-    quantities,
-    labelKeys,
-    (pod) => volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : ''),
-  );
-  for (const pod of pending) classes.classify(pod);
-  for (const { pods } of classes.all) if (pods.length > 1) sortByName(pods);
+  const textOf = (pod: Pod): string => volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '');
+  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf));
   const daemons = readDaemons(objects, space, dimensions, quantities);
   const taints = [...considered.pools, ...nodes].flatMap((each) => each.taints);
   const levelsByShape = mapped(classes.shapes, (shape) =>
@@ -119,49 +113,54 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
       volumeAlternatives: volumes.needs(shape.exemplar).alternatives,
     }),
   );
-  noteKeys(space, considered.pools, {
-    topology: topologyKeys(levelsByShape, bound, { highCardinality, shapes: classes.shapes }),
-    nodes,
-  });
+  const topology = topologyKeys(levelsByShape, bound, { highCardinality, shapes: classes.shapes });
+  noteKeys(space, considered.pools, { topology, nodes });
   dimensions.seal();
   const unused = unusedPools(considered.pools, levelsByShape, besideApart === true ? 0 : undefined);
-  const labelsText = space.seal(newNodeKeys(wellKnown, considered.pools));
-  const priced = pricedPools(input, considered.pools, { coverage, unused });
-  const store = storeOf(priced, space, labelsText, { wellKnown, unused });
-  const { pools, universe } = store;
-  const limits = poolLimits({ pools, nodes, universe, coverage }, pending.length);
-  const limited = new Set(limits.map(({ pool }) => pool ?? ''));
-  const isRelaxed =
-    settings.minValuesPolicy === 'BestEffort' && pools.some(({ requirements }) => varietiesOf(requirements).length > 0);
-  const relaxedFor = isRelaxed ? classes.demands.map(({ amounts }) => dimensions.vector(amounts)) : undefined;
-  const { offers, launchables } = shelfOf(store, daemons, dimensions, { relaxedFor, limited });
+  const pass = { input, dimensions, space, classes, daemons, nodes, wellKnown };
   return {
+    ...{ ...pass, quantities, levelsByShape, bound, labelKeys, volumes, deferred, ignored, resume },
+    ...supplyOf(pass, considered.pools, { unused, pods: pending.length }),
+    skippedPools: considered.skipped,
+    queue: inQueueOrder(classes.all),
+    invalid: findInvalid(classes.all, volumes),
+  };
+}
+
+function classify(pending: readonly Pod[], classes: Classes): Classes {
+  for (const pod of pending) classes.classify(pod);
+  for (const { pods } of classes.all) if (pods.length > 1) sortByName(pods);
+  return classes;
+}
+
+/** What can be launched for the pods of the pass, and what may still be: all but pods and nodes. */
+function supplyOf(
+  {
     input,
     dimensions,
-    quantities,
     space,
-    pools,
-    skippedPools: considered.skipped,
-    daemons,
-    universe,
-    offers,
-    launchables,
     classes,
-    queue: inQueueOrder(classes.all),
-    levelsByShape,
-    invalid: findInvalid(classes.all, volumes),
+    daemons,
     nodes,
-    bound,
     wellKnown,
-    labelKeys,
-    volumes,
-    limits,
-    coverage,
-    deferred,
-    ignored,
-    resume,
-    compareRows: (a, b) => universe.rank[a]! - universe.rank[b]!,
-  };
+  }: Pick<Compiled, 'input' | 'dimensions' | 'space' | 'classes' | 'daemons' | 'nodes' | 'wellKnown'>,
+  considered: readonly Pool[],
+  { unused, pods }: { readonly unused: ReadonlySet<Pool>; readonly pods: number },
+): Pick<Compiled, 'pools' | 'universe' | 'offers' | 'launchables' | 'limits' | 'coverage' | 'compareRows'> {
+  const labelsText = space.seal(newNodeKeys(wellKnown, considered));
+  const coverage = coverageOf(input);
+  const priced = pricedPools(input, considered, { coverage, unused });
+  const store = storeOf(priced, space, labelsText, { wellKnown, unused });
+  const { pools, universe } = store;
+  const limits = poolLimits({ pools, nodes, universe, coverage }, pods);
+  const limited = new Set(limits.map(({ pool }) => pool ?? ''));
+  const isRelaxed =
+    input.settings.minValuesPolicy === 'BestEffort' &&
+    pools.some(({ requirements }) => varietiesOf(requirements).length > 0);
+  const relaxedFor = isRelaxed ? classes.demands.map(({ amounts }) => dimensions.vector(amounts)) : undefined;
+  const { offers, launchables } = shelfOf(store, daemons, dimensions, { relaxedFor, limited });
+  const compareRows: Compiled['compareRows'] = (a, b) => universe.rank[a]! - universe.rank[b]!;
+  return { pools, universe, offers, launchables, limits, coverage, compareRows };
 }
 
 /**
