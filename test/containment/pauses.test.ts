@@ -113,6 +113,9 @@ describe('a taint of another owner', () => {
     for (const app of apps) await deploy(on.world, app, large);
     const [held = '', closed = '', strange = ''] = await Promise.all(apps.map(async (app) => on.runs(app)));
     for (const node of [held, closed, strange]) await on.claim(`of ${node}`, (each) => each.status?.nodeName === node && isInitialized(each)); // prettier-ignore
+    // A node would be launched for pods of one that is tainted.
+    for (const name of apps) await kube.delete('Deployment', { name, namespace: 'default' });
+    await on.until('Their pods gone', async () => (await kube.list('Pod', { namespace: 'default' })).length === 0, 90);
     const owner = (digit: string): string => `${on.cluster}/consolidate/${digit.repeat(16)}`;
     await runOwner(owner('a'));
     await runOwner(owner('b'));
@@ -120,7 +123,6 @@ describe('a taint of another owner', () => {
     await taintAs(owner('a'), held);
     await taintAs(owner('b'), closed);
     await taintAs(undefined, strange);
-    for (const name of apps) await kube.delete('Deployment', { name, namespace: 'default' });
     await pool({ consolidateAfter: '0s', budgets: [{ nodes: '1' }] });
 
     const areFree = async (): Promise<boolean> => !(await isTainted(closed)) && !(await isTainted(strange));
