@@ -35,7 +35,8 @@ export class Attempts {
     for (const { state, loads } of candidates) trial.lift(state, loads);
     const parts: Part[] = [];
     const placed = trial.placer.place(loadsOf(candidates), purchase !== undefined, parts);
-    const isKnown = purchase?.onlyForRest === true && parts.length > 0 && trial.placer.placementsSince(landed).length === 0;
+    const isKnown =
+      purchase?.onlyForRest === true && parts.length > 0 && trial.placer.placementsSince(landed).length === 0;
     const isFine = placed && !isKnown && this.shift(waitingOn(candidates), purchase === undefined ? undefined : parts);
     const launches =
       isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), { ...purchase!, dearest: this.dearest }) : [];
@@ -171,7 +172,8 @@ export class Attempts {
           ? trial.placer.place(new Map([[podClass, pods]]), true, parts)
           : trial.placer.placeWaiting(podClass, pods);
         if (!isPlaced) return false;
-        for (const landing of trial.placer.placementsSince(landed)) trial.uncount(landing.node, podClass, landing.pods.length);
+        for (const landing of trial.placer.placementsSince(landed))
+          trial.uncount(landing.node, podClass, landing.pods.length);
       }
     }
     return true;

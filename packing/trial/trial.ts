@@ -269,7 +269,6 @@ export class Trial {
     state.ports.push(...podClass.shape.hostPorts);
     this.ledger.record(rules, pods, state, (key) => !pinnedKeys.has(key) || !rules.keys.includes(key));
   }
-
 }
 
 /** With those open that would be if every node went that may: nodes that go give back what they use. */

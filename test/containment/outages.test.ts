@@ -3,6 +3,7 @@ import { workflowIds } from '../../core/ids.js';
 import { kubernetesThrough, portOf } from '../../devstack/network/redirected.js';
 import { TcpProxy } from '../../devstack/network/tcp-proxy.js';
 import { Replica } from '../../devstack/replica.js';
+import { clusterChangedSignal, explainQuery, type Explanation } from '../../workflows/messages.js';
 import { createDefaultPool, deploy } from '../live/world.js';
 import { readiness, valueOf } from './answers.js';
 import { containment, instanceOf, large } from './containment.js';
@@ -21,12 +22,16 @@ const nothingCollected = { instances: [], claims: [], nodes: [], failed: [] };
 const garbage = (): string => workflowIds.collectGarbage(on.cluster);
 const launchOf = (uid = ''): string => workflowIds.launch(on.cluster, uid);
 
+const saysWhatItDoes = ({ 'busy with': what }: Explanation['facts']): boolean =>
+  typeof what === 'string' && /^deciding what may go, since \S+Z$/.test(what);
+
 describe('an outage', () => {
   test('of the API server while a node registers: it is noticed, and the same claim gets its node', async () => {
     const { stack, cloud } = on.world;
     await cloud.configure({ joiner: { joinDelayMs: 15_000 } });
     await deploy(on.world, 'registering', large);
     const claim = await on.claim('with an instance', (each) => instanceOf(each) !== '');
+    const disrupt = on.workflow(workflowIds.disrupt(on.cluster));
 
     stack.freeze('kube-apiserver', true);
     const collecting = await (async () => {
@@ -34,6 +39,9 @@ describe('an outage', () => {
         const isNoticed = async (): Promise<boolean> =>
           (await readiness(on.world)).includes('API server is unreachable');
         await on.until('/readyz saying so', isNoticed, 60);
+        await disrupt.signal(clusterChangedSignal);
+        const isSaid = async (): Promise<boolean> => saysWhatItDoes((await disrupt.query(explainQuery)).facts);
+        await on.until('disrupt saying what it is busy with, and since when', isSaid, 60);
         return await on.trigger(garbage());
       } finally {
         stack.freeze('kube-apiserver', false);
