@@ -56,7 +56,7 @@ export default {
     }),
     // Stowage as a process, each file with a stack of its own.
     suite('live', ['<rootDir>/test/live/**/*.test.ts', '<rootDir>/test/containment/**/*.test.ts']),
-    // On a stack of its own, eleven minutes where the machine is busy; no part of npm test yet.
+    // On one stack: what people are asked, order and are told.
     suite('situations', ['<rootDir>/test/situations/**/*.test.ts']),
     // Needs root and containers: `npm run test:install` gets what is missing, and no part of npm test.
     suite('install', ['<rootDir>/test/install/**/*.test.ts']),

@@ -52,8 +52,11 @@ export const everyStep = [
     statics.rules,
   ),
   [
-    // One file at a time: they script the faults of one cloud, and wait for it most of their time.
-    [{ name: 'integration', again: true, ...jest('integration', '--runInBand') }],
+    [
+      // One file at a time: they script the faults of one cloud, and wait for it most of their time.
+      { name: 'integration', again: true, ...jest('integration', '--runInBand') },
+      { name: 'situations', again: true, ...jest('situations') },
+    ],
     [
       { name: 'unit', ...jest('unit', '--maxWorkers=2') },
       { name: 'conformance', ...jest('conformance') },
