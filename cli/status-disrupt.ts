@@ -8,11 +8,11 @@ import type { StatusReading } from './status-reading.js';
 import type { StatusReport } from './status-rows.js';
 
 /** What `disrupt` tells `status`. */
-export type DisruptState = Pick<StatusReport, 'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay'> & {
+export type DisruptAnswers = Pick<StatusReport, 'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay'> & {
   readonly capacity: readonly PoolCapacity[];
 };
 
-export const nothingKnown: DisruptState = { pauses: [], refused: [], capacity: [], stays: [], moreStay: 0 };
+export const nothingKnown: DisruptAnswers = { pauses: [], refused: [], capacity: [], stays: [], moreStay: 0 };
 
 /** For all that is asked of `disrupt`: a worker that is busy takes a second or two. */
 const answersWithinMs = 5000;
@@ -26,7 +26,7 @@ export async function disruptState({
   readonly client: Pick<Client, 'workflow' | 'connection'>;
   readonly cluster: string;
   readonly reading: StatusReading;
-}): Promise<DisruptState> {
+}): Promise<DisruptAnswers> {
   const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
   const deadline = Date.now() + answersWithinMs;
   const unread: string[] = [];
