@@ -8,7 +8,7 @@ import type {
   UnplacedRow,
   WorkflowRow,
 } from '../status-rows.js';
-import type { AskedQuestion, NextWindow } from '../../workflows/messages.js';
+import { effectsOf, type AskedQuestion, type NextWindow } from '../../workflows/messages.js';
 import { statusPodsText } from '../status-objects.js';
 import { pauseTable, refusedTable } from './people-table.js';
 import { lookUp } from '../../core/own.js';
@@ -143,11 +143,10 @@ function question(row: WorkflowRow): string {
   ];
   // No worker answers: the workflow says what it asks as soon as one does.
   if (asked === undefined) return [`${who} waits for approval`, ...answers].join('\n');
-  const { what, yes, no, unanswered, until, breaks, moves } = asked;
-  const effects = [`yes ${yes}`, ...(breaks === undefined ? [] : [breaks]), ...(no === undefined ? [] : [`no ${no}`])];
+  const { what, unanswered, until, moves } = asked;
   return [
     `${who} ${what.endsWith('?') ? 'asks:' : 'waits for'} ${what}`,
-    ...[...new Set(effects)].map((line) => `    ${line}`),
+    ...effectsOf(asked).map((line) => `    ${line}`),
     `    without an answer until ${timeText(until)}: ${unanswered}`,
     ...(moves === undefined ? [] : [`    pods: ${fewMoves(moves)}`]),
     ...answers,

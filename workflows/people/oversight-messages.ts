@@ -38,10 +38,18 @@ export interface AskedQuestion {
   readonly moves?: { readonly podCount: number; readonly first: readonly string[] };
 }
 
+type QuestionParts = Pick<AskedQuestion, 'what' | 'yes' | 'no' | 'breaks'>;
+
+/** What the answers to a question do, a text for each. */
+export function effectsOf({ yes, no, breaks }: Omit<QuestionParts, 'what'>): readonly string[] {
+  const effects = [`yes ${yes}`, ...(breaks === undefined ? [] : [breaks]), ...(no === undefined ? [] : [`no ${no}`])];
+  return [...new Set(effects)];
+}
+
 /** A question in one sentence: what is asked, what yes does, and what no does. */
-export function questionText({ what, yes, no, breaks }: Pick<AskedQuestion, 'what' | 'yes' | 'no' | 'breaks'>): string {
-  const parts = [`yes ${yes}`, ...(breaks === undefined ? [] : [breaks]), ...(no === undefined ? [] : [`no ${no}`])];
-  return `${what}${what.endsWith('?') ? '' : ':'} ${[...new Set(parts)].join('; ')}`;
+export function questionText(question: QuestionParts): string {
+  const { what } = question;
+  return `${what}${what.endsWith('?') ? '' : ':'} ${effectsOf(question).join('; ')}`;
 }
 
 /** Name of the fact that lists objects which packing excludes; its value is empty if there are none. */
