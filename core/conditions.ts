@@ -1,5 +1,4 @@
 import type { Condition } from '../api/kubernetes.js';
-import { timeText } from './time-text.js';
 
 /** What a condition is to say; a True one needs no reason of its own. */
 export interface ConditionChange {
@@ -14,7 +13,7 @@ export const awaitingReconciliation = 'AwaitingReconciliation';
 
 /** Kubernetes keeps seconds. `now` is in milliseconds of the epoch. */
 export function timestamp(now: number): string {
-  return timeText(now);
+  return `${new Date(now).toISOString().slice(0, 19)}Z`;
 }
 
 export function conditionOf(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {

@@ -4,7 +4,7 @@ import { limiterClock } from './limiter.js';
 import type { LimiterClock } from './limiter.js';
 import type { EventRecorder, EventToPublish, KubeClient, KubernetesEvent } from './port.js';
 import { lookUp } from '../core/own.js';
-import { timeText } from '../core/time-text.js';
+import { timestamp } from '../core/conditions.js';
 
 export interface EventRecorderOptions {
   readonly client: Pick<KubeClient, 'create' | 'patch'>;
@@ -104,7 +104,7 @@ function createSender(
   let made = 0;
   const create = async (event: EventToPublish, at: number, key: string): Promise<void> => {
     const namespace = event.regarding.namespace ?? 'default';
-    const time = timeText(at);
+    const time = timestamp(at);
     // As long as a name may be, unique among all recorders that regard this object.
     const suffix = hashText(`${component} ${instance} ${clock.now()} ${++made}`);
     const name = `${event.regarding.name.slice(0, 253 - 1 - suffix.length)}.${suffix}`;
@@ -134,7 +134,7 @@ function createSender(
       return;
     }
     const again = { ...series, count: series.count + 1 };
-    const answer = await client.patch('Event', series, { count: again.count, lastTimestamp: timeText(at) });
+    const answer = await client.patch('Event', series, { count: again.count, lastTimestamp: timestamp(at) });
     if (answer.outcome === 'patched') remember(key, again);
     // Events are forgotten after an hour.
     else await create(event, at, key);

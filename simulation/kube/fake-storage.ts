@@ -1,5 +1,6 @@
 import type { ObjectMeta, Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
+import { timestamp } from '../../core/conditions.js';
 import { canonicalJson } from '../../core/hash.js';
 import { DomainError } from '../../core/failures.js';
 import { compareVersions, objectKey, resources } from '../../kube/kinds.js';
@@ -187,11 +188,6 @@ export class FakeStorage {
     if (objects === undefined) this.kinds.set(kind, (objects = new Map<string, Any>()));
     return objects;
   }
-}
-
-/** Kubernetes' timestamps have whole seconds. */
-function timestamp(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
 export function refOf(object: { readonly metadata: ObjectMeta }): ObjectRef {
