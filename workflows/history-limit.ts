@@ -5,7 +5,11 @@ import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow
  */
 const mostEvents = 4000;
 const mostBytes = 4 * 1024 * 1024;
-/** From this multiple of the limits on, work under way is cancelled: signals that arrive meanwhile would fill the history. */
+/**
+ * From this multiple of the limits on, work under way is cancelled: signals that arrive meanwhile would fill the history. Temporal's
+ * suggestion alone cancels nothing. Where signals never pause it comes before any work is done, in every run, and nothing would
+ * ever be finished.
+ */
 const overdue = 1.5;
 /**
  * How long a run waits before continue-as-new for work under way to end. The state that it carries over is enough to do the rest
@@ -14,9 +18,13 @@ const overdue = 1.5;
 const settleMs = 60_000;
 
 /** Whether to continue as new now. Call it only where everything that has to survive is in the carried state. */
-export function isHistoryLong(times = 1): boolean {
-  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
-  return continueAsNewSuggested || historyLength > mostEvents * times || historySize > mostBytes * times;
+export function isHistoryLong(): boolean {
+  return workflowInfo().continueAsNewSuggested || exceeds(1);
+}
+
+function exceeds(times: number): boolean {
+  const { historyLength, historySize } = workflowInfo();
+  return historyLength > mostEvents * times || historySize > mostBytes * times;
 }
 
 /** Thrown when work was cancelled because the history is full: the next run begins it again. */
@@ -30,7 +38,7 @@ export async function orGiveUp<T>(work: () => Promise<T>): Promise<T> {
   const scope = new CancellationScope();
   const state = { isOver: false };
   const done = scope.run(work).finally(() => void (state.isOver = true));
-  await Promise.race([done, condition(() => state.isOver || isHistoryLong(overdue))]);
+  await Promise.race([done, condition(() => state.isOver || exceeds(overdue))]);
   if (state.isOver) return done;
   done.catch(() => undefined);
   scope.cancel();
