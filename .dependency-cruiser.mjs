@@ -255,7 +255,7 @@ export default {
     ...only(
       'simulation',
       '^simulation/',
-      `simulation/|cases/|process/|worker/|activities/|workflows/(messages\\.ts|disruption/)|cluster/|cloud/kwok/|kube/|disruption/|packing/|core/|api/|${npm('@sinonjs/fake-timers', '@temporalio/[a-z]+')}|${builtin}`,
+      `simulation/|cases/|process/|worker/|activities/|workflows/(messages\\.ts|disruption/)|cluster/|cloud/kwok/|kube/|disruption/|packing/|core/|api/|${npm('@sinonjs/fake-timers', '@temporalio/[a-z]+', 'commander')}|${builtin}`,
       'The simulation runs the product by its entries, the operator as process/ composes it, and is part of no test bed.',
       'cloud/port\\.ts|workflows/',
     ),

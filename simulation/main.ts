@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { readFileSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
 import { workflowBundle } from '../worker/bundle.js';
 import { perturbationsOf } from './cluster/perturbations.js';
 import { simulate } from './cluster/simulate.js';
@@ -8,40 +8,72 @@ import { shrink } from './cluster/shrink.js';
 import type { Play, Shrunk } from './cluster/shrink.js';
 import type { SimulationPlan } from './cluster/stage.js';
 
-const usage =
-  'npm run simulate -- [--seeds N] [--first-seed S] [--minutes M] [--replicas R] [--pace SECONDS] [--faults PERCENT] [--leave-out STEP,...] [--without-faults] [--perturb EVERY] [--shrink] [--verbose]';
+interface SimulateCommand {
+  readonly seeds: number;
+  readonly firstSeed: number;
+  readonly minutes: number;
+  readonly replicas: number;
+  readonly pace: number;
+  readonly faults: number;
+  readonly leaveOut?: ReadonlySet<number>;
+  readonly withoutFaults: boolean;
+  readonly perturb: number;
+  readonly shrink: boolean;
+  readonly verbose: boolean;
+}
+
 const minuteMs = 60_000;
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '10' },
-    'first-seed': { type: 'string', default: '1' },
-    minutes: { type: 'string', default: '60' },
-    replicas: { type: 'string', default: '10' },
-    pace: { type: 'string', default: '300' },
-    faults: { type: 'string', default: '0.3' },
-    'leave-out': { type: 'string', default: '' },
-    'without-faults': { type: 'boolean', default: false },
-    perturb: { type: 'string', default: '0' },
-    shrink: { type: 'boolean', default: false },
-    verbose: { type: 'boolean', default: false },
-  },
-});
+function count(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('a whole number that is not negative is wanted');
+  return Number(text);
+}
+
+function percentage(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 100)) throw new InvalidArgumentError('a number of 0 to 100 is wanted'); // prettier-ignore
+  return value;
+}
+
+const counts = (text: string): ReadonlySet<number> => new Set(text.split(',').map(count));
+
+const values = new Command('simulate')
+  .description(
+    'Plays Stowage on a simulated Kubernetes, cloud and Temporal in virtual time, with faults that a seed decides; exits with 1 where a seed broke an invariant.',
+  )
+  .option('--seeds <number>', 'how many seeds to play', count, 10)
+  .option('--first-seed <number>', 'the first of them', count, 1)
+  .option('--minutes <number>', 'simulated minutes in which things happen', count, 60)
+  .option('--replicas <number>', 'pods of each Deployment at most', count, 10)
+  .option('--pace <seconds>', 'simulated seconds from one happening to the next, on average', count, 300)
+  .option('--faults <percent>', 'of calls that fail or lose their answers', percentage, 0.3)
+  .option('--leave-out <steps>', 'happenings to leave out, by their numbers: 3,7', counts)
+  .option('--without-faults', 'no call fails', false)
+  .option(
+    '--perturb <every>',
+    'play what passed again, with one fault at every n-th write and event; 0: do not',
+    count,
+    0,
+  )
+  .option('--shrink', 'find the fewest happenings with which a seed still fails', false)
+  .option('--verbose', 'tell what happens', false)
+  .parse()
+  .opts<SimulateCommand>();
 
 /** Plays seeds one after the other; exits with 1 where one of them broke an invariant, and says which. */
 async function main(): Promise<number> {
   const bundle = await workflowBundle();
   const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
   const play: Play = (plan) => simulate(plan, code);
-  const first = number('first-seed');
+  const first = values.firstSeed;
   let failed = 0;
-  for (let seed = first; seed < first + number('seeds'); seed++) {
+  for (let seed = first; seed < first + values.seeds; seed++) {
     const plan = planOf(seed);
     const began = process.hrtime.bigint();
     const result = await play(plan);
     report(result, Number(process.hrtime.bigint() - began) / 1e9);
     if (result.problems.length === 0) {
-      if (number('perturb') > 0) failed += await perturb(plan, result, play);
+      if (values.perturb > 0) failed += await perturb(plan, result, play);
       continue;
     }
     failed += 1;
@@ -57,7 +89,7 @@ async function main(): Promise<number> {
 
 /** Plays what is known to pass again, with one thing that goes wrong at one place each time. Gives how many of them fail. */
 async function perturb(plan: SimulationPlan, { traffic }: SimulationResult, play: Play): Promise<number> {
-  const perturbations = perturbationsOf(traffic, number('perturb'));
+  const perturbations = perturbationsOf(traffic, values.perturb);
   console.log(
     `  ${traffic.writes} writes and ${traffic.events} events of watches: ${perturbations.length} perturbations`,
   );
@@ -74,30 +106,18 @@ async function perturb(plan: SimulationPlan, { traffic }: SimulationResult, play
 }
 
 function planOf(seed: number): SimulationPlan {
-  const leftOut = new Set(
-    values['leave-out']
-      .split(',')
-      .filter((text) => text !== '')
-      .map(Number),
-  );
   return {
     seed,
-    unrestMs: number('minutes') * minuteMs,
-    replicas: number('replicas'),
-    paceMs: number('pace') * 1000,
-    faultChance: number('faults') / 100,
+    unrestMs: values.minutes * minuteMs,
+    replicas: values.replicas,
+    paceMs: values.pace * 1000,
+    faultChance: values.faults / 100,
     healMs: 60 * minuteMs,
     restMs: 30 * minuteMs,
-    leftOut,
-    withoutFaults: values['without-faults'],
+    ...(values.leaveOut === undefined ? {} : { leftOut: values.leaveOut }),
+    withoutFaults: values.withoutFaults,
     ...(values.verbose ? { say: (line: string) => console.log(line) } : {}),
   };
-}
-
-function number(name: 'seeds' | 'first-seed' | 'minutes' | 'replicas' | 'pace' | 'faults' | 'perturb'): number {
-  const value = Number(values[name]);
-  if (value >= 0 && (Number.isInteger(value) || name === 'faults')) return value;
-  throw new Error(`--${name} is "${values[name]}": a number that is not negative is needed`);
 }
 
 function report({ seed, problems, simulatedMs, faults, launches, steps }: SimulationResult, seconds: number): void {
@@ -125,7 +145,7 @@ function reportShrunk({ plan, result, played }: Shrunk): void {
 main().then(
   (status) => process.exit(status),
   (error: unknown) => {
-    console.error(error, `\n${usage}`);
+    console.error(error);
     process.exit(2);
   },
 );
