@@ -1,53 +1,25 @@
 import { allHandlersFinished, condition, continueAsNew } from '@temporalio/workflow';
-import type { DisruptionRecords, DisruptionsFound, DisruptionView } from '../../activities/disruption/contract.js';
+import type { SearchAttributeUpdatePair } from '@temporalio/common';
+import type { DisruptionsFound, DisruptionView } from '../../activities/disruption/contract.js';
 import { workflowNow } from '../clock.js';
-import type {
-  DisruptInput,
-  DisruptionFinished,
-  DisruptState,
-  NodeMemory,
-  NodeVerdict,
-  Pause,
-  PauseScope,
-  ReconsiderOrder,
-  Refused,
-  SlotRequest,
-} from '../messages.js';
-import { budgetsQuery, capacityQuery, clusterChangedSignal, disruptionFinishedSignal } from '../messages.js';
-import { disruptionPlanQuery, nextWindowQuery, nominatedSignal } from '../messages.js';
-import { pausesChangedSignal, pausesQuery, pauseSignal, pauseUpdate, questionsQuery } from '../messages.js';
-import {
-  reconsiderSignal,
-  reconsiderUpdate,
-  refusedQuery,
-  resumeSignal,
-  resumeUpdate,
-  staysQuery,
-} from '../messages.js';
-import { runningQuery, searchAttributes, slotRequestSignal, slotReturnedSignal, steerSignal } from '../messages.js';
-import { whyNotQuery, whyNotUpdate } from '../messages.js';
+import type { DisruptInput, DisruptState, Pause, PauseOrder, PauseScope } from '../messages.js';
+import { searchAttributes } from '../messages.js';
 import { earlySignalsTaken } from '../early-signals.js';
 import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
-import { forgetChains, remember } from './command-memory.js';
-import { checkText, handleOrder } from '../people/orders.js';
-import { Nominations } from './nominations.js';
-import { Questions } from './questions.js';
 import { PauseObjects } from '../people/pause-objects.js';
-import { Pauses } from '../people/pauses.js';
+import type { Pauses } from '../people/pauses.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { Outbox } from '../other-workflows.js';
-import { SlotRequests } from './slot-requests.js';
 import { Steering } from './steering.js';
 import { Watchdog } from '../watchdog.js';
 import { settleInTurn } from '../../core/settle-all.js';
-import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
 import { SlotGrants } from './slot-grants.js';
 import { Commands } from './commands.js';
-import { LastFindings } from './last-findings.js';
+import { handleOrders, handleQueries, handleSignals } from './disrupt-handlers.js';
 import { DisruptionSignals } from './disruption-signals.js';
-import { RunningDisruptions } from './running-disruptions.js';
+import { KnownState } from './known-state.js';
 
 /** A rollout of a Deployment causes many changes at once: wait for them to settle, then look once. */
 const settleMs = 1000;
@@ -57,7 +29,6 @@ const slowPollMs = 5 * 60_000;
 const strayCheckMs = 60_000;
 /** Timeout of the activity that looks for commands. It waits for a packing thread, and searches for up to three minutes. */
 const passTimeout = '10 minutes';
-const unknownCommand = { reason: 'Underutilized', candidates: [] } as const;
 const undecidedFact = 'nothing decided since';
 /** How long a NodePool is paused whose pods were moved too often in a row. */
 const chainPauseMs = 24 * 3_600_000;
@@ -80,78 +51,42 @@ export async function disrupt(input: DisruptInput): Promise<never> {
 class DisruptRun {
   readonly steering: Steering;
   readonly pauseObjects: PauseObjects;
-  readonly outbox = new Outbox();
+  private readonly outbox = new Outbox();
   private readonly activities;
   private readonly progress: Progress;
-  private readonly pauses: Pauses;
-  private readonly slotRequests: SlotRequests;
-  private readonly questions: Questions;
-  private readonly nominations: Nominations;
-  private readonly running: RunningDisruptions;
-  private readonly lastFindings: LastFindings;
+  private readonly known: KnownState;
   private readonly signals: DisruptionSignals;
   private readonly commands: Commands;
   private readonly slotGrants: SlotGrants;
-  private memory: readonly NodeMemory[];
-  private changed = true;
-  private wakeAt = 0;
   private readonly failed: FailedSteps;
   private readonly watchdog: Watchdog;
+  private changed = true;
+  private wakeAt = 0;
   private strayCheckAt = 0;
-  /** Whether the records on the NodePools have still to be read (see `takeOver`). */
-  private isNew: boolean;
 
-  constructor(input: DisruptInput) {
-    const { cluster, carried } = input;
-    this.activities = activitiesOf(cluster);
-    this.isNew = carried === undefined;
-    this.steering = new Steering(this.activities.kube, carried?.steering);
-    this.nominations = new Nominations(carried?.nominations);
-    this.pauses = new Pauses(carried?.pauses);
-    const onChange = (): void => this.afterPauseChange();
-    // A pause that cannot be written to Kubernetes is in force all the same: show that only Temporal has it.
-    const onUnwritten = (why: string | undefined): void =>
-      this.progress.say('pauses that Kubernetes does not have', why);
-    this.pauseObjects = new PauseObjects(
-      this.activities.kube,
-      this.pauses,
-      { onChange, onUnwritten },
-      carried?.pauseWrites,
-    );
-    this.running = new RunningDisruptions(carried);
-    this.slotRequests = new SlotRequests(carried?.requests);
-    this.questions = new Questions(carried?.questions);
-    this.lastFindings = new LastFindings(carried?.undecidedSince);
-    this.memory = carried?.memory ?? [];
-    const { outbox, running, questions, pauses, slotRequests, activities } = this;
+  constructor({ cluster, carried }: DisruptInput) {
+    const activities = activitiesOf(cluster);
+    this.activities = activities;
+    const known = new KnownState(carried);
+    this.known = known;
+    this.steering = new Steering(activities.kube, carried?.steering);
+    this.pauseObjects = this.pauseObjectsOf(carried);
+    const { outbox, steering, pauseObjects } = this;
+    const { running, questions, pauses, slotRequests } = known;
     this.signals = new DisruptionSignals({ outbox, running, questions, pauses });
     const view = (): DisruptionView => this.view();
-    this.slotGrants = new SlotGrants({
-      activities,
-      slotRequests,
-      running,
-      questions,
-      pauses,
-      view,
-      timeout: passTimeout,
-    });
-    this.listen();
-    this.answer();
-    this.progress = new Progress(
-      'Disruption: nodes go away when they are not needed',
-      [
-        { key: searchAttributes.cluster, value: cluster },
-        { key: searchAttributes.paused, value: this.pauses.all.length > 0 },
-      ],
-      {},
-      'watching',
-    );
+    const onChange = (): void => void (this.changed = true);
+    const grants = { activities, slotRequests, running, questions, pauses, view, timeout: passTimeout } as const;
+    this.slotGrants = new SlotGrants(grants);
+    handleSignals({ known, signals: this.signals, steering, pauseObjects, onChange });
+    handleQueries(known, activities, view);
+    this.progress = progressOf(cluster, pauses);
     const { progress } = this;
-    const onFreed = (): void => void (this.changed = true);
-    this.commands = new Commands({ cluster, progress, running, questions, pauses, onFreed });
-    this.failed = new FailedSteps(this.progress);
-    this.watchdog = new Watchdog(this.progress);
-    this.handleOrders();
+    this.commands = new Commands({ cluster, progress, running, questions, pauses, onFreed: onChange });
+    this.failed = new FailedSteps(progress);
+    this.watchdog = new Watchdog(progress);
+    const pause = (order: PauseOrder): readonly Pause[] => this.pause(() => pauses.add(order));
+    handleOrders({ progress, known, onChange, pause, resume: (scope) => this.resume(scope) });
   }
 
   get isIdle(): boolean {
@@ -159,24 +94,22 @@ class DisruptRun {
   }
 
   state(): DisruptState {
-    const { memory } = this;
-    const { all: running, past: pastDisruptions } = this.running;
-    const steering = this.steering.state;
-    const questions = this.questions.state;
-    const pauseWrites = this.pauseObjects.state;
-    const { undecidedSince } = this.lastFindings;
+    const { state: steering } = this.steering;
+    const { state: pauseWrites } = this.pauseObjects;
     return {
-      nominations: this.nominations.all,
-      pauses: this.pauses.all,
-      running,
-      requests: this.slotRequests.waiting,
-      pastDisruptions,
-      memory,
+      ...this.known.carried,
       ...(steering === undefined ? {} : { steering }),
-      ...(questions === undefined ? {} : { questions }),
       ...(pauseWrites === undefined ? {} : { pauseWrites }),
-      ...(undecidedSince === undefined ? {} : { undecidedSince }),
     };
+  }
+
+  private pauseObjectsOf(carried: DisruptState | undefined): PauseObjects {
+    const onChange = (): void => this.afterPauseChange();
+    // A pause that cannot be written to Kubernetes is in force all the same: show that only Temporal has it.
+    const onUnwritten = (why: string | undefined): void =>
+      this.progress.say('pauses that Kubernetes does not have', why);
+    const told = { onChange, onUnwritten };
+    return new PauseObjects(this.activities.kube, this.known.pauses, told, carried?.pauseWrites);
   }
 
   /** Reads the DisruptionPauses before the first decision. */
@@ -194,26 +127,26 @@ class DisruptRun {
 
   /** Forgets disruptions whose workflow is gone without a report, as after a person terminated it. */
   private async forgetEnded(): Promise<void> {
-    const before = this.running.all.length;
+    const { running } = this.known;
+    const before = running.all.length;
     await this.signals.pingOld((workflowId) => {
-      this.running.end(workflowId);
-      this.questions.end(workflowId);
+      this.known.end(workflowId);
       this.steering.end(workflowId);
     });
-    if (this.running.all.length < before) this.strayCheckAt = 0;
+    if (running.all.length < before) this.strayCheckAt = 0;
   }
 
   /** Removes taints whose workflow is gone, and adopts workflows that hold taints and are not known. */
   private async releaseStrays(): Promise<void> {
     this.strayCheckAt = workflowNow() + strayCheckMs;
     const isSteering = this.steering.state !== undefined;
-    const running = this.running.all;
+    const { running, slotRequests } = this.known;
     const { owners = [] } = await orGiveUp(() =>
-      this.activities.kube.releaseStrays({ running, ...(isSteering ? { isSteering } : {}) }),
+      this.activities.kube.releaseStrays({ running: running.all, ...(isSteering ? { isSteering } : {}) }),
     );
-    const asking = this.slotRequests.waiting.map(({ workflowId }) => workflowId);
+    const asking = slotRequests.waiting.map(({ workflowId }) => workflowId);
     // A `disrupt` before this one may have told them an older state of the pauses.
-    this.signals.hold(this.running.adopt(owners, { asking, now: workflowNow() }));
+    this.signals.hold(running.adopt(owners, { asking, now: workflowNow() }));
   }
 
   /** One round: waits for a change, then grants slots, looks for commands and starts them. */
@@ -249,85 +182,32 @@ class DisruptRun {
     await settleInTurn(found.commands, (command) => this.commands.start(command));
     // The next method has still to look (candidates/methods-in-order).
     if (found.again === true) this.changed = true;
-    this.wakeAt = Math.min(
-      found.nextCheckAt ?? Number.POSITIVE_INFINITY,
+    this.wakeAt = this.nextLook(found, slotsCheckAt);
+    this.showState(found);
+  }
+
+  /** When to look again though nothing is known to have changed, milliseconds of the epoch. */
+  private nextLook({ nextCheckAt = Number.POSITIVE_INFINITY }: DisruptionsFound, slotsCheckAt: number): number {
+    const { running, pauses, questions } = this.known;
+    return Math.min(
+      nextCheckAt,
       slotsCheckAt,
       workflowNow() + slowPollMs,
       // Nothing else says that the owner of a taint is closed (candidates/left-over-taints).
-      this.running.hasAdopted ? this.strayCheckAt : Number.POSITIVE_INFINITY,
-      this.pauses.nextEnd(),
-      this.questions.nextEnd(),
+      running.hasAdopted ? this.strayCheckAt : Number.POSITIVE_INFINITY,
+      pauses.nextEnd(),
+      questions.nextEnd(),
     );
+  }
+
+  private showState({ held }: DisruptionsFound): void {
+    const { running, slotRequests, questions } = this.known;
     this.progress.note({
-      running: this.running.all.length,
-      held: found.held.map(({ nodePool, why }) => `${nodePool}: ${why}`).join('; ') || 'nothing',
-      ...(this.slotRequests.waiting.length === 0 ? {} : { 'slots waited for': this.slotRequests.waiting.length }),
-      ...(this.questions.open.length === 0 ? {} : { 'waiting for approval': this.questions.open.length }),
+      running: running.all.length,
+      held: held.map(({ nodePool, why }) => `${nodePool}: ${why}`).join('; ') || 'nothing',
+      ...(slotRequests.waiting.length === 0 ? {} : { 'slots waited for': slotRequests.waiting.length }),
+      ...(questions.open.length === 0 ? {} : { 'waiting for approval': questions.open.length }),
     });
-  }
-
-  private listen(): void {
-    setSignalHandler(clusterChangedSignal, () => void (this.changed = true));
-    setSignalHandler(pausesChangedSignal, () => this.pauseObjects.notify());
-    setSignalHandler(nominatedSignal, (nodes) => {
-      this.nominations.take(nodes);
-      this.signals.nominated(nodes);
-    });
-    setSignalHandler(disruptionFinishedSignal, (finished) => this.finish(finished));
-    setSignalHandler(steerSignal, (command) => this.steering.begin(command));
-    setSignalHandler(slotRequestSignal, (request) => this.takeRequest(request));
-    setSignalHandler(slotReturnedSignal, ({ id, nodes }) => {
-      this.slotRequests.withdraw(id, nodes);
-      this.running.answersFor(id.split('#')[0]!);
-      this.running.returned(id, nodes);
-      this.changed = true;
-    });
-  }
-
-  private takeRequest(request: SlotRequest): void {
-    this.slotRequests.take(request);
-    this.running.answersFor(request.workflowId);
-    this.changed = true;
-  }
-
-  /** Called last in the constructor: an order may already be waiting, and it needs `progress`. */
-  private handleOrders(): void {
-    const { progress, pauses, questions } = this;
-    handleOrder(progress, {
-      ...{ signal: pauseSignal, update: pauseUpdate },
-      check: (order) => pauses.checkPause(order, this.lastFindings.pools),
-      act: (order) => this.pause(() => pauses.add(order)),
-    });
-    handleOrder(progress, {
-      ...{ signal: resumeSignal, update: resumeUpdate },
-      check: (order) => pauses.checkResume(order),
-      act: ({ scope }) => this.resume(scope),
-    });
-    handleOrder(progress, {
-      ...{ signal: reconsiderSignal, update: reconsiderUpdate },
-      check: (order) => questions.checkReconsider(order),
-      act: (order) => this.reconsider(order),
-    });
-  }
-
-  private answer(): void {
-    const explained = (node: string): Promise<NodeVerdict> =>
-      this.activities.kube.explainNode.executeWithOptions({ summary: `why not ${node}?` }, [
-        { node, view: this.view() },
-      ]);
-    setUpdateHandler(whyNotUpdate, explained, (node) => checkText('node', node));
-    setQueryHandler(whyNotQuery, (node) =>
-      this.lastFindings.verdict(node, { running: this.running.all, waiting: this.questions.waiting }),
-    );
-    setQueryHandler(pausesQuery, () => this.pauses.all);
-    setQueryHandler(runningQuery, () => this.running.all);
-    setQueryHandler(questionsQuery, () => this.questions.open);
-    setQueryHandler(refusedQuery, () => this.questions.refused);
-    setQueryHandler(budgetsQuery, () => this.lastFindings.budgets);
-    setQueryHandler(capacityQuery, () => this.lastFindings.capacity);
-    setQueryHandler(staysQuery, () => this.lastFindings.stays);
-    setQueryHandler(nextWindowQuery, () => this.lastFindings.nextWindow);
-    setQueryHandler(disruptionPlanQuery, () => this.lastFindings.plan);
   }
 
   private async awaitChange(): Promise<void> {
@@ -343,87 +223,52 @@ class DisruptRun {
   }
 
   private view(): DisruptionView {
-    const now = workflowNow();
-    this.nominations.expire(now);
-    if (this.pauses.expire(now)) {
+    if (this.known.pauses.expire(workflowNow())) {
       this.pauseObjects.notify();
       this.afterPauseChange();
     }
-    this.questions.expire(now);
-    const { memory } = this;
-    const { all: running, past: pastDisruptions } = this.running;
-    const { open, refused } = this.questions;
-    const { knownDetails } = this.lastFindings;
-    return {
-      nominations: this.nominations.all,
-      pauses: this.pauses.all,
-      running,
-      ...(open.length === 0 ? {} : { questions: open }),
-      ...(refused.length === 0 ? {} : { refused }),
-      ...(pastDisruptions.length === 0 ? {} : { pastDisruptions }),
-      ...(memory.length === 0 ? {} : { memory }),
-      ...(knownDetails === undefined ? {} : { knownDetails }),
-      ...(this.isNew ? { isNew: true } : {}),
-    };
+    return this.known.view();
   }
 
   /** Takes in what the last look found. */
   private note(found: DisruptionsFound): void {
-    if (found.recorded !== undefined && this.isNew) this.takeOver(found.recorded);
-    this.progress.say(undecidedFact, this.lastFindings.note(found));
+    const { lastFindings, pauses } = this.known;
+    if (found.recorded !== undefined) this.known.takeOver(found.recorded);
+    this.progress.say(undecidedFact, lastFindings.note(found));
     for (const { nodePool, why } of found.chains ?? []) {
       const scope: PauseScope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' };
-      this.pause(() => this.pauses.add({ scope, reason: why, actor: 'stowage', until: workflowNow() + chainPauseMs }));
+      this.pause(() => pauses.add({ scope, reason: why, actor: 'stowage', until: workflowNow() + chainPauseMs }));
     }
-  }
-
-  /** Takes over the records on the NodePools, which a `disrupt` before this one wrote (budgets/records). */
-  private takeOver({ pastDisruptions, refused }: DisruptionRecords): void {
-    this.isNew = false;
-    this.running.remember(pastDisruptions);
-    this.questions.remember(refused);
-  }
-
-  private finish(finished: DisruptionFinished): void {
-    const { workflowId } = finished;
-    this.steering.end(workflowId);
-    const question = this.questions.find(workflowId);
-    const [ended = question] = this.running.all.filter(
-      (one) => one.slot === undefined && one.workflowId === workflowId,
-    );
-    this.running.end(workflowId);
-    this.questions.end(workflowId);
-    this.slotRequests.withdrawAll(workflowId);
-    this.changed = true;
-    if (question?.isSuperseded === true) return;
-    const now = workflowNow();
-    if (ended !== undefined && this.questions.refuse(finished, ended, now)) return;
-    // The state may have been lost since the disruption began; its targets are remembered all the same.
-    this.memory = remember(this.memory, finished, ended ?? unknownCommand, now);
-  }
-
-  private reconsider(order: ReconsiderOrder): readonly Refused[] {
-    this.changed = true;
-    return this.questions.reconsider(order);
   }
 
   private resume(scope: PauseScope): readonly Pause[] {
     const { kind, name } = scope;
-    if (kind === 'nodePool' && name !== undefined) this.memory = forgetChains(this.memory, name);
-    return this.pause(() => this.pauses.remove(scope));
+    if (kind === 'nodePool' && name !== undefined) this.known.forgetChains(name);
+    return this.pause(() => this.known.pauses.remove(scope));
   }
 
   private pause(change: () => void): readonly Pause[] {
-    const before = this.pauses.all;
+    const { pauses } = this.known;
+    const before = pauses.all;
     change();
     this.pauseObjects.write(before);
     this.afterPauseChange();
-    return this.pauses.all;
+    return pauses.all;
   }
 
   private afterPauseChange(): void {
     this.changed = true;
-    this.progress.attributes([{ key: searchAttributes.paused, value: this.pauses.all.length > 0 }]);
+    this.progress.attributes([pausedAttribute(this.known.pauses)]);
     this.signals.hold();
   }
+}
+
+function progressOf(cluster: string, pauses: Pauses): Progress {
+  const title = 'Disruption: nodes go away when they are not needed';
+  const attributes = [{ key: searchAttributes.cluster, value: cluster }, pausedAttribute(pauses)];
+  return new Progress(title, attributes, {}, 'watching');
+}
+
+function pausedAttribute({ all }: Pauses): SearchAttributeUpdatePair {
+  return { key: searchAttributes.paused, value: all.length > 0 };
 }

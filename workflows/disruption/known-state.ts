@@ -1,0 +1,121 @@
+import type { DisruptionRecords, DisruptionView } from '../../activities/disruption/contract.js';
+import { workflowNow } from '../clock.js';
+import type { DisruptionFinished, DisruptState, NodeMemory, SlotRequest } from '../messages.js';
+import { Pauses } from '../people/pauses.js';
+import { forgetChains, remember } from './command-memory.js';
+import { LastFindings } from './last-findings.js';
+import { Nominations } from './nominations.js';
+import { Questions } from './questions.js';
+import { RunningDisruptions } from './running-disruptions.js';
+import { SlotRequests } from './slot-requests.js';
+
+const unknownCommand = { reason: 'Underutilized', candidates: [] } as const;
+
+/** What `disrupt` knows besides the cluster: decisions need it, and the next run gets it. */
+export class KnownState {
+  readonly nominations: Nominations;
+  readonly pauses: Pauses;
+  readonly slotRequests: SlotRequests;
+  readonly questions: Questions;
+  readonly running: RunningDisruptions;
+  readonly lastFindings: LastFindings;
+  private memory: readonly NodeMemory[];
+  /** Whether the records on the NodePools have still to be read (see `takeOver`). */
+  private isNew: boolean;
+
+  constructor(carried: DisruptState | undefined) {
+    this.isNew = carried === undefined;
+    this.nominations = new Nominations(carried?.nominations);
+    this.pauses = new Pauses(carried?.pauses);
+    this.slotRequests = new SlotRequests(carried?.requests);
+    this.questions = new Questions(carried?.questions);
+    this.running = new RunningDisruptions(carried);
+    this.lastFindings = new LastFindings(carried?.undecidedSince);
+    this.memory = carried?.memory ?? [];
+  }
+
+  /** The part of the state that continue-as-new carries and that is kept here. */
+  get carried(): DisruptState {
+    const questions = this.questions.state;
+    const { undecidedSince } = this.lastFindings;
+    return {
+      nominations: this.nominations.all,
+      pauses: this.pauses.all,
+      running: this.running.all,
+      requests: this.slotRequests.waiting,
+      pastDisruptions: this.running.past,
+      memory: this.memory,
+      ...(questions === undefined ? {} : { questions }),
+      ...(undecidedSince === undefined ? {} : { undecidedSince }),
+    };
+  }
+
+  /** What an activity that decides needs of it. */
+  view(): DisruptionView {
+    const now = workflowNow();
+    this.nominations.expire(now);
+    this.questions.expire(now);
+    const { memory } = this;
+    const { all: running, past: pastDisruptions } = this.running;
+    const { open, refused } = this.questions;
+    const { knownDetails } = this.lastFindings;
+    return {
+      nominations: this.nominations.all,
+      pauses: this.pauses.all,
+      running,
+      ...(open.length === 0 ? {} : { questions: open }),
+      ...(refused.length === 0 ? {} : { refused }),
+      ...(pastDisruptions.length === 0 ? {} : { pastDisruptions }),
+      ...(memory.length === 0 ? {} : { memory }),
+      ...(knownDetails === undefined ? {} : { knownDetails }),
+      ...(this.isNew ? { isNew: true } : {}),
+    };
+  }
+
+  /** Takes over the records on the NodePools, which a `disrupt` before this one wrote (budgets/records). */
+  takeOver({ pastDisruptions, refused }: DisruptionRecords): void {
+    if (!this.isNew) return;
+    this.isNew = false;
+    this.running.remember(pastDisruptions);
+    this.questions.remember(refused);
+  }
+
+  takeRequest(request: SlotRequest): void {
+    this.slotRequests.take(request);
+    this.running.answersFor(request.workflowId);
+  }
+
+  /** Nodes of a slot that are no longer needed: all, or the named ones. */
+  returned(slot: string, nodes: readonly string[] | undefined): void {
+    this.slotRequests.withdraw(slot, nodes);
+    this.running.answersFor(slot.split('#')[0]!);
+    this.running.returned(slot, nodes);
+  }
+
+  /** Takes in the end of a disruption, and remembers what comes of it. */
+  finish(finished: DisruptionFinished): void {
+    const { workflowId } = finished;
+    const question = this.questions.find(workflowId);
+    const [ended = question] = this.running.all.filter(
+      (one) => one.slot === undefined && one.workflowId === workflowId,
+    );
+    this.end(workflowId);
+    this.slotRequests.withdrawAll(workflowId);
+    if (question?.isSuperseded === true) return;
+    const now = workflowNow();
+    if (ended !== undefined && this.questions.refuse(finished, ended, now)) return;
+    // The state may have been lost since the disruption began; its targets are remembered all the same.
+    this.memory = remember(this.memory, finished, ended ?? unknownCommand, now);
+  }
+
+  /** Drops a disruption that has ended. */
+  end(workflowId: string): void {
+    this.running.end(workflowId);
+    this.questions.end(workflowId);
+  }
+
+  /** Forgets how often in a row pods of this NodePool were moved. */
+  forgetChains(nodePool: string): void {
+    this.memory = forgetChains(this.memory, nodePool);
+  }
+}
