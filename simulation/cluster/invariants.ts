@@ -29,8 +29,13 @@ export class Invariants {
       this.count(object.metadata.labels?.[labels.nodePool] ?? '');
       if (isDisruptedByChoice(object) && (previous === undefined || !isDisruptedByChoice(previous))) {
         this.expectWithinBudget(object.metadata.labels?.[labels.nodePool] ?? '');
-        this.expectNoPause(object.metadata.name ?? '');
       }
+      if (
+        isDisruptedByChoice(object) &&
+        isBeingDeleted(object) &&
+        (previous === undefined || !isBeingDeleted(previous))
+      )
+        this.expectNoPause(object.metadata.name ?? '');
     });
   }
 
@@ -122,10 +127,11 @@ export class Invariants {
     );
   }
 
+  /** A taint can be taken back; the deletion of a NodeClaim cannot. */
   private expectNoPause(claim: string): void {
     for (const { metadata } of this.cluster.kube.objects('DisruptionPause')) {
       if (Date.now() - Date.parse(metadata.creationTimestamp ?? '') < pauseMs) continue;
-      this.broken(`NodeClaim ${claim} is disrupted in spite of a pause (invariants/pauses-hold)`);
+      this.broken(`NodeClaim ${claim} is deleted in spite of a pause (invariants/pauses-hold)`);
     }
   }
 
@@ -149,6 +155,8 @@ export class Invariants {
 const voluntary: ReadonlySet<string | undefined> = new Set<string>(budgetReasons);
 
 /** One whose instance is being terminated counts no more (budgets/counted-nodes). */
+const isBeingDeleted = ({ metadata }: NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
+
 const isDisruptedByChoice = ({ status }: NodeClaim): boolean =>
   !isTrue(status?.conditions, 'InstanceTerminating') &&
   isTrue(status?.conditions, 'DisruptionReason') &&
