@@ -120,8 +120,29 @@ export async function build() {
   cacheOfflineCode(fresh);
   writeFileSync(join(fresh, '.built'), `${started.toISOString()}\n`);
   utimesSync(join(fresh, '.built'), started, started);
-  rmSync(join(root, 'dist'), { recursive: true, force: true });
-  renameSync(fresh, join(root, 'dist'));
+  swapIn(fresh);
+}
+
+/** Puts a build in the place of dist/. Others may do so at the same time: the last one stays. */
+function swapIn(fresh) {
+  const dist = join(root, 'dist');
+  const before = `${fresh}.before`;
+  for (let done = false; !done;) {
+    unless('ENOENT', () => renameSync(dist, before));
+    rmSync(before, { recursive: true, force: true });
+    done = unless('ENOTEMPTY', () => renameSync(fresh, dist));
+  }
+}
+
+/** Whether it was done; it is not where it fails with `code`. */
+function unless(code, act) {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if (error.code !== code) throw error;
+    return false;
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await build();
