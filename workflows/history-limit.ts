@@ -1,4 +1,4 @@
-import { CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 
 /**
  * Far below Temporal's limits of 51,200 events and 50 MB: a worker that takes a workflow over has to fetch and replay all of it.
@@ -20,6 +20,20 @@ const settleMs = 60_000;
 /** Whether to continue as new now. Call it only where everything that has to survive is in the carried state. */
 export function isHistoryLong(): boolean {
   return workflowInfo().continueAsNewSuggested || exceeds(1);
+}
+
+/**
+ * Whether the workflow of one node or wave is to continue as new now: its history is long, what is under way has ended, and no order
+ * waits, for orders are not carried over.
+ */
+export async function isRunOver(
+  orders: { readonly isOrderWaiting: boolean },
+  isIdle: () => boolean = () => true,
+): Promise<boolean> {
+  if (!isHistoryLong() || orders.isOrderWaiting) return false;
+  const isDone = (): boolean => allHandlersFinished() && isIdle();
+  if (!isDone()) await condition(isDone);
+  return !orders.isOrderWaiting;
 }
 
 function exceeds(times: number): boolean {

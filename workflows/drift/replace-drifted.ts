@@ -11,7 +11,7 @@ import type { RolloutRules, RolloutView } from '../../activities/drift/contract.
 import { workflowIds } from '../../core/ids.js';
 import { waveBackOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
-import { isHistoryLong } from '../history-limit.js';
+import { isRunOver } from '../history-limit.js';
 import type {
   Candidate,
   ClaimRef,
@@ -388,10 +388,7 @@ class Rollout {
   }
 
   private async continueAsNewIfLong(): Promise<void> {
-    if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
-    const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
-    if (!isDone()) await condition(isDone);
-    this.oversight.throwIfAborted();
+    if (!(await isRunOver(this.oversight, () => this.outbox.isEmpty))) return;
     const { askedUntil } = this.question;
     await continueAsNew<typeof replaceDrifted>({ ...this.input, carried: { ...this.state, askedUntil } });
   }

@@ -5,7 +5,7 @@ import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.j
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
-import { isHistoryLong } from '../history-limit.js';
+import { isRunOver } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
 import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
@@ -283,7 +283,7 @@ class Expiration {
 
   /** Continues as new if the history is long, but not before pending orders are carried out. */
   private async continueAsNewIfLong(): Promise<void> {
-    if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
+    if (!(await isRunOver(this.oversight))) return;
     await this.replacement.undo();
     const { agreed } = this;
     const { askedUntil } = this.question;

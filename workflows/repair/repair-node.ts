@@ -9,7 +9,7 @@ import type { Question } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { notify } from '../other-workflows.js';
-import { isHistoryLong } from '../history-limit.js';
+import { isRunOver } from '../history-limit.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
@@ -165,7 +165,7 @@ class Repair {
 
   /** Called only before the first repair step, so the next run can start from the beginning. */
   private async continueAsNewIfLong(): Promise<void> {
-    if (!isHistoryLong() || this.oversight.isOrderWaiting) return;
+    if (!(await isRunOver(this.oversight))) return;
     await continueAsNew<typeof repairNode>({ ...this.input, agreed: this.agreed });
   }
 
