@@ -1,4 +1,6 @@
+import { quoted } from './cut-text.js';
 import { lookUp } from './own.js';
+
 /** A Go duration that does not parse. */
 export class DurationError extends Error {
   override readonly name = 'DurationError';
@@ -6,7 +8,7 @@ export class DurationError extends Error {
     readonly duration: string,
     readonly field: string,
   ) {
-    super(`${field}: "${duration}" is no duration (such as 30s, 15m, 720h, or Never where allowed)`);
+    super(`${field}: ${quoted(duration)} is no duration (such as 30s, 15m, 720h, or Never where allowed)`);
   }
 }
 

@@ -1,4 +1,6 @@
+import { quoted } from './cut-text.js';
 import { lookUp } from './own.js';
+
 /** A Kubernetes quantity that does not parse. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError';
@@ -6,7 +8,9 @@ export class QuantityError extends Error {
     readonly quantity: string,
     readonly field: string,
   ) {
-    super(`${field}: "${quantity}" is no quantity (a number with an optional suffix such as m, k, M, Ki, Mi, Gi)`);
+    super(
+      `${field}: ${quoted(quantity)} is no quantity (a number with an optional suffix such as m, k, M, Ki, Mi, Gi)`,
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { SettingsError } from './settings.js';
+import { cutText } from '../core/cut-text.js';
 import { messageOf } from '../core/error-message.js';
 
 /** The document of YAML or JSON in the file that a setting names. Throws `SettingsError` naming setting and file. */
@@ -8,7 +9,7 @@ export function readDocument(setting: string, file: string): unknown {
   try {
     return parseSettings(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new SettingsError(`${setting} "${file}": cannot be read: ${messageOf(error)}`);
+    throw new SettingsError(`${setting} "${file}": cannot be read: ${cutText(messageOf(error), 500)}`);
   }
 }
 

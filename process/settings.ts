@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { quoted } from '../core/cut-text.js';
 import { parseDuration } from '../core/durations.js';
 import { parseFeatureGates } from '../core/feature-gates.js';
 import { lookUp } from '../core/own.js';
@@ -31,7 +32,10 @@ const gates = z
   .transform((text, context) => {
     const { gates: known, unknown, broken } = parseFeatureGates(text);
     for (const pair of broken) {
-      context.addIssue({ code: 'custom', message: `"${pair}" is no gate (such as SpotToSpotConsolidation=true)` });
+      context.addIssue({
+        code: 'custom',
+        message: `${quoted(pair)} is no gate (such as SpotToSpotConsolidation=true)`,
+      });
     }
     return { ...known, unknown };
   });
@@ -208,7 +212,7 @@ export function readSettings(
   const problems = parsed.error.issues.map(({ path, message }) => {
     const name = String(path[0]);
     const value = lookUp(given, name);
-    return `${named(name)}${value === undefined ? ' is missing' : ` "${value}": ${message}`}`;
+    return `${named(name)}${value === undefined ? ' is missing' : ` ${quoted(value)}: ${message}`}`;
   });
   throw new SettingsError(`settings that do not work:\n  ${problems.join('\n  ')}`);
 }

@@ -83,17 +83,20 @@ export interface Resource<T extends KubernetesObject> {
   crd(): CustomResourceDefinition;
 }
 
+const deepestField = 50;
+
 /**
  * The API server drops a null wherever the field may not be null, before it fills in defaults; Go clients write such
- * nulls (`creationTimestamp: null`). The one free-form field, `kubelet`, is left alone.
+ * nulls (`creationTimestamp: null`). The one free-form field, `kubelet`, is left alone, and so is what lies deeper than any
+ * field that a schema knows.
  */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (value === null || typeof value !== 'object') return value;
+function withoutNulls(value: unknown, depth = 0): unknown {
+  if (value === null || typeof value !== 'object' || depth > deepestField) return value;
+  if (Array.isArray(value)) return value.map((inner: unknown) => withoutNulls(inner, depth + 1));
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, inner]) => inner !== null)
-      .map(([name, inner]) => [name, name === 'kubelet' ? inner : withoutNulls(inner)]),
+      .map(([name, inner]) => [name, name === 'kubelet' ? inner : withoutNulls(inner, depth + 1)]),
   );
 }
 

@@ -4,10 +4,12 @@ import { ec2NodeClassKubeletVerdict } from '../../api/aws/node-class-rules.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
+import { cutText } from '../../core/cut-text.js';
 import { canonicalJson } from '../../core/hash.js';
 import { UsageError } from '../exit.js';
 import { FieldError } from '../objects/check.js';
-import { isRecord } from '../objects/read-documents.js';
+import { expectShallow } from '../objects/depth.js';
+import { isRecord, textOf } from '../objects/read-documents.js';
 import type { InputObject, InputText } from './documents.js';
 import { Fields } from './fields.js';
 import { convertNodeClass } from './node-class.js';
@@ -47,6 +49,7 @@ export function isKarpenters(value: unknown): boolean {
  * Throws `UsageError` naming place, object and field where an object breaks its own rules.
  */
 export function convertObjects(inputs: readonly (InputObject | InputText)[], given: IdentityDefaults): Conversion {
+  for (const input of inputs) if ('value' in input) expectShallow(input.value, input.where);
   const defaults = withSettings(inputs, given);
   const outcomes = inputs.map((input): Outcome => ('value' in input ? convertOne(input, defaults) : input));
   const drafts = outcomes.filter((outcome): outcome is Draft => 'objects' in outcome);
@@ -79,7 +82,7 @@ const leftOut: Readonly<Record<string, string>> = {
 };
 
 function typeOf(value: Record<string, unknown>): string {
-  return `${String(value['apiVersion'])} ${String(value['kind'])}`;
+  return `${textOf(value['apiVersion'])} ${textOf(value['kind'])}`;
 }
 
 function converterOf(value: Record<string, unknown>): Converter | undefined {
@@ -89,7 +92,8 @@ function converterOf(value: Record<string, unknown>): Converter | undefined {
 function nameOf(value: Record<string, unknown>): string {
   const metadata = value['metadata'];
   const name = isRecord(metadata) ? metadata['name'] : undefined;
-  return `${typeof value['kind'] === 'string' ? value['kind'] : 'object'} ${typeof name === 'string' ? name : '(no name)'}`;
+  const kind = typeof value['kind'] === 'string' ? value['kind'] : 'object';
+  return cutText(`${kind} ${typeof name === 'string' ? name : '(no name)'}`, 300);
 }
 
 function convertOne(input: InputObject, defaults: IdentityDefaults): Outcome {
@@ -126,7 +130,7 @@ function withSettings(inputs: readonly (InputObject | InputText)[], given: Ident
   if (!isRecord(data)) return given;
   const tags = Object.entries(data)
     .filter(([key]) => key.startsWith('aws.tags.'))
-    .map(([key, value]) => [key.slice('aws.tags.'.length), String(value)]);
+    .map(([key, value]) => [key.slice('aws.tags.'.length), textOf(value)]);
   const profile = data['aws.defaultInstanceProfile'];
   return {
     tags: Object.fromEntries(tags) as Record<string, string>,
@@ -200,7 +204,7 @@ function isClass(object: object, name: string): object is ClassDraft {
 
 /** The documents of an object, checked as the API server will; one of which nothing changed stands as it stood. */
 function written({ input, notes, objects }: Draft): string[] {
-  const older = !String(input.value['apiVersion']).endsWith('/v1');
+  const older = !textOf(input.value['apiVersion']).endsWith('/v1');
   for (const object of objects) validate(input, object, notes);
   if (!older && notes.all.every(({ effect }) => effect === 'check') && input.text !== undefined) return [input.text];
   const { innerComments = 0 } = input;

@@ -1,7 +1,7 @@
 import { isMap, isNode, isPair, parseDocument, visit } from 'yaml';
 import type { Document } from 'yaml';
 import { UsageError } from '../exit.js';
-import { isRecord, readText } from '../objects/read-documents.js';
+import { describeDocument, isRecord, readable, readText } from '../objects/read-documents.js';
 
 /** One object of the input. */
 export interface InputObject {
@@ -47,16 +47,17 @@ function readChunk(
   firstLine: number,
   unpack: (item: unknown) => boolean,
 ): (InputObject | InputText)[] {
-  const document = parseDocument(chunk, { prettyErrors: true });
+  const document = readable(where, () => parseDocument(chunk, { prettyErrors: true }));
   const [error] = document.errors;
   if (error !== undefined) {
     const line = firstLine + (error.linePos?.[0].line ?? 1);
     throw new UsageError(`${where}: line ${line}: not valid YAML: ${error.message.split(' at line ')[0] ?? ''}`);
   }
-  const value: unknown = document.toJS();
+  const value = readable(where, () => document.toJS() as unknown);
   const text = chunk.replace(/^[ \t]*\n/, '').trimEnd();
   if (value === null || value === undefined) return [{ text }];
-  if (!isRecord(value)) throw new UsageError(`${where}: expected a Kubernetes object, found ${JSON.stringify(value)}`);
+  if (!isRecord(value))
+    throw new UsageError(`${where}: expected a Kubernetes object, found ${describeDocument(value)}`);
   const { items } = value;
   if (Array.isArray(items) && items.some(unpack)) {
     return items.map((item: unknown, i) => {

@@ -2,6 +2,7 @@ import { labelDomain } from '../../api/karpenter/requirements.js';
 import { understoodKubeletFields } from '../../api/aws/kubelet-fields.js';
 import { awsLabelDomain, awsLabels } from '../../api/aws/labels.js';
 import { labels } from '../../api/labels.js';
+import { textOf } from '../objects/read-documents.js';
 import { asText, present } from './fields.js';
 import type { Fields } from './fields.js';
 import type { Notes } from './notes.js';
@@ -120,7 +121,7 @@ export function kubeletOf(owner: Fields, name: string): Record<string, unknown> 
   if (kubelet.has('containerRuntime')) {
     kubelet.notes.lost(
       kubelet.at('containerRuntime'),
-      `${String(kubelet.take('containerRuntime'))}: nodes run containerd`,
+      `${textOf(kubelet.take('containerRuntime'))}: nodes run containerd`,
     );
   }
   const settings: Record<string, unknown> = {};

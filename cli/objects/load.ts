@@ -9,8 +9,9 @@ import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { ClusterObjects } from '../../packing/types.js';
 import { UsageError } from '../exit.js';
 import { FieldError } from './check.js';
-import { isRecord, readObjects, type FoundObject } from './read-documents.js';
+import { isRecord, readObjects, textOf, type FoundObject } from './read-documents.js';
 import { builtInShapes } from './shapes.js';
+import { cutText } from '../../core/cut-text.js';
 import { lookUp } from '../../core/own.js';
 
 /** Which list of `ClusterObjects` a kind goes to. */
@@ -132,7 +133,7 @@ function withNodeClass(object: Record<string, unknown>, kind: string): Record<st
 
 /** Whether an equal object was read before. Two different objects of one name are refused. */
 function isRepeated(object: KubernetesObject, found: FoundObject, seen: Map<string, FoundObject>): boolean {
-  const key = `${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name ?? ''}`;
+  const key = `${object.kind} ${textOf(object.metadata.namespace ?? '')}/${textOf(object.metadata.name ?? '')}`;
   const earlier = seen.get(key);
   if (earlier === undefined) {
     seen.set(key, found);
@@ -153,9 +154,12 @@ function placeOf({ file, place }: FoundObject): string {
   return place === '' ? file : `${file}: ${place}`;
 }
 
+/** Kubernetes has names of 253 characters, and files have others. */
+const longestName = 600;
+
 function nameOf(kind: string, object: unknown): string {
   const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {};
   const { name, namespace } = metadata;
   if (typeof name !== 'string') return kind;
-  return typeof namespace === 'string' ? `${kind} ${namespace}/${name}` : `${kind} ${name}`;
+  return cutText(typeof namespace === 'string' ? `${kind} ${namespace}/${name}` : `${kind} ${name}`, longestName);
 }

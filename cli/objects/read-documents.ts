@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import { UsageError } from '../exit.js';
+import { cutText } from '../../core/cut-text.js';
+import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
+import { UsageError } from '../exit.js';
+import { expectShallow } from './depth.js';
+
+/** Of what a parser says, which may quote the whole text, a message shows this much. */
+const longestReason = 500;
 
 /** One object of a file, not yet checked, with where it stands for messages. */
 export interface FoundObject {
@@ -23,6 +29,7 @@ export function readObjects(file: string): FoundObject[] {
     text.trimStart().startsWith('{') || text.trimStart().startsWith('[')
       ? [parseJson(text, file)]
       : parseYaml(text, file);
+  for (const document of documents) expectShallow(document, file);
   return documents.flatMap((document, i) => unpack(document, file, documents.length > 1 ? `document ${i + 1}` : ''));
 }
 
@@ -47,7 +54,7 @@ export function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${file}: not valid JSON: ${(error as Error).message}`);
+    throw new UsageError(`${file}: not valid JSON: ${cutText(messageOf(error), longestReason)}`);
   }
 }
 
@@ -57,13 +64,23 @@ export function parseDocument(text: string, file: string): unknown {
 }
 
 function parseYaml(text: string, file: string): unknown[] {
-  const documents = parseAllDocuments(text);
+  const documents = readable(file, () => parseAllDocuments(text));
   if (!Array.isArray(documents)) return [];
   for (const document of documents) {
     const error = document.errors[0];
-    if (error !== undefined) throw new UsageError(`${file}: not valid YAML: ${error.message}`);
+    if (error !== undefined) throw new UsageError(`${file}: not valid YAML: ${cutText(error.message, longestReason)}`);
   }
-  return documents.map((document) => document.toJS() as unknown).filter((document) => document !== null);
+  const values = documents.map((document) => readable(file, () => document.toJS() as unknown));
+  return values.filter((value) => value !== null);
+}
+
+/** Of YAML that is nested too deep, or whose aliases would fill the memory, the parser throws. Throws `UsageError` for that. */
+export function readable<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new UsageError(`${file}: not valid YAML: ${cutText(messageOf(error), longestReason)}`);
+  }
 }
 
 function unpack(document: unknown, file: string, place: string): FoundObject[] {
@@ -95,6 +112,11 @@ function unpackList(list: Record<string, unknown>, kind: string, file: string, p
 /** Whether a value is a JSON object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+/** A value as a text; objects may have any field, `toString` too. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : describeDocument(value);
 }
 
 /** A value as an error message shows it. */

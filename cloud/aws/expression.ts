@@ -1,4 +1,6 @@
+import { quoted } from '../../core/cut-text.js';
 import { lookUp } from '../../core/own.js';
+
 /** An expression that cannot be read or worked out. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
@@ -6,6 +8,9 @@ export class ExpressionError extends Error {
 
 type Value = number | string | boolean;
 export type Variables = Readonly<Record<string, Value>>;
+
+/** Each parenthesis takes stack. */
+const longest = 1000;
 
 const token =
   /\s*(?:(\d+(?:\.\d+)?)|([A-Za-z_][A-Za-z0-9_]*)|'([^']*)'|"([^"]*)"|(==|!=|<=|>=|&&|\|\||[-+*/%()<>!?:,.]))/y;
@@ -21,7 +26,8 @@ function tokens(source: string): Token[] {
   while (source.slice(token.lastIndex).trim() !== '') {
     const at = token.lastIndex;
     const match = token.exec(source);
-    if (match === null) throw new ExpressionError(`"${source}": nothing known begins at "${source.slice(at).trim()}"`);
+    if (match === null)
+      throw new ExpressionError(`${quoted(source)}: nothing known begins at ${quoted(source.slice(at).trim())}`);
     const [, number, name, single, double, sign] = match;
     if (number !== undefined) found.push({ kind: 'number', text: number });
     else if (name !== undefined) found.push({ kind: 'name', text: name });
@@ -45,6 +51,8 @@ const levels: readonly (readonly string[])[] = [
  * divide by zero. Throws `ExpressionError`.
  */
 export function evaluate(source: string, variables: Variables): Value {
+  if (source.length > longest)
+    throw new ExpressionError(`${quoted(source)}: at most ${longest} characters are allowed`);
   const parser = new Parser(source, tokens(source), variables);
   return parser.whole();
 }
@@ -64,12 +72,13 @@ class Parser {
     return value;
   }
 
+  /** The end comes again and again for whoever reads on. */
   private get next(): Token {
-    return this.list[this.at]!;
+    return this.list[Math.min(this.at, this.list.length - 1)]!;
   }
 
   private fail(why: string): never {
-    throw new ExpressionError(`"${this.source}": ${why}`);
+    throw new ExpressionError(`${quoted(this.source)}: ${why}`);
   }
 
   private take(sign: string): boolean {

@@ -4,6 +4,7 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { parseResource } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { canonicalQuantity } from './canonical-quantity.js';
+import { cutText, longestMessage } from '../../core/cut-text.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** Label keys that the KWOK provider's instance types define besides the core ones. */
@@ -31,7 +32,7 @@ export class CatalogueError extends Error {
     readonly problem: string,
   ) {
     const place = [entry, field].filter((part) => part !== '').join(' ');
-    super(place === '' ? problem : `${place}: ${problem}`);
+    super(cutText(place === '' ? problem : `${place}: ${problem}`, longestMessage));
   }
 }
 

@@ -1,4 +1,5 @@
 import { parse, stringify } from 'smol-toml';
+import { cutText } from '../../../core/cut-text.js';
 import { DomainError } from '../../../core/failures.js';
 import { kubeletSettings } from '../kubelet.js';
 import type { KubeletSettings } from '../kubelet.js';
@@ -31,7 +32,7 @@ function readToml(text: string | undefined): Table {
   try {
     return text === undefined ? {} : parse(text);
   } catch (error) {
-    const why = messageOf(error);
+    const why = cutText(messageOf(error), 500);
     throw new DomainError('NodeClassNotReady', `spec.userData is no TOML: ${why}`);
   }
 }

@@ -32,10 +32,18 @@ export function readMime(text: string): MimePart[] {
   const plain = text.replaceAll('\r\n', '\n');
   const mark = /boundary="?([^"\n;]+)"?/i.exec(plain)?.[1];
   if (mark === undefined) return [];
-  const sections = plain
-    .split(new RegExp(`^--${mark.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?:--)?[ \\t]*$`, 'm'))
-    .slice(1);
-  return sections.flatMap(readPart);
+  return sectionsOf(plain, mark).flatMap(readPart);
+}
+
+/** What follows each line that is the boundary, up to the next one. */
+function sectionsOf(text: string, boundary: string): string[] {
+  const sections: string[][] = [];
+  for (const line of text.split('\n')) {
+    const isBoundary = [`--${boundary}`, `--${boundary}--`].includes(line.replace(/[ \t]+$/, ''));
+    if (isBoundary) sections.push(['']);
+    else sections.at(-1)?.push(line);
+  }
+  return sections.map((lines) => lines.join('\n'));
 }
 
 function readPart(section: string): MimePart[] {
