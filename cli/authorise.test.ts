@@ -5,6 +5,9 @@ import { DomainError } from '../core/failures.js';
 import type { Kind, KubeClient, SelfSubjectAccessReview } from '../kube/port.js';
 import { actorOf, authorise, rights } from './authorise.js';
 import type { Right } from './authorise.js';
+import { orderCommand } from './order.js';
+import { pauseCommand, resumeCommand } from './pause.js';
+import { reconsiderCommand } from './reconsider.js';
 import { UsageError } from './exit.js';
 
 interface Rule {
@@ -102,4 +105,14 @@ describe('an order', () => {
     const refusing = { ...unavailable(), create: () => Promise.reject(new DomainError('Denied', 'no')) };
     await expect(authorise({}, rights.pause, undefined, () => refusing)).rejects.toThrow('no');
   });
+});
+
+test('an order by nobody is refused when the command is read, before anybody is asked', () => {
+  const commands = [orderCommand('approve'), pauseCommand(), resumeCommand(), reconsiderCommand()];
+  for (const command of commands) {
+    const given = ['--as', ' ', '--because', 'x', '--node', 'n'];
+    expect(() => command.allowUnknownOption().parse(given, { from: 'user' })).toThrow(
+      new UsageError('--as is empty: give the name of whom the order is for, or leave it out'),
+    );
+  }
 });

@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { isDomainError } from '../core/failures.js';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient, ResourceAttributes } from '../kube/port.js';
@@ -33,7 +34,14 @@ export async function actorOf(kube: Reviewer, right: Right, onBehalf?: string): 
   return onBehalf === undefined ? user : `${user} for ${onBehalf}`;
 }
 
-/** Nobody orders anything. */
+/** `--as NAME` of every order. Nobody orders anything: an empty name throws `UsageError` when the command is read, before anybody is asked. */
+export function onBehalfOption(): Option {
+  return new Option('--as <name>', 'on whose behalf: recorded beside who you are').argParser((name) => {
+    checkOnBehalf(name);
+    return name;
+  });
+}
+
 function checkOnBehalf(onBehalf: string | undefined): void {
   if (onBehalf?.trim() === '')
     throw new UsageError('--as is empty: give the name of whom the order is for, or leave it out');

@@ -18,7 +18,7 @@ import {
   rollbackSignal,
   rollbackUpdate,
 } from '../workflows/messages.js';
-import { authorise, rights } from './authorise.js';
+import { authorise, onBehalfOption, rights } from './authorise.js';
 import { UsageError } from './exit.js';
 import { findWorkflow } from './find-workflow.js';
 import { orForced } from './force.js';
@@ -43,7 +43,7 @@ export function orderCommand(name: OrderName): Command {
   const command = settingsCommand(name, { only: steeringSettings })
     .argument(subject.name, subject.description)
     .option('--because <text>', 'why')
-    .option('--as <name>', 'on whose behalf: recorded beside who you are')
+    .addOption(onBehalfOption())
     .option('--no-wait', 'do not wait for the answer: the order takes effect once a worker runs');
   if (name === 'expedite') command.option('--within <duration>', 'the end at the latest, such as 5m; default now');
   if (name === 'expedite' || name === 'approve')

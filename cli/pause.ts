@@ -4,7 +4,7 @@ import { DurationError, parseDuration } from '../core/durations.js';
 import { workflowIds } from '../core/ids.js';
 import type { Pause, PauseScope } from '../workflows/messages.js';
 import { pauseSignal, pauseUpdate, resumeSignal, resumeUpdate } from '../workflows/messages.js';
-import { authorise, rights } from './authorise.js';
+import { authorise, onBehalfOption, rights } from './authorise.js';
 import { UsageError } from './exit.js';
 import { pauseLine, pauseTable } from './output/people-table.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
@@ -82,7 +82,7 @@ function scoped(command: Command): Command {
     .option('--nodepool <name>', 'the nodes of a NodePool')
     .option('--node <name>', 'one node')
     .addOption(new Option('--reason <reason>', 'one reason, everywhere or within the NodePool').choices(reasons))
-    .option('--as <name>', 'on whose behalf: recorded beside who you are')
+    .addOption(onBehalfOption())
     .option('--no-wait', 'do not wait for the answer: the order takes effect once a worker runs');
 }
 

@@ -5,7 +5,7 @@ import { lookUp } from '../core/own.js';
 import type { KubeClient } from '../kube/port.js';
 import { reconsiderUpdate, refusals } from '../workflows/messages.js';
 import type { ReconsiderOrder } from '../workflows/messages.js';
-import { actorOf, rights } from './authorise.js';
+import { actorOf, onBehalfOption, rights } from './authorise.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive } from './live.js';
 import type { Live } from './live.js';
@@ -29,7 +29,7 @@ export function reconsiderCommand(): Command {
     .option('--nodepool <name>', 'what concerns nodes of this NodePool, a stopped rollout too')
     .option('--all', 'all of it')
     .option('--because <text>', 'why')
-    .option('--as <name>', 'on whose behalf: recorded beside who you are');
+    .addOption(onBehalfOption());
 }
 
 /** `stowage reconsider`: what somebody turned down may be proposed again. */

@@ -2,7 +2,9 @@ import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { timeText } from '../core/time-text.js';
 import type { Settings } from '../process/settings.js';
+import { searchAttributes } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withClient } from './live.js';
 import { givenFlags } from './settings-command.js';
@@ -48,7 +50,7 @@ export async function ordered<T>(
     return await client.connection.withDeadline(Date.now() + answerTimeoutMs, request);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) {
-      throw new UsageError(`${workflowId}: no such workflow is running (stowage status shows what is under way)`);
+      throw new UsageError(`${workflowId}: no such workflow is running${await howItEnded(client, workflowId)}`);
     }
     if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
       throw new RefusedError(error.cause.type ?? 'no type', `${workflowId} refused: ${error.cause.message}`);
@@ -60,6 +62,21 @@ export async function ordered<T>(
       );
     }
     throw error;
+  }
+}
+
+/** Whoever is too late, or gives an order twice, is told what came of it. */
+async function howItEnded(client: TemporalTarget['client'], workflowId: string): Promise<string> {
+  try {
+    const deadline = Date.now() + answerTimeoutMs;
+    const { closeTime, typedSearchAttributes: attributes } = await client.connection.withDeadline(deadline, () =>
+      client.workflow.getHandle(workflowId).describe(),
+    );
+    if (closeTime === undefined) return '';
+    const phase = attributes.get(searchAttributes.phase);
+    return `: it ended at ${timeText(closeTime.getTime())}${phase === undefined ? '' : ` (${phase})`}`;
+  } catch {
+    return ' (stowage status shows what is under way)';
   }
 }
 
