@@ -31,13 +31,23 @@ export function protectedText(blockers: readonly DrainBlocker[]): string | undef
   return protectedBy.map((blocker) => `${podsText(blocker)}, which ${blocker.name} protects`).join('; ');
 }
 
-/** What people can do about a drain that only do-not-disrupt blocks; undefined if anything else blocks it too. */
+/** Causes that somebody has to end: nothing of it passes by itself. */
+const endedByPeople: ReadonlySet<DrainBlocker['cause']> = new Set(['do-not-disrupt', 'pdb-never', 'several-pdbs']);
+
+/** What people can do about a drain that stands still until they do something; undefined if anything else blocks it too. */
 export function endedBy(blockers: readonly DrainBlocker[], node: string): string | undefined {
-  if (blockers.length === 0 || blockers.some(({ cause }) => cause !== 'do-not-disrupt')) return undefined;
-  const [pod = ''] = blockers[0]!.pods;
+  const [first] = blockers;
+  if (first === undefined || blockers.some(({ cause }) => !endedByPeople.has(cause))) return undefined;
+  return `${ownerEnds(first)}; you, without regard to it: stowage expedite ${node} --force`;
+}
+
+function ownerEnds({ cause, name: blocker, pods: [pod = ''] }: DrainBlocker): string {
   const [namespace = '', name = ''] = pod.split('/');
-  return (
-    `whoever owns the pod: kubectl -n ${namespace} annotate pod ${name} karpenter.sh/do-not-disrupt- ` +
-    `(or deletes it); you, without regard to it: stowage expedite ${node} --force`
-  );
+  if (cause === 'do-not-disrupt')
+    return `whoever owns the pod: kubectl -n ${namespace} annotate pod ${name} karpenter.sh/do-not-disrupt- (or deletes it)`;
+  // `pdb/shop/web (never)`, `pdb/shop/a+b (several)`.
+  const budgets = blocker.replace(/^pdb\/[^/]*\//, '').replace(/ \(\w+\)$/, '');
+  return cause === 'several-pdbs'
+    ? `whoever owns the PodDisruptionBudgets, of which one alone may select the pod: kubectl -n ${namespace} edit pdb ${budgets.replaceAll('+', ' ')}`
+    : `whoever owns the PodDisruptionBudget: kubectl -n ${namespace} edit pdb ${budgets} (or deletes the pod)`;
 }
