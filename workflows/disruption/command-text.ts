@@ -27,13 +27,16 @@ export function questionOf({ reason, candidates }: ConsolidateInput, decision: D
     candidates.length,
     ', ',
   );
+  const pools = [...new Set(candidates.map(({ nodePool }) => nodePool))].sort();
+  const together =
+    pools.length < 2 ? '' : ` of NodePools ${more(pools.slice(0, nodesShown), pools.length, ', ')} together`;
   const instead = replacements.length === 0 ? '' : `launches ${counted(replacements.length, 'replacement')}, `;
   const moved = podCount === 0 ? 'moves no pods' : `evicts ${counted(podCount, 'pod')}`;
   const saved = priceBefore - priceAfter;
   const price = saved > 0 ? `, and saves ${dollars(saved)} an hour` : '';
   const asks = policy === undefined ? '' : ` (DisruptionPolicy ${policy} asks)`;
   return {
-    what: `approval to disrupt ${nodes}, ${reason}${asks}`,
+    what: `approval to disrupt ${nodes}${together}, ${reason}${asks}`,
     yes: `${instead}${moved} and terminates ${counted(candidates.length, 'node')}${price}; PodDisruptionBudgets and do-not-disrupt hold`,
     ...(podCount === 0 ? {} : { moves: { podCount, first: movesOf(decision) } }),
   };
