@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
 import type { KubernetesEvent } from '../kube/port.js';
 import { poolRow, unplacedRows } from './status-objects.js';
 
@@ -39,6 +40,18 @@ describe('pods without a place', () => {
       'one whose NodeClaim is going',
       [said('x', refused, 1), said('x', placed, 2)],
       [claim({ deletionTimestamp: '2026-11-23T10:00:03Z' })],
+      1,
+    ],
+    [
+      'one that a NodeClaim names, without an event of it',
+      [said('x', refused, 1)],
+      [claim({ creationTimestamp: '2026-11-23T10:00:01Z', annotations: { [annotations.plannedPods]: 'shop/x' } })],
+      0,
+    ],
+    [
+      'one that was refused after the NodeClaim that names it',
+      [said('x', refused, 2)],
+      [claim({ creationTimestamp: '2026-11-23T10:00:01Z', annotations: { [annotations.plannedPods]: 'shop/x' } })],
       1,
     ],
     ['one that was refused after that', [said('x', placed, 1), said('x', refused, 2)], [claim()], 1],

@@ -4,6 +4,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { labelsOf } from '../cluster/labels-of.js';
+import { plannedPods } from '../cluster/planned-pods.js';
 import { compareText } from '../core/compare-text.js';
 import { awaitingReconciliation, conditionOf, isTrue } from '../core/conditions.js';
 import { nominatedText, reasonOfFailure } from '../core/pod-events.js';
@@ -135,13 +136,27 @@ export function unplacedRows(
     // Of those of one second the place that was found since counts.
     if (known === undefined || known.at < told.at || (known.at === told.at && isPlaced)) latest.set(key, told);
   }
+  const planned = plannedSince(claims);
   const byWhy = new Map<string, string[]>();
-  for (const [pod, { message }] of latest) {
-    if (coming.has(message)) continue;
+  for (const [pod, { at, message }] of latest) {
+    if (coming.has(message) || planned(pod, at)) continue;
     const why = reasonOfFailure(message);
     byWhy.set(why, [...(byWhy.get(why) ?? []), pod]);
   }
   return [...byWhy].map(([why, names]) => ({ why, pods: names.sort() })).sort((a, b) => b.pods.length - a.pods.length);
+}
+
+/** Whether a NodeClaim was created for the pod since then: of many pods at a time not each has an event. */
+function plannedSince(claims: readonly NodeClaim[]): (pod: string, at: string) => boolean {
+  const planned = new Map<string, string>();
+  for (const claim of claims) {
+    const { deletionTimestamp, creationTimestamp = '' } = claim.metadata;
+    if (deletionTimestamp !== undefined) continue;
+    for (const pod of plannedPods(claim)) {
+      if (creationTimestamp > (planned.get(pod) ?? '')) planned.set(pod, creationTimestamp);
+    }
+  }
+  return (pod, at) => (planned.get(pod) ?? '') >= at;
 }
 
 /** The first few of many pods. */
