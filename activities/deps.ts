@@ -3,6 +3,7 @@ import type { ClusterDeps } from '../cluster/deps.js';
 import type { Metrics } from '../core/telemetry.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
 import type { EventRecorder } from '../kube/port.js';
+import type { LeastPossible } from '../packing/least-possible.js';
 import type { PackingInput, Plan } from '../packing/types.js';
 import type { Entity } from './entities-contract.js';
 
@@ -45,6 +46,8 @@ export interface PackingOptions {
 /** Rejects if the thread dies or the attempt of the activity ends: then the job is not begun, or is stopped soon. */
 export interface Packer {
   plan(input: PackingInput): Promise<Plan>;
+  /** Lower bounds for what the nodes of NodePools cost (surfaces/least-possible). */
+  leastPossible(input: PackingInput): Promise<LeastPossible>;
   /** Searches for commands (consolidation/when-it-looks). */
   consolidate(input: ConsolidationInput, options?: PackingOptions): Promise<Consolidation>;
   /**

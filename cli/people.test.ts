@@ -192,7 +192,10 @@ describe('the status', () => {
         ],
         {
           pools: [
-            { nodePool: 'default', ready: 'True', message: '', nodes: 4, limits: ['cpu 8 of 1000'], pricePerHour: 0.8 },
+            {
+              ...{ nodePool: 'default', ready: 'True', message: '', nodes: 4, limits: ['cpu 8 of 1000'] },
+              ...{ pricePerHour: 0.8, leastPossiblePerHour: 0.5 },
+            },
           ],
           problems: [{ object: 'DisruptionPolicy careful', message: 'spec.maintenanceWindows[0]: no such zone' }],
           unplaced: [{ why: 'default: limits.cpu of 8 is reached', pods: ['shop/web-7', 'shop/web-8'] }],
@@ -245,8 +248,8 @@ WORKFLOW   ABOUT         REASON    PHASE       WAITS FOR                  UNTIL
 expire/2   default-abc   drifted   replacing   the replacement to be up
 
 NodePools
-NODEPOOL   READY   NODES   PRICE PER HOUR   LIMITS          MESSAGE
-default    True        4   $0.8000          cpu 8 of 1000
+NODEPOOL   READY   NODES   PRICE PER HOUR   LEAST POSSIBLE   LIMITS          MESSAGE
+default    True        4   $0.8000          $0.5000 (+60%)   cpu 8 of 1000
 
 Paused
 PAUSED         UNTIL                  BY    BECAUSE

@@ -3,12 +3,22 @@ import type { QueryDefinition } from '@temporalio/common';
 import { messageOf } from '../core/error-message.js';
 import { workflowIds } from '../core/ids.js';
 import type { PoolCapacity } from '../workflows/messages.js';
-import { capacityQuery, nextWindowQuery, pausesQuery, refusedQuery, staysQuery } from '../workflows/messages.js';
+import {
+  capacityQuery,
+  leastPossibleQuery,
+  nextWindowQuery,
+  pausesQuery,
+  refusedQuery,
+  staysQuery,
+} from '../workflows/messages.js';
 import type { StatusReading } from './status-reading.js';
 import type { StatusReport } from './status-rows.js';
 
 /** What `disrupt` tells `status`. */
-export type DisruptAnswers = Pick<StatusReport, 'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay'> & {
+export type DisruptAnswers = Pick<
+  StatusReport,
+  'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay' | 'leastPossiblePerHour'
+> & {
   readonly capacity: readonly PoolCapacity[];
 };
 
@@ -46,6 +56,8 @@ export async function disruptState({
   const capacity = await ask('prices', capacityQuery, []);
   const { stays, more: moreStay } = await ask('nodes that stay', staysQuery, { stays: [], more: 0 });
   const nextWindow = await ask('the next window of a budget', nextWindowQuery, undefined);
+  const least = await ask('the least possible price', leastPossibleQuery, undefined);
+  const known = typeof least === 'number' ? { leastPossiblePerHour: least } : {};
   if (unread.length > 0) reading.note(`${unread.join(', ')} (the workflow disrupt)`, why);
-  return { pauses, refused, capacity, stays, moreStay, nextWindow };
+  return { pauses, refused, capacity, stays, moreStay, nextWindow, ...known };
 }

@@ -76,9 +76,14 @@ async function stuckFindings(
   return findStuck({ now, ...engine, pods, pools });
 }
 
-function priceOf(capacity: readonly PoolCapacity[], nodePool: string): Pick<PoolRow, 'pricePerHour'> {
+function priceOf(
+  capacity: readonly PoolCapacity[],
+  nodePool: string,
+): Pick<PoolRow, 'pricePerHour' | 'leastPossiblePerHour'> {
   const known = capacity.find((one) => one.nodePool === nodePool);
-  return known === undefined ? {} : { pricePerHour: known.pricePerHour };
+  if (known === undefined) return {};
+  const { pricePerHour, leastPossiblePerHour: least } = known;
+  return { pricePerHour, ...(least === undefined ? {} : { leastPossiblePerHour: least }) };
 }
 
 async function offeringRows({ client, cluster, now, reading }: StatusDeps): Promise<OfferingRow[]> {

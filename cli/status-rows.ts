@@ -46,6 +46,8 @@ export interface PoolRow {
   readonly limits: readonly string[];
   /** Dollars per hour; absent when nobody knows. */
   readonly pricePerHour?: number;
+  /** The least that the pods which run on them could cost on nodes of the pool, dollars per hour; absent when nobody knows. */
+  readonly leastPossiblePerHour?: number;
 }
 
 /** An object whose condition asks for a person: a DisruptionPolicy that is not valid, a node class that is not ready. */
@@ -88,6 +90,8 @@ export interface StatusReport {
   readonly karpenter?: { readonly holder: string; readonly lease: string };
   readonly unavailable: readonly OfferingRow[];
   readonly pools: readonly PoolRow[];
+  /** The least that all that runs could cost on nodes of any pool, dollars per hour; absent when nobody knows. */
+  readonly leastPossiblePerHour?: number;
   readonly claims: readonly ClaimRow[];
   readonly workflows: readonly WorkflowRow[];
   /** So many more workflows are under way than `workflows` holds; what needs a person is all there. */

@@ -34,6 +34,7 @@ import { Ledger } from './topology/ledger.js';
 import { RuleBook } from './topology/rules.js';
 import { bindRunning, countRunning } from './topology/running.js';
 import { Namespaces } from './topology/selectors.js';
+import { namespacesOf } from './compile/pod-namespaces.js';
 import { Unplaced } from './unplaced.js';
 import type { Plan, PlannedClaim } from './types.js';
 
@@ -429,10 +430,4 @@ function inNameOrder({ queue }: Compiled, claims: readonly OpenClaim[]): OpenCla
     return { claim: { ...claim, members }, first: names[0]! };
   });
   return keyed.sort((a, b) => compareText(a.first, b.first)).map(({ claim }) => claim);
-}
-
-function namespacesOf({ classes, bound }: Compiled): Set<string> {
-  const names = new Set(classes.shapes.map(({ namespace }) => namespace));
-  for (const pods of bound.values()) for (const { metadata } of pods) names.add(metadata.namespace ?? 'default');
-  return names;
 }

@@ -1,5 +1,6 @@
 import { defaultFeatureGates } from '../core/feature-gates.js';
 import { consolidateFleet, reconsiderNodes, whyStays } from '../disruption/consolidation/search.js';
+import { leastPossible } from '../packing/least-possible.js';
 import { plan } from '../packing/plan.js';
 import type { ActivityDeps } from '../activities/deps.js';
 import { silentLog, silentMetrics } from './silent.js';
@@ -22,6 +23,7 @@ export function fakeDeps(
       plan: (input) => Promise.resolve(plan(input)),
       consolidate: (input) => Promise.resolve(consolidateFleet(input)),
       reconsider: (input, candidates) => Promise.resolve(reconsiderNodes(input, candidates)),
+      leastPossible: (input) => Promise.resolve(leastPossible(input)),
       whyStays: (input, node) => Promise.resolve(whyStays(input, node)),
     },
     packing: {

@@ -1,5 +1,6 @@
 import { consolidateFleet, reconsiderNodes, whyStays } from '../disruption/consolidation/search.js';
 import type { ConsolidationInput } from '../disruption/consolidation/types.js';
+import { leastPossible } from '../packing/least-possible.js';
 import { plan } from '../packing/plan.js';
 import type { PackingInput } from '../packing/types.js';
 
@@ -9,6 +10,7 @@ import type { PackingInput } from '../packing/types.js';
  */
 export const jobs = {
   plan: (input: PackingInput) => plan(input),
+  leastPossible: (input: PackingInput) => leastPossible(input),
   consolidate: (input: ConsolidationInput, isOver?: () => boolean) => consolidateFleet(input, isOver),
   reconsider: ({ candidates, ...input }: ConsolidationInput & { readonly candidates: readonly string[] }) =>
     reconsiderNodes(input, candidates),

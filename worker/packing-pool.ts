@@ -5,6 +5,7 @@ import { currentAttempt } from '../activities/attempt.js';
 import type { Packer, PackingOptions } from '../activities/deps.js';
 import type { Log, Metrics } from '../core/telemetry.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '../disruption/consolidation/types.js';
+import type { LeastPossible } from '../packing/least-possible.js';
 import type { PackingInput, Plan } from '../packing/types.js';
 import { JobThread, type Asking, type JobView } from './job-thread.js';
 import { jobs } from './packing-jobs.js';
@@ -68,6 +69,12 @@ export class PackingPool implements Packer {
   async whyStays(input: ConsolidationInput, node: string): Promise<string | undefined> {
     const both = { ...input, node };
     return this.searching === undefined ? jobs.whyStays(both) : this.searching.run('whyStays', both, asking());
+  }
+
+  async leastPossible(input: PackingInput): Promise<LeastPossible> {
+    return this.searching === undefined
+      ? jobs.leastPossible(input)
+      : this.searching.run('leastPossible', input, asking());
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,16 @@
 import type { Job } from './packing-jobs.js';
 
-/** What is waited for most comes first: pods without a node, then moves that are about to begin and people's questions, then the search for others. */
-const urgency: Readonly<Record<Job, number>> = { plan: 0, reconsider: 1, whyStays: 1, consolidate: 2 };
+/**
+ * What is waited for most comes first: pods without a node, then moves that are about to begin and people's questions, then the search
+ * for others, and last what people merely look at.
+ */
+const urgency: Readonly<Record<Job, number>> = {
+  plan: 0,
+  reconsider: 1,
+  whyStays: 1,
+  consolidate: 2,
+  leastPossible: 3,
+};
 
 /** A job as the queue sees it. */
 export interface Queued {

@@ -75,6 +75,8 @@ export interface DisruptionDetails {
   readonly budgets: readonly BudgetView[];
   /** Number and price of the nodes of each NodePool. */
   readonly capacity?: readonly PoolCapacity[];
+  /** What the nodes of all NodePools cost at least, dollars per hour (surfaces/least-possible). */
+  readonly leastPossiblePerHour?: number;
   /** Whether `budgets` was cut. */
   readonly budgetsCut?: boolean;
   /** All decisions of this search, also those that are only recommended. */

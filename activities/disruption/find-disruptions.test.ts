@@ -480,6 +480,49 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
   });
 
+  test('an API server that is away holds up everything, and that is said', async () => {
+    putNode('a', [2]);
+    const away = 'the API server cannot be reached: nothing goes before it can be asked again';
+    expect((await find()).held).not.toContainEqual({ nodePool: 'all', why: away });
+    Object.defineProperty(world.deps.cache, 'connected', { get: () => false });
+    expect((await find()).held).toContainEqual({ nodePool: 'all', why: away });
+    Object.defineProperty(world.deps.cache, 'synced', { get: () => false });
+    expect((await find()).held).toEqual([{ nodePool: 'all', why: 'the cluster has not been read yet' }]);
+  });
+
+  test('price and least possible price of what runs are told, worked out once a minute at most (surfaces/least-possible)', async () => {
+    putNode('a', [1]);
+    const { packer } = world.deps;
+    const leastPossible = packer.leastPossible.bind(packer);
+    let asked = 0;
+    packer.leastPossible = (input) => {
+      asked += 1;
+      return leastPossible(input);
+    };
+    const told = async (): Promise<unknown> => {
+      const { details } = await find();
+      return [details?.capacity, details?.leastPossiblePerHour];
+    };
+    const prices = { pricePerHour: 0.2, leastPossiblePerHour: 0.06 };
+    expect(await told()).toEqual([[{ nodePool: 'default', nodes: 1, ...prices }], 0.06]);
+    await told();
+    expect(asked).toBe(1);
+
+    putNode('b', [3]);
+    const found = await find();
+    expect([asked, found.nextCheckAt]).toEqual([1, world.clock.now + 60_000]);
+    world.clock.now += 60_000;
+    expect(await told()).toEqual([
+      [{ nodePool: 'default', nodes: 2, pricePerHour: 0.4, leastPossiblePerHour: 0.061538 }],
+      0.061538,
+    ]);
+
+    putNode('c', [3]);
+    world.clock.now += 60_000;
+    packer.leastPossible = () => Promise.reject(new Error('the thread died'));
+    expect(await told()).toEqual([[{ nodePool: 'default', nodes: 3, pricePerHour: 0.6 }], undefined]);
+  });
+
   test('a pause that another takes the place of keeps nobody any more', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
@@ -1030,6 +1073,16 @@ describe('findDisruptions', () => {
           };
         },
         /^test\/consolidate\/1 has waited for approval of its disruption \(Underutilized\) since \S+Z$/,
+      ],
+      [
+        'what its last decision ended for still holds, which is said once',
+        async () => {
+          await mark({ annotations: { 'karpenter.sh/do-not-disrupt': 'true' } });
+          const why = 'withdrawn: node-a: pod default/a-0 is marked do-not-disrupt';
+          const memory = { node: 'node-a', nodePool: 'default', at: world.clock.now, reason: 'Underutilized' as const };
+          return { memory: [{ ...memory, why, keptUntil: world.clock.now + 60_000 }] };
+        },
+        /^pod default\/a-0 is marked do-not-disrupt; it rests until \S+Z$/,
       ],
     ])('so is what keeps it: %s', async (_what, arrange, says) => {
       putNode('a', [1]);

@@ -1,21 +1,24 @@
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { hashText } from '../../core/hash.js';
-import type { BudgetView, DecisionSummary, MootQuestion, Pause, PoolCapacity } from '../../workflows/messages.js';
+import type { BudgetView, DecisionSummary, MootQuestion, Pause } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
+import type { LeastPossible } from '../../packing/least-possible.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import type { DisruptionDetails, DisruptionsFound, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { record, rounded } from '../look/decision-record.js';
+import { record } from '../look/decision-record.js';
 import type { Proposal, Proposals, RecordedCommand } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
-import { allowedFor, disruptionContext, iso, poolNameOf, restEnds, rulesByPool } from '../look/disruption-context.js';
+import { allowedFor, disruptionContext, iso, restEnds, rulesByPool } from '../look/disruption-context.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
 import { findDrift } from '../drift/find-drift.js';
 import type { DriftAside } from '../drift/find-drift.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
+import { capacityOf } from './capacity.js';
+import { LeastPrice } from './least-price.js';
 import { writeRecords } from '../look/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
 import { couldGo, groupedStays, stayingNodes, publishStaying } from './staying-nodes.js';
@@ -24,7 +27,6 @@ import type { StayingNodes } from './staying-nodes.js';
 const heldKept = 20;
 const asideTold = 5;
 const poolsTold = 20;
-const capacityTold = 200;
 /** The most bytes of the commands of one search, because they are in one payload. */
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
@@ -41,12 +43,21 @@ const full: Proposals = {
   checks: [],
 };
 
+const notListed = { nodePool: 'all', why: 'the cluster has not been read yet' };
+const unreachable = {
+  nodePool: 'all',
+  why: 'the API server cannot be reached: nothing goes before it can be asked again',
+};
+
 /** The result of a search. */
 interface Looked {
   readonly all: readonly Proposals[];
   readonly started: readonly RecordedCommand[];
   readonly decided: readonly RecordedCommand[];
   readonly isFresh: boolean;
+  readonly least: LeastPossible | undefined;
+  /** When more is to be known of `least`, milliseconds of the epoch. */
+  readonly leastDue: readonly number[];
 }
 
 /** The methods in their order (candidates/methods-in-order), with the state that they keep between searches. */
@@ -54,9 +65,11 @@ export class Finder {
   private readonly aside: DriftAside = new Map();
   private readonly last = { Act: noSearch(), Ask: noSearch(), Recommend: noSearch() };
   private readonly changes: ClusterChanges;
+  private readonly leastPrice: LeastPrice;
 
   constructor(private readonly deps: ActivityDeps) {
     this.changes = new ClusterChanges(deps.cache);
+    this.leastPrice = new LeastPrice(deps);
   }
 
   /** Calls the methods in order; the first one with a result ends the search. The time of the last search is a metric. */
@@ -69,7 +82,7 @@ export class Finder {
 
   private async look(view: DisruptionView): Promise<DisruptionsFound> {
     const { deps } = this;
-    if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [] };
+    if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [notListed] };
     // Read first, so that changes during the search count for the next one.
     const seen = this.changes.count;
     const isFresh = await this.isFresh();
@@ -79,7 +92,14 @@ export class Finder {
       await writeRecords(deps, context, { ...context, pools: [...context.pools.values()] });
     }
     if (context.going.length >= mostGoing)
-      return this.answer(view, context, { all: [full], started: [], decided: [], isFresh });
+      return this.answer(view, context, {
+        all: [full],
+        started: [],
+        decided: [],
+        isFresh,
+        least: undefined,
+        leastDue: [],
+      });
     const all: Proposals[] = [];
     let started: readonly RecordedCommand[] = [];
     let decided: readonly RecordedCommand[] = [];
@@ -92,7 +112,9 @@ export class Finder {
       if (started.length > 0) break;
     }
     announce(deps, decided);
-    return this.answer(view, context, { all, started, decided, isFresh });
+    const least = await this.leastPrice.of(seen);
+    const leastDue = this.leastPrice.due(seen);
+    return this.answer(view, context, { all, started, decided, isFresh, least, leastDue });
   }
 
   /** Whether the watch cache has what `disrupt` was signalled; another process may have seen it first. */
@@ -123,16 +145,20 @@ export class Finder {
   private answer(
     view: DisruptionView,
     context: DisruptionContext,
-    { all, started, decided, isFresh }: Looked,
+    { all, started, decided, isFresh, least, leastDue }: Looked,
   ): DisruptionsFound {
-    const held = [...asideHeld(context), ...all.flatMap((found) => found.held), ...pausesHeld(context.pauses)].slice(
-      0,
-      heldKept,
-    );
+    const away = this.deps.cache.connected ? [] : [unreachable];
+    const held = [
+      ...away,
+      ...asideHeld(context),
+      ...all.flatMap((found) => found.held),
+      ...pausesHeld(context.pauses),
+    ].slice(0, heldKept);
     const checks = [
       ...all.flatMap((found) => found.checks),
       ...context.nominationEnds,
       ...restEnds(context, rulesByPool(context)),
+      ...leastDue,
       // The watch cache does not have the change yet, and there will be no further signal: search again.
       ...(isFresh ? [] : [context.now + laggingAgainMs]),
     ].filter((at) => at > context.now);
@@ -145,7 +171,7 @@ export class Finder {
     const details = detailsOf(
       context,
       decided.map(({ summary }) => summary),
-      staying,
+      { staying, least },
     );
     return {
       commands: started.map(({ command }) => command),
@@ -238,7 +264,7 @@ function pausesHeld(pauses: readonly Pause[]): { nodePool: string; why: string }
 function detailsOf(
   context: DisruptionContext,
   decisions: readonly DecisionSummary[],
-  staying: StayingNodes,
+  { staying, least }: { readonly staying: StayingNodes; readonly least: LeastPossible | undefined },
 ): DisruptionDetails {
   const names = [...context.pools.keys()].sort();
   const told = names.slice(0, poolsTold);
@@ -247,25 +273,11 @@ function detailsOf(
   const parts = {
     budgets,
     ...cut,
-    capacity: capacityOf(context),
+    ...capacityOf(context, least),
     decisions,
     ...groupedStays(staying),
   };
   return { hash: hashText(JSON.stringify(parts)), ...parts };
-}
-
-/** The nodes of each NodePool and their price. */
-function capacityOf({ views, pools }: DisruptionContext): PoolCapacity[] {
-  const sums = new Map([...pools.keys()].sort().map((name) => [name, { nodes: 0, pricePerHour: 0 }]));
-  for (const view of views) {
-    const sum = sums.get(poolNameOf(view));
-    if (sum === undefined || view.node === undefined) continue;
-    sum.nodes += 1;
-    sum.pricePerHour += view.pricePerHour;
-  }
-  return [...sums].slice(0, capacityTold).map(([nodePool, { nodes, pricePerHour }]) => {
-    return { nodePool, nodes, pricePerHour: rounded(pricePerHour) };
-  });
 }
 
 function budgetOf(context: DisruptionContext, nodePool: string, reason: DisruptionReason): BudgetView {

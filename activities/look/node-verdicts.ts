@@ -35,12 +35,23 @@ export function hindrancesOf(
   context: DisruptionContext,
   running: DisruptionView['running'] = [],
 ): readonly string[] {
-  return [
+  return eachOnce([
     ...byDrift(view, context, running),
     ...byPeople(view, context, running),
     ...byState(view, context),
     ...byMemory(view, context),
-  ];
+  ]);
+}
+
+/** What an earlier one says already is left out; of what repeats it within more words the end is left, as `it rests until ...`. */
+function eachOnce(hindrances: readonly string[]): readonly string[] {
+  const told: string[] = [];
+  for (const text of hindrances) {
+    if (told.some((earlier) => earlier.includes(text))) continue;
+    const repeats = told.some((earlier) => text.includes(earlier));
+    told.push(repeats ? text.slice(text.lastIndexOf('; ') + 2) : text);
+  }
+  return told;
 }
 
 /** Pauses, policies and budgets. */

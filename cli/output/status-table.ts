@@ -2,7 +2,6 @@ import type {
   ClaimRow,
   DriftRow,
   OfferingRow,
-  PoolRow,
   ProblemRow,
   StatusReport,
   UnplacedRow,
@@ -13,7 +12,8 @@ import { statusPodsText } from '../status-objects.js';
 import { pauseTable, refusedTable } from './people-table.js';
 import { lookUp } from '../../core/own.js';
 import { counted, verb } from '../../core/plurals.js';
-import { hourly, renderTable } from './table.js';
+import { poolTable } from './pool-table.js';
+import { renderTable } from './table.js';
 import { timeText } from '../../core/time-text.js';
 
 /**
@@ -31,7 +31,7 @@ export function statusText(report: StatusReport): string {
     section('Needs you', needsYou(report)),
     section('Wrong', wrong(report)),
     section('Under way', underWay(report)),
-    section('NodePools', [pools.length === 0 ? '  none' : poolTable(pools)]),
+    section('NodePools', [pools.length === 0 ? '  none' : poolTable(report)]),
     section('Nodes that could go and stay', staying(report)),
     section('Paused', pauses.length === 0 ? [] : [pauseTable(pauses)]),
     section('Turned down (stowage reconsider undoes it)', [
@@ -201,20 +201,6 @@ function nextLines(next: NextWindow | undefined): string[] {
   if (next?.at === undefined) return [];
   const whom = [next.nodePool, next.reason].filter((text) => text !== undefined).join(', ');
   return [`  ${timeText(next.at)}: ${next.why}${whom === '' ? '' : ` (${whom})`}`];
-}
-
-function poolTable(pools: readonly PoolRow[]): string {
-  return renderTable(
-    ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'LIMITS', 'MESSAGE'],
-    pools.map(({ nodePool, ready, nodes, pricePerHour, limits, message }) => [
-      nodePool,
-      ready,
-      nodes,
-      pricePerHour === undefined ? '' : hourly(pricePerHour),
-      limits.join(', '),
-      message,
-    ]),
-  );
 }
 
 function workflowTable(workflows: readonly WorkflowRow[]): string {

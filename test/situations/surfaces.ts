@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
+import type { StatusReport } from '../../cli/status-rows.js';
 import { conditionOf } from '../../core/conditions.js';
 import { patience, section, type People } from './people.js';
 import type { Receiver } from './receiver.js';
@@ -31,6 +32,25 @@ export function surfaces(people: People): void {
         await people.until('Two looks', () => Promise.resolve(printed.split('Needs you').length > 2));
         child.kill('SIGINT');
         expect(await ended).toEqual([0, null]);
+      },
+      patience,
+    );
+
+    test(
+      'each NodePool is told with its price and the least that its pods could cost, and all together',
+      async () => {
+        const price = String.raw`\$\d\.\d{4}`;
+        // A NodePool whose types are the cheapest that there are is at its bound; all together are not.
+        const row = (name: string): RegExp => new RegExp(`^${name} +(True)? +\\d+ +${price} +${price}`, 'm');
+        await people.says(row('all'), 'status');
+        const pools = section(await people.status(), 'NodePools');
+        for (const name of ['cheapest', 'all']) expect(pools).toMatch(row(name));
+        const told = JSON.parse((await people.stowage('status', '-o', 'json')).stdout) as StatusReport;
+        const { pricePerHour = 0, leastPossiblePerHour = 0 } =
+          told.pools.find(({ nodePool }) => nodePool === 'cheapest') ?? {};
+        expect(leastPossiblePerHour).toBeGreaterThan(0);
+        expect(leastPossiblePerHour).toBeLessThanOrEqual(pricePerHour);
+        expect(told.leastPossiblePerHour).toBeGreaterThan(0);
       },
       patience,
     );

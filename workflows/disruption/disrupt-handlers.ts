@@ -2,7 +2,7 @@ import type { DisruptionView } from '../../activities/disruption/contract.js';
 import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
 import type { DisruptionFinished, NodeVerdict, Pause, PauseOrder, PauseScope } from '../messages.js';
 import { budgetsQuery, capacityQuery, clusterChangedSignal, disruptionFinishedSignal } from '../messages.js';
-import { disruptionPlanQuery, nextWindowQuery, nominatedSignal } from '../messages.js';
+import { disruptionPlanQuery, leastPossibleQuery, nextWindowQuery, nominatedSignal } from '../messages.js';
 import { pausesChangedSignal, pausesQuery, pauseSignal, pauseUpdate, questionsQuery } from '../messages.js';
 import {
   reconsiderSignal,
@@ -100,6 +100,7 @@ export function handleQueries(known: KnownState, activities: Activities, view: (
   setQueryHandler(refusedQuery, () => questions.refused);
   setQueryHandler(budgetsQuery, () => lastFindings.budgets);
   setQueryHandler(capacityQuery, () => lastFindings.capacity);
+  setQueryHandler(leastPossibleQuery, () => lastFindings.leastPossible);
   setQueryHandler(staysQuery, () => lastFindings.stays);
   setQueryHandler(nextWindowQuery, () => lastFindings.nextWindow);
   setQueryHandler(disruptionPlanQuery, () => lastFindings.plan);

@@ -186,12 +186,14 @@ export interface BudgetView {
   readonly changesAt?: string;
 }
 
-/** Nodes of a NodePool and what they cost. */
+/** Nodes of a NodePool, what they cost, and what they would cost at least. */
 export interface PoolCapacity {
   readonly nodePool: string;
   readonly nodes: number;
   /** Dollars per hour. */
   readonly pricePerHour: number;
+  /** For the pods that run on them, on new nodes of the pool (surfaces/least-possible); absent where it is not known. */
+  readonly leastPossiblePerHour?: number;
 }
 
 /** Whether a node may be disrupted now, and if not why. */
@@ -265,6 +267,8 @@ export const resumeUpdate = defineUpdate<readonly Pause[], [ResumeOrder]>('resum
 export const pausesQuery = defineQuery<readonly Pause[]>('pauses');
 export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
 export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
+/** What the nodes of all NodePools would cost at least, dollars per hour (surfaces/least-possible). */
+export const leastPossibleQuery = defineQuery<number | undefined>('leastPossible');
 export const budgetsQuery = defineQuery<readonly BudgetView[]>('budgets');
 /** Answers from the last findings, which are bounded; the update of the same name looks at the cluster again. */
 export const whyNotQuery = defineQuery<NodeVerdict, [string]>('whyNot');

@@ -57,6 +57,10 @@ export class LastFindings {
     return this.details?.capacity ?? [];
   }
 
+  get leastPossible(): number | undefined {
+    return this.details?.leastPossiblePerHour;
+  }
+
   get stays(): NodesThatStay {
     return { stays: this.details?.stays ?? [], more: this.details?.staysMore ?? 0 };
   }

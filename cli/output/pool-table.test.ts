@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals';
+import { poolTable } from './pool-table.js';
+
+const pool = (nodePool: string, prices: object) => ({
+  ...{ nodePool, ready: 'True', message: '', nodes: 2, limits: [], ...prices },
+});
+
+// Rule `surfaces/least-possible`.
+test('several NodePools have a line for all of them, which is not the sum of the least that each could cost', () => {
+  const pools = [
+    pool('dear', { pricePerHour: 0.3, leastPossiblePerHour: 0.2 }),
+    pool('fair', { pricePerHour: 0.1, leastPossiblePerHour: 0.1 }),
+    pool('idle', { nodes: 0, pricePerHour: 0, leastPossiblePerHour: 0 }),
+  ];
+  expect(poolTable({ pools, leastPossiblePerHour: 0.25 })).toBe(
+    `
+NODEPOOL   READY   NODES   PRICE PER HOUR   LEAST POSSIBLE   LIMITS   MESSAGE
+dear       True        2   $0.3000          $0.2000 (+50%)
+fair       True        2   $0.1000          $0.1000 (+0%)
+idle       True        0   $0.0000          $0.0000
+all                    4   $0.4000          $0.2500 (+60%)`.trimStart(),
+  );
+});
+
+test('what nobody knows is left out', () => {
+  const pools = [pool('a', { pricePerHour: 0.3 }), pool('b', {})];
+  expect(poolTable({ pools })).toBe(
+    `
+NODEPOOL   READY   NODES   PRICE PER HOUR   LEAST POSSIBLE   LIMITS   MESSAGE
+a          True        2   $0.3000
+b          True        2
+all                    4`.trimStart(),
+  );
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from '@jest/globals';
+import { labels } from '../api/labels.js';
+import { instanceType, node, offering, packingInput, pod, podsOf, pool } from '../test/builders/packing-fixtures.js';
+import { leastPossible } from './least-possible.js';
+
+const onNode = (nodeName: string) => ({ nodeName, cpu: '1', memory: '1Gi' });
+// Ten cents and five cents a CPU.
+const large = instanceType('large', { cpu: 8, price: 0.8, offerings: [offering('zone-a', 'on-demand', 0.8)] });
+const cheap = instanceType('cheap', { cpu: 8, price: 0.4, offerings: [offering('zone-a', 'on-demand', 0.4)] });
+
+// Rule `surfaces/least-possible`.
+describe('what the pods that run cost at least', () => {
+  test('is that of new nodes for them, whatever nodes there are', () => {
+    const nodes = [node('a'), node('b'), node('other', { pool: 'elsewhere' })];
+    const pods = [
+      ...podsOf(3, 'a', onNode('a')),
+      ...podsOf(4, 'b', onNode('b')),
+      pod('stranger', onNode('other')),
+      pod('pending'),
+    ];
+    const { all, byPool } = leastPossible(packingInput({ nodes, pods }, { types: [large] }));
+    expect(all).toBeCloseTo(0.8, 6);
+    expect(byPool.get('default')).toBeCloseTo(0.8, 6);
+  });
+
+  test('is told for each NodePool by itself, and less for all together where one is cheaper', () => {
+    const nodePools = [pool('dear'), pool('fair')];
+    const input = packingInput(
+      {
+        nodePools,
+        nodes: [node('a', { pool: 'dear' }), node('b', { pool: 'fair' })],
+        pods: [...podsOf(4, 'a', onNode('a')), ...podsOf(4, 'b', onNode('b'))],
+      },
+      {
+        catalogues: new Map([
+          ['dear', [large]],
+          ['fair', [cheap]],
+        ]),
+      },
+    );
+    const { all, byPool } = leastPossible(input);
+    expect([...byPool]).toEqual([
+      ['dear', expect.closeTo(0.8, 6)],
+      ['fair', expect.closeTo(0.4, 6)],
+    ]);
+    expect(all).toBeCloseTo(0.4, 6);
+  });
+
+  test('leaves out pods that nothing holds any more, and those that go with their node', () => {
+    const daemon = pod('daemon', onNode('a'));
+    daemon.metadata.ownerReferences = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' }];
+    const lost = pod('lost', { ...onNode('a'), nodeSelector: { [labels.zone]: 'nowhere' } });
+    const { all } = leastPossible(packingInput({ nodes: [node('a')], pods: [daemon, lost] }, { types: [large] }));
+    expect(all).toBe(0);
+  });
+
+  test('counts the pods of nodes that are on their way out, and is nothing where nothing runs', () => {
+    const leaving = node('a');
+    leaving.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
+    const pods = podsOf(4, 'a', onNode('a'));
+    expect(leastPossible(packingInput({ nodes: [leaving], pods }, { types: [large] })).all).toBeCloseTo(0.8, 6);
+    expect(leastPossible(packingInput({}, { types: [large] }))).toEqual({ all: 0, byPool: new Map([['default', 0]]) });
+  });
+
+  test('a pod that cannot be worked with harms no other', () => {
+    const broken = pod('broken', { ...onNode('a'), requests: { cpu: 'much' } });
+    const pods = [...podsOf(4, 'a', onNode('a')), broken];
+    expect(leastPossible(packingInput({ nodes: [node('a')], pods }, { types: [large] })).all).toBeCloseTo(0.8, 6);
+  });
+});
