@@ -70,7 +70,11 @@ function drawn(title: string, { names, series, unit }: Bars): Chart {
       textStyle: text,
       grid: { left: 56, right: 16, top: 32, bottom: 32 },
       xAxis: { type: 'category', data: names, axisLabel: text },
-      yAxis: { type: 'value', name: unit, nameTextStyle: { ...text, align: 'left' }, axisLabel: text },
+      yAxis: {
+        ...{ type: 'value', name: unit, nameTextStyle: { ...text, align: 'left' }, axisLabel: text },
+        // There is no half of a node.
+        ...(unit === 'nodes' ? { minInterval: 1 } : {}),
+      },
       series: series.map((each) => ({ type: 'bar', barMaxWidth: 32, silent: true, ...each })),
     } satisfies EChartsCoreOption);
     return { title, legend, svg: chart.renderToSVGString() };
