@@ -490,7 +490,7 @@ describe('findDisruptions', () => {
     expect((await find()).held).toEqual([{ nodePool: 'all', why: 'the cluster has not been read yet' }]);
   });
 
-  test('price and least possible price of what runs are told, worked out once a minute at most (surfaces/least-possible)', async () => {
+  test('price and least possible price of what runs are told, not worked out anew at each look (surfaces/least-possible)', async () => {
     putNode('a', [1]);
     const { packer } = world.deps;
     const leastPossible = packer.leastPossible.bind(packer);
@@ -510,15 +510,15 @@ describe('findDisruptions', () => {
 
     putNode('b', [3]);
     const found = await find();
-    expect([asked, found.nextCheckAt]).toEqual([1, world.clock.now + 60_000]);
-    world.clock.now += 60_000;
+    expect([asked, found.nextCheckAt]).toEqual([1, world.clock.now + 15_000]);
+    world.clock.now += 15_000;
     expect(await told()).toEqual([
       [{ nodePool: 'default', nodes: 2, pricePerHour: 0.4, leastPossiblePerHour: 0.061538 }],
       0.061538,
     ]);
 
     putNode('c', [3]);
-    world.clock.now += 60_000;
+    world.clock.now += 15_000;
     packer.leastPossible = () => Promise.reject(new Error('the thread died'));
     expect(await told()).toEqual([[{ nodePool: 'default', nodes: 3, pricePerHour: 0.6 }], undefined]);
   });

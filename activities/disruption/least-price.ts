@@ -4,14 +4,15 @@ import { packingInput } from '../../cluster/packing-input.js';
 import type { LeastPossible } from '../../packing/least-possible.js';
 import type { ActivityDeps } from '../deps.js';
 
-/** A busy cluster changes all the time, and nobody decides by this. */
-const againMs = 60_000;
+/** A busy cluster changes all the time, and nobody decides by this: it is worked out every so often at most, and for a twentieth of the time. */
+const leastRestMs = 15_000;
+const restFactor = 20;
 
-/** What the pods that run cost at least, for people to look at; worked out again when the cluster has changed, once a minute at most. */
+/** What the pods that run cost at least, for people to look at; worked out again when the cluster has changed. */
 export class LeastPrice {
   private last: LeastPossible | undefined;
   private seen = -1;
-  private at = Number.NEGATIVE_INFINITY;
+  private restUntil = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly deps: ActivityDeps) {}
 
@@ -19,20 +20,20 @@ export class LeastPrice {
   async of(seen: number): Promise<LeastPossible | undefined> {
     const { deps } = this;
     const now = deps.now();
-    if (seen === this.seen || now < this.at + againMs) return this.last;
+    if (seen === this.seen || now < this.restUntil) return this.last;
     this.seen = seen;
-    this.at = now;
     try {
       this.last = await deps.packer.leastPossible(await packingInput(deps, managedPools(deps)));
     } catch (error) {
       this.last = undefined;
       deps.log.warn({ error: messageOf(error) }, 'the least possible price of the nodes is not known');
     }
+    this.restUntil = now + Math.max(leastRestMs, (deps.now() - now) * restFactor);
     return this.last;
   }
 
   /** When to look again, for changes that came too soon after the last time; milliseconds of the epoch. */
   due(seen: number): readonly number[] {
-    return seen === this.seen ? [] : [this.at + againMs];
+    return seen === this.seen ? [] : [this.restUntil];
   }
 }
