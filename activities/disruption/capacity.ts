@@ -7,7 +7,7 @@ import type { DisruptionDetails } from './contract.js';
 const capacityTold = 200;
 
 /** The nodes of each NodePool with their price and what they would cost at least, and the latter for all together. */
-export function capacityOf(
+export function capacityDetails(
   { views, pools }: DisruptionContext,
   least: LeastPossible | undefined,
 ): Pick<DisruptionDetails, 'capacity' | 'leastPossiblePerHour'> {

@@ -17,7 +17,7 @@ import type { DriftAside } from '../drift/find-drift.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
-import { capacityOf } from './capacity.js';
+import { capacityDetails } from './capacity.js';
 import { LeastPrice } from './least-price.js';
 import { writeRecords } from '../look/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
@@ -273,7 +273,7 @@ function detailsOf(
   const parts = {
     budgets,
     ...cut,
-    ...capacityOf(context, least),
+    ...capacityDetails(context, least),
     decisions,
     ...groupedStays(staying),
   };

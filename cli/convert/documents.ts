@@ -1,7 +1,7 @@
 import { isMap, isNode, isPair, parseDocument, visit } from 'yaml';
 import type { Document } from 'yaml';
 import { UsageError } from '../exit.js';
-import { describeDocument, isRecord, readable, readText } from '../objects/read-documents.js';
+import { describeDocument, isRecord, refusingBadYaml, readText } from '../objects/read-documents.js';
 
 /** One object of the input. */
 export interface InputObject {
@@ -47,13 +47,13 @@ function readChunk(
   firstLine: number,
   unpack: (item: unknown) => boolean,
 ): (InputObject | InputText)[] {
-  const document = readable(where, () => parseDocument(chunk, { prettyErrors: true }));
+  const document = refusingBadYaml(where, () => parseDocument(chunk, { prettyErrors: true }));
   const [error] = document.errors;
   if (error !== undefined) {
     const line = firstLine + (error.linePos?.[0].line ?? 1);
     throw new UsageError(`${where}: line ${line}: not valid YAML: ${error.message.split(' at line ')[0] ?? ''}`);
   }
-  const value = readable(where, () => document.toJS() as unknown);
+  const value = refusingBadYaml(where, () => document.toJS() as unknown);
   const text = chunk.replace(/^[ \t]*\n/, '').trimEnd();
   if (value === null || value === undefined) return [{ text }];
   if (!isRecord(value))

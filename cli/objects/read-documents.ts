@@ -64,18 +64,18 @@ export function parseDocument(text: string, file: string): unknown {
 }
 
 function parseYaml(text: string, file: string): unknown[] {
-  const documents = readable(file, () => parseAllDocuments(text));
+  const documents = refusingBadYaml(file, () => parseAllDocuments(text));
   if (!Array.isArray(documents)) return [];
   for (const document of documents) {
     const error = document.errors[0];
     if (error !== undefined) throw new UsageError(`${file}: not valid YAML: ${cutText(error.message, longestReason)}`);
   }
-  const values = documents.map((document) => readable(file, () => document.toJS() as unknown));
+  const values = documents.map((document) => refusingBadYaml(file, () => document.toJS() as unknown));
   return values.filter((value) => value !== null);
 }
 
 /** Of YAML that is nested too deep, or whose aliases would fill the memory, the parser throws. Throws `UsageError` for that. */
-export function readable<T>(file: string, read: () => T): T {
+export function refusingBadYaml<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
