@@ -12,6 +12,10 @@ import { choiceCases, claimCases, daemonCases, daemonPodCases, limitCases, nodeC
 import { requirementCases, requirementsCases } from './requirements.js';
 import { deletingCases, filteredCases, reservedCases, zoneCases } from './scheduling/deleting.js';
 import { labelCases } from './scheduling/labels.js';
+import { capacityBufferSchemaCases } from './schemas/capacity-buffers.js';
+import { nodeClaimCases } from './schemas/node-claims.js';
+import { nodeOverlaySchemaCases } from './schemas/node-overlays.js';
+import { nodePoolCases, nodePoolDefaultCases, nodePoolLaterCases } from './schemas/node-pools.js';
 import { existingNodeCases, inFlightCases } from './scheduling/nodes.js';
 import { preferenceCases } from './scheduling/preferences.js';
 import { cheapestCases, minValuesCases } from './scheduling/selection.js';
@@ -101,6 +105,12 @@ export const suites: readonly Suite[] = [
   { path: 'pkg/utils/pod/suite_test.go', told: podCases },
   { path: 'pkg/utils/daemonset/suite_test.go', told: daemonPodCases },
   { path: `${disruption}/singlenodeconsolidation_test.go`, told: singleNodeCases },
+  { path: 'pkg/apis/v1/nodeclaim_validation_cel_test.go', told: nodeClaimCases },
+  { path: 'pkg/apis/v1/nodepool_validation_cel_test.go', told: nodePoolCases },
+  { path: 'pkg/apis/v1/nodepool_default_test.go', told: nodePoolDefaultCases },
+  { path: 'pkg/controllers/nodepool/validation/suite_test.go', told: nodePoolLaterCases },
+  { path: 'pkg/apis/v1alpha1/nodeoverlay_validation_test.go', told: nodeOverlaySchemaCases },
+  { path: 'pkg/apis/autoscaling/v1beta1/suite_test.go', told: capacityBufferSchemaCases },
 ];
 
 const dynamic = 'dynamic resource allocation is not modelled';
