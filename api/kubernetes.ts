@@ -172,11 +172,20 @@ export interface PodSpec {
   terminationGracePeriodSeconds?: number;
 }
 
+/** What a container has; `resources` are in effect, `allocatedResources` are what the kubelet has set aside. */
+export interface ContainerStatus {
+  name: string;
+  resources?: ResourceRequirements;
+  allocatedResources?: ResourceList;
+}
+
 export interface Pod extends KubernetesObject {
   spec: PodSpec;
   status?: {
     phase?: string;
     conditions?: Condition[];
+    containerStatuses?: ContainerStatus[];
+    initContainerStatuses?: ContainerStatus[];
     nominatedNodeName?: string;
     startTime?: string;
     reason?: string;

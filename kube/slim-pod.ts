@@ -1,4 +1,5 @@
 import type { Condition, Container, Pod, PodSpec, PodTemplateSpec, PodVolume } from '../api/kubernetes.js';
+import { withResizedRequests } from '../core/pod-resize.js';
 import type { Interner } from './intern.js';
 import { copyFields, slimMetadata } from './slim-metadata.js';
 
@@ -11,7 +12,7 @@ import { copyFields, slimMetadata } from './slim-metadata.js';
  */
 export function slimPod(pod: Pod, interner: Interner): Pod {
   const { nodeName } = pod.spec;
-  const shared = interner.share(slimSpec(pod.spec), ({ containers }) => containers);
+  const shared = interner.share(slimSpec(withResizedRequests(pod).spec), ({ containers }) => containers);
   return {
     apiVersion: 'v1',
     kind: 'Pod',

@@ -3,7 +3,7 @@ import { capacityBuffers } from '../../api/autoscaling/capacity-buffer.js';
 import { nodeClaims } from '../../api/karpenter/node-claim.js';
 import { nodeOverlays } from '../../api/karpenter/node-overlay.js';
 import { nodePools } from '../../api/karpenter/node-pool.js';
-import type { KubernetesObject } from '../../api/kubernetes.js';
+import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
 import type { Parsed } from '../../api/schema/resource.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { ClusterObjects } from '../../packing/types.js';
@@ -13,6 +13,7 @@ import { isRecord, readObjects, textOf, type FoundObject } from './read-document
 import { builtInShapes } from './shapes.js';
 import { cutText } from '../../core/cut-text.js';
 import { lookUp } from '../../core/own.js';
+import { withResizedRequests } from '../../core/pod-resize.js';
 
 /** Which list of `ClusterObjects` a kind goes to. */
 const listOfKind: Readonly<Record<string, keyof ClusterObjects>> = {
@@ -98,7 +99,7 @@ function check(kind: string, found: FoundObject): KubernetesObject {
   }
   const object = found.value as KubernetesObject;
   if (namespaced.has(kind)) object.metadata.namespace ??= 'default';
-  return object;
+  return kind === 'Pod' ? withResizedRequests(object as Pod) : object;
 }
 
 function parse(

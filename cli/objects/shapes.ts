@@ -200,6 +200,8 @@ export const podSpec = shape(
   ['containers'],
 );
 
+const containerStatus = shape({ name: textCheck, resources, allocatedResources: mapCheck(quantityCheck) });
+
 const taint = shape(
   { key: nonEmptyText, value: textCheck, effect: oneOfCheck('NoSchedule', 'PreferNoSchedule', 'NoExecute') },
   ['key', 'effect'],
@@ -219,7 +221,14 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
     {
       metadata,
       spec: podSpec,
-      status: shape({ phase: textCheck, startTime: time, nominatedNodeName: textCheck }),
+      status: shape({
+        phase: textCheck,
+        startTime: time,
+        nominatedNodeName: textCheck,
+        conditions: listCheck(shape({ type: textCheck, reason: textCheck }, ['type'])),
+        containerStatuses: listCheck(containerStatus),
+        initContainerStatuses: listCheck(containerStatus),
+      }),
     },
     ['metadata', 'spec'],
   ),

@@ -1,0 +1,52 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ContainerStatus, Pod } from '../api/kubernetes.js';
+import { withResizedRequests } from './pod-resize.js';
+
+const pod = (cpu: string, status: Partial<ContainerStatus>, conditions: object[] = []): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p' },
+  spec: { containers: [{ name: 'c', resources: { requests: { cpu } } }] },
+  status: {
+    containerStatuses: [{ name: 'c', ...status }],
+    conditions: conditions as NonNullable<Pod['status']>['conditions'] & object,
+  },
+});
+const has = (allotted: string, actual: string): Partial<ContainerStatus> => ({
+  allocatedResources: { cpu: allotted },
+  resources: { requests: { cpu: actual } },
+});
+const infeasible = [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }];
+
+// Rule `scheduling/pod-requests`.
+describe('a container that is resized in place requests', () => {
+  test.each<[string, Pod, string]>([
+    ['what it had, while it shrinks', pod('1', has('2', '2')), '2'],
+    ['what it still has, once less is allotted', pod('1', has('1', '2')), '2'],
+    ['what it will have, while it grows', pod('3', has('1', '1')), '3'],
+    ['what it has, where it cannot grow', pod('3', has('1', '1'), infeasible), '1'],
+    ['what it asks for, where nothing is in effect', pod('1', { allocatedResources: { cpu: '2' } }), '1'],
+    ['what it asks for, where the rest cannot be read', pod('1', has('many', 'some')), '1'],
+  ])('%s', (_, resized, expected) => {
+    expect(withResizedRequests(resized).spec.containers[0]!.resources!.requests).toEqual({ cpu: expected });
+  });
+
+  test('and so does a sidecar', () => {
+    const base = pod('1', {});
+    const sidecars = {
+      ...base,
+      spec: { ...base.spec, initContainers: base.spec.containers },
+      status: { initContainerStatuses: [{ name: 'c', ...has('4', '4') }] },
+    };
+    expect(withResizedRequests(sidecars).spec).toMatchObject({
+      containers: [{ resources: { requests: { cpu: '1' } } }],
+      initContainers: [{ resources: { requests: { cpu: '4' } } }],
+    });
+  });
+
+  test('what it did before, in the same object, where nothing changes', () => {
+    const same = pod('1', has('1', '1'));
+    expect(withResizedRequests(same)).toBe(same);
+    expect(withResizedRequests({ ...same, status: {} }).spec).toBe(same.spec);
+  });
+});

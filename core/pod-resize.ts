@@ -1,0 +1,65 @@
+import type { Container, ContainerStatus, Pod, ResourceList } from '../api/kubernetes.js';
+import { QuantityError } from './quantities.js';
+import { lookUp } from './own.js';
+import { parseResource } from './resources.js';
+
+/**
+ * The pod as kube-scheduler counts it while its containers are resized in place (scheduling/pod-requests): each requests the most of
+ * what its spec asks for, what the kubelet has allotted and what is in effect; without the spec where the kubelet finds it
+ * infeasible. The same object where that changes nothing.
+ */
+export function withResizedRequests(pod: Pod): Pod {
+  const { status, spec } = pod;
+  if ((status?.containerStatuses ?? status?.initContainerStatuses) === undefined) return pod;
+  const infeasible = status!.conditions?.some(
+    ({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible',
+  );
+  const resized = (containers: readonly Container[], statuses: readonly ContainerStatus[] | undefined): Container[] =>
+    containers.map((each) =>
+      withStatus(
+        each,
+        statuses?.find(({ name }) => name === each.name),
+        infeasible === true,
+      ),
+    );
+  const containers = resized(spec.containers, status!.containerStatuses);
+  const initContainers = resized(spec.initContainers ?? [], status!.initContainerStatuses);
+  const unchanged = [...containers, ...initContainers].every(
+    (each, i) => each === [...spec.containers, ...(spec.initContainers ?? [])][i],
+  );
+  if (unchanged) return pod;
+  return { ...pod, spec: { ...spec, containers, ...(spec.initContainers !== undefined && { initContainers }) } };
+}
+
+function withStatus(container: Container, status: ContainerStatus | undefined, infeasible: boolean): Container {
+  if (status?.resources === undefined) return container;
+  const asked = container.resources?.requests ?? {};
+  const actual = [status.resources.requests ?? {}, status.allocatedResources ?? {}];
+  const requests = most(infeasible ? actual : [asked, ...actual]);
+  return isSame(asked, requests) ? container : { ...container, resources: { ...container.resources, requests } };
+}
+
+/** The largest amount of each resource. */
+function most(lists: readonly ResourceList[]): ResourceList {
+  const largest: Record<string, string> = {};
+  for (const list of lists)
+    for (const [name, quantity] of Object.entries(list)) {
+      const known = lookUp(largest, name);
+      if (known === undefined || (known !== quantity && isMore(name, quantity, known))) largest[name] = quantity;
+    }
+  return largest;
+}
+
+/** Quantities that do not parse are no more than others: they are told of where the pod is packed. */
+function isMore(name: string, quantity: string, than: string): boolean {
+  try {
+    return parseResource(name, quantity) > parseResource(name, than);
+  } catch (error) {
+    if (error instanceof QuantityError) return false;
+    throw error;
+  }
+}
+
+const isSame = (a: ResourceList, b: ResourceList): boolean =>
+  Object.keys(a).length === Object.keys(b).length &&
+  Object.entries(a).every(([name, quantity]) => lookUp(b, name) === quantity);
