@@ -6,7 +6,7 @@ interface Buffer extends KubernetesObject {
   spec: {
     provisioningStrategy?: string;
     podTemplateRef?: { name: string };
-    scalableRef?: { kind: string; name: string };
+    scalableRef?: { apiGroup?: string; kind: string; name: string };
     replicas?: number;
     percentage?: number;
     limits?: ResourceList;
@@ -33,7 +33,8 @@ export function bufferPods(all: (kind: string) => KubernetesObject[]): Pod[] {
     const same = (object: KubernetesObject, name: string): boolean =>
       object.metadata.name === name && (object.metadata.namespace ?? 'default') === (metadata.namespace ?? 'default');
     const { podTemplateRef: byTemplate, scalableRef: byScale } = spec;
-    const scalable = (byScale === undefined ? [] : (all(byScale.kind) as Scalable[])).find((each) =>
+    const foreign = byScale !== undefined && ![undefined, '', 'apps'].includes(byScale.apiGroup);
+    const scalable = (byScale === undefined || foreign ? [] : (all(byScale.kind) as Scalable[])).find((each) =>
       same(each, byScale?.name ?? ''),
     );
     const template =
@@ -69,6 +70,10 @@ function standIn({ metadata }: Buffer, { metadata: of, spec }: PodTemplateSpec, 
       annotations: { 'karpenter.sh/capacity-buffer-fake-pod': 'true' },
     },
     // Volumes of its own would have to be made for a pod that never runs.
-    spec: { ...spec, volumes: (spec.volumes ?? []).filter((v) => !v.persistentVolumeClaim && !v.ephemeral) },
+    spec: {
+      ...spec,
+      nodeName: '',
+      volumes: (spec.volumes ?? []).filter((v) => !v.persistentVolumeClaim && !v.ephemeral),
+    },
   };
 }

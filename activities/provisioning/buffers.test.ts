@@ -57,7 +57,7 @@ describe('CapacityBuffers (capacity-buffers/status)', () => {
     const { claims } = await planNow();
 
     expect(claims.flatMap(({ pods }) => pods)).toHaveLength(3);
-    await expect(provisioning('spare')).resolves.toMatchObject({ status: 'True', reason: 'RequiresNewCapacity' });
+    await expect(provisioning('spare')).resolves.toMatchObject({ status: 'False', reason: 'RequiresNewCapacity' });
     expect(world.events).toEqual([]);
   });
 

@@ -4,7 +4,14 @@ import { withCondition } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { podKey } from '../../core/pods.js';
-import { bufferPods, bufferSize, isActive } from '../../packing/compile/buffers.js';
+import {
+  bufferOfPod,
+  bufferPods,
+  isActive,
+  resolveBuffer,
+  type Resolved,
+  type Unresolved,
+} from '../../packing/compile/buffers.js';
 import type { Plan, SetAside } from '../../packing/types.js';
 import type { ActivityDeps } from '../deps.js';
 import { managedPools } from '../../cluster/cluster.js';
@@ -23,10 +30,10 @@ export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise
   for (const buffer of objects.capacityBuffers) {
     try {
       // The next pass writes the status of a buffer that was left for it.
-      const isDeferred = plan.deferred?.some((pod) => pod.startsWith(prefixOf(buffer))) === true;
+      const isDeferred = plan.deferred?.some((pod) => bufferOfPod(pod) === keyOf(buffer)) === true;
       if (!isActive(buffer) || isDeferred) continue;
-      const size = bufferSize(objects, buffer);
-      await write(deps, buffer, size, changesFor(size, placesOf(plan, buffer)));
+      const resolved = resolveBuffer(objects, buffer);
+      await write(deps, buffer, resolved, changesFor(resolved, placesOf(plan, buffer)));
     } catch (error) {
       const { namespace, name } = buffer.metadata;
       deps.log.warn({ buffer: `${namespace ?? ''}/${name ?? ''}`, error: String(error) }, 'cannot write its status');
@@ -86,58 +93,64 @@ async function hostsOf(deps: ActivityDeps, pods: ReadonlySet<string>): Promise<R
   return hosted;
 }
 
-interface Places {
+/** On how many nodes that are there, and on nodes to come, the pods of a buffer have room. */
+export interface Places {
   readonly existing: number;
   readonly launched: number;
 }
 
-function prefixOf({ metadata }: CapacityBuffer): string {
-  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}-buffer-`;
-}
+const keyOf = ({ metadata }: CapacityBuffer): string => `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
 
 function placesOf(plan: Plan, buffer: CapacityBuffer): Places {
-  const prefix = prefixOf(buffer);
+  const key = keyOf(buffer);
   const count = (parts: readonly { readonly pods: readonly string[] }[]): number =>
-    parts.reduce((sum, { pods }) => sum + pods.filter((pod) => pod.startsWith(prefix)).length, 0);
+    parts.reduce((sum, { pods }) => sum + pods.filter((pod) => bufferOfPod(pod) === key).length, 0);
   return { existing: count(plan.existingNodes), launched: count(plan.newNodeClaims) };
 }
 
-function changesFor(size: number | undefined, { existing, launched }: Places): readonly ConditionChange[] {
+/** The conditions that Karpenter writes, with its reasons (capacity-buffers/status). */
+export function changesFor(
+  resolved: Resolved | Unresolved,
+  { existing, launched }: Places,
+): readonly ConditionChange[] {
   const ready = 'ReadyForProvisioning';
   const type = 'Provisioning';
-  if (size === undefined) {
-    const message = 'what it refers to does not exist';
+  if ('reason' in resolved) {
+    const { reason, message } = resolved;
     return [
-      { type: ready, status: 'False', reason: 'ReferenceNotFound', message },
+      { type: ready, status: 'False', reason, message },
       { type, status: 'False', reason: 'NotReadyForProvisioning', message },
     ];
   }
-  const isReady: ConditionChange = { type: ready, status: 'True' };
+  const { size } = resolved;
+  const isReady: ConditionChange = { type: ready, status: 'True', reason: 'Resolved' };
   if (size === 0) return [isReady, { type, status: 'False', reason: 'BufferEmpty', message: 'it asks for nothing' }];
   if (existing === size) {
     const message = `all ${size} fit on the nodes that are there`;
     return [isReady, { type, status: 'True', reason: 'FitsExistingCapacity', message }];
   }
   const message = `${existing} of ${size} fit on the nodes that are there, ${launched} on nodes to come`;
-  return [isReady, { type, status: 'True', reason: 'RequiresNewCapacity', message }];
+  return [isReady, { type, status: 'False', reason: 'RequiresNewCapacity', message }];
 }
 
 async function write(
   { kube, now }: ActivityDeps,
   buffer: CapacityBuffer,
-  size: number | undefined,
+  resolved: Resolved | Unresolved,
   changes: readonly ConditionChange[],
 ): Promise<void> {
   const { name = '', namespace = 'default', generation } = buffer.metadata;
   let conditions = buffer.status?.conditions ?? [];
   for (const change of changes) conditions = withCondition(conditions, change, { now: now(), generation });
   const { provisioningStrategy, podTemplateRef } = buffer.spec;
+  const found = 'reason' in resolved ? undefined : resolved;
   const status = {
     ...buffer.status,
-    replicas: size ?? 0,
+    replicas: found?.size ?? 0,
     provisioningStrategy,
     conditions,
-    ...(podTemplateRef === undefined ? {} : { podTemplateRef }),
+    ...(podTemplateRef !== undefined && { podTemplateRef }),
+    ...(found?.generation !== undefined && { podTemplateGeneration: found.generation }),
   };
   if (JSON.stringify(status) === JSON.stringify(buffer.status)) return;
   await kube.patch('CapacityBuffer', { name, namespace }, { status }, { subresource: 'status' });

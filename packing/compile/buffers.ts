@@ -6,7 +6,6 @@ import { parseQuantity, QuantityError } from '../../core/quantities.js';
 import { fullName } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { podRequests, QuantityReader } from './pod-requests.js';
-import { lookUp } from '../../core/own.js';
 
 const strategy = 'buffer.x-k8s.io/active-capacity';
 /** The lowest priority there is. */
@@ -24,7 +23,7 @@ export function bufferPods(objects: BufferObjects): Pod[] {
   return buffers.flatMap((buffer) => {
     if (!isActive(buffer)) return [];
     const source = sourceOf(objects, buffer);
-    if (source === undefined) return [];
+    if ('reason' in source) return [];
     return Array.from({ length: chunks(buffer, source) }, (_, i) => virtualPod(buffer, source.template, i));
   });
 }
@@ -34,13 +33,31 @@ export function isActive({ spec, metadata }: CapacityBuffer): boolean {
   return spec.provisioningStrategy === strategy && metadata.deletionTimestamp === undefined;
 }
 
-/**
- * Number of virtual pods of a buffer (capacity-buffers/size): the larger of its number and its share of the workload, within its
- * limits. Undefined if an object that it refers to does not exist.
- */
-export function bufferSize(objects: BufferObjects, buffer: CapacityBuffer): number | undefined {
+/** Why a buffer is none: Karpenter's reason, and what is wrong in words. */
+export interface Unresolved {
+  readonly reason: 'PodTemplateNotFound' | 'ScalableRefNotFound' | 'ResolutionFailed';
+  readonly message: string;
+}
+
+/** What a buffer comes to. */
+export interface Resolved {
+  /** Number of virtual pods (capacity-buffers/size): the larger of its number and its share of the workload, within its limits. */
+  readonly size: number;
+  /** Of the PodTemplate that it names. */
+  readonly generation?: number;
+}
+
+/** The size of a buffer, or why it has none (capacity-buffers/status). */
+export function resolveBuffer(objects: BufferObjects, buffer: CapacityBuffer): Resolved | Unresolved {
   const source = sourceOf(objects, buffer);
-  return source === undefined ? undefined : chunks(buffer, source);
+  if ('reason' in source) return source;
+  const { generation } = source;
+  return { size: chunks(buffer, source), ...(generation !== undefined && { generation }) };
+}
+
+/** The buffer of a virtual pod by the pod's key, as `namespace/name`; of no meaning for other pods. */
+export function bufferOfPod(pod: string): string {
+  return pod.replace(/-buffer-\d+$/, '');
 }
 
 /** Whether it is a virtual pod of a buffer. */
@@ -51,28 +68,45 @@ export function isBufferPod({ metadata }: Pod): boolean {
 interface Source {
   readonly template: PodTemplateSpec;
   readonly replicas: number;
+  readonly generation?: number | undefined;
 }
 
-function sourceOf(objects: BufferObjects, { metadata, spec }: CapacityBuffer): Source | undefined {
+function sourceOf(objects: BufferObjects, { metadata, spec }: CapacityBuffer): Source | Unresolved {
   const namespace = metadata.namespace ?? 'default';
   const inNamespace = (each: { metadata: Pod['metadata'] }): boolean =>
     (each.metadata.namespace ?? 'default') === namespace;
   if (spec.podTemplateRef !== undefined) {
     const { name } = spec.podTemplateRef;
     const found = objects.podTemplates?.find((each) => inNamespace(each) && each.metadata.name === name);
-    return found === undefined ? undefined : { template: found.template, replicas: 0 };
+    if (found !== undefined) return { template: found.template, replicas: 0, generation: found.metadata.generation };
+    return { reason: 'PodTemplateNotFound', message: `there is no PodTemplate ${namespace}/${name}` };
   }
-  const reference = spec.scalableRef;
-  if (reference === undefined) return undefined;
+  if (spec.scalableRef !== undefined) return workloadOf(objects, inNamespace, spec.scalableRef);
+  return { reason: 'ResolutionFailed', message: 'neither podTemplateRef nor scalableRef is set' };
+}
+
+const kinds = ['Deployment', 'ReplicaSet', 'StatefulSet'] as const;
+
+function workloadOf(
+  objects: BufferObjects,
+  inNamespace: (each: Workload) => boolean,
+  { apiGroup = '', kind, name }: NonNullable<CapacityBuffer['spec']['scalableRef']>,
+): Source | Unresolved {
   const named = (list: readonly Workload[] | undefined): Workload | undefined =>
-    list?.find((each) => inNamespace(each) && each.metadata.name === reference.name);
-  const byKind: Readonly<Record<string, () => Workload | undefined>> = {
+    list?.find((each) => inNamespace(each) && each.metadata.name === name);
+  const byKind: Readonly<Record<(typeof kinds)[number], () => Workload | undefined>> = {
     ReplicaSet: () => named(objects.replicaSets),
     StatefulSet: () => named(objects.statefulSets),
-    Deployment: () => named(objects.deployments) ?? newestReplicaSet(objects, inNamespace, reference.name),
+    Deployment: () => named(objects.deployments) ?? newestReplicaSet(objects, inNamespace, name),
   };
-  const found = lookUp(byKind, reference.kind)?.();
-  return found === undefined ? undefined : { template: found.spec.template, replicas: found.spec.replicas ?? 1 };
+  const known = kinds.find((each) => each === kind);
+  if (known === undefined || (apiGroup !== '' && apiGroup !== 'apps')) {
+    const message = `scalableRef: found ${kind} of group "${apiGroup}", allowed: ${kinds.join(', ')} of group apps`;
+    return { reason: 'ResolutionFailed', message };
+  }
+  const found = byKind[known]();
+  if (found === undefined) return { reason: 'ScalableRefNotFound', message: `there is no ${kind} ${name}` };
+  return { template: found.spec.template, replicas: found.spec.replicas ?? 1 };
 }
 
 /** The current ReplicaSet of a Deployment: the one with most replicas. */
@@ -137,6 +171,7 @@ function virtualPod({ metadata }: CapacityBuffer, template: PodTemplateSpec, ind
       ...(template.metadata?.labels === undefined ? {} : { labels: template.metadata.labels }),
       annotations: { [annotations.capacityBufferFakePod]: 'true' },
     },
-    spec: { ...spec, ...(kept === undefined ? {} : { volumes: kept }), priority: lowestPriority },
+    // A template that names a node would count as bound.
+    spec: { ...spec, nodeName: '', ...(kept === undefined ? {} : { volumes: kept }), priority: lowestPriority },
   };
 }
