@@ -80,7 +80,7 @@ export function migratedHashes(
 }
 
 /**
- * Whether the catalogue no longer has what the claim was launched as: its type, or no offering of it in the claim's zone
+ * Whether the catalogue no longer has what the claim was launched as: its type, which a claim without the label has not, or no offering of it in the claim's zone
  * and capacity type, be it out of capacity or not. Young claims pass; a reserved one may be had on demand as
  * well (drift/type-not-found).
  */
@@ -92,7 +92,6 @@ function typeDrift(
   if (now - Date.parse(claim.metadata.creationTimestamp ?? '') <= typeMayMissForMs) return undefined;
   const own = claim.metadata.labels ?? {};
   const name = own[labels.instanceType];
-  if (name === undefined) return undefined;
   const type = catalogue.find((one) => one.name === name);
   return type?.offerings.some((offering) => isLaunchedAs(offering, own)) === true ? undefined : 'InstanceTypeNotFound';
 }
