@@ -1,8 +1,19 @@
 import { budgetRuleCases } from './budgets.js';
+import { bufferSizeCases } from './buffers/size.js';
+import { bufferResolutionCases } from './buffers/status.js';
+import { bufferStatusCases, virtualPodCacheCases, virtualPodCases } from './buffers/virtual-pods.js';
 import { budgetCases, deleteCases, replaceCases, severalCases, watchedCases } from './disruption/consolidation.js';
 import { ephemeralTaintCases, hostPortCases } from './nodes-and-ports.js';
 import { podBudgetCases, podCases } from './pods.js';
 import { defaultSelectorCases } from './default-spread.js';
+import {
+  balancedAdversarialCases,
+  balancedFleetCases,
+  balancedMoveCases,
+  balancedScoreCases,
+} from './disruption/balanced.js';
+import { claimConditionCases, claimDriftCases, consolidatableCases, poolHashCases } from './disruption/drift.js';
+import { cloudProviderCases, resourceCases } from './resources.js';
 import { disruptionCases, driftCases } from './disruption/candidates.js';
 import { bufferCases, emptinessCases, emptyBufferCases, singleNodeCases } from './disruption/emptiness.js';
 import { staticDeprovisioningCases, staticDriftCases, staticProvisioningCases } from './disruption/static.js';
@@ -105,6 +116,21 @@ export const suites: readonly Suite[] = [
   { path: 'pkg/utils/pod/suite_test.go', told: podCases },
   { path: 'pkg/utils/daemonset/suite_test.go', told: daemonPodCases },
   { path: `${disruption}/singlenodeconsolidation_test.go`, told: singleNodeCases },
+  { path: 'pkg/utils/resources/suite_test.go', told: resourceCases },
+  { path: 'pkg/cloudprovider/suite_test.go', told: cloudProviderCases },
+  { path: 'pkg/controllers/nodeclaim/disruption/drift_test.go', told: claimDriftCases },
+  { path: 'pkg/controllers/nodeclaim/disruption/consolidation_test.go', told: consolidatableCases },
+  { path: 'pkg/controllers/nodeclaim/disruption/suite_test.go', told: claimConditionCases },
+  { path: 'pkg/controllers/nodepool/hash/suite_test.go', told: poolHashCases },
+  { path: `${disruption}/balanced_test.go`, told: balancedMoveCases },
+  { path: `${disruption}/balanced_scoring_test.go`, told: balancedScoreCases },
+  { path: `${disruption}/balanced_adversarial_test.go`, told: balancedAdversarialCases },
+  { path: `${disruption}/balanced_integration_test.go`, told: balancedFleetCases },
+  { path: 'pkg/controllers/capacitybuffer/helpers_test.go', told: bufferSizeCases },
+  { path: 'pkg/controllers/capacitybuffer/suite_test.go', told: bufferResolutionCases },
+  { path: 'pkg/controllers/provisioning/buffers_test.go', told: bufferStatusCases },
+  { path: 'pkg/state/virtualpods/utilities_test.go', told: virtualPodCases },
+  { path: 'pkg/state/virtualpods/virtualpods_test.go', told: virtualPodCacheCases },
   { path: 'pkg/apis/v1/nodeclaim_validation_cel_test.go', told: nodeClaimCases },
   { path: 'pkg/apis/v1/nodepool_validation_cel_test.go', told: nodePoolCases },
   { path: 'pkg/apis/v1/nodepool_default_test.go', told: nodePoolDefaultCases },

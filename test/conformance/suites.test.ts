@@ -4,7 +4,7 @@ import { suites } from './index.js';
 describe.each(suites)('$path', ({ told }) => {
   const run = told.filter(({ outcome }) => outcome !== undefined);
   if (run.length > 0)
-    test.each(run)('$title', ({ outcome, expected }) => {
-      expect(outcome?.()).toEqual(expected);
+    test.each(run)('$title', async ({ outcome, expected }) => {
+      expect(await outcome?.()).toEqual(expected);
     });
 });
