@@ -16,8 +16,7 @@ const readiness = (expected: string, spec: object, objects: BufferObjects = obje
     const [change] = changesFor(resolveBuffer(objects, buffer(spec)), nothing);
     return `${change!.status}/${change!.reason ?? ''}`;
   }, expected);
-const refresh =
-  'buffers are planned for when they change and every 30 seconds; activities/provisioning/buffers.test.ts';
+const refresh = 'every look resolves all buffers';
 export const noCache = 'virtual pods are made for each plan and kept nowhere';
 
 /** pkg/controllers/capacitybuffer/suite_test.go */
@@ -50,7 +49,6 @@ export const bufferResolutionCases: readonly Told[] = [
   same(440, 'a percentage above the number', sized(8, { scalableRef, percentage: 80, replicas: 5 })),
   same(452, 'both above the limit', sized(4, { scalableRef, percentage: 80, replicas: 5, limits: { cpu: '4' } })),
   same(465, 'a percentage of one', sized(1, { scalableRef, percentage: 10 }, one, 1)),
-  notApplicable([479, 526, 550], 'what starts a look', refresh),
   notApplicable([[569, 650]], 'the cache of virtual pods', noCache),
   notApplicable([[668, 728]], 'which buffers a PodTemplate concerns', refresh),
 ];

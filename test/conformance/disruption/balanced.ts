@@ -71,8 +71,6 @@ export const balancedMoveCases: readonly Told[] = [
   same(215, 'WhenEmpty is not', removes(true, [counted(1, 98, 'a', 'WhenEmpty'), counted(9, 2, 'a', 'WhenEmpty')])),
 ];
 
-const told = 'what is approved is an event of the command: docs/behaviour/events.md';
-
 /** pkg/controllers/disruption/balanced_scoring_test.go */
 export const balancedScoreCases: readonly Told[] = [
   same(186, 'every node of the pool counts', removes(true, times(5, 4.84, 2))),
@@ -95,7 +93,6 @@ export const balancedScoreCases: readonly Told[] = [
     'one of each of two pools, of which one is not worth it',
     removes(false, times(10, 4.84, 2), [counted(0.2, 41, 'b'), counted(1, 2, 'b')]),
   ),
-  notApplicable([410, 416], 'the price of a node', 'disruption/consolidation/prices.test.ts has it'),
   notApplicable([425, 563, 598, 623], 'the order of single nodes', 'all nodes are looked at together'),
   same(465, 'much saved, little disrupted', moves(true, 30, 5, { price: 100, disruption: 50 })),
   same(466, 'equal shares', moves(true, 20, 10, { price: 100, disruption: 50 })),
@@ -135,7 +132,6 @@ export const balancedScoreCases: readonly Told[] = [
       { gone: ['a', 'b'], launched: ['cheap'] },
     ),
   ),
-  notApplicable([642, 661, 678], 'events', told),
 ];
 
 /** pkg/controllers/disruption/balanced_adversarial_test.go */
@@ -143,7 +139,6 @@ export const balancedAdversarialCases: readonly Told[] = [
   notApplicable(34, 'a price that is no number', 'prices are read as numbers, or not at all'),
   notApplicable(70, 'the scores of each pool', 'a verdict for each pool is all that there is'),
   same(117, 'nodes without a price', removes(true, [counted(4.84, 2), counted(0, 2), counted(4.84, 2)])),
-  notApplicable(133, 'prices of what is out of capacity', 'disruption/consolidation/prices.test.ts has it'),
   same(173, 'the only node', removes(true, [counted(4.84, 2)])),
 ];
 

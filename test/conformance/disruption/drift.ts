@@ -98,11 +98,6 @@ const taint = [{ key: 'k', effect: 'NoExecute' }];
 /** pkg/controllers/nodeclaim/disruption/drift_test.go */
 export const claimDriftCases: readonly Told[] = [
   same(83, 'what the provider says', drifts('AMIDrift', { provider: 'AMIDrift' })),
-  notApplicable(
-    84,
-    'claims of another node class',
-    'cluster/cluster.ts knows whose claims they are; operator/drift.test.ts',
-  ),
   same(86, 'a claim without the label of its type', drifts('InstanceTypeNotFound', { claim: unlabelled })),
   same(95, 'a type that is gone', drifts('InstanceTypeNotFound', { types: [] })),
   same(104, 'a type that is offered nowhere', drifts('InstanceTypeNotFound', { types: [offers()] })),
@@ -127,7 +122,7 @@ export const claimDriftCases: readonly Told[] = [
   ),
   same(166, 'a claim of which nobody knows whether it is launched', looked(false, 'Unknown')),
   same(178, 'a claim that is not launched', looked(false, 'False')),
-  notApplicable([190, 198], 'the condition', 'operator/drift.test.ts has what is written'),
+  notApplicable(198, 'the condition goes', 'operator/drift.test.ts has what is written'),
   same(228, 'other values', required(true, [oneOf(labels.capacityType, 'spot')])),
   same(244, 'a requirement more', required(true, [oneOf(labels.arch, 'amd64')])),
   same(261, 'fewer values', required(true, [oneOf(labels.os, 'windows')])),
@@ -173,7 +168,6 @@ export const claimDriftCases: readonly Told[] = [
   same(570, 'reserved, of which there are none', left(true)),
 ];
 
-const written = 'operator/claim-conditions.test.ts has what is written';
 const idle = (expected: boolean, after: string, status: object, secondsAgo = 60): Check =>
   gives(() => {
     const base = nodeClaim('c');
@@ -188,7 +182,6 @@ const podEvent = (seconds: number) => ({ lastPodEventTime: new Date(now - second
 
 /** pkg/controllers/nodeclaim/disruption/consolidation_test.go */
 export const consolidatableCases: readonly Told[] = [
-  notApplicable(52, 'claims of another node class', written),
   same(85, 'some time after a pod came or went', idle(true, '1m', { ...initialized('True'), ...podEvent(60) })),
   same(99, 'some time after initialization, where no pod ever came', idle(true, '1m', initialized('True', 1 / 60))),
   same(116, 'not before', idle(false, '1m', { ...initialized('True'), ...podEvent(59) })),
@@ -199,7 +192,6 @@ export const consolidatableCases: readonly Told[] = [
 
 /** pkg/controllers/nodeclaim/disruption/suite_test.go */
 export const claimConditionCases: readonly Told[] = [
-  notApplicable([125, 170], 'both conditions at once', written),
   same(
     140,
     'a node of a static pool never is Consolidatable',
@@ -224,7 +216,6 @@ const migrated = (claim: object, expected: object, drifted = false): Check =>
 
 /** pkg/controllers/nodepool/hash/suite_test.go */
 export const poolHashCases: readonly Told[] = [
-  notApplicable([96, 149], 'what is written on pools', 'operator/conditions.test.ts has it'),
   same(109, 'labels and annotations change the hash', rehashed({}, { labels: { a: 'b' }, annotations: { c: 'd' } })),
   same(
     126,
