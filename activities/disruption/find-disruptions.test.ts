@@ -165,27 +165,44 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual(['node-a']);
   });
 
-  test('a node launched for a pod of a node that drains is none to go for as long as that pod is there', async () => {
-    putNode('a', []);
-    putNode('b', [1]);
-    const { metadata, ...claim } = nodeClaim('a', {
-      status: {
-        ...{ providerID: 'fake:///a/i-a' },
-        conditions: [{ type: 'Initialized', status: 'True', lastTransitionTime: at(600) }],
-      },
-    });
-    const planned = { [annotations.plannedPods]: 'default/gone,default/b-0' };
-    const own = { ...metadata, labels: { [labels.nodePool]: 'default' }, annotations: planned };
-    world.kube.put('NodeClaim', { ...claim, metadata: own });
+  describe('a node launched for a pod of a node that drains', () => {
     const drains = (own: readonly object[]): void => {
       const node = world.kube.objects('Node').find((one) => one.metadata.name === 'node-b')!;
       world.kube.put('Node', { ...node, spec: { ...node.spec, taints: own } } as never);
     };
 
-    drains([taints.disrupted]);
-    expect(goingNodes(await find())).not.toContain('node-a');
-    drains([]);
-    expect(goingNodes(await find())).toContain('node-a');
+    beforeEach(async () => {
+      putNode('a', []);
+      putNode('b', [1]);
+      const typeLabels = (await world.kube.get('NodeClaim', { name: 'a' }))!.metadata.labels!;
+      const { metadata, ...claim } = nodeClaim('a', {
+        status: {
+          ...{ providerID: 'fake:///a/i-a' },
+          conditions: [{ type: 'Initialized', status: 'True', lastTransitionTime: at(600) }],
+        },
+      });
+      const planned = { [annotations.plannedPods]: 'default/gone,default/b-0' };
+      const own = { ...metadata, labels: typeLabels, annotations: planned };
+      world.kube.put('NodeClaim', { ...claim, metadata: own });
+      drains([taints.disrupted]);
+    });
+
+    test('is none to go for as long as that pod is there', async () => {
+      expect(goingNodes(await find())).not.toContain('node-a');
+      drains([]);
+      expect(goingNodes(await find())).toContain('node-a');
+    });
+
+    test('keeps no other node from being consolidated, however long that drain takes', async () => {
+      putNode('c', [0.1]);
+      const { uid = '' } = (await world.kube.get('NodeClaim', { name: 'b' }))!.metadata;
+      const drained = { claim: { name: 'b', uid }, node: 'node-b', nodePool: 'default' };
+      const running = [
+        { workflowId: 'w', reason: 'Underutilized' as const, candidates: [drained], since: world.clock.now },
+      ];
+
+      expect(goingNodes(await find({ running }))).toEqual(['node-c']);
+    });
   });
 
   test('a node that a pod is nominated to is none to go, however long it has been there', async () => {

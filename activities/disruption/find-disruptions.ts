@@ -156,7 +156,7 @@ export class Finder {
     ].slice(0, heldKept);
     const checks = [
       ...all.flatMap((found) => found.checks),
-      ...context.nominationEnds,
+      ...context.nominationEnds.values(),
       ...restEnds(context, rulesByPool(context)),
       ...leastDue,
       // The watch cache does not have the change yet, and there will be no further signal: search again.

@@ -42,8 +42,8 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly allowances: Map<string, Allowance>;
   /** Names of the nodes that running disruptions take. */
   readonly going: readonly string[];
-  /** When nodes cease to be nominated, milliseconds of the epoch. */
-  readonly nominationEnds: readonly number[];
+  /** When nodes cease to be nominated, milliseconds of the epoch; nodes of which that is not known are not there. */
+  readonly nominationEnds: ReadonlyMap<string, number>;
   /** NodePools whose drift goes in waves of a rollout of its own. */
   readonly rollouts: ReadonlySet<string>;
   /** NodePools whose policy has mode Recommend. */

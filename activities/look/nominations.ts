@@ -9,23 +9,25 @@ import { initializedAt, awaitedNode, nodesForPodsOfDrainingNodes } from '../../c
 
 /**
  * Nodes that pods are on their way to, and that are no candidates until then (provisioning/nominated-nodes): those that `provision` planned
- * pods onto, by node or, while the node was still to come, by claim; those that pods are nominated to; those that were launched for pods of a node that still drains; those that a running disruption launched; and, while
- * pods pend, those that have only just initialized, since kube-scheduler binds with a delay of its own.
+ * pods onto, by node or, while the node was still to come, by claim; those that pods are nominated to; those that were launched for
+ * pods of a node that still drains; those that a running disruption launched; and, while pods pend, those that have only just
+ * initialized, since kube-scheduler binds with a delay of its own. `ends` has those that cease to be nominated at a time that is known,
+ * milliseconds of the epoch: a drain may take for ever.
  */
 export function nominatedNodes(
   deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
   { nominations, running }: Pick<DisruptionView, 'nominations' | 'running'>,
   views: readonly NodeView[],
-): { readonly names: ReadonlySet<string>; readonly ends: readonly number[] } {
+): { readonly names: ReadonlySet<string>; readonly ends: ReadonlyMap<string, number> } {
   const now = deps.now();
   const until = new Map(nominations.map((each) => [each.node, each.until]));
   const plans = running.map(({ workflowId }) => `${workflowId}/`);
   const someoneWaits = once(() => deps.cache.all('Pod').some(isPending));
-  const names = new Set([
+  const awaited = new Set([
     ...deps.cache.all('Pod').flatMap((pod) => awaitedNode(deps, pod)?.node ?? []),
     ...nodesForPodsOfDrainingNodes(deps),
   ]);
-  const ends: number[] = [];
+  const ends = new Map<string, number>();
   for (const view of views) {
     const { claim } = view;
     const initialized = initializedAt(claim);
@@ -35,10 +37,10 @@ export function nominatedNodes(
       until.get(claim.metadata.name ?? '') ?? 0,
       fresh > now && someoneWaits() ? fresh : 0,
     );
-    if (end > now) ends.push(end);
+    const node = nodeNameOf(view);
     const plan = claim.metadata.annotations?.[annotations.plan];
-    const launchedFor = plan !== undefined && plans.some((prefix) => plan.startsWith(prefix));
-    if (end > now || launchedFor) names.add(nodeNameOf(view));
+    if (plan !== undefined && plans.some((prefix) => plan.startsWith(prefix))) awaited.add(node);
+    if (end > now && !awaited.has(node)) ends.set(node, end);
   }
-  return { names, ends };
+  return { names: new Set([...awaited, ...ends.keys()]), ends };
 }
