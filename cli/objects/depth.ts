@@ -5,9 +5,10 @@ const deepest = 200;
 
 /** Throws `UsageError`, naming `where`, for a value that is nested too deep to be an object of Kubernetes. */
 export function expectShallow(value: unknown, where: string): void {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepest) throw new UsageError(`${where}: it is nested more than ${deepest} levels deep`);
-    level = level.flatMap((each): unknown[] => (each !== null && typeof each === 'object' ? Object.values(each) : []));
-  }
+  if (isDeeperThan(deepest, value)) throw new UsageError(`${where}: it is nested more than ${deepest} levels deep`);
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));
 }

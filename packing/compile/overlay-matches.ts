@@ -63,6 +63,13 @@ export class OverlayMatcher {
     return this.read[type]!.from;
   }
 
+  /** Whether an overlay with these requirements may select anything, whatever a NodePool asks for: what that leaves open counts as met. */
+  mayMatch(asked: Requirements): boolean {
+    if (asked !== this.asked) this.begin(asked);
+    const tests = [...this.rest].map(([key, requirement]) => new KeyTest(key, requirement, undefined));
+    return this.read.some(({ requirements }) => tests.every((test) => test.mayHold(requirements)));
+  }
+
   /**
    * What an overlay with the requirements `asked` selects in a NodePool with the requirements `pool`; equal matches are one
    * object.
@@ -121,6 +128,11 @@ class KeyTest {
     private readonly asked: Requirement,
     private readonly pool: Requirement | undefined,
   ) {}
+
+  /** Whether it may hold in a NodePool of which nothing is known. */
+  mayHold(ofType: Requirements): boolean {
+    return !ofType.has(this.key) || this.holds(ofType);
+  }
 
   holds(ofType: Requirements, ofOffering = noRequirements): boolean {
     const type = ofType.get(this.key);

@@ -73,8 +73,13 @@ interface Group {
   readonly prices: (Price | undefined)[];
   /** By index of the type, then by resource. */
   readonly capacity: ReadonlyMap<string, Amount>[];
-  /** Of the last overlay that set anything: none before it was lighter, so that no other weight can clash. */
-  lightest: number | undefined;
+  /** Of these maps the ones that no other group has, which may be added to, by index of the type. */
+  readonly own: (Map<string, Amount> | undefined)[];
+  /** How many offerings have no price from an overlay yet. */
+  unpriced: number;
+  /** Weights of the last overlays that set a price and an amount: none before was lighter, so that no other weight can clash. */
+  lastPrice: number | undefined;
+  lastAmount: number | undefined;
 }
 
 interface Member {
@@ -92,6 +97,8 @@ interface Applied extends Decision {
 class Overlaying {
   private readonly members: readonly Member[];
   private readonly byName: ReadonlyMap<string, Member>;
+  /** One of each catalogue. */
+  private readonly matchers: readonly OverlayMatcher[];
   private readonly finished = new Map<Group, readonly InstanceType[]>();
   private readonly variants: Variants = new Map();
 
@@ -100,12 +107,7 @@ class Overlaying {
     const groupOf = (types: readonly InstanceType[]): Group => {
       let group = groups.get(types);
       if (group === undefined) {
-        group = {
-          matcher: new OverlayMatcher(types),
-          prices: [],
-          capacity: types.map(() => noCapacity),
-          lightest: undefined,
-        };
+        group = groupOver(new OverlayMatcher(types));
         groups.set(types, group);
       }
       return group;
@@ -115,6 +117,7 @@ class Overlaying {
       const requirements = join(templateRequirements(pool), readLabels(pool.spec.template.metadata?.labels));
       return { name, requirements, group: groupOf(catalogues.get(name) ?? noTypes) };
     });
+    this.matchers = [...groups.values()].map(({ matcher }) => matcher);
     this.byName = new Map(this.members.map((member) => [member.name, member]));
   }
 
@@ -126,6 +129,7 @@ class Overlaying {
     const decidesPrices = spec.price !== undefined || spec.priceAdjustment !== undefined;
     if (capacity.size === 0 && !decidesPrices) return undefined;
     const asked = readRequirements(spec.requirements);
+    if (!this.matchers.some((matcher) => matcher.mayMatch(asked))) return undefined;
     const applied: Applied = { by, weight, capacity, spec };
     const changes = new Map<Group, Map<Match, Member[]>>();
     for (const member of this.members) {
@@ -164,11 +168,21 @@ class Overlaying {
 const noTypes: readonly InstanceType[] = [];
 const noCapacity: ReadonlyMap<string, Amount> = new Map();
 
-const copyOf = ({ matcher, prices, capacity, lightest }: Group): Group => ({
+const groupOver = (matcher: OverlayMatcher): Group => ({
   matcher,
-  lightest,
-  prices: [...prices],
-  capacity: [...capacity],
+  prices: [],
+  capacity: matcher.types.map(() => noCapacity),
+  own: [],
+  unpriced: matcher.offerings.length,
+  lastPrice: undefined,
+  lastAmount: undefined,
+});
+
+const copyOf = (group: Group): Group => ({
+  ...group,
+  prices: [...group.prices],
+  capacity: [...group.capacity],
+  own: [],
 });
 
 const decidesPrice = ({ price, priceAdjustment }: NodeOverlay['spec']): boolean =>
@@ -176,12 +190,12 @@ const decidesPrice = ({ price, priceAdjustment }: NodeOverlay['spec']): boolean 
 
 /** What another overlay of the same weight has set already, type by type. */
 function clashIn(
-  { matcher, prices, capacity, lightest }: Group,
+  { matcher, prices, capacity, lastPrice, lastAmount }: Group,
   match: Match,
   { weight, spec, capacity: amounts }: Applied,
 ): { readonly what: string; readonly by: string } | undefined {
-  if (lightest !== weight) return undefined;
-  const matched = decidesPrice(spec) ? match.offerings : [];
+  const matched = lastPrice === weight && decidesPrice(spec) ? match.offerings : [];
+  if (matched.length === 0 && (lastAmount !== weight || amounts.size === 0)) return undefined;
   let next = 0;
   for (const t of match.types) {
     const { name, offerings } = matcher.types[t]!;
@@ -201,22 +215,23 @@ function clashIn(
 /** Sets what no overlay has set yet. */
 function change(group: Group, match: Match, { by, weight, spec, capacity: amounts }: Applied): void {
   const { matcher, prices, capacity } = group;
-  if (match.types.length > 0) group.lightest = weight;
   if (amounts.size > 0) {
     for (const t of match.types) {
       const known = capacity[t]!;
       const fresh = [...amounts].filter(([resource]) => !known.has(resource));
       if (fresh.length === 0) continue;
-      capacity[t] = new Map([
-        ...known,
-        ...fresh.map(([resource, amount]) => [resource, { by, weight, amount }] as const),
-      ]);
+      const own = (group.own[t] ??= new Map(known));
+      for (const [resource, amount] of fresh) own.set(resource, { by, weight, amount });
+      group.lastAmount = weight;
+      capacity[t] = own;
     }
   }
-  if (!decidesPrice(spec)) return;
+  if (!decidesPrice(spec) || group.unpriced === 0) return;
   const namesPrice = spec.price !== undefined && namesTypes(spec.requirements);
   for (const at of match.offerings) {
     if (prices[at] !== undefined) continue;
+    group.unpriced -= 1;
+    group.lastPrice = weight;
     const { price } = matcher.offerings[at]!;
     prices[at] = { by, weight, price: adjusted(price, spec.price, spec.priceAdjustment), prices: namesPrice };
   }
