@@ -1089,7 +1089,7 @@ describe('findDisruptions', () => {
             ],
           };
         },
-        /^test\/consolidate\/1 has waited for approval of its disruption \(Underutilized\) since \S+Z$/,
+        /^test\/consolidate\/1 waits for approval of its disruption \(Underutilized\), decided at \S+Z$/,
       ],
       [
         'what its last decision ended for still holds, which is said once',

@@ -62,7 +62,7 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
   const question = questionAbout(context, view, reason);
   if (question !== undefined) {
     const { workflowId, since } = question;
-    return `${workflowId} has waited for approval of its disruption (${question.reason}) since ${timeText(since)}`;
+    return `${workflowId} waits for approval of its disruption (${question.reason}), decided at ${timeText(since)}`;
   }
   if (
     reason === 'Empty' &&

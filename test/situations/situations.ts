@@ -68,7 +68,7 @@ export const staying: readonly Situation[] = [
   { ...dear, name: 'moved', says: /^pods were moved to it a while ago, and coolDown holds until \S+Z$/ },
   {
     ...{ ...dear, name: 'asked', disruption: { consolidateAfter: '0s', budgets: [{ nodes: '1' }] } },
-    says: /^\S+\/consolidate\/\S+ has waited for approval of its disruption \(Underutilized\) since \S+Z$/,
+    says: /^\S+\/consolidate\/\S+ waits for approval of its disruption \(Underutilized\), decided at \S+Z$/,
   },
 ];
 
