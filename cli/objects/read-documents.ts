@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import { cutText } from '../../core/cut-text.js';
-import { messageOf } from '../../core/error-message.js';
+import { briefMessageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import { UsageError } from '../exit.js';
 import { expectShallow } from './depth.js';
-
-/** Of what a parser says, which may quote the whole text, a message shows this much. */
-const longestReason = 500;
 
 /** One object of a file, not yet checked, with where it stands for messages. */
 export interface FoundObject {
@@ -54,7 +50,7 @@ export function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${file}: not valid JSON: ${cutText(messageOf(error), longestReason)}`);
+    throw new UsageError(`${file}: not valid JSON: ${briefMessageOf(error)}`);
   }
 }
 
@@ -68,7 +64,7 @@ function parseYaml(text: string, file: string): unknown[] {
   if (!Array.isArray(documents)) return [];
   for (const document of documents) {
     const error = document.errors[0];
-    if (error !== undefined) throw new UsageError(`${file}: not valid YAML: ${cutText(error.message, longestReason)}`);
+    if (error !== undefined) throw new UsageError(`${file}: not valid YAML: ${briefMessageOf(error)}`);
   }
   const values = documents.map((document) => refusingBadYaml(file, () => document.toJS() as unknown));
   return values.filter((value) => value !== null);
@@ -79,7 +75,7 @@ export function refusingBadYaml<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new UsageError(`${file}: not valid YAML: ${cutText(messageOf(error), longestReason)}`);
+    throw new UsageError(`${file}: not valid YAML: ${briefMessageOf(error)}`);
   }
 }
 

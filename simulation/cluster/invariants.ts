@@ -154,9 +154,9 @@ export class Invariants {
 
 const voluntary: ReadonlySet<string | undefined> = new Set<string>(budgetReasons);
 
-/** One whose instance is being terminated counts no more (budgets/counted-nodes). */
 const isBeingDeleted = ({ metadata }: NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
 
+/** One whose instance is being terminated counts no more (budgets/counted-nodes). */
 const isDisruptedByChoice = ({ status }: NodeClaim): boolean =>
   !isTrue(status?.conditions, 'InstanceTerminating') &&
   isTrue(status?.conditions, 'DisruptionReason') &&

@@ -1,12 +1,11 @@
 import { parse, stringify } from 'smol-toml';
-import { cutText } from '../../../core/cut-text.js';
 import { DomainError } from '../../../core/failures.js';
 import { kubeletSettings } from '../kubelet.js';
 import type { KubeletSettings } from '../kubelet.js';
 import { kubeletLabels } from './input.js';
 import type { UserDataInput } from './input.js';
 import { lookUp } from '../../../core/own.js';
-import { messageOf } from '../../../core/error-message.js';
+import { briefMessageOf } from '../../../core/error-message.js';
 
 type Table = Record<string, unknown>;
 
@@ -32,7 +31,7 @@ function readToml(text: string | undefined): Table {
   try {
     return text === undefined ? {} : parse(text);
   } catch (error) {
-    const why = cutText(messageOf(error), 500);
+    const why = briefMessageOf(error);
     throw new DomainError('NodeClassNotReady', `spec.userData is no TOML: ${why}`);
   }
 }
