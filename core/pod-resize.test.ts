@@ -12,8 +12,8 @@ const pod = (cpu: string, status: Partial<ContainerStatus>, conditions: object[]
     conditions: conditions as NonNullable<Pod['status']>['conditions'] & object,
   },
 });
-const has = (allotted: string, actual: string): Partial<ContainerStatus> => ({
-  allocatedResources: { cpu: allotted },
+const has = (allocated: string, actual: string): Partial<ContainerStatus> => ({
+  allocatedResources: { cpu: allocated },
   resources: { requests: { cpu: actual } },
 });
 const infeasible = [{ type: 'PodResizePending', status: 'True', reason: 'Infeasible' }];
@@ -22,7 +22,7 @@ const infeasible = [{ type: 'PodResizePending', status: 'True', reason: 'Infeasi
 describe('a container that is resized in place requests', () => {
   test.each<[string, Pod, string]>([
     ['what it had, while it shrinks', pod('1', has('2', '2')), '2'],
-    ['what it still has, once less is allotted', pod('1', has('1', '2')), '2'],
+    ['what it still has, once less is allocated', pod('1', has('1', '2')), '2'],
     ['what it will have, while it grows', pod('3', has('1', '1')), '3'],
     ['what it has, where it cannot grow', pod('3', has('1', '1'), infeasible), '1'],
     ['what it asks for, where nothing is in effect', pod('1', { allocatedResources: { cpu: '2' } }), '1'],

@@ -5,29 +5,25 @@ import { parseResource } from './resources.js';
 
 /**
  * The pod as kube-scheduler counts it while its containers are resized in place (scheduling/pod-requests): each requests the most of
- * what its spec asks for, what the kubelet has allotted and what is in effect; without the spec where the kubelet finds it
+ * what its spec asks for, what the kubelet has allocated and what is in effect; without the spec where the kubelet finds it
  * infeasible. The same object where that changes nothing.
  */
 export function withResizedRequests(pod: Pod): Pod {
   const { status, spec } = pod;
   if ((status?.containerStatuses ?? status?.initContainerStatuses) === undefined) return pod;
-  const infeasible = status!.conditions?.some(
-    ({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible',
-  );
-  const resized = (containers: readonly Container[], statuses: readonly ContainerStatus[] | undefined): Container[] =>
-    containers.map((each) =>
-      withStatus(
-        each,
-        statuses?.find(({ name }) => name === each.name),
-        infeasible === true,
-      ),
-    );
+  const infeasible =
+    status!.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible') === true;
+  const resized = (own: readonly Container[], statuses: readonly ContainerStatus[] = []): Container[] =>
+    own.map((each) => {
+      const known = statuses.find(({ name }) => name === each.name);
+      return withStatus(each, known, infeasible);
+    });
+  const { initContainers: first = [] } = spec;
   const containers = resized(spec.containers, status!.containerStatuses);
-  const initContainers = resized(spec.initContainers ?? [], status!.initContainerStatuses);
-  const unchanged = [...containers, ...initContainers].every(
-    (each, i) => each === [...spec.containers, ...(spec.initContainers ?? [])][i],
-  );
-  if (unchanged) return pod;
+  const initContainers = resized(first, status!.initContainerStatuses);
+  const isChanged =
+    containers.some((each, i) => each !== spec.containers[i]) || initContainers.some((each, i) => each !== first[i]);
+  if (!isChanged) return pod;
   return { ...pod, spec: { ...spec, containers, ...(spec.initContainers !== undefined && { initContainers }) } };
 }
 

@@ -80,9 +80,9 @@ export function migratedHashes(
 }
 
 /**
- * Whether the catalogue no longer has what the claim was launched as: its type, which a claim without the label has not, or no offering of it in the claim's zone
- * and capacity type, be it out of capacity or not. Young claims pass; a reserved one may be had on demand as
- * well (drift/type-not-found).
+ * Whether the catalogue no longer has what the claim was launched as: its type, or an offering of it in the claim's zone and
+ * capacity type, be it out of capacity or not. A claim without the label of its type has none. Young claims pass; a reserved one
+ * may be had on demand as well (drift/type-not-found).
  */
 function typeDrift(
   claim: NodeClaim,

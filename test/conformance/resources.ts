@@ -26,7 +26,7 @@ const asks = (cpu: number, memory: number, spec: PodSpec): Check =>
 const whole = (resources: NonNullable<PodSpec['resources']>): PodSpec =>
   pod([], [container(1, 1), container(2, 1)], { resources });
 type Amount = readonly [cpu: number, memory: number];
-const resized = (expected: Amount, spec: Amount, status?: { allotted: Amount; actual: Amount }): Check =>
+const resized = (expected: Amount, spec: Amount, status?: { allocated: Amount; actual: Amount }): Check =>
   gives(() => {
     const { spec: counted } = withResizedRequests({
       apiVersion: 'v1',
@@ -38,7 +38,7 @@ const resized = (expected: Amount, spec: Amount, status?: { allotted: Amount; ac
           containerStatuses: [
             {
               name: 'c',
-              allocatedResources: list(...status.allotted),
+              allocatedResources: list(...status.allocated),
               resources: { requests: list(...status.actual) },
             },
           ],
@@ -103,8 +103,8 @@ export const resourceCases: readonly Told[] = [
   same(590, 'requests of the whole pod alone', asks(5, 5, whole({ requests: list(5, 5) }))),
   same(619, 'limits of the whole pod', asks(6, 6, { containers: [{ name: 'c' }], resources: { limits: list(6, 6) } })),
   notApplicable([[652, 705]], 'the largest and the smallest of lists', lists),
-  same(716, 'a container that shrinks in place', resized([6, 2], [2, 1], { allotted: [6, 2], actual: [2, 1] })),
-  same(735, 'a container that grows in place', resized([8, 4], [8, 4], { allotted: [2, 1], actual: [8, 4] })),
+  same(716, 'a container that shrinks in place', resized([6, 2], [2, 1], { allocated: [6, 2], actual: [2, 1] })),
+  same(735, 'a container that grows in place', resized([8, 4], [8, 4], { allocated: [2, 1], actual: [8, 4] })),
   same(754, 'a container that is not resized', resized([4, 2], [4, 2])),
 ];
 
