@@ -15,19 +15,19 @@ export interface ObserveOptions {
 const pollMs = 250;
 
 /**
- * Looks until `look` sees something, and resolves to that. Rejects with `NotObserved`, naming `what` and the last
+ * Looks until `look` sees something, which is neither undefined nor false, and resolves to that. Rejects with `NotObserved`, naming `what` and the last
  * state that `describe` gives, when it does not happen in time.
  */
 export async function observe<T>(
   what: string,
-  look: () => Promise<T | undefined>,
+  look: () => Promise<T | undefined | false>,
   { withinMs, failure }: ObserveOptions,
   describe?: () => Promise<string>,
 ): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const seen = await look();
-    if (seen !== undefined) return seen;
+    if (seen !== undefined && seen !== false) return seen;
     const failed = failure?.();
     if (failed !== undefined) throw failed;
     if (Date.now() > deadline) {

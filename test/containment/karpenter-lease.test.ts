@@ -137,7 +137,7 @@ describe('a lease of the name of that of Karpenter', () => {
     );
     // Longer than a batch window, a long poll of the queue, and several looks at the lease.
     const since = karpenter.renewals();
-    await observe('Renewals', () => Promise.resolve(karpenter.renewals() > since + 15 || undefined), within(60));
+    await observe('Renewals', () => Promise.resolve(karpenter.renewals() > since + 15), within(60));
 
     const collecting = on.client.workflow.getHandle(collection.workflowId, collection.runId);
     const interruption = on.client.workflow.getHandle(workflowIds.interrupt(on.cluster, instanceId));

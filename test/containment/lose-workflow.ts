@@ -20,11 +20,7 @@ async function fail(client: Client, workflowId: string): Promise<void> {
   const workflow = client.workflow.getHandle(workflowId);
   const { type, startTime } = await workflow.describe();
   // The server takes no second run of an id within a second.
-  await observe(
-    'The run being older',
-    () => Promise.resolve(Date.now() - startTime.getTime() > 2000 || undefined),
-    patience,
-  );
+  await observe('The run being older', () => Promise.resolve(Date.now() - startTime.getTime() > 2000), patience);
   await workflow.terminate(reason);
   const taskQueue = `fails-${randomUUID()}`;
   await client.workflow.start(type, { workflowId, taskQueue });

@@ -46,12 +46,12 @@ describe('a pause that kubectl wrote', () => {
       spec: { scope: { kind: 'Cluster' }, message: 'release day' },
     });
     // What is found to be empty before a pause is heard of is under way, and held later.
-    const isHeard = async (): Promise<true | undefined> =>
+    const isHeard = async (): Promise<boolean> =>
       (
         await disrupt()
           .query(pausesQuery)
           .catch(() => [])
-      ).length === 1 || undefined;
+      ).length === 1;
     await observe('disrupt knowing of the pause', isHeard, within(60));
     await on.world.kube.delete('Deployment', { name: 'web', namespace: 'default' });
 

@@ -115,8 +115,7 @@ test(
     }
     await observe(
       'The event of the pod',
-      async () =>
-        (await people.told('Pod', pod)).some((text) => text.includes('Temporal: it cannot be reached')) || undefined,
+      async () => (await people.told('Pod', pod)).some((text) => text.includes('Temporal: it cannot be reached')),
       within(150),
       async () => JSON.stringify(await people.told('Pod', pod)),
     );

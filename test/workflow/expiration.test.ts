@@ -64,7 +64,7 @@ describe('expireNode by policy', () => {
       expiresAt,
     });
   const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
-    rig.until(async () => (await handle.query(phaseQuery)) === phase || undefined);
+    rig.until(async () => (await handle.query(phaseQuery)) === phase);
   const running = async (): Promise<number> =>
     (await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).query(runningQuery)).length;
   const acts = (): string[] =>
@@ -78,7 +78,7 @@ describe('expireNode by policy', () => {
 
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(3 * hour - minute);
     expect(acts().slice(0, 4)).toEqual(['taintCandidates', 'planNodes', 'launchInstance', 'beginTermination']);
-    await rig.until(async () => (await running()) === 0 || undefined);
+    await rig.until(async () => (await running()) === 0);
   });
 
   test('waits for leave, and goes when it comes', async () => {
@@ -140,9 +140,9 @@ describe('expireNode by policy', () => {
     const nowhere = { ...emptyPlan, unplacedOfDeletingNodes: 1, unschedulable: 1 };
     activities.plans = [nowhere, { ...emptyPlan, claims: [claimPlan(2)] }];
     const handle = await start();
-    await rig.until(() => activities.callsOf('untaintCandidates').length > 0 || undefined);
+    await rig.until(() => activities.callsOf('untaintCandidates').length > 0);
     expect([...activities.tainted]).toEqual([]);
-    await rig.until(async () => (await running()) === 0 || undefined);
+    await rig.until(async () => (await running()) === 0);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
@@ -213,7 +213,7 @@ describe('expireNode by policy', () => {
     await inPhase(handle, 'waiting for a disruption slot');
     const disrupt = rig.client.workflow.getHandle(workflowIds.disrupt(cluster));
     await disrupt.signal(pauseSignal, { scope: { kind: 'nodePool', name: 'default' }, ...ann });
-    await rig.until(async () => (await disrupt.query(pausesQuery)).length === 1 || undefined);
+    await rig.until(async () => (await disrupt.query(pausesQuery)).length === 1);
     activities.admits = () => true;
     expect(acts()).toEqual([]);
 
@@ -231,7 +231,7 @@ describe('expireNode by policy', () => {
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
     launched();
     await inPhase(handle, 'paused');
-    await rig.until(() => activities.tainted.size === 0 || undefined);
+    await rig.until(() => activities.tainted.size === 0);
 
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
 
@@ -246,7 +246,7 @@ describe('expireNode by policy', () => {
       claim = { name: `default-${how}`, uid: `uid-${how}-${activities.serial}` };
       const handle = await start();
       await inPhase(handle, 'replacing');
-      await rig.until(() => activities.tainted.size === 1 || undefined);
+      await rig.until(() => activities.tainted.size === 1);
 
       if (how === 'abort') {
         await handle.executeUpdate(abortUpdate, { args: [ann] });
@@ -259,7 +259,7 @@ describe('expireNode by policy', () => {
         await expect(handle.result()).rejects.toThrow();
       }
       expect([...activities.tainted]).toEqual([]);
-      await rig.until(async () => (await running()) === 0 || undefined);
+      await rig.until(async () => (await running()) === 0);
       expect(await plannedWithout(rig, activities)).toEqual([]);
     }
     expect(activities.callsOf('beginTermination')).toEqual([]);
@@ -387,7 +387,7 @@ describe('expireNode by policy', () => {
       activities.nodeStates = ['waiting'];
       const handle = await start();
       await inPhase(handle, 'replacing');
-      await rig.until(() => Promise.resolve(activities.callsOf().includes('launchInstance') || undefined));
+      await rig.until(() => Promise.resolve(activities.callsOf().includes('launchInstance')));
       await handle.executeUpdate(holdUpdate, { args: [{ on: true, ...ann }] });
       await inPhase(handle, 'paused');
       activities.nodeStates = ['registered', 'initialized'];

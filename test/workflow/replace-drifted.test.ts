@@ -77,11 +77,11 @@ describe('replaceDrifted', () => {
       hash: `hash-${activities.serial}`,
     });
   const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
-    rig.until(async () => (await handle.query(phaseQuery)) === phase || undefined);
+    rig.until(async () => (await handle.query(phaseQuery)) === phase);
   const slotsGone = (): Promise<true> =>
     rig.until(async () => {
       const running = await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).query(runningQuery);
-      return running.length === 0 || undefined;
+      return running.length === 0;
     });
 
   // Rule `drift/rollouts`.
@@ -175,7 +175,7 @@ describe('replaceDrifted', () => {
       await handle.signal(rollbackSignal, { reason: 'nobody says so' } as never);
       await rig.until(async () => {
         const { facts } = await handle.query(explainQuery);
-        return String(facts['last order refused']).startsWith('rollback: actor is missing') || undefined;
+        return String(facts['last order refused']).startsWith('rollback: actor is missing');
       });
       await handle.signal(rollbackSignal, ann);
 
@@ -186,12 +186,12 @@ describe('replaceDrifted', () => {
       activities.nodeStates = ['waiting'];
       activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
       const handle = await start();
-      await rig.until(() => activities.tainted.size > 0 || undefined);
+      await rig.until(() => activities.tainted.size > 0);
 
       await handle.executeUpdate(rollbackUpdate, { args: [ann] });
 
       await expect(handle.result()).resolves.toMatchObject({ ...rolledBack, replaced: 0 });
-      await rig.until(() => activities.tainted.size === 0 || undefined);
+      await rig.until(() => activities.tainted.size === 0);
       expect(terminated()).toEqual([]);
       await slotsGone();
     });
@@ -253,7 +253,7 @@ describe('replaceDrifted', () => {
     const [first, second] = nodes;
     activities.admits = (node) => node !== second!.node;
     const handle = await start();
-    await rig.until(() => terminated().includes(first!.claim.uid) || undefined);
+    await rig.until(() => terminated().includes(first!.claim.uid));
     expect(await handle.query(phaseQuery)).toBe('replacing');
 
     activities.gone.add(second!.node);
@@ -266,7 +266,7 @@ describe('replaceDrifted', () => {
   test('a newer change supersedes it, by signal or at its next look', async () => {
     activities.admits = () => false;
     const waiting = await start();
-    await rig.until(() => activities.callsOf('decideSlots').length > 0 || undefined);
+    await rig.until(() => activities.callsOf('decideSlots').length > 0);
     activities.rollout = () => ({ state: 'superseded', by: 'the nodes are to become x' });
 
     await waiting.signal(rolloutChangedSignal);
@@ -332,7 +332,7 @@ describe('replaceDrifted', () => {
     const handle = await start();
     await inPhase(handle, 'soaking');
     await handle.signal(expediteSignal, { deadline: 0, ...ann });
-    await rig.until(() => terminated().length > 1 || undefined);
+    await rig.until(() => terminated().length > 1);
     await inPhase(handle, 'soaking');
 
     await handle.executeUpdate(abortUpdate, { args: [ann] });
@@ -347,13 +347,13 @@ describe('replaceDrifted', () => {
     activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1 }];
     more = { rules: { ...rules, maximumFailurePercent: 100 } };
     const handle = await start();
-    await rig.until(() => activities.callsOf('taintCandidates').length > 0 || undefined);
+    await rig.until(() => activities.callsOf('taintCandidates').length > 0);
 
     await handle.cancel();
     open();
 
     await expect(handle.result()).rejects.toThrow();
-    await rig.until(() => activities.tainted.size === 0 || undefined);
+    await rig.until(() => activities.tainted.size === 0);
     await slotsGone();
   });
 });

@@ -39,8 +39,8 @@ export interface WorkflowRig {
   /** Lets that clock go on by a duration, such as `5 minutes`. */
   sleep(duration: string | number): Promise<void>;
 
-  /** Asks `probe` until it gives a value, while nothing is skipped: the clock goes on as on a wall. */
-  until<T>(probe: () => Promise<T | undefined> | T | undefined): Promise<T>;
+  /** Asks `probe` until it gives a value other than false, while nothing is skipped: the clock goes on as on a wall. */
+  until<T>(probe: () => Promise<T | undefined | false> | T | undefined | false): Promise<T>;
 
   /** Waits until every workflow waits for a timer. */
   rest(): Promise<void>;

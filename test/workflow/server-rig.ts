@@ -129,7 +129,7 @@ export class ServerRig implements WorkflowRig {
     await this.env.sleep(duration as Parameters<TestWorkflowEnvironment['sleep']>[0]);
   }
 
-  async until<T>(probe: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  async until<T>(probe: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
     const end = Date.now() + patienceMs;
     for (;;) {
       const found = await probe();

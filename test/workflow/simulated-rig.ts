@@ -73,7 +73,7 @@ export class SimulatedRig implements WorkflowRig {
     clearInterval(alarm);
   }
 
-  async until<T>(probe: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  async until<T>(probe: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
     for (const end = this.time.now + patienceMs; ;) {
       await this.time.settle();
       const found = await probe();

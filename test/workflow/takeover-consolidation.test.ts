@@ -44,7 +44,7 @@ test.each(['validating', 'awaiting approval', 'launching', 'draining'])(
     await world.inPhase(handle, 'awaiting approval');
     if (phase === 'awaiting approval') await world.pausedAWhile(handle, phase);
     await handle.executeUpdate(approveUpdate, { args: [ann] });
-    await rig.until(() => activities.callsOf('syncNode').length > 0 || undefined);
+    await rig.until(() => activities.callsOf('syncNode').length > 0);
     await world.inPhase(handle, 'launching');
     if (phase === 'launching') await world.pausedAWhile(handle);
     world.comesUp();

@@ -41,10 +41,10 @@ test.each(['awaiting approval', 'replacing', 'soaking', 'draining'])(
     await rig.sleep('5 seconds');
     const child = rig.client.workflow.getHandle(workflowIds.replace(cluster, nodes[0]!.claim.uid));
     await world.inPhase(child, 'replacing');
-    await rig.until(() => activities.callsOf('syncNode').length > 0 || undefined);
+    await rig.until(() => activities.callsOf('syncNode').length > 0);
     if (phase === 'replacing') {
       await world.pausedAWhile(child);
-      await rig.until(() => activities.tainted.size === 1 || undefined);
+      await rig.until(() => activities.tainted.size === 1);
     }
     world.comesUp();
     if (phase === 'draining') await world.takenOverDraining();

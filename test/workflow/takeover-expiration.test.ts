@@ -38,7 +38,7 @@ test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'rep
     }
     await rig.sleep('10 seconds');
     await world.inPhase(handle, 'replacing');
-    await rig.until(() => activities.callsOf('syncNode').length > 0 || undefined);
+    await rig.until(() => activities.callsOf('syncNode').length > 0);
     if (phase === 'replacing') await world.pausedAWhile(handle);
     world.comesUp();
     if (phase === 'draining') await world.takenOverDraining();

@@ -49,7 +49,7 @@ export class Takeover {
   }
 
   inPhase(handle: WorkflowHandle, phase: string): Promise<true> {
-    return this.rig.until(async () => (await handle.query(phaseQuery).catch(() => '')) === phase || undefined);
+    return this.rig.until(async () => (await handle.query(phaseQuery).catch(() => '')) === phase);
   }
 
   /** Nothing is tainted or drained meanwhile, though another worker takes over; `phase` is what it says of itself. */
@@ -57,7 +57,7 @@ export class Takeover {
     const { activities, disrupt, rig } = this;
     await disrupt.signal(pauseSignal, { scope: everything, ...ann });
     await this.pauses(1);
-    await rig.until(() => activities.tainted.size === 0 || undefined);
+    await rig.until(() => activities.tainted.size === 0);
     const before = activities.callsOf('taintCandidates').length;
     await rig.replaceWorkers();
     // What comes up is polled each minute: an hour where nothing does.
@@ -71,7 +71,7 @@ export class Takeover {
   }
 
   private pauses(count: number): Promise<true> {
-    return this.rig.until(async () => (await this.disrupt.query(pausesQuery)).length === count || undefined);
+    return this.rig.until(async () => (await this.disrupt.query(pausesQuery)).length === count);
   }
 
   /** The replacement initializes. */
@@ -85,14 +85,14 @@ export class Takeover {
   }
 
   nothingRuns(): Promise<true> {
-    return this.rig.until(async () => (await this.disrupt.query(runningQuery)).length === 0 || undefined);
+    return this.rig.until(async () => (await this.disrupt.query(runningQuery)).length === 0);
   }
 
   /** A drain that is `stuck` from the start; another worker goes on with it. */
   async takenOverDraining(): Promise<void> {
     const { activities, rig } = this;
     await rig.sleep('2 minutes');
-    await rig.until(() => activities.callsOf('drainNode').length > 0 || undefined);
+    await rig.until(() => activities.callsOf('drainNode').length > 0);
     await rig.replaceWorkers({ settled: false });
     activities.stuck = false;
   }
