@@ -20,17 +20,20 @@ function chosenSteps() {
   }
   if (values.only === undefined) return withoutSkipped(everyStep, ({ onRequest = false }) => !onRequest);
   const wanted = values.only.split(',');
-  const known = everyStep.flat(2).map(({ name }) => name);
+  const known = everyStep.flatMap(({ lanes }) => lanes.flat()).flatMap(namesOf);
   const unknown = wanted.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`--only ${unknown.join(',')}: no such step; there are ${known.join(', ')}`);
-  return withoutSkipped(everyStep, ({ name }) => wanted.includes(name));
+  if (unknown.length > 0)
+    throw new Error(`--only ${unknown.join(',')}: no such step; there are ${[...new Set(known)].join(', ')}`);
+  return withoutSkipped(everyStep, (step) => namesOf(step).some((name) => wanted.includes(name)));
 }
+
+const namesOf = ({ name, part }) => (part === undefined ? [name] : [part, name]);
 
 /** The groups with the lanes and steps that are chosen and due; none is empty. */
 const withoutSkipped = (groups, isChosen) => {
   const isDue = (step) => isChosen(step) && step.skip?.() !== true;
-  const lanesOf = (group) => group.map((lane) => lane.filter(isDue)).filter(({ length }) => length > 0);
-  return groups.map(lanesOf).filter(({ length }) => length > 0);
+  const lanesOf = ({ lanes }) => lanes.map((lane) => lane.filter(isDue)).filter(({ length }) => length > 0);
+  return groups.map((group) => ({ ...group, lanes: lanesOf(group) })).filter(({ lanes }) => lanes.length > 0);
 };
 
 /** The files that differ from a revision, new ones included, deleted ones not. */

@@ -1,54 +1,45 @@
 // Runs steps, and what failed in them once more where a step says so.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { failedFiles, failureLines } from './results.mjs';
 import { root } from './root.mjs';
 
-/**
- * Runs groups of steps in order, and says at the end what failed and why. Returns whether all passed. A group is a list of lanes, which run side
- * by side; a lane is a list of steps, which follow one another whether they pass or not.
- */
+/** Runs groups of steps in order (steps.mjs), and says at the end what failed and why. Returns whether all passed. */
 export async function runSteps(groups) {
   const run = {
     started: Date.now(),
     folder: mkdtempSync(join(tmpdir(), 'stowage-test-results-')),
     failed: [],
+    again: [],
     unstable: [],
   };
-  for (const lanes of groups) {
-    await runLanes(lanes, run);
+  for (const group of groups) {
+    await runGroup(group, run);
     if (run.failed.some(({ needed }) => needed)) break;
   }
+  for (const step of run.again) ((await passesAlone(step, run)) ? run.unstable : run.failed).push(step);
   tell(run);
   rmSync(run.folder, { recursive: true });
   return run.failed.length === 0;
 }
 
-/** As many lanes at a time as there are processors. One that is alone is seen at work; what others have to say is shown step by step. */
-async function runLanes(lanes, run) {
+/** A lane goes on whether its steps pass or not. One that is alone is seen at work; what others have to say is shown step by step. */
+async function runGroup({ lanes, atOnce }, run) {
   const execute = lanes.length > 1 ? heard : seen;
   const waiting = [...lanes];
   const follow = async () => {
     for (let lane = waiting.shift(); lane !== undefined; lane = waiting.shift())
-      for (const step of lane) if (!(await passes(step, run, execute))) run.failed.push(step);
+      for (const step of lane) if (!(await execute(step, run))) (step.again ? run.again : run.failed).push(step);
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, follow));
-}
-
-async function passes(step, run, execute) {
-  const passed = await execute(step, run);
-  return passed || (step.again === true && (await passesAlone(step, run, execute)));
+  await Promise.all(Array.from({ length: atOnce }, follow));
 }
 
 /** Whether the files that failed beside others pass when each is run by itself. What made them fail is still a defect, and is told as one. */
-async function passesAlone(step, run, execute) {
+async function passesAlone(step, run) {
   const files = failedFiles(resultsOf(step, run)) ?? [];
-  if (files.length === 0) return false;
-  const passed = await execute({ ...step, name: `${step.name}-again`, options: ['--runInBand', ...files] }, run);
-  if (passed) run.unstable.push(step);
-  return passed;
+  return files.length > 0 && seen({ ...step, name: `${step.name}-again`, options: ['--runInBand', ...files] }, run);
 }
 
 /** Runs a step whose words go straight to the terminal. */
@@ -78,23 +69,25 @@ function ended(child) {
 }
 
 function commandOf(step, run) {
-  if (step.project === undefined) return step.run;
-  return [
-    process.execPath,
-    [
-      '--experimental-vm-modules',
-      '--no-warnings=ExperimentalWarning',
-      'node_modules/jest/bin/jest.js',
-      // Crowded machines are slow, not wrong.
-      '--testTimeout=180000',
-      '--json',
-      `--outputFile=${resultsOf(step, run)}`,
-      ...step.options,
-      '--selectProjects',
-      step.project,
-    ],
-  ];
+  const [program, args] = step.project === undefined ? step.run : jestOf(step, run);
+  return step.yields === true ? ['nice', ['-n', '10', program, ...args]] : [program, args];
 }
+
+const jestOf = (step, run) => [
+  process.execPath,
+  [
+    '--experimental-vm-modules',
+    '--no-warnings=ExperimentalWarning',
+    'node_modules/jest/bin/jest.js',
+    // Crowded machines are slow, not wrong.
+    '--testTimeout=180000',
+    '--json',
+    `--outputFile=${resultsOf(step, run)}`,
+    ...step.options,
+    '--selectProjects',
+    step.project,
+  ],
+];
 
 const resultsOf = ({ name }, { folder }) => join(folder, `${name}.json`);
 

@@ -1,11 +1,15 @@
 // The steps of `npm test`, in order of cost, and those of `npm test -- --changed`.
 import { existsSync, statSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { root } from './root.mjs';
 
 /*
  * A step has a `name` and either a command to `run`, or a `project` and `options` of jest. `needed`: no step can follow its failure. `skip`: it
- * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: files that failed are run once more, alone.
+ * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: files that failed are run once more at the end, alone.
+ * `yields`: it takes the processors that the steps beside it leave, for it waits for nobody's clock. `part`: `--only` has it by this name too.
+ *
+ * A group is a list of lanes of which `atOnce` run side by side; a lane is a list of steps that follow one another.
  */
 
 const npm = (...args) => ['npm', args];
@@ -20,6 +24,9 @@ const onServer = [
   'takeover-drift',
 ].map((file) => `test/workflow/${file}.test.ts`);
 
+const awsFiles = 'test/integration/aws';
+const otherFiles = 'test/integration/(?!aws)';
+
 const packages = {
   name: 'packages',
   run: npm('ci', '--no-audit', '--no-fund'),
@@ -28,8 +35,14 @@ const packages = {
 };
 const build = { name: 'build', run: npm('run', '-s', 'build'), needed: true };
 
-const one = (step) => [[step]];
-const sideBySide = (...steps) => steps.map((step) => [step]);
+const processors = availableParallelism();
+const workers = `--maxWorkers=${processors}`;
+const one = (step) => ({ lanes: [[step]], atOnce: 1 });
+const sideBySide = (...steps) => ({ lanes: steps.map((step) => [step]), atOnce: processors });
+
+/** Stacks of live tests at a time: each waits most of its time, takes a tenth of a processor meanwhile, and 2 GB. The other steps take 8 GB. */
+const gigabytes = totalmem() / 2 ** 30;
+const stacks = Math.max(processors, Math.min(3 * processors, Math.floor((gigabytes - 8) / 2)));
 
 const statics = {
   types: { name: 'types', run: npm('run', '-s', 'typecheck') },
@@ -37,7 +50,7 @@ const statics = {
   rules: { name: 'rules', run: npm('run', '-s', 'rules') },
 };
 
-/** Groups, which follow one another, of lanes, which run side by side, of steps. */
+/** Groups, which follow one another. */
 export const everyStep = [
   one(packages),
   one({ name: 'stack', run: [process.execPath, ['devstack/install.mjs', '--tests']], needed: true }),
@@ -51,25 +64,34 @@ export const everyStep = [
     { name: 'unused', run: npm('run', '-s', 'unused') },
     statics.rules,
   ),
-  [
-    [
+  {
+    lanes: [
+      // Each file has a stack of its own.
+      [{ name: 'live', again: true, ...jest('live', `--maxWorkers=${stacks}`) }],
       // One file at a time: they script the faults of one cloud, and wait for it most of their time.
-      { name: 'integration', again: true, ...jest('integration', '--runInBand') },
-      { name: 'situations', again: true, ...jest('situations') },
+      [{ name: 'integration-aws', part: 'integration', again: true, ...jest('integration', '--runInBand', awsFiles) }],
+      [
+        {
+          name: 'integration-others',
+          part: 'integration',
+          again: true,
+          ...jest('integration', '--runInBand', otherFiles),
+        },
+        { name: 'situations', again: true, ...jest('situations') },
+      ],
+      [
+        { name: 'unit', yields: true, ...jest('unit', workers) },
+        { name: 'conformance', yields: true, ...jest('conformance') },
+        { name: 'property', yields: true, ...jest('property', workers) },
+        { name: 'workflow', yields: true, ...jest('workflow', workers) },
+        { name: 'replay', yields: true, ...jest('replay') },
+        // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
+        { name: 'workflow-server', again: true, ...jest('workflow-server', workers, ...onServer) },
+      ],
     ],
-    [
-      { name: 'unit', ...jest('unit', '--maxWorkers=2') },
-      { name: 'conformance', ...jest('conformance') },
-      { name: 'property', ...jest('property', '--maxWorkers=2') },
-      { name: 'workflow', ...jest('workflow', '--maxWorkers=2') },
-      // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
-      { name: 'workflow-server', again: true, ...jest('workflow-server', '--maxWorkers=2', ...onServer) },
-      { name: 'replay', ...jest('replay') },
-    ],
-  ],
-  one({ name: 'workflow-server-all', onRequest: true, ...jest('workflow-server', '--maxWorkers=2') }),
-  // Each file has a stack of its own, which takes most of a processor.
-  one({ name: 'live', again: true, ...jest('live', '--maxWorkers=2') }),
+    atOnce: 4,
+  },
+  one({ name: 'workflow-server-all', onRequest: true, ...jest('workflow-server', workers) }),
 ];
 
 /** What a change to these files touches and needs no stack: `files` are paths from the root, none of them deleted. */
@@ -88,9 +110,9 @@ export function stepsFor(files, since) {
       statics.imports,
       statics.rules,
     ),
-    one({ name: 'unit', ...jest('unit', '--maxWorkers=2', ...related) }),
+    one({ name: 'unit', ...jest('unit', workers, ...related) }),
     one({ name: 'conformance', ...jest('conformance', ...related) }),
-    one({ name: 'workflow', ...jest('workflow', '--maxWorkers=2', ...related) }),
+    one({ name: 'workflow', ...jest('workflow', workers, ...related) }),
     one({ name: 'replay', ...jest('replay', ...related) }),
   ];
 }
