@@ -1,6 +1,6 @@
 import { compile } from './compile/compiled.js';
 import { withoutCulprits } from './set-aside.js';
-import { solve } from './solve.js';
+import { solve } from './solve/solve.js';
 import type { PackingInput, Plan, SetAside, Unschedulable } from './types.js';
 
 /**

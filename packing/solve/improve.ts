@@ -1,0 +1,71 @@
+import { compareText } from '../../core/compare-text.js';
+import type { Compiled } from '../compile/compiled.js';
+import { fullName } from '../names.js';
+import { varietyReserve, type ClaimContext } from '../output/claims.js';
+import type { OpenClaim } from '../place/open-claim.js';
+import { podsIn } from '../place/part.js';
+import { Board } from '../refine/board.js';
+import { Incumbent } from '../refine/incumbent.js';
+import { searchWhole } from '../refine/whole-search.js';
+import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
+
+/**
+ * Places what is left over one by one where that can be, and searches on where the plan is small: bins are bought for once
+ * domains are decided, and decide nothing for limits and minValues. `lowerBound` is asked where it is needed alone, dollars per hour.
+ * Returns whether there was anything to try.
+ */
+export function improve(working: WorkingPlan, lowerBound: () => number): boolean {
+  const left = working.unplaced.worthAnotherTry();
+  const pods = left.length + working.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
+  const target = pods <= mostSearched ? lowerBound() * nearEnough : 0;
+  const isSmall = pods <= mostSearched && left.length + working.claims.length > 1;
+  if (!isSmall && left.length === 0) return false;
+  const { compiled } = working;
+  const board = boardOf(working);
+  for (const claim of inNameOrder(compiled, working.claims)) board.adopt(claim);
+  const best = new Incumbent(board, left);
+  const { nodeCost = 0 } = compiled.input.settings;
+  searchWhole(best, {
+    target: isSmall ? target : undefined,
+    rulesOfPod: rulesOfPod(working),
+    nodeCost,
+    fewest: working.fewest,
+  });
+  working.claims = board.claims();
+  board.release();
+  working.unplaced.forget(new Set(left.map(({ pod }) => pod)));
+  for (const { podClass, pod } of best.left) working.unplaced.add(podClass, [pod]);
+  return true;
+}
+
+function boardOf({ compiled, feasibility, book, ledger, exhausted, nodes, limits, assigner }: WorkingPlan): Board {
+  const { lookahead } = assigner;
+  const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
+  const reserveOf = (claim: OpenClaim): readonly number[] | undefined => varietyReserve(claims, claim);
+  return new Board({ compiled, feasibility, book, ledger, exhausted, nodes, lookahead, limits, reserveOf });
+}
+
+/** How many rules select a pod, on average. */
+function rulesOfPod({ compiled, book }: WorkingPlan): number {
+  let pods = 0;
+  let rules = 0;
+  for (const podClass of compiled.queue) {
+    const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+    pods += podClass.pods.length;
+    rules += podClass.pods.length * book.of(podClass.shape, level).matched.length;
+  }
+  return rules / Math.max(1, pods);
+}
+
+/** Claims by their first pod, their members as in the queue: the order of the input has no say in what is made of them. */
+function inNameOrder({ queue }: Compiled, claims: readonly OpenClaim[]): OpenClaim[] {
+  const rank = new Map(queue.map((podClass, i) => [podClass, i]));
+  const keyed = claims.map((claim) => {
+    const members = claim.members
+      .map((member) => ({ ...member, pods: [...member.pods].sort((a, b) => compareText(fullName(a), fullName(b))) }))
+      .sort((a, b) => rank.get(a.podClass)! - rank.get(b.podClass)!);
+    const names = members.map(({ pods }) => fullName(pods[0]!)).sort(compareText);
+    return { claim: { ...claim, members }, first: names[0]! };
+  });
+  return keyed.sort((a, b) => compareText(a.first, b.first)).map(({ claim }) => claim);
+}

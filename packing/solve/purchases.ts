@@ -1,0 +1,114 @@
+import type { Pod } from '../../api/kubernetes.js';
+import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
+import { solveWithBound } from '../bins/solve.js';
+import type { PodClass } from '../compile/classes.js';
+import type { Profile } from '../compile/universe.js';
+import { numberProblem } from '../place/bin-problem.js';
+import { exclusionsOf } from '../place/exclusions.js';
+import { packIntoFew } from '../place/few-bins.js';
+import { someOfMember, type Member, type Part } from '../place/part.js';
+import { boundOfAll } from '../place/whole-bound.js';
+import type { Waiting } from './assignment.js';
+import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
+
+const fewPods = 600;
+
+/** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
+const effortFor = (pods: number, fewest: number): Effort => ({
+  units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
+  ...(pods > mostSearched && fewest > 1 && { fewest }),
+});
+
+/** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
+function buy(problem: BinProblem, pods: number, fewest: number): { solution: BinSolution; lowerBound: number } {
+  const found = solveWithBound(problem, effortFor(pods, fewest));
+  const isNear = found.solution.price <= found.lowerBound * nearEnough;
+  if (pods > fewPods || isNear || found.solution.unplaced.some((left) => left > 0)) return found;
+  const few = packIntoFew(problem);
+  return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
+}
+
+/** Buys the nodes of a plan, and knows what they cost at least. */
+export class Purchases {
+  private bound = 0;
+  /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
+  private chosen = false;
+  /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
+  private count = 0;
+  /** Whether pods were left over once their domains were decided. */
+  isShort = false;
+
+  constructor(private readonly working: WorkingPlan) {}
+
+  /** Buys nodes for the parts; returns what limits left over, to be tried in other pools. */
+  launch(parts: readonly Part[]): Waiting[] {
+    if (parts.length === 0) return [];
+    const { working } = this;
+    const exclusions = exclusionsOf(parts, working.book);
+    const { problem, rowOfOffer, perNode } = numberProblem(working.compiled, parts, exclusions, working.limits);
+    const units = parts.reduce((sum, { count }) => sum + count, 0);
+    this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
+    const { solution, lowerBound } = buy(problem, units, working.fewest);
+    // No plan has more nodes than pods, so the premium is at most that much of the bound.
+    this.bound += Math.max(0, lowerBound - perNode * units);
+    this.count++;
+    return this.leftOver(parts, this.open(parts, solution, rowOfOffer));
+  }
+
+  /** Makes the claims of the bins; returns how many of each part they hold. */
+  private open(parts: readonly Part[], { bins }: BinSolution, rowOfOffer: readonly number[]): Int32Array {
+    const { working } = this;
+    const given = new Int32Array(parts.length);
+    for (const { offer, items, pods } of bins) {
+      const members: Member[] = [];
+      const pinnedKeys = new Set<string>();
+      items.forEach((item, k) => {
+        const part = parts[item]!;
+        const from = given[item]!;
+        given[item] = from + pods[k]!;
+        for (const key of part.pinnedKeys) pinnedKeys.add(key);
+        for (const member of part.members)
+          members.push(part.together ? member : someOfMember(member, from, given[item]));
+      });
+      const row = rowOfOffer[offer]!;
+      working.charge(row, 1);
+      working.claims.push({ row, members, pinnedKeys });
+    }
+    return given;
+  }
+
+  private leftOver(parts: readonly Part[], given: Int32Array): Waiting[] {
+    const { working } = this;
+    const waiting = new Map<PodClass, Pod[]>();
+    const full = new Set<Profile>();
+    parts.forEach((part, item) => {
+      const left = part.count - given[item]!;
+      if (left === 0) return;
+      for (const profile of part.profiles) full.add(profile);
+      for (const { podClass, level, pods } of part.members) {
+        const rest = part.together ? pods : pods.slice(given[item]);
+        const there = waiting.get(podClass);
+        if (there === undefined) waiting.set(podClass, [...rest]);
+        else there.push(...rest);
+        working.uncount(part.profiles[0]!, podClass, level, rest.length);
+      }
+    });
+    if (full.size === 0) return [];
+    this.isShort = true;
+    const before = working.exhausted.size;
+    for (const profile of full) working.exhausted.add(profile);
+    const list = [...waiting].map(([podClass, pods]) => ({ podClass, pods }));
+    if (working.exhausted.size > before) return list;
+    for (const { podClass, pods } of list) working.unplaced.add(podClass, pods);
+    return [];
+  }
+
+  /** What the pods that are placed cost at least, dollars per hour. */
+  lowerBound(placed = this.working.placed()): number {
+    const { compiled, feasibility, book, nodes, free } = this.working;
+    const isCovered = compiled.coverage.open.length > 0;
+    const isWhole = !isCovered && !this.chosen && this.count <= 1;
+    if (isWhole && nodes.every(({ pods }) => pods.length === 0)) return this.bound;
+    return boundOfAll({ compiled, feasibility, book, nodes, free }, placed);
+  }
+}

@@ -1,0 +1,81 @@
+import { compareText } from '../../core/compare-text.js';
+import type { Compiled } from '../compile/compiled.js';
+import { fullName } from '../names.js';
+import { leftOutOf } from '../output/left-out.js';
+import { leftOutOfBound } from '../place/bound-gaps.js';
+import type { Plan, PlannedClaim } from '../types.js';
+import { Assignment, type Waiting } from './assignment.js';
+import { describeClaims } from './describe-claims.js';
+import { improve } from './improve.js';
+import { Purchases } from './purchases.js';
+import { mostSearched, WorkingPlan } from './working-plan.js';
+
+/** Plans so many times dearer than their bound say what the bound leaves out. */
+const explainedAbove = 1.03;
+
+/**
+ * Places everything: on nodes that exist, then on new ones. Where rules of topology left pods out of a small plan, pods that want to be
+ * with their like are tried in their turn too, not after all others, who may have taken every domain from them.
+ */
+export function solve(compiled: Compiled): Plan {
+  const working = new WorkingPlan(compiled);
+  const plan = planOf(working, { likeLast: true });
+  if (!isWorthAnother(working)) return plan;
+  const another = planOf(new WorkingPlan(compiled), { likeLast: false });
+  return another.unschedulable.length < plan.unschedulable.length ? another : plan;
+}
+
+/** One pass over all pods. `likeLast`: whether pods that want to be with their like come after all others. */
+function planOf(working: WorkingPlan, { likeLast }: { readonly likeLast: boolean }): Plan {
+  const purchases = new Purchases(working);
+  const assignment = new Assignment(working, likeLast);
+  for (let waiting = placeable(working); waiting.length > 0;) waiting = purchases.launch(assignment.assign(waiting));
+  if (purchases.isShort) working.rebalance();
+  let claims = describeClaims(working);
+  if (improve(working, () => purchases.lowerBound())) claims = describeClaims(working);
+  return result(working, claims, purchases);
+}
+
+/** All pods but the invalid ones, which no place is looked for. */
+function placeable({ compiled, unplaced }: WorkingPlan): Waiting[] {
+  const waiting: Waiting[] = [];
+  for (const podClass of compiled.queue) {
+    if (compiled.invalid.has(podClass)) unplaced.add(podClass, podClass.pods);
+    else waiting.push({ podClass, pods: podClass.pods });
+  }
+  return waiting;
+}
+
+function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases: Purchases): Plan {
+  const { compiled, book, nodes, unplaced } = working;
+  const newNodeClaims = [...claims].sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
+  const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
+  const placed = working.placed();
+  const lowerBoundPerHour = Math.min(purchases.lowerBound(placed), pricePerHour);
+  const isFar = pricePerHour > lowerBoundPerHour * explainedAbove;
+  return {
+    newNodeClaims,
+    existingNodes: nodes
+      .filter(({ pods }) => pods.length > 0)
+      .map(({ view, pods }) => ({ node: view.name, pods: pods.map(fullName).sort(compareText) })),
+    ...unplaced.described(),
+    ...leftOutOf(compiled),
+    pricePerHour,
+    lowerBoundPerHour,
+    ...(isFar && { boundLeavesOut: leftOutOfBound(compiled, book, placed) }),
+  };
+}
+
+/** Whether the plan is small and leaves out pods that some type holds, while others want to be with their like. */
+function isWorthAnother({ compiled, unplaced, feasibility, affinities }: WorkingPlan): boolean {
+  const isHeld = unplaced.classes.some(
+    (podClass) =>
+      !compiled.invalid.has(podClass) &&
+      feasibility.holding(podClass, compiled.levelsByShape[podClass.shape.index]!.at(-1)!).length > 0,
+  );
+  return (
+    isHeld &&
+    compiled.queue.reduce((sum, { pods }) => sum + pods.length, 0) <= mostSearched &&
+    compiled.queue.some((podClass) => affinities.forAnyone(podClass) && !affinities.forOthers(podClass))
+  );
+}

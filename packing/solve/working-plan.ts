@@ -1,0 +1,96 @@
+import type { Compiled } from '../compile/compiled.js';
+import type { PodClass } from '../compile/classes.js';
+import { namespacesOf } from '../compile/pod-namespaces.js';
+import type { Level } from '../compile/relaxation-levels.js';
+import type { Profile } from '../compile/universe.js';
+import { nearlyCheapest } from '../bins/fewer.js';
+import { Assigner } from '../place/assigner.js';
+import { limitUse, type PoolLimit } from '../place/bin-problem.js';
+import { Feasibility } from '../place/feasibility.js';
+import { nodeStates, type NodeState } from '../place/node-states.js';
+import type { OpenClaim } from '../place/open-claim.js';
+import { PodAffinities } from '../place/pod-affinities.js';
+import { rebalance } from '../place/rebalance.js';
+import { Groups } from '../topology/groups.js';
+import { Ledger } from '../topology/ledger.js';
+import { RuleBook } from '../topology/rules.js';
+import { bindRunning, countRunning } from '../topology/running.js';
+import { Namespaces } from '../topology/selectors.js';
+import { Unplaced } from './unplaced.js';
+
+/** Plans of up to so many pods are searched as a whole. */
+export const mostSearched = 400;
+
+/** A price so many times the bound is not searched on. */
+export const nearEnough = 1.005;
+
+/** A plan while it is made: what is placed and bought so far, and what later steps must count it against. */
+export class WorkingPlan {
+  readonly feasibility: Feasibility;
+  readonly nodes: readonly NodeState[];
+  /** What nodes have free before anything is placed. */
+  readonly free: readonly Float64Array[];
+  readonly limits: PoolLimit[];
+  readonly book: RuleBook;
+  readonly ledger: Ledger;
+  readonly assigner: Assigner;
+  readonly unplaced: Unplaced;
+  readonly affinities: PodAffinities;
+  claims: OpenClaim[] = [];
+  /** Profiles of pools whose limits left pods over. */
+  readonly exhausted = new Set<Profile>();
+  /** How many times the cheapest price a plan with fewer nodes may cost (provisioning/fewest-nodes). */
+  readonly fewest: number;
+
+  constructor(readonly compiled: Compiled) {
+    const { fewestWithin } = compiled.input.settings;
+    this.fewest = fewestWithin === undefined ? nearlyCheapest : 1 + fewestWithin;
+    this.feasibility = new Feasibility(compiled);
+    this.nodes = nodeStates(compiled);
+    this.free = this.nodes.map(({ free }) => Float64Array.from(free));
+    this.limits = compiled.limits.map((limit) => ({ ...limit }));
+    const { objects } = compiled.input;
+    const groups = new Groups(compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(compiled)));
+    this.book = new RuleBook(groups, compiled);
+    this.ledger = new Ledger(compiled, this.nodes);
+    const owned = bindRunning(compiled, groups, this.book);
+    countRunning(compiled, this.nodes, groups, this.ledger, owned);
+    this.ledger.begin();
+    this.affinities = new PodAffinities(compiled, this.book);
+    this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.ledger);
+    this.unplaced = new Unplaced(this);
+  }
+
+  /** Counts so many nodes of the row against the limits. */
+  charge(row: number, nodes: number): void {
+    for (const limit of this.limits) limit.remaining -= nodes * limitUse(this.compiled, row, limit);
+  }
+
+  /** Takes pods out of the counts again. Others with them may have pinned more keys than these were counted by. */
+  uncount(profile: Profile, podClass: PodClass, level: Level, pods: number): void {
+    this.ledger.recordLaunch(this.book.of(podClass.shape, level), -pods, profile);
+  }
+
+  /** Evens out the spread of what is bought, once pods were left over or claims refused. */
+  rebalance(): void {
+    const { compiled, book, ledger, nodes } = this;
+    const { universe, space } = compiled;
+    const before = this.claims;
+    const demandOf = (podClass: PodClass): Float64Array => this.feasibility.demand(podClass);
+    this.claims = rebalance({ universe, space, book, ledger, nodes, demandOf }, before, (podClass, pods) =>
+      this.unplaced.add(podClass, pods),
+    );
+    for (const { row } of before) this.charge(row, -1);
+    for (const { row } of this.claims) this.charge(row, 1);
+  }
+
+  /** How many pods of each class have a place. */
+  placed(): Map<PodClass, number> {
+    const placed = new Map<PodClass, number>();
+    for (const podClass of this.compiled.queue) {
+      const count = podClass.pods.length - this.unplaced.of(podClass).length;
+      if (count > 0) placed.set(podClass, count);
+    }
+    return placed;
+  }
+}
