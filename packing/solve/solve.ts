@@ -6,8 +6,8 @@ import { leftOutOfBound } from '../place/bound-gaps.js';
 import type { Plan, PlannedClaim } from '../types.js';
 import { Assignment, type Waiting } from './assignment.js';
 import { describeClaims } from './describe-claims.js';
-import { improve } from './improve.js';
-import { Purchases } from './purchases.js';
+import { improvePlan } from './improve-plan.js';
+import { NodePurchases } from './node-purchases.js';
 import { mostSearched, WorkingPlan } from './working-plan.js';
 
 /** Plans so many times dearer than their bound say what the bound leaves out. */
@@ -27,12 +27,12 @@ export function solve(compiled: Compiled): Plan {
 
 /** One pass over all pods. `likeLast`: whether pods that want to be with their like come after all others. */
 function planOf(working: WorkingPlan, { likeLast }: { readonly likeLast: boolean }): Plan {
-  const purchases = new Purchases(working);
+  const purchases = new NodePurchases(working);
   const assignment = new Assignment(working, likeLast);
   for (let waiting = placeable(working); waiting.length > 0;) waiting = purchases.launch(assignment.assign(waiting));
   if (purchases.isShort) working.rebalance();
   let claims = describeClaims(working);
-  if (improve(working, () => purchases.lowerBound())) claims = describeClaims(working);
+  if (improvePlan(working, () => purchases.lowerBound())) claims = describeClaims(working);
   return result(working, claims, purchases);
 }
 
@@ -46,7 +46,7 @@ function placeable({ compiled, unplaced }: WorkingPlan): Waiting[] {
   return waiting;
 }
 
-function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases: Purchases): Plan {
+function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases: NodePurchases): Plan {
   const { compiled, book, nodes, unplaced } = working;
   const newNodeClaims = [...claims].sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
   const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);

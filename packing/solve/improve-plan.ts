@@ -14,7 +14,7 @@ import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
  * domains are decided, and decide nothing for limits and minValues. `lowerBound` is asked where it is needed alone, dollars per hour.
  * Returns whether there was anything to try.
  */
-export function improve(working: WorkingPlan, lowerBound: () => number): boolean {
+export function improvePlan(working: WorkingPlan, lowerBound: () => number): boolean {
   const left = working.unplaced.worthAnotherTry();
   const pods = left.length + working.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
   const target = pods <= mostSearched ? lowerBound() * nearEnough : 0;

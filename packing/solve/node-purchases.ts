@@ -29,7 +29,7 @@ function buy(problem: BinProblem, pods: number, fewest: number): { solution: Bin
 }
 
 /** Buys the nodes of a plan, and knows what they cost at least. */
-export class Purchases {
+export class NodePurchases {
   private bound = 0;
   /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
   private chosen = false;
