@@ -8,10 +8,12 @@ import type { LiveWorld } from '../live/world.js';
 
 type Running = Pick<LiveWorld, 'stack'>;
 
-/** What `/readyz` answers. */
+/** What `/readyz` answers, and why it does not where the process is only just starting or ends. */
 export async function readiness({ stack }: Running): Promise<string> {
   const { stowageHealth } = readState(stack.folder)!.ports;
-  return (await fetch(`http://127.0.0.1:${stowageHealth}/readyz`)).text();
+  return fetch(`http://127.0.0.1:${stowageHealth}/readyz`)
+    .then((answer) => answer.text())
+    .catch((error: Error) => `no answer: ${error.message}`);
 }
 
 /** Where Prometheus reads the metrics of the stack's own process. */

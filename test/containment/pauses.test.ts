@@ -70,7 +70,8 @@ describe('a pause that kubectl wrote', () => {
     expect(await on.world.kube.list('NodeClaim')).toHaveLength(1);
 
     await on.world.kube.delete('DisruptionPause', { name: 'release-day' });
-    await observe('The node gone', async () => (await on.world.kube.list('NodeClaim')).length === 0, within(120));
+    const isGone = async (): Promise<boolean> => (await on.claims()).length === 0;
+    await observe('The node gone', isGone, within(300), async () => JSON.stringify(await verdictOf(node)));
   }, 600_000);
 });
 
