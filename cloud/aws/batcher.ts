@@ -36,9 +36,11 @@ export class Batcher<Request, Answer> {
   private async wait(): Promise<void> {
     this.timing = true;
     while (this.pending.length > 0) {
+      const now = this.clock.now();
       const due = Math.min(this.addedAt + this.window.idleMs, this.openedAt + this.window.maxMs);
-      const left = due - this.clock.now();
-      if (left <= 0) this.flush();
+      const left = due - now;
+      // A clock that was set back would have the batch wait for as long.
+      if (left <= 0 || now < this.openedAt) this.flush();
       else await this.clock.sleep(left);
     }
     this.timing = false;

@@ -17,13 +17,19 @@ export class Cached<T> {
 
   async get(): Promise<T> {
     const value = this.value;
-    if (value !== undefined && this.clock.now() - value.at < this.ttlMs) return value.content;
+    if (value !== undefined && this.isFresh(value.at)) return value.content;
     try {
       return await this.refresh();
     } catch (error) {
       if (value !== undefined && this.clock.now() - value.at < this.ttlMs + this.keepMs) return value.content;
       throw error;
     }
+  }
+
+  /** By a clock that was set back meanwhile nobody can say how old a value is. */
+  private isFresh(at: number): boolean {
+    const age = this.clock.now() - at;
+    return age >= 0 && age < this.ttlMs;
   }
 
   /** Loads again whatever the age; joins a load that is under way. */

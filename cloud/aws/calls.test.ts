@@ -110,3 +110,37 @@ test('in China every call goes to an endpoint of China, those without a client o
   expect(asked).toContain('arc-zonal-shift.cn-north-1.amazonaws.com.cn:443');
   expect(asked.size).toBe(7);
 });
+
+test('a call that was refused for the time on it goes out again by the clock of AWS, a launch too', async () => {
+  const times: string[] = [];
+  const late =
+    '<Response><Errors><Error><Code>RequestExpired</Code><Message>expired</Message></Error></Errors></Response>';
+  server = http.createServer((request, response) => {
+    const at = String(request.headers['x-amz-date']).slice(0, 8);
+    times.push(at);
+    const date = new Date(Date.now() + 3 * 24 * 3_600_000);
+    const refused = at !== date.toISOString().slice(0, 10).replaceAll('-', '');
+    response.writeHead(refused ? 400 : 200, { 'content-type': 'text/xml', date: date.toUTCString() });
+    response.end(refused ? late : '<CreateFleetResponse><fleetId>fleet-1</fleetId></CreateFleetResponse>');
+  });
+  const calls = createCalls({ region: 'eu-central-1', endpoint: await listenLocally(server), clock: steppingClock() });
+  const fleet = calls.createFleet({
+    LaunchTemplateConfigs: [],
+    TargetCapacitySpecification: { TotalTargetCapacity: 1 },
+  });
+  await expect(fleet).resolves.toMatchObject({ FleetId: 'fleet-1' });
+  expect(times).toHaveLength(2);
+});
+
+test('credentials that are over are not tried again and again', async () => {
+  let asked = 0;
+  const over =
+    '<Response><Errors><Error><Code>ExpiredToken</Code><Message>expired</Message></Error></Errors></Response>';
+  server = http.createServer((_, response) => {
+    asked += 1;
+    response.writeHead(400, { 'content-type': 'text/xml' }).end(over);
+  });
+  const calls = createCalls({ region: 'eu-central-1', endpoint: await listenLocally(server), clock: steppingClock() });
+  await expect(calls.describeSubnets({})).rejects.toMatchObject({ type: 'Denied', details: { code: 'ExpiredToken' } });
+  expect(asked).toBe(1);
+});

@@ -43,7 +43,7 @@ import {
 import type * as sqs from '@aws-sdk/client-sqs';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import type { Clock } from './clock.js';
-import { toDomainError } from './errors.js';
+import { isClockCorrected, toDomainError } from './errors.js';
 import { watchExchanges } from './exchanges.js';
 import type { Exchange } from './exchanges.js';
 import { createAgents, get } from './http-agents.js';
@@ -163,7 +163,7 @@ function createCaller(options: CallsOptions): Caller {
       throw failure;
     }
   };
-  /** A throttled call never took effect and may be made again; one without an answer only when it is idempotent. */
+  /** What was refused for its number or its time never took effect and may be made again; one without an answer only when it is idempotent. */
   return async (action, budget, send, idempotent = true) => {
     const limiter = limiterOf(action, budget);
     for (let attempt = 1; ; attempt++) {
@@ -171,7 +171,7 @@ function createCaller(options: CallsOptions): Caller {
         return await once(action, limiter, send);
       } catch (error) {
         const { type } = toDomainError(error, action);
-        const again = type === 'Throttled' || (type === 'Unavailable' && idempotent);
+        const again = type === 'Throttled' || isClockCorrected(error) || (type === 'Unavailable' && idempotent);
         if (!again || attempt >= maxAttempts) throw error;
         await options.clock.sleep(100 * 2 ** attempt * (0.5 + Math.random()));
       }
@@ -295,7 +295,9 @@ async function managedResource(client: EC2Client, options: ReadOptions, arn: str
   const { region, endpoint = `https://arc-zonal-shift.${region}.${dnsSuffixOf(region)}`, clock } = options;
   const url = new URL(`/managedresources/${encodeURIComponent(arn)}`, endpoint);
   const credentials = await client.config.credentials();
-  const headers = signedHeaders({ url, region, service: 'arc-zonal-shift', credentials, now: clock.now() });
+  // By the clock that the answers to EC2's client have put right.
+  const now = clock.now() + client.config.systemClockOffset;
+  const headers = signedHeaders({ url, region, service: 'arc-zonal-shift', credentials, now });
   const { status, errorType, text } = await get(url, headers, options.agents);
   if (status === 200) return JSON.parse(text) as ManagedResource;
   const name = errorType?.split(':')[0] ?? 'Unknown';

@@ -10,6 +10,8 @@ export interface ErrorRow {
    * Karpenter names it. Absent: `LaunchFailed`.
    */
   readonly reason?: string;
+  /** Whether the caller is refused, whatever the call: expired credentials, a wrong signature, a clock that is off. */
+  readonly ofCaller?: true;
 }
 
 /** Who is told of an error, and how, by what it is met at. The log tells all of them. */
@@ -41,15 +43,23 @@ const denied: Rows = [
   ],
   [{ type: 'Denied', met: 'launch', reason: 'AccountPendingVerification' }, 'PendingVerification'],
   [
-    { type: 'Denied', reason: 'Unauthorized' },
+    { type: 'Denied', reason: 'Unauthorized', ofCaller: true },
     'CredentialsProviderError',
     'ExpiredToken',
     'ExpiredTokenException',
+    'IDPRejectedClaim',
+    'IDPRejectedClaimException',
     'IncompleteSignature',
     'InvalidAccessKeyId',
     'InvalidClientTokenId',
+    'InvalidIdentityToken',
+    'InvalidIdentityTokenException',
+    'InvalidSignatureException',
     'MissingAuthenticationToken',
+    'RegionDisabledException',
     'RequestExpired',
+    'RequestInTheFuture',
+    'RequestTimeTooSkewed',
     'SignatureDoesNotMatch',
     'UnrecognizedClientException',
   ],
@@ -261,6 +271,8 @@ const unavailable: Rows = [
     'ENOTFOUND',
     'EPIPE',
     'ETIMEDOUT',
+    'IDPCommunicationError',
+    'IDPCommunicationErrorException',
     'RequestTimeout',
     'RequestTimeoutException',
     'TimeoutError',

@@ -7,7 +7,8 @@ interface ServiceError {
   readonly name?: string;
   readonly code?: string;
   readonly message?: string;
-  readonly $metadata?: { readonly httpStatusCode?: number };
+  /** `clockSkewCorrected`: the SDK has learned from the answer how far the own clock is off. */
+  readonly $metadata?: { readonly httpStatusCode?: number; readonly clockSkewCorrected?: boolean };
 }
 
 /** Whether a code says that there were too many requests. */
@@ -36,6 +37,16 @@ export function isProfileUnknown(error: unknown): boolean {
   return errorRow('', message)?.reason === 'InstanceProfileNameInvalid';
 }
 
+/** Whether the caller was refused, whatever the call and what it names: the next one may have other credentials. */
+export function isOfCaller(error: unknown): boolean {
+  return errorRow(awsCode(error), '')?.ofCaller === true;
+}
+
+/** Whether the call was refused for the time on it, and would go out with the right one now. */
+export function isClockCorrected(error: unknown): boolean {
+  return isDomainError(error) && error.details['clockSkewCorrected'] === true;
+}
+
 /**
  * A failed AWS call as a domain error that names the call; `details.code` keeps AWS' code, and `details.reason` is what the
  * owner of a NodeClaim is told of a launch that met it.
@@ -50,6 +61,7 @@ export function toDomainError(error: unknown, action: string): DomainError {
     action,
     code,
     ...(row.reason === undefined ? {} : { reason: row.reason }),
+    ...($metadata?.clockSkewCorrected === true ? { clockSkewCorrected: true } : {}),
   });
 }
 

@@ -131,11 +131,14 @@ export class Images {
 
   private async describe(query: ImageQuery): Promise<Image[]> {
     const images = await allPages(
+      'ec2:DescribeImages',
       (token) =>
         this.options.calls.describeImages({ ...query, IncludeDeprecated: true, MaxResults: 500, NextToken: token }),
       (page) => page.Images,
     );
-    return images.filter((image) => image.State === undefined || image.State === 'available');
+    return images.filter(
+      ({ ImageId: id, State: state }) => id !== undefined && (state === undefined || state === 'available'),
+    );
   }
 }
 

@@ -5,6 +5,7 @@ import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { awsCode } from './errors.js';
+import { allPages } from './pages.js';
 import { Failures } from './sweeping.js';
 import { nodeClassTags, tagList } from './tags.js';
 
@@ -137,21 +138,22 @@ export class InstanceProfiles {
   }
 
   private async list(path: string): Promise<MadeProfile[]> {
-    const found: MadeProfile[] = [];
-    let marker: string | undefined;
-    do {
-      const page = await this.calls.listInstanceProfiles({ PathPrefix: path, Marker: marker, MaxItems: 1000 });
-      for (const profile of page.InstanceProfiles ?? []) {
-        if (profile.Path?.startsWith(path) !== true) continue;
-        found.push({
-          name: profile.InstanceProfileName ?? '',
-          createdAt: profile.CreateDate?.getTime() ?? 0,
-          roles: (profile.Roles ?? []).map((role) => role.RoleName ?? ''),
-        });
-      }
-      marker = page.IsTruncated === true ? page.Marker : undefined;
-    } while (marker !== undefined);
-    return found;
+    const profiles = await allPages(
+      'iam:ListInstanceProfiles',
+      async (marker) => {
+        const page = await this.calls.listInstanceProfiles({ PathPrefix: path, Marker: marker, MaxItems: 1000 });
+        return { ...page, NextToken: page.IsTruncated === true ? page.Marker : undefined };
+      },
+      (page) => page.InstanceProfiles,
+    );
+    return profiles
+      .filter((profile) => profile.Path?.startsWith(path) === true && profile.InstanceProfileName !== undefined)
+      .map((profile) => ({
+        name: profile.InstanceProfileName ?? '',
+        // One whose age is not told is none that may be swept.
+        createdAt: profile.CreateDate?.getTime() ?? Number.POSITIVE_INFINITY,
+        roles: (profile.Roles ?? []).flatMap((role) => role.RoleName ?? []),
+      }));
   }
 
   private async removeEach(profiles: readonly MadeProfile[]): Promise<void> {

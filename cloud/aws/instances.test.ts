@@ -100,11 +100,17 @@ test('an instance that was just launched is not gone because EC2 does not know i
 
 test('a tag that the user gave the instance stays', async () => {
   const made: unknown[] = [];
+  const whole = {
+    InstanceId: 'i-0',
+    State: { Name: 'running' },
+    Placement: { AvailabilityZone: 'a' },
+    LaunchTime: new Date(0),
+  };
   const seen: { Key: string; Value: string }[] = [];
   const calls = {
     describeInstances: () =>
       Promise.resolve({
-        Reservations: [{ Instances: [{ InstanceId: 'i-0', State: { Name: 'running' }, Tags: seen }] }],
+        Reservations: [{ Instances: [{ ...whole, Tags: seen }] }],
       }),
     createTags: ({ Tags }: { Tags?: unknown[] }) => Promise.resolve(void made.push(Tags)),
   } as unknown as AwsCalls;

@@ -6,7 +6,7 @@ import type { CloudInstance } from '../port.js';
 import { Batcher } from './batcher.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
-import { toDomainError } from './errors.js';
+import { isOfCaller, toDomainError } from './errors.js';
 import { allPages } from './pages.js';
 import { clusterTag, tagList, tagRecord } from './tags.js';
 
@@ -25,7 +25,7 @@ const visibleAfterMs = 60_000;
 
 /** Reads, tags and terminates instances; single requests are gathered into few calls (launch/calls-gathered). */
 export class Instances {
-  private readonly describing: Batcher<string, Ec2Instance | undefined>;
+  private readonly describing: Batcher<string, Described>;
   private readonly terminating: Batcher<string, Termination>;
   private readonly launches = new Map<string, number>();
 
@@ -50,6 +50,8 @@ export class Instances {
 
   async get(id: string): Promise<Ec2Instance | undefined> {
     const instance = await this.describing.add(id);
+    if (instance === 'in part')
+      throw new DomainError('Unavailable', `ec2:DescribeInstances: ${id} is described in part`);
     // Seen once, it will not go unseen again until it is gone.
     if (instance !== undefined) this.launches.delete(id);
     if (instance === undefined) this.refuseTooEarly(id, 'ec2:DescribeInstances');
@@ -117,30 +119,38 @@ export class Instances {
 
   private async find(filters: { Name: string; Values: string[] }[]): Promise<Ec2Instance[]> {
     const reservations = await allPages(
+      'ec2:DescribeInstances',
       (token) => this.calls.describeInstances({ Filters: filters, MaxResults: 1000, NextToken: token }),
       (page) => page.Reservations,
     );
-    return reservations.flatMap(({ Instances: instances = [] }) => instances.map(toInstance));
+    const instances = new Map<string, Ec2Instance>();
+    for (const instance of reservations.flatMap((reservation) => reservation.Instances ?? [])) {
+      // By half of what it is nobody could tell whose it is, or how old: it is left alone until EC2 says all of it.
+      if (isWhole(instance)) instances.set(instance.InstanceId ?? '', toInstance(instance));
+    }
+    return [...instances.values()];
   }
 
-  private async describe(ids: readonly string[]): Promise<(Ec2Instance | undefined)[]> {
+  private async describe(ids: readonly string[]): Promise<Described[]> {
     const unique = [...new Set(ids)];
-    const found = new Map<string, Ec2Instance>();
-    for (const instance of await this.describeOrSplit(unique)) found.set(instance.instanceId, instance);
-    return ids.map((id) => {
-      const instance = found.get(id);
-      return instance?.state === 'terminated' ? undefined : instance;
-    });
+    const found = new Map<string, Described>();
+    for (const instance of await this.describeOrSplit(unique)) {
+      const described = isWhole(instance) ? toInstance(instance) : 'in part';
+      const isOver = instance.State?.Name === 'terminated';
+      found.set(instance.InstanceId ?? '', isOver ? undefined : described);
+    }
+    return ids.map((id) => found.get(id));
   }
 
   /** One unknown id fails a whole call: then each is asked for by itself. */
-  private async describeOrSplit(ids: readonly string[]): Promise<Ec2Instance[]> {
+  private async describeOrSplit(ids: readonly string[]): Promise<Instance[]> {
     try {
       const reservations = await allPages(
+        'ec2:DescribeInstances',
         (token) => this.calls.describeInstances({ InstanceIds: [...ids], NextToken: token }),
         (page) => page.Reservations,
       );
-      return reservations.flatMap(({ Instances: instances = [] }) => instances.map(toInstance));
+      return reservations.flatMap((reservation) => reservation.Instances ?? []);
     } catch (error) {
       if (!isDomainError(error, 'NotFound') && !isMalformed(error)) throw error;
       if (ids.length === 1) return [];
@@ -151,7 +161,9 @@ export class Instances {
 
   /** A permission that hangs on an instance's tags is denied for one that is not there: whether it is, everybody may ask. */
   private async isUnknown(ids: readonly string[]): Promise<boolean> {
-    return ids.length === 1 && (await this.describeOrSplit(ids)).length === 0;
+    if (ids.length !== 1) return false;
+    const found = await this.describeOrSplit(ids).catch(() => undefined);
+    return found?.length === 0;
   }
 
   private async terminateAll(ids: readonly string[]): Promise<Termination[]> {
@@ -186,6 +198,14 @@ export class Instances {
   }
 }
 
+/** Undefined: it is over, or EC2 does not know it. */
+type Described = Ec2Instance | 'in part' | undefined;
+
+/** Whether EC2 says of an instance what it is known by (garbage-collection/described-in-part). */
+function isWhole({ InstanceId: id, Placement: placement, LaunchTime: launchedAt }: Instance): boolean {
+  return id !== undefined && placement?.AvailabilityZone !== undefined && launchedAt !== undefined;
+}
+
 /** A failure is the instance's own. */
 type Termination = 'terminating' | 'gone' | 'unknown' | DomainError;
 
@@ -194,7 +214,7 @@ const denialsInARow = 20;
 
 /** Whether a refusal has nothing to do with the instances that were named. */
 function isOfAll(failure: DomainError): boolean {
-  return failure.type === 'Throttled' || failure.type === 'Unavailable';
+  return failure.type === 'Throttled' || failure.type === 'Unavailable' || isOfCaller(failure);
 }
 
 function isGone(failure: DomainError): boolean {

@@ -1,6 +1,6 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { backOffMs } from '../../core/back-off.js';
-import { isDomainError } from '../../core/failures.js';
+import { DomainError, isDomainError } from '../../core/failures.js';
 import type { Interruption } from '../port.js';
 import { Cached } from './cached.js';
 import type { AwsCalls } from './calls.js';
@@ -36,7 +36,7 @@ export class InterruptionQueue {
   constructor(private readonly options: QueueOptions) {
     this.url = new Cached(
       options.clock,
-      async () => (await options.calls.getQueueUrl(options.queueName)).QueueUrl ?? '',
+      async () => urlIn(await options.calls.getQueueUrl(options.queueName)),
       3_600_000,
       24 * 3_600_000,
     );
@@ -159,4 +159,9 @@ export class InterruptionQueue {
       return false;
     }
   }
+}
+
+function urlIn({ QueueUrl: url = '' }: { readonly QueueUrl?: string | undefined }): string {
+  if (url === '') throw new DomainError('Unavailable', 'sqs:GetQueueUrl: SQS names no URL of the queue');
+  return url;
 }

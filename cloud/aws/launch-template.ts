@@ -233,6 +233,7 @@ export class LaunchTemplates {
         ? { Name: `tag:${labels.ec2NodeClass}`, Values: [which.nodeClass] }
         : { Name: 'tag-key', Values: [labels.ec2NodeClass] };
     const templates = await allPages(
+      'ec2:DescribeLaunchTemplates',
       (token) =>
         this.calls.describeLaunchTemplates({
           Filters: [{ Name: `tag:kubernetes.io/cluster/${this.clusterName}`, Values: ['owned'] }, made],
@@ -246,7 +247,7 @@ export class LaunchTemplates {
     const due = templates.filter(
       (template) =>
         isOurs(template) &&
-        (template.CreateTime?.getTime() ?? 0) < before &&
+        (template.CreateTime?.getTime() ?? Number.POSITIVE_INFINITY) < before &&
         !spared.has(template.LaunchTemplateName ?? ''),
     );
     const listed = new Set(templates.map(({ LaunchTemplateName: name }) => name));

@@ -59,7 +59,9 @@ export class Limiter {
 
   private refill(): void {
     const now = this.clock.now();
-    this.tokens = Math.min(this.budget.burst, this.tokens + ((now - this.refilledAt) / 1000) * this.rate);
+    // A clock that was set back gives nothing, and takes nothing.
+    const seconds = Math.max(0, now - this.refilledAt) / 1000;
+    this.tokens = Math.min(this.budget.burst, this.tokens + seconds * this.rate);
     this.refilledAt = now;
   }
 }

@@ -1,5 +1,6 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { compareText } from '../../core/compare-text.js';
+import { DomainError } from '../../core/failures.js';
 import { Cached } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -20,6 +21,7 @@ export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<Machin
   const load = async (): Promise<MachineTypes> => {
     const [infos, offerings] = await Promise.all([
       allPages(
+        'ec2:DescribeInstanceTypes',
         (token) =>
           calls.describeInstanceTypes({
             MaxResults: 100,
@@ -32,6 +34,7 @@ export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<Machin
         (page) => page.InstanceTypes,
       ),
       allPages(
+        'ec2:DescribeInstanceTypeOfferings',
         (token) =>
           calls.describeInstanceTypeOfferings({
             LocationType: 'availability-zone',
@@ -46,8 +49,13 @@ export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<Machin
       if (type === undefined || zone === undefined) continue;
       zones.set(type, (zones.get(type) ?? new Set<string>()).add(zone));
     }
-    infos.sort((a, b) => compareText(a.InstanceType ?? '', b.InstanceType ?? ''));
-    return { infos, zones };
+    const byName = new Map<string, InstanceTypeInfo>();
+    for (const info of infos) if (info.InstanceType !== undefined) byName.set(info.InstanceType, info);
+    // Every region has some: an empty list, kept for half a day, would be an outage.
+    if (byName.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeInstanceTypes: EC2 lists none');
+    if (zones.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeInstanceTypeOfferings: EC2 lists none');
+    const sorted = [...byName.values()].sort((a, b) => compareText(a.InstanceType ?? '', b.InstanceType ?? ''));
+    return { infos: sorted, zones };
   };
   return new Cached(clock, load, 12 * hour, 12 * hour);
 }

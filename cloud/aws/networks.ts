@@ -110,6 +110,7 @@ export class Subnets {
 
   private async query(input: { Filters: { Name: string; Values: string[] }[] }): Promise<Subnet[]> {
     const subnets = await allPages(
+      'ec2:DescribeSubnets',
       (token) => this.calls.describeSubnets({ ...input, MaxResults: 1000, NextToken: token }),
       (page) => page.Subnets,
     );
@@ -117,7 +118,8 @@ export class Subnets {
       if (zone !== undefined && id !== undefined) this.zoneIds.set(zone, id);
       if (subnet !== undefined) this.public.set(subnet, MapPublicIpOnLaunch === true);
     }
-    return subnets.map((subnet) => ({
+    const usable = subnets.filter((subnet) => subnet.SubnetId !== undefined && subnet.AvailabilityZone !== undefined);
+    return usable.map((subnet) => ({
       id: subnet.SubnetId ?? '',
       zone: subnet.AvailabilityZone ?? '',
       ...(subnet.AvailabilityZoneId === undefined ? {} : { zoneID: subnet.AvailabilityZoneId }),
@@ -136,6 +138,7 @@ export async function findSecurityGroups(
       const named = term.name === undefined ? tagFilters(term.tags) : [{ Name: 'group-name', Values: [term.name] }];
       const filters = term.id === undefined ? named : [{ Name: 'group-id', Values: [term.id] }];
       return allPages(
+        'ec2:DescribeSecurityGroups',
         (token) => calls.describeSecurityGroups({ Filters: filters, MaxResults: 1000, NextToken: token }),
         (page) => page.SecurityGroups,
       );

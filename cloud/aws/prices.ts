@@ -216,6 +216,7 @@ async function products(
   fields: Record<string, string>,
 ): Promise<(readonly [string, number])[]> {
   const lists = await allPages(
+    'pricing:GetProducts',
     (token) =>
       options.calls.getProducts({
         ServiceCode: 'AmazonEC2',
@@ -226,9 +227,18 @@ async function products(
     (page) => page.PriceList as readonly string[] | undefined,
   );
   return lists.flatMap((item) => {
-    const price = onDemandPrice(JSON.parse(item) as PriceListItem);
+    const price = onDemandPrice(itemOf(item));
     return price === undefined ? [] : [price];
   });
+}
+
+/** An item that cannot be read has no price. */
+function itemOf(text: string): PriceListItem {
+  try {
+    return (JSON.parse(text) ?? {}) as PriceListItem;
+  } catch {
+    return {};
+  }
 }
 
 interface PriceListItem {
@@ -263,6 +273,7 @@ async function spotPrices(options: PricesOptions): Promise<Record<string, Record
   // A token continues the very request that it came from: the start must not move from page to page.
   const start = new Date(options.clock.now());
   const history = await allPages(
+    'ec2:DescribeSpotPriceHistory',
     (token) =>
       options.calls.describeSpotPriceHistory({
         ProductDescriptions: ['Linux/UNIX', 'Linux/UNIX (Amazon VPC)'],

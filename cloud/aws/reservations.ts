@@ -35,7 +35,8 @@ export class Reservations {
     const answers = await Promise.all(terms.map((term) => this.describe(term)));
     const found = new Map<string, ResolvedCapacityReservation>();
     for (const reservation of answers.flat()) {
-      const id = reservation.CapacityReservationId ?? '';
+      const { CapacityReservationId: id } = reservation;
+      if (id === undefined) continue;
       found.set(id, this.resolved(id, reservation));
       this.read(id, reservation.AvailableInstanceCount ?? 0);
     }
@@ -113,6 +114,7 @@ export class Reservations {
   private async query(input: DescribeCapacityReservationsCommandInput): Promise<CapacityReservation[]> {
     try {
       return await allPages(
+        'ec2:DescribeCapacityReservations',
         (token) => this.calls.describeCapacityReservations({ ...input, NextToken: token }),
         (page) => page.CapacityReservations,
       );

@@ -52,6 +52,7 @@ async function look(
 ): Promise<string | undefined> {
   try {
     const statuses = await allPages(
+      'ec2:DescribeInstanceStatus',
       (token) => calls.describeInstanceStatus({ MaxResults: 1000, NextToken: token }),
       (page) => page.InstanceStatuses,
     );
@@ -66,7 +67,8 @@ async function look(
 
 /** What an instance's status asks for; the same fault gives the same message id at every look. */
 export function readStatus(status: InstanceStatus, now: number): Interruption[] {
-  const instanceId = status.InstanceId ?? '';
+  const { InstanceId: instanceId } = status;
+  if (instanceId === undefined) return [];
   const found: Interruption[] = [];
   const add = (kind: InterruptionKind, at: number, what: string): void => {
     found.push({ kind, instanceId, at, messageId: `${kind}/${instanceId}/${what}` });
