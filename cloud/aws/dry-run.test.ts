@@ -18,6 +18,7 @@ const type = {
 
 /** EC2 with one answer of RunInstances after the other; the last one stays. */
 function world(...answers: Error[]) {
+  const types = [type];
   const clock = steppingClock();
   let asked = 0;
   const next = () => Promise.reject(answers[Math.min(asked++, answers.length - 1)]!);
@@ -26,14 +27,14 @@ function world(...answers: Error[]) {
     clock,
     clusterName: 'c',
     planner: { plan: () => Promise.resolve(new Map()) },
-    catalogue: () => Promise.resolve([type]),
+    catalogue: () => Promise.resolve(types),
   } as unknown as DryRunDeps;
   const nodeClass = {
     ...ec2NodeClass(),
     status: { subnets: [{ id: 'subnet-1', zone: 'us-west-2a' }], instanceProfile: 'p' },
   };
   const dryRun = new DryRun(deps);
-  return { clock, check: () => dryRun.check(nodeClass), asked: () => asked };
+  return { clock, types, check: () => dryRun.check(nodeClass), asked: () => asked };
 }
 
 const noProfile = refusal(
@@ -60,6 +61,15 @@ describe('the dry run of a node class', () => {
     expect(asked()).toBe(1);
     clock.time += 31 * 60_000;
     await expect(check()).resolves.toMatchObject({ status: 'True' });
+  });
+
+  test('where nothing can be launched now, nothing was tried, and that is not kept', async () => {
+    const { check, types, asked } = world(refusal('UnauthorizedOperation', 'no', 'ec2:RunInstances', 403));
+    const [only] = types.splice(0);
+    await expect(check()).resolves.toMatchObject({ status: 'True' });
+    types.push(only!);
+    await expect(check()).resolves.toMatchObject({ status: 'False', reason: 'RunInstancesAuthCheckFailed' });
+    expect(asked()).toBe(1);
   });
 
   test.each(['InvalidParameterValue', 'InvalidGroup.NotFound', 'ExpiredToken', 'RequestExpired'])(

@@ -69,8 +69,8 @@ export class DryRun {
 
   private async run(nodeClass: EC2NodeClass): Promise<Verdict> {
     const stage = sample(await this.deps.catalogue(nodeClass));
-    // Nothing could be launched from it now: there is nothing to try.
-    if (stage === undefined) return { condition: succeeded, lasting: true };
+    // Nothing could be launched from it now: there is nothing to try, and nothing that would hold.
+    if (stage === undefined) return passing(succeeded);
     const claim = sampleClaim(nodeClass);
     const pool = { metadata: { name: samplePool } } as NodePool;
     const request = { claim, pool, nodeClass, clientToken: '' };

@@ -103,7 +103,9 @@ export class AwsProvider implements CloudProvider {
     const facts = new ClusterFacts(options, calls, clock);
     this.unavailable = new UnavailableOfferings(() => clock.now());
     this.prices = createPrices(options, calls, clock);
-    if (options.zonalShift === true) this.shifts = new ZonalShifts(calls, clock, () => facts.clusterArn());
+    if (options.zonalShift === true) {
+      this.shifts = new ZonalShifts(calls, clock, () => facts.clusterArn(), options.onProblem);
+    }
     this.machines = createMachineTypes(calls, clock);
     this.catalogues = new CachedByKey(clock, catalogueMs);
     this.subnets = new Subnets(calls, clock);
@@ -247,8 +249,7 @@ export class AwsProvider implements CloudProvider {
   /** Which zones traffic is shifted away from since the node class was last resolved, and which it came back to. */
   private async shiftEvents(nodeClass: string): Promise<NodeClassResolution['events']> {
     if (this.shifts === undefined) return [];
-    const now = await this.shifts.current().catch(() => undefined);
-    if (now === undefined) return [];
+    const now = await this.shifts.current();
     const before = this.toldShifts.get(nodeClass) ?? [];
     const zones = now.map(({ zone }) => zone);
     this.toldShifts.set(nodeClass, zones);

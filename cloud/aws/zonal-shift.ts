@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/error-message.js';
 import { Cached } from './cached.js';
 import type { AwsCalls, ManagedResource } from './calls.js';
 import type { Clock } from './clock.js';
@@ -17,11 +18,15 @@ const keepMs = 3_600_000;
 /** Zones under an ARC zonal shift of the cluster (zonal-shift/shifted-zone): applied, and not over yet. */
 export class ZonalShifts {
   private readonly shifts: Cached<readonly ShiftedZone[]>;
+  /** When ARC was last asked in vain. */
+  private failedAt = Number.NEGATIVE_INFINITY;
+  private told = '';
 
   constructor(
     calls: Pick<AwsCalls, 'getManagedResource'>,
     private readonly clock: Clock,
     clusterArn: () => Promise<string>,
+    private readonly onProblem?: (message: string) => void,
   ) {
     this.shifts = new Cached(
       clock,
@@ -31,10 +36,25 @@ export class ZonalShifts {
     );
   }
 
-  /** Those that hold now. Rejects when ARC cannot be asked and nothing is known of it. */
+  /** Those that hold now; none while ARC cannot be asked and nothing is known of it (zonal-shift/unknown). */
   async current(): Promise<readonly ShiftedZone[]> {
     const now = this.clock.now();
-    return (await this.shifts.get()).filter(({ until }) => until > now);
+    return (await this.known(now)).filter(({ until }) => until > now);
+  }
+
+  private async known(now: number): Promise<readonly ShiftedZone[]> {
+    if (Math.abs(now - this.failedAt) < pollMs) return [];
+    try {
+      const shifts = await this.shifts.get();
+      this.told = '';
+      return shifts;
+    } catch (error) {
+      this.failedAt = now;
+      const problem = `zonal shifts: ${messageOf(error)}; until they are known no zone is left alone`;
+      if (problem !== this.told) this.onProblem?.(problem);
+      this.told = problem;
+      return [];
+    }
   }
 }
 
