@@ -19,6 +19,19 @@ export interface FleetInput {
   readonly context: string | undefined;
 }
 
+/** EC2 takes so many launch templates in one request. */
+const mostConfigs = 50;
+
+/** The options of the first templates, as many as one request takes: kubelet settings by expression give each type its own. */
+export function withinConfigs(
+  cheapestFirst: readonly LaunchOption[],
+  templates: FleetInput['templates'],
+): readonly LaunchOption[] {
+  const named = (option: LaunchOption): string => templates.get(templateKey(option))?.template ?? '';
+  const kept = new Set([...new Set(cheapestFirst.map(named))].slice(0, mostConfigs));
+  return cheapestFirst.filter((option) => kept.has(named(option)));
+}
+
 /** The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone (launch/fleet-request). */
 export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
   const spot = input.stage.capacityType === 'spot';

@@ -155,7 +155,7 @@ function kubeletFor(
 function supports(info: InstanceTypeInfo, { nodeClass: { spec }, placementGroup }: CatalogueInput): boolean {
   const strategies: readonly string[] | undefined = info.PlacementGroupInfo?.SupportedStrategies;
   if (placementGroup !== undefined && strategies?.includes(placementGroup.strategy) === false) return false;
-  if (spec.connectionTracking !== undefined && info.Hypervisor === 'xen') return false;
+  if (spec.connectionTracking !== undefined && info.Hypervisor !== 'nitro') return false;
   const features: readonly string[] = info.ProcessorInfo?.SupportedFeatures ?? [];
   if (spec.cpuOptions?.nestedVirtualization === 'enabled' && !features.includes('nested-virtualization')) return false;
   return fitsInterfaces(info, spec.networkInterfaces);

@@ -50,11 +50,30 @@ describe('a launch template', () => {
     expect(Placement).toEqual({ GroupId: 'pg-1', PartitionNumber: 3, Tenancy: 'dedicated' });
   });
 
-  test('gives nodes of IPv6 clusters one primary address, on the first interface alone', () => {
+  test('gives each interface of a node of an IPv6 cluster one primary address', () => {
     expect(template({ ipv6: true }).NetworkInterfaces).toMatchObject([{ PrimaryIpv6: true, Ipv6AddressCount: 1 }]);
     const [, second] = template({ ipv6: true, efaCards: 2 }).NetworkInterfaces ?? [];
-    expect(second).toMatchObject({ InterfaceType: 'efa', NetworkCardIndex: 1 });
-    expect(second?.PrimaryIpv6).toBeUndefined();
+    expect(second).toMatchObject({ InterfaceType: 'efa', NetworkCardIndex: 1, PrimaryIpv6: true });
+  });
+
+  // Rule `launch-templates/interfaces`.
+  test('gives an interface that is for EFA alone nothing of IP, and a public address to the first alone', () => {
+    const listed = nodeClass({
+      ipPrefixCount: 2,
+      associatePublicIPAddress: false,
+      connectionTracking: { udpTimeout: 30 },
+      networkInterfaces: [
+        { networkCardIndex: 0, deviceIndex: 0, interfaceType: 'interface' },
+        { networkCardIndex: 0, deviceIndex: 1, interfaceType: 'efa-only' },
+        { networkCardIndex: 1, deviceIndex: 1, interfaceType: 'interface' },
+      ],
+    });
+    const [first, efaOnly, third] = template({ nodeClass: listed, ipv6: true }).NetworkInterfaces ?? [];
+    const talking = { Ipv6AddressCount: 1, Ipv6PrefixCount: 2, ConnectionTrackingSpecification: { UdpTimeout: 30 } };
+    expect(first).toMatchObject({ ...talking, AssociatePublicIpAddress: false });
+    expect(efaOnly).toEqual({ Groups: [], NetworkCardIndex: 0, DeviceIndex: 1, InterfaceType: 'efa-only' });
+    expect(third).toMatchObject(talking);
+    expect(third?.AssociatePublicIpAddress).toBeUndefined();
   });
 
   test('gives prefixes of the family that the nodes talk', () => {

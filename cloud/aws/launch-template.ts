@@ -128,17 +128,36 @@ function blockDevice({ deviceName, ebs }: BlockDeviceMapping): LaunchTemplateBlo
   };
 }
 
-/** The node class's own list; else one EFA interface a card where pods ask for EFA; else one interface. */
-function networkInterfaces({
-  nodeClass,
-  efaCards,
-  ipv6,
-}: TemplateInput): RequestLaunchTemplateData['NetworkInterfaces'] {
-  const { spec, status } = nodeClass;
-  const groups = (status?.securityGroups ?? []).map((group) => group.id);
+/** The interfaces (launch-templates/interfaces): the node class's own list; else one EFA interface a card where pods ask for EFA; else one interface. */
+function networkInterfaces(input: TemplateInput): RequestLaunchTemplateData['NetworkInterfaces'] {
+  const { nodeClass, efaCards } = input;
+  const groups = { Groups: (nodeClass.status?.securityGroups ?? []).map((group) => group.id) };
+  const talking = { ...groups, ...addresses(input) };
+  const publicly = nodeClass.spec.associatePublicIPAddress;
+  const first = { ...talking, ...(publicly === undefined ? {} : { AssociatePublicIpAddress: publicly }) };
+  const own = nodeClass.spec.networkInterfaces ?? [];
+  if (own.length > 0) {
+    return own.map(({ networkCardIndex, deviceIndex, interfaceType }) => ({
+      // EC2 refuses an interface that is for EFA alone and has anything of IP.
+      ...(interfaceType === 'efa-only' ? groups : networkCardIndex === 0 && deviceIndex === 0 ? first : talking),
+      NetworkCardIndex: networkCardIndex,
+      DeviceIndex: deviceIndex,
+      InterfaceType: interfaceType,
+    }));
+  }
+  if (efaCards === 0) return [{ ...first, DeviceIndex: 0 }];
+  return Array.from({ length: efaCards }, (_, card) => ({
+    ...(card === 0 ? first : talking),
+    NetworkCardIndex: card,
+    DeviceIndex: card === 0 ? 0 : 1,
+    InterfaceType: 'efa',
+  }));
+}
+
+/** What every interface has that talks IP. */
+function addresses({ nodeClass: { spec }, ipv6 }: TemplateInput): object {
   const tracking = spec.connectionTracking;
-  const common = {
-    Groups: groups,
+  return {
     ...(tracking === undefined
       ? {}
       : {
@@ -148,30 +167,9 @@ function networkInterfaces({
             UdpTimeout: tracking.udpTimeout,
           },
         }),
-  };
-  const first = {
-    ...(spec.associatePublicIPAddress === undefined ? {} : { AssociatePublicIpAddress: spec.associatePublicIPAddress }),
     ...(ipv6 ? { PrimaryIpv6: true, Ipv6AddressCount: 1 } : {}),
     ...(spec.ipPrefixCount === undefined ? {} : { [ipv6 ? 'Ipv6PrefixCount' : 'Ipv4PrefixCount']: spec.ipPrefixCount }),
   };
-  const own = spec.networkInterfaces ?? [];
-  if (own.length > 0) {
-    return own.map(({ networkCardIndex, deviceIndex, interfaceType }) => ({
-      ...common,
-      ...(networkCardIndex === 0 && deviceIndex === 0 ? first : {}),
-      NetworkCardIndex: networkCardIndex,
-      DeviceIndex: deviceIndex,
-      InterfaceType: interfaceType,
-    }));
-  }
-  if (efaCards === 0) return [{ ...common, ...first, DeviceIndex: 0 }];
-  return Array.from({ length: efaCards }, (_, card) => ({
-    ...common,
-    ...(card === 0 ? first : {}),
-    NetworkCardIndex: card,
-    DeviceIndex: card === 0 ? 0 : 1,
-    InterfaceType: 'efa',
-  }));
 }
 
 const cacheMs = 5 * 60_000;

@@ -33,12 +33,18 @@ const instance = (capacityType: string) => ({
   LaunchTemplateAndOverrides: { Overrides: { SubnetId: 'subnet-1', InstanceType: 'm5.large', AvailabilityZone: zone } },
 });
 
+const sent: CreateFleetCommandInput[] = [];
+
 /** What comes of a launch that may be of either capacity type; `answer` says what EC2 has to each CreateFleet. */
-async function launch(answer: (capacityType: string) => readonly CreateFleetError[] | Error) {
+async function launch(
+  answer: (capacityType: string) => readonly CreateFleetError[] | Error,
+  { spec = {}, marks = {} } = {},
+) {
   const clock = steppingClock();
   const deps = {
     calls: {
       createFleet: (input: CreateFleetCommandInput) => {
+        sent.push(input);
         const said = answer(capacityTypeOf(input));
         if (said instanceof Error) return Promise.reject(said);
         const launched = said.length === 0 ? { Instances: [instance(capacityTypeOf(input))] } : {};
@@ -59,8 +65,9 @@ async function launch(answer: (capacityType: string) => readonly CreateFleetErro
     clock,
     catalogue: () => Promise.resolve([type]),
   } as unknown as LauncherDeps;
-  const nodeClass = { ...ec2NodeClass(), status: { conditions: [{ type: 'Ready', status: 'True' }] } };
-  const claim = nodeClaim('c1');
+  const nodeClass = { ...ec2NodeClass(spec), status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+  const plain = nodeClaim('c1');
+  const claim = { ...plain, metadata: { ...plain.metadata, annotations: marks } };
   const request = { claim, pool: nodePool('default'), nodeClass, clientToken: 'uid-c1', firstAttempt: true };
   return new Launcher(deps).launch(request);
 }
@@ -118,4 +125,14 @@ describe('an account without the role that spot needs', () => {
   test('no event without that', async () => {
     await expect(launch(() => [])).resolves.toMatchObject({ ok: true, value: { capacityType: 'spot', events: [] } });
   });
+});
+
+// Rule `launch/fleet-request`.
+test('the context of the node class goes with a launch, unless minValues were relaxed for it', async () => {
+  await launch(() => [], { spec: { context: 'ctx-1' } });
+  await launch(() => [], {
+    spec: { context: 'ctx-1' },
+    marks: { 'karpenter.sh/nodeclaim-min-values-relaxed': 'true' },
+  });
+  expect(sent.slice(-2).map(({ Context }) => Context)).toEqual(['ctx-1', undefined]);
 });

@@ -7,6 +7,7 @@ import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { allocatableOf, pinnedLabels, pinnedValue } from '../../core/launch-options.js';
 import type { LaunchOption } from '../../core/launch-options.js';
+import { lookUp } from '../../core/own.js';
 import { parseResources } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { err, ok } from '../../core/result.js';
@@ -18,7 +19,7 @@ import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
 import { isTemplateMissing, readFleetErrors } from './fleet-errors.js';
 import type { FleetVerdict } from './fleet-errors.js';
-import { fleetRequest } from './fleet.js';
+import { fleetRequest, withinConfigs } from './fleet.js';
 import type { FleetInput } from './fleet.js';
 import { providerIdOf } from './instances.js';
 import type { Ec2Instance, Instances } from './instances.js';
@@ -177,7 +178,8 @@ export class Launcher {
   private async prepare(request: Ec2LaunchRequest, stage: LaunchStage, name: string): Promise<Asked | undefined> {
     const subnets = await this.deps.subnets.choose(request.nodeClass.status?.subnets ?? []);
     const templates = await this.deps.planner.plan(request, stage);
-    const options = stage.options.filter((option) => subnets.has(zoneOf(option)) && templates.has(templateKey(option)));
+    const usable = stage.options.filter((option) => subnets.has(zoneOf(option)) && templates.has(templateKey(option)));
+    const options = withinConfigs(usable, templates);
     if (options.length === 0) return undefined;
     const found = { templates, subnets, token: this.tokens.next(name) };
     return { name, input: this.fleetInput(request, { ...stage, options }, found), options };
@@ -200,14 +202,16 @@ export class Launcher {
     found: Pick<FleetInput, 'templates' | 'subnets'> & { readonly token: string },
   ): FleetInput {
     const { nodeClass, claim, pool } = request;
+    const annotated = (name: string): boolean => lookUp(claim.metadata.annotations ?? {}, name) === 'true';
     return {
       stage,
       templates: found.templates,
       subnets: found.subnets,
       tags: launchTags(nodeClass, claim, pool.metadata.name ?? '', this.deps.clusterName),
       clientToken: found.token,
-      prioritized: claim.metadata.annotations?.[annotations.priceOverlayApplied] === 'true',
-      context: nodeClass.spec.context,
+      prioritized: annotated(annotations.priceOverlayApplied),
+      // The context holds for the flexibility that was asked for.
+      context: annotated(annotations.minValuesRelaxed) ? undefined : nodeClass.spec.context,
     };
   }
 

@@ -126,6 +126,15 @@ describe('an instance type', () => {
     const found = await offered(world().provider, ready({ networkInterfaces }));
     expect(found !== undefined).toBe(has);
   });
+
+  test('that is none of Nitro is not offered where connections are tracked by own times', async () => {
+    const metal = { ...m5, Hypervisor: undefined };
+    const described = { describeInstanceTypes: () => Promise.resolve({ InstanceTypes: [metal] }) };
+    const connectionTracking = { udpTimeout: 30 };
+    expect(await offered(world({}, described).provider)).toBeDefined();
+    expect(await offered(world({}, described).provider, ready({ connectionTracking }))).toBeUndefined();
+    expect(await offered(world().provider, ready({ connectionTracking }))).toBeDefined();
+  });
 });
 
 // Rule `reserved-capacity/gate-off`.

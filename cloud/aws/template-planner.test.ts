@@ -3,6 +3,7 @@ import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { nodeClaim } from '../../test/builders/activity-world.js';
 import type { LaunchRequest } from '../port.js';
 import type { LaunchStage } from './launch-choice.js';
+import type { TemplateInput } from './launch-template.js';
 import type { TemplatePlannerOptions } from './template-planner.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UserDataSizes } from './user-data-sizes.js';
@@ -12,16 +13,19 @@ const offering = { requirements: [], price: 1, available: true };
 const type = { name: 'm5.large', requirements: [arch], offerings: [offering], capacity: { pods: 29 }, overhead: {} };
 const stage = { capacityType: 'on-demand', options: [{ type, offering }] } as unknown as LaunchStage;
 
-/** The user data of a launch from a node class of this spec; `clusterDns` is the address of the DNS service. */
-async function rendered(spec: object, { sizes = new UserDataSizes(), clusterDns = '' } = {}): Promise<string> {
-  let sent = '';
+/** What the launch template of a launch from a node class of this spec is made of; `clusterDns` is the address of the DNS service. */
+async function planned(
+  spec: object,
+  { sizes = new UserDataSizes(), clusterDns = '', requests = {} } = {},
+): Promise<TemplateInput | undefined> {
+  let sent: TemplateInput | undefined;
   const planner = new TemplatePlanner({
     clusterName: 'test',
     region: 'us-west-2',
     reservedEnis: 0,
     templates: {
-      ensure: ({ userData }: { userData: string }) => {
-        sent = userData;
+      ensure: (input: TemplateInput) => {
+        sent = input;
         return Promise.resolve('lt-1');
       },
     },
@@ -29,7 +33,8 @@ async function rendered(spec: object, { sizes = new UserDataSizes(), clusterDns 
       get: () => Promise.resolve({ clusterEndpoint: 'https://api', caBundle: 'eA==', serviceCidr: '10.0.0.0/16' }),
       clusterDns: () => Promise.resolve(clusterDns === '' ? undefined : clusterDns),
     },
-    machines: () => Promise.reject(new Error('not asked')),
+    machines: () =>
+      Promise.resolve({ infos: [{ InstanceType: 'm5.large', NitroEnclavesSupport: 'supported' }], zones: new Map() }),
     sizes,
   } as unknown as TemplatePlannerOptions);
   const nodeClass = {
@@ -37,10 +42,14 @@ async function rendered(spec: object, { sizes = new UserDataSizes(), clusterDns 
     spec: { amiSelectorTerms: [{ id: 'ami-1' }], ...spec },
     status: { instanceProfile: 'profile', amis: [{ id: 'ami-1', name: 'an image', requirements: [arch] }] },
   } as unknown as EC2NodeClass;
-  const request = { claim: nodeClaim('c1'), nodeClass } as unknown as LaunchRequest & { nodeClass: EC2NodeClass };
+  const claim = nodeClaim('c1', { spec: { resources: { requests } } });
+  const request = { claim, nodeClass } as unknown as LaunchRequest & { nodeClass: EC2NodeClass };
   await planner.plan(request, stage);
   return sent;
 }
+
+const rendered = async (...given: Parameters<typeof planned>): Promise<string> =>
+  (await planned(...given))?.userData ?? '';
 
 test('what is rendered for a launch is measured as EC2 gets it', async () => {
   const sizes = new UserDataSizes();
@@ -68,3 +77,13 @@ describe('the address of the DNS service', () => {
     expect(sent).not.toContain(clusterDns);
   });
 });
+
+// Rule `labels/enclaves`.
+test.each(['eks.amazonaws.com/nitro-sandbox', 'eks.amazonaws.com/nip-slots'])(
+  'a request for %s enables enclaves',
+  async (resource) => {
+    const spec = { amiFamily: 'AL2023' };
+    expect((await planned(spec, { requests: { [resource]: '1' } }))?.enclaves).toBe(true);
+    expect((await planned(spec, { requests: { cpu: '1' } }))?.enclaves).toBe(false);
+  },
+);

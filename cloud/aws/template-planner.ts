@@ -18,6 +18,7 @@ import type { LaunchStage } from './launch-choice.js';
 import type { LaunchTemplates, TemplateInput } from './launch-template.js';
 import { nodeClassTags } from './tags.js';
 import type { UserDataSizes } from './user-data-sizes.js';
+import { bindsByDefault } from './user-data/bottlerocket-version.js';
 import { renderUserData } from './user-data/user-data.js';
 import { lookUp } from '../../core/own.js';
 
@@ -96,7 +97,7 @@ export class TemplatePlanner {
 
   /** Which types will do: all, but where pods ask for enclaves (labels/enclaves) those that can have them. */
   private async enclaveTypes(claim: LaunchRequest['claim']): Promise<(type: string) => boolean> {
-    if (!requests(claim, nitroSandbox)) return () => true;
+    if (!wantsEnclaves(claim)) return () => true;
     const { infos } = await this.options.machines();
     const able = new Set<string>();
     for (const info of infos) if (info.NitroEnclavesSupport === 'supported') able.add(info.InstanceType ?? '');
@@ -144,6 +145,7 @@ export class TemplatePlanner {
       taints: [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])],
       custom: nodeClass.spec.userData,
       raid0: nodeClass.spec.instanceStorePolicy === 'RAID0',
+      bindsByDefault: bindsByDefault(nodeClass),
     });
     this.options.sizes.note(nodeClass, userData);
     return templates.ensure({
@@ -159,7 +161,7 @@ export class TemplatePlanner {
       market: group.market,
       placement: group.placement,
       tenancy: tenancyOf(claim),
-      enclaves: requests(claim, nitroSandbox),
+      enclaves: wantsEnclaves(claim),
       ipv6: [serviceCidr, dns].some((address) => address?.includes(':') === true),
       tags: {
         ...nodeClassTags(nodeClass, clusterName),
@@ -185,8 +187,12 @@ const markets = {
   interruptible: 'interruptible-capacity-reservation',
 } as const;
 
-/** A request for it enables enclaves (labels/enclaves); a NodeOverlay says how many a type has. */
-const nitroSandbox = 'eks.amazonaws.com/nitro-sandbox';
+/** A request for one enables enclaves (labels/enclaves); a NodeOverlay says how many a type has. Karpenter 1.14 has the second name. */
+const enclaves = ['eks.amazonaws.com/nitro-sandbox', 'eks.amazonaws.com/nip-slots'];
+
+function wantsEnclaves(claim: LaunchRequest['claim']): boolean {
+  return enclaves.some((resource) => requests(claim, resource));
+}
 
 function requests(claim: LaunchRequest['claim'], resource: string): boolean {
   return (lookUp(parseResources(claim.spec.resources?.requests), resource) ?? 0) > 0;

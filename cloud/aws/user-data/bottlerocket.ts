@@ -69,13 +69,15 @@ function text(value: number | undefined): string | undefined {
   return value === undefined ? undefined : String(value);
 }
 
+const localDirectories = ['--dirs', '/var/lib/containerd', '/var/lib/kubelet', '/var/log/pods'];
+
 /** Local disks become one RAID0 that kubelet and containerd live on. */
 function localDisks(input: UserDataInput, settings: Table): Table {
   if (!input.raid0) return {};
   const command = {
     commands: [
       ['apiclient', 'ephemeral-storage', 'init'],
-      ['apiclient', 'ephemeral-storage', 'bind', '--dirs', '/var/lib/containerd', '/var/lib/kubelet', '/var/log/pods'],
+      ['apiclient', 'ephemeral-storage', 'bind', ...(input.bindsByDefault ? [] : localDirectories)],
     ],
     essential: true,
     mode: 'always',

@@ -20,6 +20,8 @@ export interface UserDataInput {
   /** `spec.userData` of the node class. */
   readonly custom: string | undefined;
   readonly raid0: boolean;
+  /** Whether Bottlerocket knows by itself which directories go to local disks. */
+  readonly bindsByDefault: boolean;
 }
 
 const withheld = ['kubernetes.io', 'k8s.io', 'node-restriction.kubernetes.io'];

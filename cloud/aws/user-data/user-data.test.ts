@@ -2,7 +2,9 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
+import type { EC2NodeClass } from '../../../api/aws/ec2-node-class.js';
 import { isDomainError } from '../../../core/failures.js';
+import { bindsByDefault } from './bottlerocket-version.js';
 import type { UserDataInput } from './input.js';
 import { isMime, readMime, writeMime } from './mime.js';
 import { renderUserData } from './user-data.js';
@@ -24,6 +26,7 @@ const input = (more: Partial<UserDataInput> = {}): UserDataInput => ({
   taints: [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' }],
   custom: undefined,
   raid0: false,
+  bindsByDefault: false,
   ...more,
 });
 
@@ -156,6 +159,24 @@ describe('Bottlerocket', () => {
       dedicated: ['gpu:NoSchedule'],
       'karpenter.sh/unregistered': [':NoExecute'],
     });
+  });
+
+  test.each([
+    [[{ alias: 'bottlerocket@latest' }], [], true],
+    [[{ alias: 'bottlerocket@v1.46.0' }], [], true],
+    [[{ alias: 'bottlerocket@1.45.9' }], [], false],
+    [[{ name: 'bottlerocket-aws-k8s-1.33-x86_64-v1.50.0-*' }], [], true],
+    [[{ id: 'ami-1' }], ['bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-431fe75a'], true],
+    [[{ id: 'ami-1' }], ['ours-v9.9.9', 'bottlerocket-aws-k8s-1.33-x86_64-v1.20.0-431fe75a'], false],
+    [[{ id: 'ami-1' }], [], false],
+  ])('knows by itself what to put on local disks from v1.46 on: %j %j %s', (amiSelectorTerms, names, known) => {
+    const amis = names.map((name) => ({ id: name, name, requirements: [] }));
+    const nodeClass = { spec: { amiSelectorTerms }, status: { amis } } as unknown as EC2NodeClass;
+    const text = renderUserData(
+      input({ family: 'Bottlerocket', raid0: true, bindsByDefault: bindsByDefault(nodeClass) }),
+    );
+    expect(text.includes('--dirs')).toBe(!known);
+    expect(text).toContain('"bind"');
   });
 
   test('what is no TOML is the node class’s fault', () => {

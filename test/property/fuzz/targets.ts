@@ -124,7 +124,7 @@ const messages = [
 ]; // prettier-ignore
 
 const userDataInput: Omit<UserDataInput, 'family' | 'custom'> = {
-  ...{ clusterName: 'c', clusterEndpoint: 'https://c', caBundle: 'Y2E=', serviceCidr: '10.100.0.0/16', maxPods: 110, raid0: false },
+  ...{ clusterName: 'c', clusterEndpoint: 'https://c', caBundle: 'Y2E=', serviceCidr: '10.100.0.0/16', maxPods: 110, raid0: false, bindsByDefault: false },
   ...{ kubelet: { maxPods: 110, clusterDNS: ['10.100.0.10'] }, labels: { a: 'b' }, taints: [] },
 }; // prettier-ignore
 const customs = [
