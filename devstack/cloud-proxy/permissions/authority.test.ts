@@ -1,280 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { parse } from 'yaml';
-import { listOf, type Params } from '../query.js';
-import type { Account, ServiceCall } from './account.js';
-import { Authority, filledIn, principalsOf } from './authority.js';
-import type { Policy } from './policy.js';
-
-const cluster = 'c';
-const account = '123456789012';
-const region = 'eu-central-1';
-
-const file = (path: string): string => readFileSync(new URL(`../../../deploy/${path}`, import.meta.url), 'utf8');
-
-const json = filledIn(file('iam-policy.json'), {
-  AWS_PARTITION: 'aws',
-  AWS_REGION: region,
-  AWS_ACCOUNT_ID: account,
-  CLUSTER_NAME: cluster,
-  NODE_ROLE_NAME: 'nodes',
-  INTERRUPTION_QUEUE: cluster,
-});
-
-function cloudFormation(): Policy {
-  const stack = parse(file('iam-cloudformation.yaml')) as {
-    Resources: { ControllerPolicy: { Properties: { PolicyDocument: { 'Fn::Sub': string } } } };
-  };
-  return filledIn(stack.Resources.ControllerPolicy.Properties.PolicyDocument['Fn::Sub'], {
-    'AWS::Partition': 'aws',
-    'AWS::Region': region,
-    'AWS::AccountId': account,
-    ClusterName: cluster,
-    NodeRoleName: 'nodes',
-  });
-}
-
-const tagsOf = (name: string): Record<string, string> => ({
-  [`kubernetes.io/cluster/${name}`]: 'owned',
-  'eks:eks-cluster-name': name,
-  'karpenter.sh/nodepool': 'general',
-  'karpenter.k8s.aws/ec2nodeclass': 'default',
-});
-const own = tagsOf(cluster);
-/** A managed node group's, which EKS tags as the cluster's too. */
-const nodeGroup = { [`kubernetes.io/cluster/${cluster}`]: 'owned' };
-const unnamed = Object.fromEntries(Object.entries(own).filter(([key]) => key !== 'eks:eks-cluster-name'));
-const profileTags = { ...own, 'topology.kubernetes.io/region': region };
-
-const data = (profile: string): Params => ({
-  ImageId: 'ami-1',
-  IamInstanceProfile: { Name: profile },
-  NetworkInterface: { '1': { SecurityGroupId: { '1': 'sg-1' } } },
-  TagSpecification: specifications(own, 'network-interface', 'spot-instances-request'),
-});
-const templates: Record<string, { tags: Record<string, string>; data: Params }> = {
-  'lt-own': { tags: own, data: data('made') },
-  'lt-admin': { tags: own, data: data('admins') },
-  'lt-other': { tags: tagsOf('other'), data: data('made') },
-  'lt-group': { tags: nodeGroup, data: data('made') },
-  'lt-plain': { tags: {}, data: data('made') },
-};
-const instances: Record<string, Record<string, string>> = {
-  'i-own': own,
-  'i-other': tagsOf('other'),
-  'i-group': nodeGroup,
-  'i-plain': {},
-};
-const profileAt = (path: string, tags: Record<string, string>, role = 'nodes') => ({
-  arn: `arn:aws:iam::${account}:instance-profile${path}`,
-  roles: [`arn:aws:iam::${account}:role/${role}`],
-  tags,
-});
-const profiles: Record<string, ReturnType<typeof profileAt>> = {
-  made: profileAt(`/karpenter/${region}/c/uid/made`, profileTags),
-  untagged: profileAt(`/karpenter/${region}/c/uid/untagged`, {}),
-  elsewhere: profileAt(`/karpenter/us-east-1/c/uid/elsewhere`, {
-    ...own,
-    'topology.kubernetes.io/region': 'us-east-1',
-  }),
-  other: profileAt(`/karpenter/${region}/other/uid/other`, {
-    ...tagsOf('other'),
-    'topology.kubernetes.io/region': region,
-  }),
-  disguised: profileAt(`/admins/disguised`, profileTags, 'admins'),
-  admins: profileAt(`/admins`, {}, 'admins'),
-};
-
-const worldIn = (where: string): Account => {
-  const arn: Account['arn'] = (service, resource, owner = account) =>
-    `arn:aws:${service}:${service === 'iam' ? '' : where}:${owner}:${resource}`;
-  return {
-    id: account,
-    in: worldIn,
-    arn,
-    ec2Arn: (kind, id) => arn('ec2', `${kind}/${id}`, kind === 'image' || kind === 'snapshot' ? '' : account),
-    tagsOf: (id) => instances[id] ?? templates[id]?.tags,
-    template: (id) => templates[id] && { id, data: templates[id].data },
-    profile: (name) => Promise.resolve(profiles[name]),
-  };
-};
-const world = worldIn(region);
-
-function specifications(tags: Record<string, string>, ...kinds: string[]): Params {
-  return listOf(kinds.map((ResourceType) => ({ ResourceType, Tag: tagList(tags) })));
-}
-function tagList(tags: Record<string, string>): Params {
-  return listOf(Object.entries(tags).map(([Key, Value]) => ({ Key, Value })));
-}
-
-const ec2 = (action: string, params: Params = {}, where = region): ServiceCall => ({
-  service: 'ec2',
-  action,
-  params,
-  region: where,
-});
-const json11 = (service: string, action: string, params: Record<string, unknown>): ServiceCall => ({
-  service,
-  action,
-  params,
-  region,
-});
-const iam = (action: string, params: Params): ServiceCall => ({ service: 'iam', action, params, region: 'us-east-1' });
-const on = (...ids: string[]): Params => ({ InstanceId: listOf(ids) });
-const tagging = (id: string, tags: Record<string, string>): Params => ({
-  ResourceId: listOf([id]),
-  Tag: tagList(tags),
-});
-const run = (template: string, tags = specifications(own, 'instance', 'volume'), where = region): ServiceCall =>
-  ec2(
-    'RunInstances',
-    { LaunchTemplate: { LaunchTemplateId: template }, SubnetId: 'subnet-1', TagSpecification: tags },
-    where,
-  );
-const fleet = (
-  template: string,
-  tags = specifications(own, 'fleet', 'instance', 'volume'),
-  type = 'spot',
-): ServiceCall =>
-  ec2('CreateFleet', {
-    TargetCapacitySpecification: { DefaultTargetCapacityType: type },
-    LaunchTemplateConfigs: listOf([
-      { LaunchTemplateSpecification: { LaunchTemplateId: template }, Overrides: listOf([{ SubnetId: 'subnet-1' }]) },
-    ]),
-    TagSpecification: tags,
-  });
-const template = (tags?: Record<string, string>): ServiceCall =>
-  ec2('CreateLaunchTemplate', {
-    LaunchTemplateName: 'x',
-    ...(tags && { TagSpecification: specifications(tags, 'launch-template') }),
-  });
-const newProfile = (Path: string, tags: Record<string, string>): ServiceCall =>
-  iam('CreateInstanceProfile', {
-    InstanceProfileName: 'new',
-    Path,
-    ...(Object.keys(tags).length > 0 && { Tags: { member: tagList(tags) } }),
-  });
-const onProfile = (action: string, name: string, more: Params = {}): ServiceCall =>
-  iam(action, { InstanceProfileName: name, ...more });
-const ownPath = `/karpenter/${region}/c/uid/`;
-
-const attacks: [what: string, call: ServiceCall][] = [
-  ['ends an instance of nobody', ec2('TerminateInstances', on('i-plain'))],
-  ["ends another cluster's instance", ec2('TerminateInstances', on('i-other'))],
-  ["ends a managed node group's instance", ec2('TerminateInstances', on('i-group'))],
-  ['ends one of its own with another', ec2('TerminateInstances', on('i-own', 'i-other'))],
-  ["restarts another cluster's instance", ec2('RebootInstances', on('i-other'))],
-  ['stops an instance of its own', ec2('StopInstances', on('i-own'))],
-  ["deletes another cluster's template", ec2('DeleteLaunchTemplate', { LaunchTemplateId: 'lt-other' })],
-  ['deletes a template of nobody', ec2('DeleteLaunchTemplate', { LaunchTemplateId: 'lt-plain' })],
-  ["deletes a managed node group's template", ec2('DeleteLaunchTemplate', { LaunchTemplateId: 'lt-group' })],
-  ["makes another's instance the cluster's", ec2('CreateTags', tagging('i-other', own))],
-  ["makes nobody's instance the cluster's", ec2('CreateTags', tagging('i-plain', own))],
-  [
-    "makes a node group's instance a NodePool's",
-    ec2('CreateTags', tagging('i-group', { 'karpenter.sh/nodepool': 'x' })),
-  ],
-  ['tags a subnet', ec2('CreateTags', tagging('subnet-1', { Name: 'x' }))],
-  ['tags a security group', ec2('CreateTags', tagging('sg-1', own))],
-  ["gives its instance another cluster's tag", ec2('CreateTags', tagging('i-own', tagsOf('other')))],
-  ['changes the name of the cluster', ec2('CreateTags', tagging('i-own', { 'eks:eks-cluster-name': 'other' }))],
-  ['slips a tag in beside a name', ec2('CreateTags', tagging('i-own', { Name: 'x', owner: 'me' }))],
-  ["tags a template as another cluster's", ec2('CreateTags', tagging('lt-own', tagsOf('other')))],
-  ["tags another's template as its own", ec2('CreateTags', tagging('lt-other', own))],
-  ['takes tags away', ec2('DeleteTags', tagging('i-own', { 'karpenter.sh/nodepool': 'general' }))],
-  ['launches without a template or tags', ec2('RunInstances', { ImageId: 'ami-1', SubnetId: 'subnet-1' })],
-  ['launches without the name of the cluster', run('lt-own', specifications(unnamed, 'instance', 'volume'))],
-  ['launches for another cluster', run('lt-own', specifications(tagsOf('other'), 'instance', 'volume'))],
-  ['launches with volumes of nobody', run('lt-own', specifications(own, 'instance'))],
-  ["launches from another cluster's template", run('lt-other')],
-  ["launches from a node group's template", run('lt-group')],
-  ['launches in another region', run('lt-own', undefined, 'us-east-1')],
-  ["launches with an administrator's profile", run('lt-admin')],
-  ['creates a fleet of nobody', fleet('lt-own', specifications(own, 'instance', 'volume'))],
-  [
-    'creates a fleet for another cluster',
-    fleet('lt-own', specifications(tagsOf('other'), 'fleet', 'instance', 'volume')),
-  ],
-  ["creates a fleet from another's template", fleet('lt-other')],
-  ['creates a fleet with instances of nobody', fleet('lt-own', specifications(own, 'fleet'))],
-  ["creates a fleet with an administrator's profile", fleet('lt-admin')],
-  ['makes a template of nobody', template()],
-  ['makes a template for another cluster', template(tagsOf('other'))],
-  ['makes a template that no NodePool has', template({ ...nodeGroup, 'eks:eks-cluster-name': cluster })],
-  ['changes a template', ec2('CreateLaunchTemplateVersion', { LaunchTemplateId: 'lt-own' })],
-  ['reads user data', ec2('DescribeInstanceAttribute', { InstanceId: 'i-own' })],
-  ['changes an instance', ec2('ModifyInstanceAttribute', { InstanceId: 'i-own' })],
-  ['gives an instance a profile', ec2('AssociateIamInstanceProfile', { InstanceId: 'i-own' })],
-  ['looks around in another region', ec2('DescribeInstances', {}, 'us-east-1')],
-  ['makes a profile elsewhere', newProfile('/', profileTags)],
-  ["makes a profile under another cluster's path", newProfile(`/karpenter/${region}/other/uid/`, profileTags)],
-  ['makes a profile of nobody', newProfile(ownPath, {})],
-  [
-    'makes a profile for another region',
-    newProfile(ownPath, { ...profileTags, 'topology.kubernetes.io/region': 'us-east-1' }),
-  ],
-  [
-    "makes an administrator's profile its own",
-    onProfile('TagInstanceProfile', 'admins', { Tags: { member: tagList(profileTags) } }),
-  ],
-  [
-    'gives its profile the role of an administrator',
-    onProfile('AddRoleToInstanceProfile', 'made', { RoleName: 'admins' }),
-  ],
-  ["gives another's profile the role of nodes", onProfile('AddRoleToInstanceProfile', 'other', { RoleName: 'nodes' })],
-  ["empties another cluster's profile", onProfile('RemoveRoleFromInstanceProfile', 'other', { RoleName: 'nodes' })],
-  [
-    "empties a profile that was tagged as the cluster's",
-    onProfile('RemoveRoleFromInstanceProfile', 'disguised', { RoleName: 'admins' }),
-  ],
-  ['deletes a profile under its path that is not tagged', onProfile('DeleteInstanceProfile', 'untagged')],
-  ["deletes another region's profile of the cluster", onProfile('DeleteInstanceProfile', 'elsewhere')],
-  ['makes a role', iam('CreateRole', { RoleName: 'x' })],
-  ['widens the role of nodes', iam('AttachRolePolicy', { RoleName: 'nodes' })],
-  ['makes an access key', iam('CreateAccessKey', {})],
-  ['reads a secret of the account', json11('ssm', 'GetParameter', { Name: '/prod/password' })],
-  ['writes a parameter', json11('ssm', 'PutParameter', { Name: '/aws/service/x' })],
-  ["reads another's queue", json11('sqs', 'ReceiveMessage', { QueueUrl: `https://sqs/${account}/other` })],
-  ['forges a notice', json11('sqs', 'SendMessage', { QueueUrl: `https://sqs/${account}/c` })],
-  ['empties the queue', json11('sqs', 'PurgeQueue', { QueueUrl: `https://sqs/${account}/c` })],
-  ['reads another EKS cluster', json11('eks', 'GET /clusters/other', {})],
-  ['lists EKS clusters', json11('eks', 'GET /clusters', {})],
-  [
-    "reads another's zonal shift",
-    json11('arc-zonal-shift', `GET /managedresources/${encodeURIComponent('arn:aws:eks:x')}`, {}),
-  ],
-];
-
-const clusterArn = `arn:aws:eks:${region}:${account}:cluster/c`;
-const queue = { QueueUrl: `https://sqs/${account}/c` };
-const uses: ServiceCall[] = [
-  ...[
-    'CapacityReservations', 'Images', 'Instances', 'InstanceStatus', 'InstanceTypeOfferings', 'InstanceTypes', 'LaunchTemplates',
-    'PlacementGroups', 'SecurityGroups', 'SpotPriceHistory', 'Subnets',
-  ].map((what) => ec2(`Describe${what}`)), // prettier-ignore
-  fleet('lt-own'),
-  fleet('lt-own', undefined, 'on-demand'),
-  run('lt-own'),
-  template(own),
-  ec2('CreateTags', tagging('i-own', { Name: 'n', 'karpenter.sh/nodeclaim': 'x' })),
-  ec2('RebootInstances', on('i-own')),
-  ec2('TerminateInstances', on('i-own')),
-  ec2('DeleteLaunchTemplate', { LaunchTemplateId: 'lt-own' }),
-  newProfile(ownPath, profileTags),
-  onProfile('AddRoleToInstanceProfile', 'made', { RoleName: 'nodes' }),
-  onProfile('RemoveRoleFromInstanceProfile', 'made', { RoleName: 'nodes' }),
-  onProfile('DeleteInstanceProfile', 'made'),
-  onProfile('GetInstanceProfile', 'admins'),
-  iam('ListInstanceProfiles', { PathPrefix: '/karpenter/' }),
-  json11('ssm', 'GetParameter', { Name: '/aws/service/eks/optimized-ami/1.36/x' }),
-  json11('pricing', 'GetProducts', {}),
-  json11('eks', 'GET /clusters/c', {}),
-  json11('sqs', 'GetQueueUrl', { QueueName: 'c' }),
-  json11('sqs', 'GetQueueAttributes', queue),
-  json11('sqs', 'ReceiveMessage', queue),
-  json11('sqs', 'DeleteMessageBatch', queue),
-  json11('arc-zonal-shift', `GET /managedresources/${encodeURIComponent(clusterArn)}`, {}),
-];
+import { account, attacks, cloudFormation, ec2, json, on, uses, world } from '../../../test/builders/iam-calls.js';
+import { Authority, everything, filledIn, principalsOf } from './authority.js';
+import type { Policy, Statement } from './policy.js';
 
 // Rule `settings/permissions`.
 describe.each([
@@ -300,8 +27,78 @@ describe.each([
   });
 });
 
-test('the table has forty attacks and more', () => {
-  expect(attacks.length).toBeGreaterThanOrEqual(40);
+const statementsOf = ({ Statement }: Policy): readonly Statement[] => [Statement].flat();
+const statements = statementsOf(json);
+const actionsOf = (policy: Policy): Set<string> => new Set(statementsOf(policy).flatMap(({ Action }) => Action));
+const refused = async (policy: Policy): Promise<string[]> => {
+  const found: string[] = [];
+  for (const [what, call] of attacks) {
+    const judge = new Authority(principalsOf(account, policy), world);
+    const outcome = await judge.admit(call, 'stowage', 'ec2').catch((error: unknown) => error);
+    if (outcome !== undefined) found.push(what);
+  }
+  return found;
+};
+
+describe('the table of attacks', () => {
+  test('has forty and more', () => {
+    expect(attacks.length).toBeGreaterThanOrEqual(40);
+    expect(new Set(attacks.map(([, call]) => JSON.stringify(call))).size).toBe(attacks.length);
+  });
+
+  test('has none that is refused for being no call at all: who may do everything does each', async () => {
+    expect(await refused(everything)).toEqual([]);
+  });
+
+  test('is refused by what the policy binds its actions to, or for actions that it has not', async () => {
+    const unbound: Policy = {
+      Statement: { Effect: 'Allow', Action: [...actionsOf(json)], Resource: '*' },
+    };
+    const strange = attacks.filter(([, { service, action }]) => !actionsOf(json).has(`${service}:${action}`));
+    const left = await refused(unbound);
+    expect(strange.map(([what]) => what)).toEqual(expect.arrayContaining(left));
+    expect(attacks.length - left.length).toBeGreaterThanOrEqual(40);
+  });
+
+  /** Statements that ask for the same tags of what a launch makes: each alone would do. */
+  const together = new Set(['LaunchTagged', 'MakeTemplatesTagged', 'TagWhatIsMade']);
+  /** What a statement need not say: its actions reach nothing else. */
+  const idle = new Set([
+    ...['LaunchFromOwnTemplates', 'MakeTemplatesTagged', 'TagWhatIsMade', 'RemoveOwn', 'ReadProfiles'].map(
+      (sid) => `${sid} resource`,
+    ),
+    'PassNodeRole iam:PassedToService',
+  ]);
+  const bonds = statements.flatMap(({ Sid = '', Resource, Condition = {} }) => [
+    ...(Resource === '*' ? [] : [[Sid, 'resource'] as const]),
+    ...Object.values(Condition).flatMap((keys) => Object.keys(keys).map((key) => [Sid, key] as const)),
+  ]);
+  const without = (key: string, sids: ReadonlySet<string>): Policy => ({
+    Statement: statements.map((statement) => {
+      if (!sids.has(statement.Sid ?? '')) return statement;
+      if (key === 'resource') return { ...statement, Resource: '*' };
+      const blocks = Object.entries(statement.Condition ?? {}).map(([operator, keys]) => [
+        operator,
+        Object.fromEntries(Object.entries(keys).filter(([other]) => other !== key)),
+      ]);
+      return { ...statement, Condition: Object.fromEntries(blocks) as NonNullable<Statement['Condition']> };
+    }),
+  });
+
+  test.each(bonds.filter(([sid, key]) => !idle.has(`${sid} ${key}`)))(
+    'has one that is let through where %s forgets its %s',
+    async (sid, key) => {
+      const sids = together.has(sid) && key.startsWith('aws:RequestTag') ? together : new Set([sid]);
+      expect((await refused(without(key, sids))).length).toBeLessThan(attacks.length);
+    },
+  );
+
+  test('has none for what a statement need not say', async () => {
+    for (const bond of idle) {
+      const [sid = '', key = ''] = bond.split(' ');
+      expect([bond, (await refused(without(key, new Set([sid])))).length]).toEqual([bond, attacks.length]);
+    }
+  });
 });
 
 test('people and tests may do everything, strangers nothing', async () => {
