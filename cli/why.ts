@@ -7,7 +7,16 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { compareText } from '../core/compare-text.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import type { ExplainPodInput } from '../workflows/messages.js';
-import { explainQuery, searchAttributes, taskQueues, whyNotUpdate } from '../workflows/messages.js';
+import {
+  explainQuery,
+  openWorkflowsQuery,
+  quotedForQuery,
+  searchAttributes,
+  taskQueues,
+  whyNotUpdate,
+} from '../workflows/messages.js';
+import { labelsOf } from '../cluster/labels-of.js';
+import { isTrue } from '../core/conditions.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive } from './live.js';
 import type { Live } from './live.js';
@@ -130,18 +139,26 @@ async function disruptVerdict({ client, cluster }: Live, node: string): Promise<
 }
 
 async function workflowsOf({ client, cluster }: Live, claim: NodeClaim): Promise<WhyWorkflow[]> {
-  const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-  const query = [
-    `${searchAttributes.cluster.name} = ${quoted(cluster)}`,
-    `${searchAttributes.nodeClaim.name} = ${quoted(claim.metadata.name ?? '')}`,
+  const own = [
+    `${searchAttributes.cluster.name} = ${quotedForQuery(cluster)}`,
+    `${searchAttributes.nodeClaim.name} = ${quotedForQuery(claim.metadata.name ?? '')}`,
   ].join(' AND ');
   const found: WhyWorkflow[] = [];
-  for await (const { workflowId, status } of client.workflow.list({ query })) {
-    if (found.length >= workflowsShown) break;
-    const one = await explained(client, workflowId, status.name.toLowerCase());
-    if (one !== undefined) found.push(one);
+  for (const query of [own, ...rolloutQuery(cluster, claim)]) {
+    for await (const { workflowId, status } of client.workflow.list({ query })) {
+      if (found.length >= workflowsShown) break;
+      const one = await explained(client, workflowId, status.name.toLowerCase());
+      if (one !== undefined) found.push(one);
+    }
   }
   return found.sort((a, b) => compareText(a.workflowId, b.workflowId));
+}
+
+/** The rollout that a drifted node waits for is about its NodePool. */
+function rolloutQuery(cluster: string, claim: NodeClaim): string[] {
+  if (!isTrue(claim.status?.conditions, 'Drifted')) return [];
+  const pool = quotedForQuery(labelsOf(claim).nodePool);
+  return [`${openWorkflowsQuery(cluster)} AND StowageNodePool = ${pool} AND WorkflowType = 'replaceDrifted'`];
 }
 
 /** Why that node was chosen stands in the fixed details of its launch. */

@@ -29,8 +29,12 @@ import { stampOf, withoutCatalogue } from '../look/look-stamp.js';
 import { allowedToPropose, whyAnswered } from '../look/asked.js';
 import { betterThanAnswered, withAnswered } from './better-proposals.js';
 import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
+import { sideBySide } from './side-by-side.js';
+import { waitsOfCommands } from './waiting-commands.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { StableSince } from '../look/stable-since.js';
+import type { NodeWait } from '../look/node-waits.js';
+import { listedNames } from '../../core/listed-names.js';
 
 /** How often the cluster is searched again without any change (consolidation/when-it-looks). */
 const lookEveryMs = 5 * 60_000;
@@ -57,8 +61,6 @@ const leastAgainShare = 0.15;
 /** The value of moving all pods once, as a share of the fleet's price. */
 const disruptionWeight = 0.05;
 
-const nobody: ReadonlySet<string> = new Set();
-
 /** The reason for nodes of NodePools that this search does not cover. */
 const otherMode = 'its NodePool is searched apart from this one';
 
@@ -69,13 +71,23 @@ export interface LastSearch {
   /** No search before this time, milliseconds of the epoch, because the last one took long. */
   restUntil: number;
   stays: Consolidation['held'];
+  /** What nodes wait for whose command was found and not started. */
+  waits: readonly NodeWait[];
   /** Since when consolidatable nodes have waited for others to become consolidatable, while no command started. */
   waitingSince: number | undefined;
   readonly stableSince: StableSince;
 }
 
 export function noSearch(): LastSearch {
-  return { stamp: '', at: 0, restUntil: 0, stays: [], waitingSince: undefined, stableSince: new StableSince() };
+  return {
+    stamp: '',
+    at: 0,
+    restUntil: 0,
+    stays: [],
+    waits: [],
+    waitingSince: undefined,
+    stableSince: new StableSince(),
+  };
 }
 
 /**
@@ -92,7 +104,10 @@ export async function findConsolidation(
   const missing = withoutCatalogue(context, catalogues);
   const checks = [...waking(context), ...missing.map(() => context.now + missingTypesMs)];
   const soon = context.now + lookAheadMs;
-  if (!context.views.some((view) => isConsolidatable(view, context, soon))) return { proposals: [], held: [], checks };
+  if (!context.views.some((view) => isConsolidatable(view, context, soon))) {
+    last.waits = [];
+    return { proposals: [], held: [], checks };
+  }
   const consolidatable = [context.now, soon].map(
     (by) => context.views.filter((view) => isConsolidatable(view, context, by)).length,
   );
@@ -117,7 +132,9 @@ export async function findConsolidation(
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.stableSince.note(context.views, { named, unasked: closed, now: context.now });
   const notYet = notYetOf(context);
-  const { commands, blocked, waiting } = sideBySide(found, { limits: allowed }, { views: context.views, notYet });
+  const beside = sideBySide(found, { limits: allowed }, { views: context.views, notYet });
+  const { commands, blocked, waiting } = beside;
+  last.waits = waitsOfCommands(proposed, beside, context);
   // Without consolidatable nodes nothing is waiting.
   const isHeldUp = waiting && commands.length === 0 && [...named].some((node) => !notYet.has(node));
   last.waitingSince = isHeldUp ? (last.waitingSince ?? context.now) : undefined;
@@ -335,58 +352,6 @@ function whyClosed(
   return `${allowedToPropose(context, pool, 'Underutilized').ruledBy ?? 'what is disrupting already'} allows no more`;
 }
 
-/**
- * Selects the commands that can start together. Each command is based on the result of those before it. Commands that depend on
- * another one, and those that budgets do not allow at the same time, wait for the next search; highest saving per node first. A
- * command whose nodes are not all consolidatable yet waits too, and keeps its place.
- */
-export function sideBySide(
-  commands: readonly ConsolidationCommand[],
-  { limits }: Pick<ConsolidationInput, 'limits'>,
-  { views, notYet = nobody }: Pick<DisruptionContext, 'views'> & { readonly notYet?: ReadonlySet<string> },
-): { readonly commands: readonly ConsolidationCommand[]; readonly blocked: boolean; readonly waiting: boolean } {
-  const poolOf = new Map(views.map((view) => [nodeNameOf(view), poolNameOf(view)]));
-  const touched = new Set<string>();
-  const going = new Set<string>();
-  const left = new Map([...(limits ?? [])].map(([pool, { Underutilized = 0 }]) => [pool, Underutilized]));
-  let blocked = false;
-  const chosen = [...commands].sort(bySaving).filter(({ method, candidates, moves }) => {
-    if (method === 'empty') return false;
-    const rests =
-      candidates.some((node) => touched.has(node) || !poolOf.has(node)) ||
-      moves.some(({ to }) => going.has(to)) ||
-      moves.some(({ to }) => to.startsWith('replacement-') && foreign(to, commands, candidates));
-    if (rests) return false;
-    const needed = new Map<string, number>();
-    for (const node of candidates) needed.set(poolOf.get(node)!, (needed.get(poolOf.get(node)!) ?? 0) + 1);
-    if ([...needed].some(([pool, count]) => count > (left.get(pool) ?? Number.POSITIVE_INFINITY))) {
-      blocked = true;
-      return false;
-    }
-    for (const [pool, count] of needed) left.set(pool, (left.get(pool) ?? Number.POSITIVE_INFINITY) - count);
-    for (const node of candidates) going.add(node);
-    for (const { to } of moves) touched.add(to);
-    return true;
-  });
-  const due = chosen.filter(({ candidates }) => !candidates.some((name) => notYet.has(name)));
-  return { commands: due, blocked, waiting: due.length < chosen.length };
-}
-
-/** Highest saving per removed node first; then the order in which they were found. */
-function bySaving(a: ConsolidationCommand, b: ConsolidationCommand): number {
-  return savingPerNode(b) - savingPerNode(a);
-}
-
-function savingPerNode({ priceBefore, priceAfter, candidates }: ConsolidationCommand): number {
-  return (priceBefore - priceAfter) / candidates.length;
-}
-
-/** Whether a move goes to a replacement of another command. */
-function foreign(to: string, commands: readonly ConsolidationCommand[], candidates: readonly string[]): boolean {
-  const [, number] = to.split('-');
-  return commands[Number(number)]?.candidates !== candidates;
-}
-
 function proposalOf(
   command: ConsolidationCommand,
   { commands, rejected }: Consolidation,
@@ -412,10 +377,5 @@ function alternativesOf(rejected: Consolidation['rejected']): Proposal['alternat
     if (candidates.some((name) => name.startsWith('replacement-'))) continue;
     byWhy.set(why, [...(byWhy.get(why) ?? []), candidates.join(' + ')]);
   }
-  return [...byWhy].map(([why, nodes]) => ({ nodes: listed(nodes), why }));
-}
-
-/** The first few names, with the number of the others. */
-function listed(names: readonly string[]): string {
-  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+  return [...byWhy].map(([why, nodes]) => ({ nodes: listedNames(nodes), why }));
 }

@@ -13,19 +13,29 @@ const rounding = 1e-9;
 const nobody: ReadonlySet<string> = new Set();
 
 /**
- * Whether a command would move pods to empty nodes that will be consolidatable soon. Removing these disrupts no pod, so the
- * command waits if that saves as much. Empty nodes that are consolidatable already do not count, since they are removed first
- * (candidates/methods-in-order).
+ * The empty nodes that a command waits for: it would move pods to them, and they will be consolidatable soon. Removing these
+ * disrupts no pod, so the command waits if that saves as much. Empty nodes that are consolidatable already do not count, since
+ * they are removed first (candidates/methods-in-order).
  */
-export function waitsForEmptyNodes(
+export function emptyNodesAwaited(
   { moves, priceBefore, priceAfter }: ConsolidationCommand,
   context: DisruptionContext,
-): boolean {
+): readonly NodeView[] {
   const targets = new Set(moves.map(({ to }) => to));
-  const saved = context.views
-    .filter((view) => targets.has(nodeNameOf(view)) && goesSoon(view, context))
-    .reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
-  return saved > 0 && saved >= priceBefore - priceAfter - rounding;
+  const empty = context.views.filter((view) => targets.has(nodeNameOf(view)) && goesSoon(view, context));
+  const saved = empty.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
+  return saved >= priceBefore - priceAfter - rounding ? empty : [];
+}
+
+export function waitsForEmptyNodes(command: ConsolidationCommand, context: DisruptionContext): boolean {
+  return emptyNodesAwaited(command, context).length > 0;
+}
+
+/** When the empty node may go, milliseconds of the epoch. */
+export function goesAt(view: NodeView, { nominated, nominationEnds }: DisruptionContext): number {
+  const node = nodeNameOf(view);
+  const nominatedUntil = nominated.has(node) ? (nominationEnds.get(node) ?? 0) : 0;
+  return Math.max(consolidatableAt(view), nominatedUntil);
 }
 
 function goesSoon(view: NodeView, context: DisruptionContext): boolean {

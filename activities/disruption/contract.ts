@@ -13,6 +13,7 @@ import type {
   NodeUntil,
   NodesThatStay,
   NodeVerdict,
+  NodeWaits,
   OpenQuestion,
   PastDisruption,
   Pause,
@@ -85,6 +86,8 @@ export interface DisruptionDetails {
   readonly stays: NodesThatStay['stays'];
   /** How many more such nodes there are; absent for none. */
   readonly staysMore?: number;
+  /** What nodes wait for that may go and that no command takes yet; absent for none. */
+  readonly waits?: NodeWaits;
 }
 
 export interface DisruptionActivities {

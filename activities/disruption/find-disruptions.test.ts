@@ -10,7 +10,7 @@ import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { DisruptionActivities, DisruptionsFound, DisruptionView } from './contract.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import { createDisruptionActivities } from './disruption.js';
-import { sideBySide } from '../consolidation/find-consolidation.js';
+import { sideBySide } from '../consolidation/side-by-side.js';
 
 const nothing: DisruptionView = { nominations: [], pauses: [], running: [] };
 
@@ -301,9 +301,18 @@ describe('findDisruptions', () => {
     putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
     await touch('a', 60);
     await touch('b', 5);
-    expect((await find()).commands).toEqual([]);
-    world.clock.now += 25_000;
-    expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
+    const first = await find();
+    expect(first.commands).toEqual([]);
+    // What nothing forbids and nobody takes says for what it waits, and since when; until then always the same.
+    const why = `nothing forbids it, and removing it saves something; it waits for node-b to become consolidatable, to go together, from ${timeText(world.clock.now + 25_000)} on (waits since ${timeText(world.clock.now)})`;
+    const waits = [{ verdict: 'may go', why, nodes: ['node-a', 'node-b'] }];
+    expect(first.details?.waits).toEqual(waits);
+    world.clock.now += 5000;
+    expect((await find()).details?.waits).toEqual(waits);
+    world.clock.now += 20_000;
+    const later = await find();
+    expect(goingNodes(later)).toEqual(['node-a', 'node-b']);
+    expect(later.details?.waits).toBeUndefined();
   });
 
   test('nobody waits for ever for nodes that are always about to be consolidatable', async () => {
@@ -348,6 +357,8 @@ describe('findDisruptions', () => {
     const found = await find({ nominations: [{ node: 'b', until }] });
 
     expect(goingNodes(found)).toEqual([]);
+    const why = `nothing forbids it, and removing it saves something; it waits for the empty node node-b to go first, from ${timeText(until)} on (waits since ${timeText(world.clock.now)})`;
+    expect(found.details?.waits).toEqual([{ verdict: 'may go', why, nodes: ['node-a'] }]);
     world.clock.now = until;
     expect((await find()).commands[0]).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
   });
@@ -931,7 +942,7 @@ describe('findDisruptions', () => {
       putNode('a', [1]);
       expect(await whyNot()).toMatchObject({
         verdict: 'may go',
-        why: 'nothing forbids it, and removing it saves something: it goes in its turn',
+        why: 'nothing forbids it, and removing it saves something: the next search decides, in which what saves most goes first',
       });
       world.kube.remove('NodeClaim', { name: 'a' });
       expect(await whyNot()).toMatchObject({ verdict: 'unknown' });
@@ -1284,7 +1295,12 @@ describe('findDisruptions', () => {
       putNode('b', [1], [drifted(60)]);
       const found = await find();
       expect(goingNodes(found)).toEqual(['node-b']);
-      expect(world.events.filter(({ reason }) => reason === 'DisruptionBlocked')[0]?.regarding.name).toBe('node-a');
+      const [blocked] = world.events.filter(({ reason }) => reason === 'DisruptionBlocked');
+      expect(blocked?.regarding.name).toBe('node-a');
+      const why = expect.stringMatching(/^it has drifted, and stays: pod default\/a-0 would find no place: /);
+      expect(found.details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
+      expect(found.details?.waits).toEqual([{ verdict: 'stays', why, nodes: ['node-a'] }]);
+      expect(blocked?.message).toBe(`It stays: ${found.details?.stays[0]?.why}`);
     });
 
     test('a node whose replacement failed rests, and keeps no other waiting meanwhile', async () => {

@@ -1,7 +1,7 @@
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { hashText } from '../../core/hash.js';
-import type { BudgetView, DecisionSummary, MootQuestion, Pause } from '../../workflows/messages.js';
+import type { BudgetView, DecisionSummary, MootQuestion, NodeWaits, Pause } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
 import type { LeastPossible } from '../../packing/least-possible.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
@@ -12,7 +12,7 @@ import type { Proposal, Proposals, RecordedCommand } from '../look/decision-reco
 import type { DisruptionContext } from '../look/disruption-context.js';
 import { allowedFor, disruptionContext, iso, restEnds, rulesByPool } from '../look/disruption-context.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
-import { findDrift } from '../drift/find-drift.js';
+import { findDrift, waitsOfDrift } from '../drift/find-drift.js';
 import type { DriftAside } from '../drift/find-drift.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift } from '../drift/find-static-drift.js';
@@ -21,6 +21,8 @@ import { capacityDetails } from './capacity.js';
 import { LeastPrice } from './least-price.js';
 import { writeRecords } from '../look/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
+import { WaitingNodes } from '../look/node-waits.js';
+import type { NodeWait } from '../look/node-waits.js';
 import { couldGo, groupedStays, stayingNodes, publishStaying } from './staying-nodes.js';
 import type { StayingNodes } from './staying-nodes.js';
 
@@ -64,6 +66,7 @@ interface Looked {
 export class Finder {
   private readonly aside: DriftAside = new Map();
   private readonly last = { Act: noSearch(), Ask: noSearch(), Recommend: noSearch() };
+  private readonly waiting = new WaitingNodes();
   private readonly changes: ClusterChanges;
   private readonly leastPrice: LeastPrice;
 
@@ -166,12 +169,13 @@ export class Finder {
     const dead = mootQuestions(context);
     const isDead = ({ workflowId }: MootQuestion): boolean => dead.some((one) => one.workflowId === workflowId);
     const moot = [...dead, ...all.flatMap((found) => found.moot ?? []).filter((one) => !isDead(one))];
-    const staying = this.staying(context, started);
+    const waits = this.waits(context);
+    const staying = this.staying(context, started, waits);
     publishStaying(this.deps, staying);
     const details = detailsOf(
       context,
       decided.map(({ summary }) => summary),
-      { staying, least },
+      { staying, least, waits: this.waiting.note(waits, context.now) },
     );
     return {
       commands: started.map(({ command }) => command),
@@ -186,10 +190,18 @@ export class Finder {
     };
   }
 
-  private staying(context: DisruptionContext, started: readonly RecordedCommand[]): StayingNodes {
+  private waits(context: DisruptionContext): readonly NodeWait[] {
+    return [...waitsOfDrift(this.aside), ...searchesOf(context).flatMap((mode) => this.last[mode].waits)];
+  }
+
+  private staying(
+    context: DisruptionContext,
+    started: readonly RecordedCommand[],
+    waits: readonly NodeWait[],
+  ): StayingNodes {
     const searched = searchesOf(context).flatMap((mode) => this.last[mode].stays);
     const going = started.flatMap(({ command }) => command.candidates.map(({ node }) => node));
-    return stayingNodes(context, searched, new Set(going));
+    return stayingNodes(context, { searched, waits }, new Set(going));
   }
 }
 
@@ -264,7 +276,7 @@ function pausesHeld(pauses: readonly Pause[]): { nodePool: string; why: string }
 function detailsOf(
   context: DisruptionContext,
   decisions: readonly DecisionSummary[],
-  { staying, least }: { readonly staying: StayingNodes; readonly least: LeastPossible | undefined },
+  { staying, least, waits }: { staying: StayingNodes; least: LeastPossible | undefined; waits: NodeWaits },
 ): DisruptionDetails {
   const names = [...context.pools.keys()].sort();
   const told = names.slice(0, poolsTold);
@@ -276,6 +288,7 @@ function detailsOf(
     ...capacityDetails(context, least),
     decisions,
     ...groupedStays(staying),
+    ...(waits.length === 0 ? {} : { waits }),
   };
   return { hash: hashText(JSON.stringify(parts)), ...parts };
 }

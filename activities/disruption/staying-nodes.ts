@@ -7,7 +7,8 @@ import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionDetails } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
-import { hindrancesOf, inItsTurn } from '../look/node-verdicts.js';
+import { hindrancesOf, turnOf } from '../look/node-verdicts.js';
+import type { NodeWait } from '../look/node-waits.js';
 
 const mostTold = 250;
 const mostBytes = 48 * 1024;
@@ -37,21 +38,28 @@ export function couldGo(view: NodeView, now: number): boolean {
 
 /**
  * Consolidatable or drifted nodes that stay, and why (surfaces/one-verdict). `searched`: the reasons of the last search for those
- * that are not forbidden.
+ * that are not forbidden; `waits`: of those that the searches found and did not take.
  */
 export function stayingNodes(
   context: DisruptionContext,
-  searched: readonly { readonly node: string; readonly why: string }[],
+  {
+    searched,
+    waits,
+  }: { searched: readonly { readonly node: string; readonly why: string }[]; waits: readonly NodeWait[] },
   decided: ReadonlySet<string>,
 ): StayingNodes {
   const costs = new Map(searched.map(({ node, why }) => [node, why]));
+  const stuck = new Map(waits.flatMap(({ node, verdict, what }) => (verdict === 'stays' ? [[node, what]] : [])));
   const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
   const open = context.views.filter(
     (view) => couldGo(view, context.now) && !context.claimed.has(uidOf(view)) && !decided.has(nodeNameOf(view)),
   );
   const told = open.slice(0, mostTold).flatMap((view): StayingNode[] => {
     const hindrances = hindrancesOf(view, context);
-    if (hindrances.includes(inItsTurn)) return [];
+    if (turnOf(hindrances) !== undefined) {
+      const why = stuck.get(nodeNameOf(view));
+      return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: true }];
+    }
     const why = hindrances.length > 0 ? hindrances.join('; ') : costs.get(nodeNameOf(view));
     return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: hindrances.length > 0 }];
   });

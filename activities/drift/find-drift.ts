@@ -7,7 +7,6 @@ import { whyNoPlace } from '../../packing/places.js';
 import type { Place } from '../../packing/places.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
-import { regarding } from '../../core/regarding.js';
 import type { ActivityDeps } from '../deps.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
@@ -16,16 +15,25 @@ import { allowedToPropose, whyAnswered } from '../look/asked.js';
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { placementOf } from '../placement.js';
+import type { NodeWait } from '../look/node-waits.js';
 
 /** The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets further. */
 const mostTried = 5;
 const asideMs = 5 * 60_000;
 /** How long a node is skipped whose pods wait for another node to come up. */
 const unreadyAsideMs = 5_000;
-const blockedDedupeMs = 60_000;
 
-/** Drifted nodes whose pods have no place, and until when they are skipped. */
-export type DriftAside = Map<string, number>;
+/** Drifted nodes that are skipped for a while, by the UID of their claim: why, and until when. */
+export type DriftAside = Map<string, Stuck & { readonly node: string; readonly until: number }>;
+
+/** What these wait for: `whyNotCandidate` knows nothing of it. */
+export function waitsOfDrift(aside: DriftAside): readonly NodeWait[] {
+  return [...aside.values()].map(({ node, why, soon }) =>
+    soon
+      ? { node, verdict: 'may go', what: `it has drifted, and waits: ${why}` }
+      : { node, verdict: 'stays', what: `it has drifted, and stays: ${why}` },
+  );
+}
 
 /**
  * One command for the node that drifted first; nodes without pods to move come before others (drift/oldest-first). Independent of
@@ -40,9 +48,8 @@ export async function findDrift(deps: ActivityDeps, context: DisruptionContext, 
     const proposal = await simulate(deps, context, view);
     if (!('why' in proposal)) return { proposals: [proposal], held, checks };
     const until = context.now + (proposal.soon ? unreadyAsideMs : asideMs);
-    aside.set(view.claim.metadata.uid ?? '', until);
+    aside.set(view.claim.metadata.uid ?? '', { ...proposal, node: nodeNameOf(view), until });
     checks.push(until);
-    if (!proposal.soon) publishBlocked(deps, view, proposal.why);
     held.push({ nodePool: poolNameOf(view), why: `${nodeNameOf(view)} has drifted: ${proposal.why}` });
   }
   if (wanted.length > mostTried) checks.push(context.now + 1000);
@@ -50,7 +57,7 @@ export async function findDrift(deps: ActivityDeps, context: DisruptionContext, 
 }
 
 function driftedNodes(context: DisruptionContext, aside: DriftAside): NodeView[] {
-  for (const [uid, until] of aside) if (until <= context.now) aside.delete(uid);
+  for (const [uid, { until }] of aside) if (until <= context.now) aside.delete(uid);
   const drifted = context.views.filter(
     ({ claim, pool }) =>
       isTrue(claim.status?.conditions, 'Drifted') &&
@@ -145,19 +152,4 @@ function onUnreadyNode(places: ReadonlyMap<string, Place>, { views }: Disruption
       return `its pods would go to ${place.node}, which is not initialized yet`;
   }
   return undefined;
-}
-
-function publishBlocked({ events }: ActivityDeps, view: NodeView, why: string): void {
-  for (const subject of [
-    regarding('Node', { name: nodeNameOf(view) }),
-    regarding('NodeClaim', { name: view.claim.metadata.name }),
-  ]) {
-    events.publish({
-      regarding: subject,
-      type: 'Normal',
-      reason: 'DisruptionBlocked',
-      message: why,
-      dedupeMs: blockedDedupeMs,
-    });
-  }
 }

@@ -21,7 +21,12 @@ import {
 import { timeText } from '../../core/time-text.js';
 
 /** Of a drifted node that nothing keeps. */
-export const inItsTurn = 'it has drifted: it is replaced in its turn';
+const inItsTurn = 'it has drifted: it is replaced in its turn';
+const inItsWave = 'it has drifted: the rollout of its NodePool replaces it in one of its waves';
+
+/** What is said of a drifted node that nothing keeps; undefined of all others. */
+export const turnOf = (hindrances: readonly string[]): string | undefined =>
+  hindrances.find((text) => text === inItsTurn || text === inItsWave);
 
 /** Of the disruptions that take a pool's budget. */
 const holdersTold = 3;
@@ -94,7 +99,7 @@ function byDrift(view: NodeView, context: DisruptionContext, running: Disruption
     whyNotCandidate(view, context, 'eventual');
   if (why !== undefined) return [`it has drifted, and stays: ${why}`];
   const closed = whyClosed(context, poolNameOf(view), 'Drifted');
-  if (closed === undefined) return [inItsTurn];
+  if (closed === undefined) return [context.rollouts.has(poolNameOf(view)) ? inItsWave : inItsTurn];
   return [`it has drifted, and waits: ${closed}${heldBy(running, poolNameOf(view))}`];
 }
 

@@ -5,7 +5,7 @@ import type { DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { whyNotTaken } from '../consolidation/find-consolidation.js';
 import { disruptionContext, iso, pausableOf, whyPaused } from '../look/disruption-context.js';
-import { hindrancesOf, inItsTurn } from '../look/node-verdicts.js';
+import { hindrancesOf, turnOf } from '../look/node-verdicts.js';
 
 /** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (candidates/who-may-go). */
 export async function explainNode(
@@ -19,7 +19,8 @@ export async function explainNode(
   const running = view.running.find(({ candidates }) => candidates.some((one) => one.node === node));
   if (running !== undefined) return { node, verdict: 'going', why: underWay(running, own, context.pauses), at };
   const why = hindrancesOf(own, context, view.running);
-  if (why.includes(inItsTurn)) return { node, verdict: 'may go', why: inItsTurn, at };
+  const turn = turnOf(why);
+  if (turn !== undefined) return { node, verdict: 'may go', why: turn, at };
   if (why.length > 0)
     return {
       node,
@@ -32,7 +33,7 @@ export async function explainNode(
   return {
     node,
     verdict: 'may go',
-    why: 'nothing forbids it, and removing it saves something: it goes in its turn',
+    why: 'nothing forbids it, and removing it saves something: the next search decides, in which what saves most goes first',
     at,
   };
 }

@@ -24,12 +24,14 @@ export function verdictOf(
     running,
     waiting,
     stays,
+    waits = [],
     at = new Date(workflowNow()).toISOString(),
   }: {
     readonly running: readonly RunningDisruption[];
     /** Commands that wait for approval. */
     readonly waiting: readonly RunningDisruption[];
     readonly stays: DisruptionDetails['stays'];
+    readonly waits?: DisruptionDetails['waits'];
     readonly at: string | undefined;
   },
 ): NodeVerdict {
@@ -43,6 +45,8 @@ export function verdictOf(
   if (asked !== undefined) return verdict('stays', `${asked.reason}: ${asked.workflowId} waits for approval`);
   const kept = stays.find(({ nodes }) => nodes.includes(node));
   if (kept !== undefined) return verdict('stays', kept.why);
+  const waited = waits.find(({ nodes }) => nodes.includes(node));
+  if (waited !== undefined) return verdict(waited.verdict, waited.why);
   return verdict('unknown', 'the last look kept nothing about it: the update whyNot looks again');
 }
 

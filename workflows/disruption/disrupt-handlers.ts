@@ -88,8 +88,10 @@ export function handleOrders({ progress, known, pause, resume, onChange }: Order
 /** Sets the handlers of queries, which answer from what is known, and of `whyNot`, which looks. */
 export function handleQueries(known: KnownState, activities: Activities, view: () => DisruptionView): void {
   const { running, questions, lastFindings } = known;
-  const explained = (node: string): Promise<NodeVerdict> =>
-    activities.kube.explainNode.executeWithOptions({ summary: `why not ${node}?` }, [{ node, view: view() }]);
+  const explained = async (node: string): Promise<NodeVerdict> => {
+    const look = { summary: `why not ${node}?` };
+    return lastFindings.withWait(await activities.kube.explainNode.executeWithOptions(look, [{ node, view: view() }]));
+  };
   setUpdateHandler(whyNotUpdate, explained, (node) => checkText('node', node));
   setQueryHandler(whyNotQuery, (node) =>
     lastFindings.verdict(node, { running: running.all, waiting: questions.waiting }),

@@ -205,6 +205,13 @@ export interface NodeVerdict {
   readonly at: string;
 }
 
+/** What nodes wait for that nothing forbids to go, and that no command takes yet; grouped by that. */
+export type NodeWaits = readonly {
+  readonly verdict: 'may go' | 'stays';
+  readonly why: string;
+  readonly nodes: readonly string[];
+}[];
+
 /** Nodes that are consolidatable or drifted and are not disrupted. */
 export interface NodesThatStay {
   readonly stays: readonly { readonly why: string; readonly nodes: readonly string[] }[];

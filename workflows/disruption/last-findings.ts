@@ -65,6 +65,13 @@ export class LastFindings {
     return { stays: this.details?.stays ?? [], more: this.details?.staysMore ?? 0 };
   }
 
+  /** A node that nothing forbids to go may wait for something all the same: only the last look knows for what. */
+  withWait(verdict: NodeVerdict): NodeVerdict {
+    if (verdict.verdict !== 'may go') return verdict;
+    const waits = this.details?.waits?.find(({ nodes }) => nodes.includes(verdict.node));
+    return waits === undefined ? verdict : { ...verdict, verdict: waits.verdict, why: waits.why };
+  }
+
   get nextWindow(): NextWindow {
     return nextWindowOf(this.budgets);
   }
@@ -80,6 +87,7 @@ export class LastFindings {
       waiting,
     }: { readonly running: readonly RunningDisruption[]; readonly waiting: readonly RunningDisruption[] },
   ): NodeVerdict {
-    return verdictOf(node, { running, waiting, stays: this.details?.stays ?? [], at: this.found?.at });
+    const { stays = [], waits = [] } = this.details ?? {};
+    return verdictOf(node, { running, waiting, stays, waits, at: this.found?.at });
   }
 }

@@ -1,0 +1,47 @@
+import { nodeNameOf } from '../../cluster/cluster.js';
+import { listedNames } from '../../core/listed-names.js';
+import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
+import type { DisruptionContext } from '../look/disruption-context.js';
+import type { NodeWait } from '../look/node-waits.js';
+import type { SideBySide } from './side-by-side.js';
+import { emptyNodesAwaited, goesAt } from './waits-for-empty-nodes.js';
+
+const saves = 'nothing forbids it, and removing it saves something; it waits for';
+
+/** What nodes wait for whose command was found and is not started yet (surfaces/one-verdict). */
+export function waitsOfCommands(
+  proposed: readonly ConsolidationCommand[],
+  { commands, behind, early }: SideBySide,
+  context: DisruptionContext,
+): readonly NodeWait[] {
+  const first = [...commands, ...early].flatMap(({ candidates }) => candidates);
+  return proposed.flatMap((command) => {
+    const wait =
+      forEmptyNodes(command, context) ??
+      (early.includes(command) ? forOthersOfIt(command, context) : undefined) ??
+      (behind.includes(command) && first.length > 0
+        ? { what: `${listedNames(first)} to go first, which saves more` }
+        : undefined);
+    if (wait === undefined) return [];
+    return command.candidates.map((node) => ({ node, verdict: 'may go', ...wait, what: `${saves} ${wait.what}` }));
+  });
+}
+
+type Wait = Pick<NodeWait, 'what' | 'until'>;
+
+function forEmptyNodes(command: ConsolidationCommand, context: DisruptionContext): Wait | undefined {
+  const empty = emptyNodesAwaited(command, context);
+  if (empty.length === 0) return undefined;
+  const until = Math.max(...empty.map((view) => goesAt(view, context)));
+  const nodes = empty.length === 1 ? 'the empty node' : 'the empty nodes';
+  return { what: `${nodes} ${listedNames(empty.map(nodeNameOf))} to go first`, until };
+}
+
+function forOthersOfIt({ candidates }: ConsolidationCommand, { views, now }: DisruptionContext): Wait | undefined {
+  const later = views.filter((view) => candidates.includes(nodeNameOf(view)) && consolidatableAt(view) > now);
+  if (later.length === 0) return undefined;
+  const until = Math.max(...later.map(consolidatableAt));
+  const what = `${listedNames(later.map(nodeNameOf))} to become consolidatable, to go together`;
+  return Number.isFinite(until) ? { what, until } : { what };
+}

@@ -1,0 +1,32 @@
+import { expect, test } from '@jest/globals';
+import type { NodeVerdict, NodeWaits } from '../messages.js';
+import { LastFindings } from './last-findings.js';
+
+const findings = new LastFindings(undefined);
+const waits: NodeWaits = [
+  { verdict: 'may go', why: 'it waits for node-b to go first', nodes: ['node-a'] },
+  { verdict: 'stays', why: 'it has drifted, and stays: pod default/a-0 would find no place', nodes: ['node-c'] },
+];
+findings.note({
+  ...{ commands: [], held: [] },
+  details: { hash: 'h', budgets: [], decisions: [], stays: [{ why: 'a budget', nodes: ['node-s'] }], waits },
+});
+const told = (node: string, verdict: NodeVerdict['verdict']): [string, string] => {
+  const { verdict: is, why } = findings.withWait({ node, verdict, why: 'in its turn', at: '' });
+  return [is, why];
+};
+
+// Rule `surfaces/one-verdict`.
+test('what a node waits for that may go is told; of all others what the look says', () => {
+  expect(told('node-a', 'may go')).toEqual(['may go', waits[0]?.why]);
+  expect(told('node-c', 'may go')).toEqual(['stays', waits[1]?.why]);
+  expect(told('node-d', 'may go')).toEqual(['may go', 'in its turn']);
+  expect(told('node-a', 'stays')).toEqual(['stays', 'in its turn']);
+});
+
+test('so it is in what is told without another look', () => {
+  const none = { running: [], waiting: [] };
+  expect(findings.verdict('node-a', none)).toMatchObject({ verdict: 'may go', why: waits[0]?.why });
+  expect(findings.verdict('node-s', none)).toMatchObject({ verdict: 'stays', why: 'a budget' });
+  expect(findings.verdict('node-d', none)).toMatchObject({ verdict: 'unknown' });
+});
