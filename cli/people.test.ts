@@ -163,7 +163,7 @@ describe('the status', () => {
         [
           row({
             blockedBy: 'pdb/shop/web (never)',
-            causes: ['pdb/shop/web (never) can never allow an eviction', 'pod/shop/db-0 (do-not-disrupt) is marked'],
+            causes: ['pdb/shop/web can never allow an eviction', 'pod/shop/db-0 is marked'],
             facts: {
               'pods left': 2,
               'active step': 'none',
@@ -231,8 +231,8 @@ describe('the status', () => {
     stowage approve prod/consolidate/2
     stowage reject prod/consolidate/2
   default-abc (drifted) is blocked, draining since 2026-01-05T12:00:00Z, 2 pods left
-    pdb/shop/web (never) can never allow an eviction
-    pod/shop/db-0 (do-not-disrupt) is marked
+    pdb/shop/web can never allow an eviction
+    pod/shop/db-0 is marked
     next: Force at 2026-01-05T14:00:00Z
   DisruptionPolicy careful: spec.maintenanceWindows[0]: no such zone
 

@@ -19,7 +19,7 @@ test('the README shows what its command prints', () => {
 
 test('the README shows a blocked drain and a pause as stowage status prints them', () => {
   const why =
-    'pdb/default/web (never) can never allow an eviction: minAvailable 1 asks that 1 of 1 stay healthy (holds default/web-564645df98-mn6r8)';
+    'pdb/default/web can never allow an eviction: minAvailable 1 asks that 1 of 1 stay healthy (holds default/web-564645df98-mn6r8)';
   const report: StatusReport = {
     ...{ pools: [], claims: [], moreUnderWay: 0, stays: [], moreStay: 0, unread: [], stuck: [], unavailable: [] },
     ...{ refused: [], declined: [], problems: [], unplaced: [], drift: [] },

@@ -5,6 +5,7 @@ import { annotations } from '../api/labels.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';
+import { timeText } from '../core/time-text.js';
 import { regarding, type EventSubject } from '../core/regarding.js';
 import type { OperatorContext } from './context.js';
 
@@ -103,6 +104,6 @@ function scopeText({ spec: { scope } }: DisruptionPause): string {
 }
 
 function pauseText({ spec: { until, requestedBy, message } }: DisruptionPause): string {
-  const end = until === undefined ? '' : ` until ${until}`;
+  const end = until === undefined ? '' : ` until ${timeText(until)}`;
   return `${end}${requestedBy === undefined ? '' : ` by ${requestedBy}`}: ${message}`;
 }

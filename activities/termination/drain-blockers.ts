@@ -1,6 +1,7 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import { budgetKey, neverEvictable } from '../../disruption/candidates/pod-budgets.js';
+import { counted, verb } from '../../core/plurals.js';
 import { podKey } from '../../core/pods.js';
 import type { DrainBlocker, DrainCause } from './contract.js';
 import { timeText } from '../../core/time-text.js';
@@ -64,7 +65,8 @@ export function evictionBlocker(pod: Pod, binding: readonly PodDisruptionBudget[
     return { cause: 'eviction', name: `pod/${podKey(pod)}`, why: 'the API server refuses its eviction' };
   }
   const { currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = only.status ?? {};
-  const why = `allows no eviction now: ${currentHealthy} of ${expectedPods} pods are healthy, ${desiredHealthy} must be`;
+  const healthy = `${currentHealthy} of ${counted(expectedPods, 'pod')} ${verb(currentHealthy, 'is', 'are')} healthy`;
+  const why = `allows no eviction now: ${healthy}, ${desiredHealthy} must be`;
   return { cause: 'pdb', name: `pdb/${budgetKey(only)}`, why };
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels, taints } from '../../api/labels.js';
+import { blockerName } from '../../core/blocker-text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../../test/builders/activity-world.js';
@@ -246,7 +247,7 @@ describe('terminating a node', () => {
       {
         cause: 'pdb',
         name: 'pdb/default/web',
-        why: 'allows no eviction now: 1 of 2 pods are healthy, 1 must be',
+        why: 'allows no eviction now: 1 of 2 pods is healthy, 1 must be',
       },
     ],
     [
@@ -315,7 +316,7 @@ describe('terminating a node', () => {
     expect(names()).toEqual(['web']);
     const drained = conditionOf((await world.kube.get('NodeClaim', { name: 'c1' }))?.status?.conditions, 'Drained');
     expect(drained).toMatchObject({ status: 'Unknown', reason: 'Draining' });
-    expect(drained?.message).toContain((blocker as { name: string }).name);
+    expect(drained?.message).toContain(blockerName((blocker as { name: string }).name));
   });
 
   describe('a pod that an admission webhook refuses to let go', () => {

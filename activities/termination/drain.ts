@@ -1,3 +1,4 @@
+import { blockerText } from '../../core/blocker-text.js';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { isDomainError } from '../../core/failures.js';
@@ -295,7 +296,7 @@ class Drain {
 
   /** `kubectl describe nodeclaim` says why, for as long as it holds. */
   private async showBlockers(blockers: readonly DrainBlocker[]): Promise<void> {
-    const held = blockers.map(({ name, why }) => `${name} ${why}`).join('; ');
+    const held = blockers.map(blockerText).join('; ');
     const message = held === '' ? 'the node is being drained' : held;
     await setConditions(this.deps, this.input.claim, [
       { type: 'Drained', status: 'Unknown', reason: 'Draining', message: message.slice(0, 1000) },

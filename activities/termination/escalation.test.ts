@@ -131,7 +131,7 @@ describe('the steps of a stuck drain', () => {
       ['Node', 'NodeClaim'].map((kind) => [
         kind,
         'FailedDraining',
-        `The drain has been stuck for 10 minutes: pdb/shop/web (never) ${why}`,
+        `The drain has been stuck for 10 minutes: pdb/shop/web ${why}`,
       ]),
     );
   });

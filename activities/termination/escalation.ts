@@ -6,6 +6,7 @@ import type { DrainBlocker, EscalationActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { withFailures } from '../to-failure.js';
 import { regarding } from '../../core/regarding.js';
+import { blockerText } from '../../core/blocker-text.js';
 import { counted } from '../../core/plurals.js';
 
 /** What `kubectl rollout restart` writes into a pod template. */
@@ -27,7 +28,7 @@ function notify(
   input: { claim: ClaimRef; nodeName: string; stuckMs: number; blockers: readonly DrainBlocker[] },
 ): void {
   const { claim, nodeName, stuckMs, blockers } = input;
-  const held = blockers.map(({ name, why }) => `${name} ${why}`).join('; ');
+  const held = blockers.map(blockerText).join('; ');
   const length =
     stuckMs < 120_000 ? counted(Math.round(stuckMs / 1000), 'second') : counted(Math.round(stuckMs / 60_000), 'minute');
   const message = `The drain has been stuck for ${length}: ${held}`;

@@ -114,7 +114,7 @@ export class Judge {
     const of = (): string =>
       saving <= noise
         ? nothingCheaper
-        : `it would save ${dollars(saving)} of ${dollars(priceOfAll(candidates))} an hour`;
+        : `it would save ${dollars(saving)} of ${dollars(priceOfAll(candidates))} an hour, and must save more than ${dollars(least)} for what it disturbs`;
     this.rejections.note(candidates, saving, of);
     return true;
   }

@@ -61,14 +61,15 @@ describe('notifications (surfaces/notifications)', () => {
 
   test('are CloudEvents, signed over the bytes that are sent', async () => {
     const secretFile = join(folder, 'secret');
-    writeFileSync(secretFile, 's3cret\n');
+    // As `$(cat FILE)` of docs/notifications.md has it: without its line end alone.
+    writeFileSync(secretFile, ' s3 cret \n');
     const told = notifier({ secretFile });
     told.tell(event('n1'));
     await told.idle();
 
     const [{ headers, body } = { headers: {}, body: '' }] = received;
     expect(headers['content-type']).toBe('application/cloudevents+json');
-    expect(headers['x-stowage-signature-256']).toBe(signatureOf('s3cret', body)['x-stowage-signature-256']);
+    expect(headers['x-stowage-signature-256']).toBe(signatureOf(' s3 cret ', body)['x-stowage-signature-256']);
     expect(JSON.parse(body)).toMatchObject({
       ...{ specversion: '1.0', source: '/stowage/prod', type: 'dev.stowage.question', subject: 'node/n1' },
       data: { cluster: 'prod', reason: 'AwaitsApproval', message: 'AwaitsApproval n1', object: { kind: 'Node' } },
@@ -123,5 +124,18 @@ describe('notifications (surfaces/notifications)', () => {
     await told.idle();
 
     expect(parsed()).toHaveLength(1);
+  });
+
+  test('what is told of a node is not told of its NodeClaim too', async () => {
+    const told = notifier();
+    const blocked = (kind: 'Node' | 'NodeClaim', name: string, message: string): void =>
+      told.tell({ regarding: regarding(kind, { name }), type: 'Warning', reason: 'FailedDraining', message });
+    blocked('Node', 'n1', 'stuck');
+    blocked('NodeClaim', 'c1', 'stuck');
+    blocked('NodeClaim', 'c2', 'for another reason');
+    blocked('Node', 'n2', 'stuck');
+    await told.idle();
+
+    expect(parsed().map(({ subject }) => subject)).toEqual(['node/n1', 'nodeclaim/c2', 'node/n2']);
   });
 });

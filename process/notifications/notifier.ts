@@ -43,7 +43,8 @@ export class Notifier {
   tell(event: EventToPublish): void {
     const now = (this.options.now ?? Date.now)();
     const told = cloudEventOf(event, { cluster: this.options.cluster, now, windowMs });
-    if (told === undefined || this.ended.signal.aborted || this.isKnown(told.id)) return;
+    if (told === undefined || this.ended.signal.aborted || this.isToldOfNode(event, told) || this.isKnown(told.id))
+      return;
     if (this.waiting >= longestQueue) {
       if (this.dropped++ === 0)
         this.options.log.warn({ waiting: this.waiting }, 'notifications are dropped: the receiver does not take them');
@@ -63,12 +64,23 @@ export class Notifier {
     this.ended.abort();
   }
 
+  /** What is told of a node is not told of its NodeClaim too. */
+  private isToldOfNode({ reason, message, regarding: { kind } }: EventToPublish, { time }: CloudEvent): boolean {
+    const news = `${Math.floor(Date.parse(time) / windowMs)} ${reason} ${message}`;
+    if (kind === 'Node') this.remember(news);
+    return kind === 'NodeClaim' && this.sent.has(news);
+  }
+
   private isKnown(id: string): boolean {
     if (this.sent.has(id)) return true;
-    this.sent.add(id);
+    this.remember(id);
+    return false;
+  }
+
+  private remember(news: string): void {
+    this.sent.add(news);
     const [oldest] = this.sent;
     if (this.sent.size > mostRemembered && oldest !== undefined) this.sent.delete(oldest);
-    return false;
   }
 
   private async deliver(event: CloudEvent): Promise<void> {
@@ -94,7 +106,7 @@ export class Notifier {
   private async attempt(event: CloudEvent): Promise<{ readonly why: string; readonly isFinal: boolean } | undefined> {
     const { url, secretFile, post = fetch } = this.options;
     const body = JSON.stringify(event);
-    const secret = secretFile === undefined ? undefined : (await readFile(secretFile, 'utf8')).trim();
+    const secret = secretFile === undefined ? undefined : (await readFile(secretFile, 'utf8')).replace(/[\r\n]+$/, '');
     const { status, body: answer } = await post(url, {
       method: 'POST',
       headers: {

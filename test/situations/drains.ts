@@ -51,7 +51,7 @@ export function drains(people: People): void {
       'held by do-not-disrupt alone: who can end it and how, which then ends it',
       async () => {
         const pod = await people.podName('marked');
-        expect(needed).toContain(`pod/default/${pod} (do-not-disrupt) is marked karpenter.sh/do-not-disrupt`);
+        expect(needed).toContain(`pod/default/${pod} is marked karpenter.sh/do-not-disrupt`);
         expect(needed).toContain(
           `can be ended by: whoever owns the pod: kubectl -n default annotate pod ${pod} karpenter.sh/do-not-disrupt-`,
         );

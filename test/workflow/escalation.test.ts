@@ -109,13 +109,13 @@ describe('the steps of a stuck drain', () => {
 
     expect(steps()).toEqual(['notifyStuckDrain', 'restartOwners', 'setDeadline']);
     expect(explained.waitingFor).toBe(
-      'pdb/default/web (never): can never allow an eviction: maxUnavailable is 0; ' +
-        'pod/default/holy (do-not-disrupt): is marked karpenter.sh/do-not-disrupt',
+      'pdb/default/web can never allow an eviction: maxUnavailable is 0; ' +
+        'pod/default/holy is marked karpenter.sh/do-not-disrupt',
     );
     expect(explained.facts).toMatchObject({
       'blocked by':
-        'pdb/default/web (never) can never allow an eviction: maxUnavailable is 0 (holds default/web-1, default/web-2 and 5 more); ' +
-        'pod/default/holy (do-not-disrupt) is marked karpenter.sh/do-not-disrupt (holds default/holy)',
+        'pdb/default/web can never allow an eviction: maxUnavailable is 0 (holds default/web-1, default/web-2 and 5 more); ' +
+        'pod/default/holy is marked karpenter.sh/do-not-disrupt (holds default/holy)',
     });
     const [told] = activities.inputsOf<{ stuckMs: number }>('notifyStuckDrain');
     expect(told).toMatchObject({ claim, nodeName: 'node-1', blockers: [budget, protectedPod] });
@@ -205,8 +205,8 @@ describe('the steps of a stuck drain', () => {
     const order = { actor: 'ann', reason: 'release' };
     const refused = handle.executeUpdate(expediteUpdate, { args: [order] });
     await expect(refused.catch((error: unknown) => (error as { cause: Error }).cause.message)).resolves.toBe(
-      'it deletes the pods default/web-1, default/web-2 and 5 more, which pdb/default/web (never) protects; ' +
-        'default/holy, which pod/default/holy (do-not-disrupt) protects; say so with "force": true ' +
+      'it deletes the pods default/web-1, default/web-2 and 5 more, which pdb/default/web protects; ' +
+        'default/holy, which karpenter.sh/do-not-disrupt protects; say so with "force": true ' +
         '(stowage expedite --force), or leave it as it is',
     );
     expect(activities.callsOf('setDeadline')).toEqual([]);

@@ -1,3 +1,4 @@
+import { blockerName, blockerText } from '../../core/blocker-text.js';
 import type { DrainBlocker, DrainProgress } from '../../activities/termination/contract.js';
 
 /** Causes that a rollout of the pod's owner resolves, since it creates new pods and deletes the old ones without eviction. */
@@ -7,14 +8,14 @@ const protects: ReadonlySet<DrainBlocker['cause']> = new Set([...heldByBudget, '
 
 /** What a drain waits for, in words. */
 export function waitText({ blockedBy, blockers }: DrainProgress): string {
-  return blockers === undefined ? blockedBy.join(', ') : blockers.map(({ name, why }) => `${name}: ${why}`).join('; ');
+  return blockers === undefined ? blockedBy.join(', ') : blockers.map(blockerText).join('; ');
 }
 
 /** What blocks a drain, with the pods that it holds. */
 export function blockedTexts(blockers: readonly DrainBlocker[]): readonly string[] {
   return blockers.map((blocker) => {
-    const { name, why, podCount } = blocker;
-    return podCount === 0 ? `${name} ${why}` : `${name} ${why} (holds ${podsText(blocker)})`;
+    const text = blockerText(blocker);
+    return blocker.podCount === 0 ? text : `${text} (holds ${podsText(blocker)})`;
   });
 }
 
@@ -28,7 +29,9 @@ export function podsText({ pods, podCount }: Pick<DrainBlocker, 'pods' | 'podCou
 export function protectedText(blockers: readonly DrainBlocker[]): string | undefined {
   const protectedBy = blockers.filter(({ cause }) => protects.has(cause));
   if (protectedBy.length === 0) return undefined;
-  return protectedBy.map((blocker) => `${podsText(blocker)}, which ${blocker.name} protects`).join('; ');
+  const by = ({ cause, name }: DrainBlocker): string =>
+    cause === 'do-not-disrupt' ? 'karpenter.sh/do-not-disrupt' : blockerName(name);
+  return protectedBy.map((blocker) => `${podsText(blocker)}, which ${by(blocker)} protects`).join('; ');
 }
 
 /** Causes that somebody has to end: nothing of it passes by itself. */
@@ -46,7 +49,7 @@ function ownerEnds({ cause, name: blocker, pods: [pod = ''] }: DrainBlocker): st
   if (cause === 'do-not-disrupt')
     return `whoever owns the pod: kubectl -n ${namespace} annotate pod ${name} karpenter.sh/do-not-disrupt- (or deletes it)`;
   // `pdb/shop/web (never)`, `pdb/shop/a+b (several)`.
-  const budgets = blocker.replace(/^pdb\/[^/]*\//, '').replace(/ \(\w+\)$/, '');
+  const budgets = blockerName(blocker).replace(/^pdb\/[^/]*\//, '');
   return cause === 'several-pdbs'
     ? `whoever owns the PodDisruptionBudgets, of which one alone may select the pod: kubectl -n ${namespace} edit pdb ${budgets.replaceAll('+', ' ')}`
     : `whoever owns the PodDisruptionBudget: kubectl -n ${namespace} edit pdb ${budgets} (or deletes the pod)`;
