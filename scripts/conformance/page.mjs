@@ -52,7 +52,8 @@ export function conformancePage(suites, apart, { commit, suites: upstream }) {
 
 What the tests of Karpenter's own suites are here, test by test: commit \`${commit.slice(0, 12)}\` of kubernetes-sigs/karpenter, everything below \`pkg/\`. Written by
 \`npm run conformance\` from \`test/conformance/\`, whose cases tell each test anew, in words of this project, as a small cluster with what has to come out; lines lead to the
-test that is meant. \`npm test\` runs them. Plans are judged by the checker as well.
+test that is meant. \`npm test\` runs them. Plans are judged by the checker as well. What a running
+process does (\`test/conformance/running\`) is told of the whole product, its operator, workflows and activities, in simulated time ([docs/simulation](simulation.md)).
 
 - **same**: what Karpenter's test asks for comes out. Where it asks for a type or a number of nodes and a cheaper plan is as good, the price of Karpenter's choice is the most that may come out.
 - **differs**: something else comes out on purpose; the rule of [docs/behaviour](behaviour/README.md) says why.

@@ -39,6 +39,8 @@ export interface Outside {
   readonly onCall: () => void;
   /** Hears of every write and of every event of a watch. */
   readonly placed?: PlacedPerturbation;
+  /** Hears of events and metrics, or says which gates are open; nobody does unless it is given. */
+  readonly heard?: Partial<Pick<ActivityDeps, 'events' | 'metrics' | 'gates'>>;
 }
 
 type Activity = (input: unknown) => Promise<unknown>;
@@ -152,7 +154,7 @@ export class SimulatedProcess implements ActivityWorker {
       probe: { silentMs: outside.watchSilentMs },
     });
     const entities = new TemporalEntities(clusterName, batchWindow);
-    const base = fakeDeps({ cluster: clusterName, kube, cache, cloud, now, entities, gates });
+    const base = fakeDeps({ cluster: clusterName, kube, cache, cloud, now, entities, gates, ...outside.heard });
     const offerings = new TemporalOfferingLedger(clusterName, cloud, base.log, now);
     return { ...base, entities, offerings };
   }

@@ -32,6 +32,14 @@ import { preferenceCases } from './scheduling/preferences.js';
 import { cheapestCases, minValuesCases } from './scheduling/selection.js';
 import { packingCases, typeCases } from './scheduling/types.js';
 import { volumeCases, volumeZoneCases } from './scheduling/volumes.js';
+import { expirationCases, garbageCases } from './running/collecting.js';
+import { healthCases } from './running/repairing.js';
+import { terminatorCases } from './running/evicting.js';
+import { claimDeletionCases, finalizerCases } from './running/finalizing.js';
+import { launchCases, livenessCases } from './running/launching.js';
+import { initializationCases, registrationCases } from './running/registering.js';
+import { detachCases } from './running/deadlines.js';
+import { drainCases } from './running/termination.js';
 import type { Apart, Suite } from './told.js';
 import { avoidingCases, followingCases } from './topology/affinity.js';
 import { defaultCases, taintCases } from './topology/others.js';
@@ -47,6 +55,8 @@ import {
 const scheduling = 'pkg/controllers/provisioning/scheduling';
 
 const disruption = 'pkg/controllers/disruption';
+
+const lifecycle = 'pkg/controllers/nodeclaim/lifecycle';
 
 /** Karpenter's suites, as far as they are told. */
 export const suites: readonly Suite[] = [
@@ -131,6 +141,17 @@ export const suites: readonly Suite[] = [
   { path: 'pkg/controllers/provisioning/buffers_test.go', told: bufferStatusCases },
   { path: 'pkg/state/virtualpods/utilities_test.go', told: virtualPodCases },
   { path: 'pkg/state/virtualpods/virtualpods_test.go', told: virtualPodCacheCases },
+  { path: 'pkg/controllers/node/termination/suite_test.go', told: [...drainCases, ...detachCases] },
+  { path: 'pkg/controllers/node/termination/terminator/suite_test.go', told: terminatorCases },
+  { path: 'pkg/controllers/node/health/suite_test.go', told: healthCases },
+  { path: 'pkg/controllers/nodeclaim/garbagecollection/suite_test.go', told: garbageCases },
+  { path: 'pkg/controllers/nodeclaim/expiration/suite_test.go', told: expirationCases },
+  { path: `${lifecycle}/suite_test.go`, told: finalizerCases },
+  { path: `${lifecycle}/termination_test.go`, told: claimDeletionCases },
+  { path: `${lifecycle}/launch_test.go`, told: launchCases },
+  { path: `${lifecycle}/liveness_test.go`, told: livenessCases },
+  { path: `${lifecycle}/registration_test.go`, told: registrationCases },
+  { path: `${lifecycle}/initialization_test.go`, told: initializationCases },
   { path: 'pkg/apis/v1/nodeclaim_validation_cel_test.go', told: nodeClaimCases },
   { path: 'pkg/apis/v1/nodepool_validation_cel_test.go', told: nodePoolCases },
   { path: 'pkg/apis/v1/nodepool_default_test.go', told: nodePoolDefaultCases },

@@ -1,5 +1,8 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { suites } from './index.js';
+
+// The first case of a whole cluster bundles the workflows.
+jest.setTimeout(180_000);
 
 describe.each(suites)('$path', ({ told }) => {
   const run = told.filter(({ outcome }) => outcome !== undefined);

@@ -1,0 +1,156 @@
+import { annotations, taints } from '../../../api/labels.js';
+import { same, type Check, type Told } from '../told.js';
+import { critical, deadline, drains, protectedPod, tolerating } from './drains.js';
+import { deleteNode, ending, isThere, left, podOn, runningNode, said } from './nodes.js';
+import { minute, running, second, type Running } from './stage.js';
+
+/** A node with 300 s of terminationGracePeriod and one pod, or two. */
+function withDeadline(
+  pods: Readonly<Record<string, Parameters<typeof podOn>[2]>>,
+  expected: unknown,
+  tell: (it: Running) => Promise<unknown>,
+): Check {
+  return running(expected, async (it) => {
+    runningNode(it, 'n1', {
+      spec: { terminationGracePeriod: '300s' },
+      claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, 300 * second) } },
+    });
+    for (const [name, more] of Object.entries(pods)) podOn(it, name, more);
+    await it.pass(second);
+    await deleteNode(it, 'n1', 10 * second);
+    return tell(it);
+  });
+}
+const graceOf = (seconds: number, more: { metadata?: object; spec?: object } = {}): Parameters<typeof podOn>[2] => ({
+  ...more,
+  spec: { ...more.spec, terminationGracePeriodSeconds: seconds },
+});
+
+const deadlineCases: readonly Told[] = [
+  same(
+    751,
+    'a protected pod ends early enough for its grace',
+    withDeadline({ web: graceOf(300, protectedPod) }, ['web'], (it) => Promise.resolve(ending(it, 'web'))),
+  ),
+  same(
+    777,
+    'a later tier does not wait where its grace would not',
+    withDeadline({ plain: graceOf(30), critical: graceOf(600, critical) }, ['critical'], (it) =>
+      Promise.resolve(ending(it, 'critical')),
+    ),
+  ),
+  same(
+    810,
+    'a protected pod with less grace stays as long',
+    withDeadline({ web: graceOf(60, protectedPod) }, { at100: [], at265: ['web'] }, async (it) => {
+      await it.pass(88 * second);
+      const at100 = ending(it, 'web');
+      await it.pass(165 * second);
+      return { at100, at265: ending(it, 'web') };
+    }),
+  ),
+  same(
+    845,
+    'a pod that ends later than the node is cut short',
+    running(true, async (it) => {
+      runningNode(it, 'n1', {
+        spec: { terminationGracePeriod: '300s' },
+        claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, 300 * second) } },
+      });
+      podOn(it, 'web', graceOf(6000, protectedPod));
+      await it.kube.delete('Pod', { name: 'web', namespace: 'default' });
+      await it.pass(90 * second);
+      await deleteNode(it);
+      const seconds = it.get('Pod', 'web')?.metadata.deletionGracePeriodSeconds ?? 0;
+      return Math.abs(seconds - 208) <= 15;
+    }),
+  ),
+  same(
+    880,
+    'five seconds at least',
+    drains({}, { tainted: true, drained: 'Unknown/Draining', later: [] }, async (it) => ({
+      tainted: it.get('Node', 'n1')?.spec?.taints?.some(({ key }) => key === taints.disrupted.key),
+      drained: said(it, 'Drained'),
+      later: await left(it, 'n1', minute),
+    })),
+  ),
+];
+
+const attachment = (it: Running, name: string): void =>
+  void it.kube.put('VolumeAttachment', {
+    metadata: { name },
+    spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n1', source: { persistentVolumeName: name } },
+    status: { attached: true },
+  });
+
+const volumeCases: readonly Told[] = [
+  same(
+    909,
+    'attached volumes are waited for',
+    running({ waits: 'Unknown/AwaitingVolumeDetachment', there: true, left: [] }, async (it) => {
+      runningNode(it);
+      attachment(it, 'foo');
+      await it.pass(second);
+      await deleteNode(it, 'n1', 20 * second);
+      const waits = { waits: said(it, 'VolumesDetached'), there: isThere(it, 'Node') };
+      it.kube.remove('VolumeAttachment', { name: 'foo' });
+      return { ...waits, left: await left(it) };
+    }),
+  ),
+  same(
+    935,
+    'but not those of pods that stay',
+    running({ waits: 'Unknown/AwaitingVolumeDetachment', left: [] }, async (it) => {
+      runningNode(it);
+      attachment(it, 'foo');
+      attachment(it, 'bar');
+      it.kube.put('PersistentVolumeClaim', {
+        metadata: { name: 'kept', namespace: 'default' },
+        spec: { volumeName: 'bar' },
+      });
+      podOn(it, 'kept', {
+        spec: {
+          ...(tolerating('Exists') as { spec: object }).spec,
+          volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'kept' } }],
+        },
+      });
+      await it.pass(second);
+      await deleteNode(it, 'n1', 20 * second);
+      const waits = said(it, 'VolumesDetached');
+      it.kube.remove('VolumeAttachment', { name: 'foo' });
+      return { waits, left: await left(it) };
+    }),
+  ),
+  same(
+    978,
+    'nor past the deadline',
+    running({ waits: 'Unknown/AwaitingVolumeDetachment', left: [] }, async (it) => {
+      runningNode(it, 'n1', { claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, minute) } } });
+      attachment(it, 'foo');
+      await it.pass(second);
+      await deleteNode(it, 'n1', 20 * second);
+      return { waits: said(it, 'VolumesDetached'), left: await left(it) };
+    }),
+  ),
+];
+
+const measures = (...names: readonly string[]): Check =>
+  drains(
+    {},
+    names.map(() => 1),
+    async (it) => {
+      await it.pass(2 * minute);
+      return names.map(
+        (name) => it.measured.filter((each) => each.name === name && each.labels['nodepool'] === 'default').length,
+      );
+    },
+  );
+
+const metricCases: readonly Told[] = [
+  same(1010, 'how long it took is observed', measures('nodes_termination_duration_seconds')),
+  same(1024, 'drained and terminated nodes are counted', measures('nodes_drained_total', 'nodes_terminated_total')),
+  same(1038, 'how long it lived is observed', measures('nodes_lifetime_duration_seconds')),
+];
+
+/** What pkg/controllers/node/termination/suite_test.go has of deadlines, volumes and metrics. */
+export const detachCases: readonly Told[] = [...deadlineCases, ...volumeCases, ...metricCases];

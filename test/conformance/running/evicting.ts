@@ -1,0 +1,196 @@
+import { annotations } from '../../../api/labels.js';
+import { notApplicable, same, type Check, type Told } from '../told.js';
+import { budgetOf, deadline } from './drains.js';
+import { deleteNode, ending, podOn, runningNode } from './nodes.js';
+import { minute, running, second, type Running } from './stage.js';
+
+interface Scene {
+  /** Disruptions that each budget of the pod allows. */
+  readonly budgets?: readonly number[];
+  readonly pod?: Parameters<typeof podOn>[2];
+  readonly claim?: Parameters<typeof runningNode>[2];
+  readonly afterMs?: number;
+}
+
+/** Pod `web` on a node that is deleted, and what is told of it. */
+const drained = (expected: unknown, tell: (it: Running) => unknown, scene: Scene = {}): Check =>
+  running(expected, async (it) => {
+    runningNode(it, 'n1', scene.claim);
+    podOn(it, 'web', scene.pod);
+    (scene.budgets ?? []).forEach((allowed, i) => budgetOf(it, 'web', allowed, `b${i}`));
+    await it.pass(second);
+    await deleteNode(it, 'n1', scene.afterMs ?? 10 * second);
+    return tell(it);
+  });
+
+const codes = (it: Running): readonly string[] => [
+  ...new Set(
+    it.measured.filter(({ name }) => name === 'pods_eviction_requests_total').map(({ labels }) => labels['code'] ?? ''),
+  ),
+];
+const reasons = (it: Running): readonly string[] =>
+  it.measured.filter(({ name }) => name === 'pods_drained_total').map(({ labels }) => labels['reason'] ?? '');
+const failing = (it: Running): readonly (string | undefined)[] =>
+  it.events
+    .filter(({ reason }) => reason === 'FailedDraining')
+    .map(({ message }) => message)
+    .slice(0, 1);
+
+const evictionCases: readonly Told[] = [
+  same(
+    104,
+    'a pod that is gone',
+    drained([[], []], (it) => [it.told('web'), codes(it)], {
+      pod: { spec: { nodeName: 'n2' } },
+    }),
+  ),
+  same(
+    108,
+    'a pod that came again under the name',
+    running([[], false], async (it) => {
+      runningNode(it);
+      podOn(it, 'web');
+      await it.pass(second);
+      const { outcome } = await it.kube.evict({ namespace: 'default', name: 'web', uid: 'another' });
+      return [ending(it, 'web'), outcome !== 'gone'];
+    }),
+  ),
+  same(
+    114,
+    'without a budget it is evicted',
+    drained([['Evicted'], ['200']], (it) => [it.told('web'), codes(it)]),
+  ),
+  same(
+    121,
+    'with one that allows it too',
+    drained(['Evicted'], (it) => it.told('web'), { budgets: [1] }),
+  ),
+  same(
+    131,
+    'one that does not is told of',
+    drained([[], ['429'], 1], (it) => [it.told('web'), codes(it), failing(it).length], { budgets: [0] }),
+  ),
+  same(
+    144,
+    'so are two',
+    drained(
+      [[], ['500'], true],
+      (it) => [it.told('web'), codes(it), failing(it)[0]?.includes('more than one PodDisruptionBudget')],
+      { budgets: [0, 0] },
+    ),
+  ),
+  notApplicable(
+    161,
+    'a queue that is filled while it is emptied',
+    'a drain looks at the pods that there are and keeps no queue',
+  ),
+  same(
+    183,
+    'drained pods are counted',
+    drained([[''], ['200']], (it) => [reasons(it), codes(it)]),
+  ),
+  same(
+    191,
+    'by why the node is disrupted',
+    running([['Underutilized'], ['200']], async (it) => {
+      runningNode(it);
+      podOn(it, 'web');
+      const disrupted = {
+        type: 'DisruptionReason',
+        status: 'True',
+        reason: 'Underutilized',
+        message: '',
+        lastTransitionTime: '2026-01-05T12:00:00Z',
+      };
+      const { status } = it.get('NodeClaim', 'n1')!;
+      await it.kube.patch(
+        'NodeClaim',
+        { name: 'n1' },
+        { status: { conditions: [...(status?.conditions ?? []), disrupted] } },
+        { subresource: 'status' },
+      );
+      await deleteNode(it, 'n1', 10 * second);
+      return [reasons(it), codes(it)];
+    }),
+  ),
+];
+
+/** The same with a deadline so long after the start, and a pod that takes two minutes. */
+const forced = (expected: unknown, deadlineMs: number, tell: (it: Running) => unknown, more: object = {}): Check =>
+  running(expected, async (it) => {
+    runningNode(it, 'n1', {
+      claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, deadlineMs) } },
+    });
+    podOn(it, 'web', { spec: { terminationGracePeriodSeconds: 120 }, ...more });
+    budgetOf(it, 'web', 0);
+    await it.pass(second);
+    await deleteNode(it, 'n1', 10 * second);
+    return tell(it);
+  });
+
+const forceCases: readonly Told[] = [
+  same(
+    220,
+    'too late for its grace it is deleted in spite of its budget',
+    forced([['web'], ['Disrupted'], 1], minute, (it) => [ending(it, 'web'), it.told('web'), reasons(it).length]),
+  ),
+  same(
+    237,
+    'also one that was asked for before',
+    running([[], ['web']], async (it) => {
+      runningNode(it, 'n1', {
+        claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, 3 * minute) } },
+      });
+      podOn(it, 'web', {
+        spec: { terminationGracePeriodSeconds: 120 },
+        metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } },
+      });
+      await it.pass(second);
+      await deleteNode(it, 'n1', 20 * second);
+      const before = ending(it, 'web');
+      await it.pass(minute);
+      return [before, ending(it, 'web')];
+    }),
+  ),
+  same(
+    254,
+    'a deadline never moves back',
+    forced(['web'], minute, async (it) => {
+      await it.kube.patch(
+        'NodeClaim',
+        { name: 'n1' },
+        { metadata: { annotations: { [annotations.terminationTimestamp]: deadline(it, 60 * minute) } } },
+      );
+      await it.pass(10 * second);
+      return ending(it, 'web');
+    }),
+  ),
+  same(
+    274,
+    'a pod that is gone already',
+    running([], async (it) => {
+      runningNode(it, 'n1', { claim: { annotations: { [annotations.terminationTimestamp]: deadline(it, minute) } } });
+      podOn(it, 'web', { spec: { terminationGracePeriodSeconds: 120 } });
+      await it.pass(second);
+      const forget = it.kube.delete.bind(it.kube);
+      Object.assign(it.kube, {
+        delete: async (...args: Parameters<typeof forget>) => {
+          if (args[0] === 'Pod') it.kube.remove('Pod', { name: 'web', namespace: 'default' });
+          return forget(...args);
+        },
+      });
+      await deleteNode(it, 'n1', minute);
+      return [...['Node', 'NodeClaim'].filter((kind) => it.get(kind as 'Node', 'n1') !== undefined), ...it.told('web')];
+    }),
+  ),
+  same(
+    284,
+    'past the deadline it has one second',
+    forced(1, -60 * minute, (it) => it.get('Pod', 'web')?.metadata.deletionGracePeriodSeconds, {
+      metadata: { finalizers: ['example.com/held'] },
+    }),
+  ),
+];
+
+/** pkg/controllers/node/termination/terminator/suite_test.go */
+export const terminatorCases: readonly Told[] = [...evictionCases, ...forceCases];

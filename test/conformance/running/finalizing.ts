@@ -1,0 +1,247 @@
+import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
+import { annotations, finalizers } from '../../../api/labels.js';
+import { conditionOf } from '../../../core/conditions.js';
+import { DomainError } from '../../../core/failures.js';
+import { notApplicable, same, type Told } from '../told.js';
+import { ask, claimOf, foreign, join, providerOf } from './claims.js';
+import { isThere, podOn, providerIdOf, runningNode, said } from './nodes.js';
+import { minute, running, second, type Running } from './stage.js';
+
+const devices = 'dynamic resource allocation is not modelled';
+
+/** Whether each of these conditions was judged at the claim's generation, in spite of what changed since. */
+const observed = ({ metadata, status }: NodeClaim, ...types: readonly string[]): readonly string[] =>
+  types.filter((type) => {
+    const found = conditionOf(status?.conditions, type);
+    return found?.status === 'True' && found.observedGeneration === metadata.generation;
+  });
+const lasting = ['Launched', 'Registered', 'Initialized', 'Ready'] as const;
+
+/** pkg/controllers/nodeclaim/lifecycle/suite_test.go */
+export const finalizerCases: readonly Told[] = [
+  same(
+    110,
+    'a claim has its finalizer',
+    running([finalizers.termination], async (it) => {
+      await ask(it);
+      return claimOf(it)?.metadata.finalizers;
+    }),
+  ),
+  same(
+    127,
+    'one of another provider has none',
+    running(undefined, async (it) => {
+      await ask(it, { spec: foreign });
+      return claimOf(it)?.metadata.finalizers;
+    }),
+  ),
+  same(
+    151,
+    'conditions are those of the generation that is deleted',
+    running(
+      [...lasting, 'InstanceTerminating'],
+      async (it) => {
+        await ask(it);
+        await join(it);
+        await it.kube.delete('NodeClaim', { name: 'c1' });
+        await it.pass(20 * second);
+        return observed(claimOf(it)!, ...lasting, 'InstanceTerminating');
+      },
+      { cloud: { terminatesAtOnce: false } },
+    ),
+  ),
+  notApplicable(
+    185,
+    'a spec that changes',
+    'the API server refuses it (node-claims/immutable): the generation rises by deletion alone',
+  ),
+  ...[331, 344, 358, 367, 383, 389].map((line) =>
+    notApplicable(line, `devices of dynamic resource allocation (${line})`, devices),
+  ),
+];
+
+/** A claim whose node is up is deleted. */
+async function ended(it: Running, claim: Parameters<typeof ask>[1] = {}, afterMs = 2 * minute): Promise<void> {
+  await ask(it, claim);
+  await join(it);
+  await it.kube.delete('NodeClaim', { name: 'c1' });
+  await it.pass(afterMs);
+}
+const what = (it: Running): readonly string[] => [
+  ...(isThere(it, 'Node') ? ['Node'] : []),
+  ...(isThere(it, 'NodeClaim', 'c1') ? ['NodeClaim'] : []),
+  ...it.cloud.peek().map(({ state }) => state),
+];
+const stampOf = (it: Running): string | undefined =>
+  claimOf(it)?.metadata.annotations?.[annotations.terminationTimestamp];
+
+const deletionCases: readonly Told[] = [
+  same(
+    126,
+    'a deleted claim ends Node and instance',
+    running([], async (it) => {
+      await ended(it);
+      return what(it);
+    }),
+  ),
+  same(
+    127,
+    'not that of another provider',
+    running([true, true], async (it) => {
+      runningNode(it, 'n1', { spec: foreign, node: { metadata: { name: 'n1' } } });
+      await it.pass(second);
+      await it.kube.delete('NodeClaim', { name: 'n1' });
+      await it.pass(2 * minute);
+      return [isThere(it, 'NodeClaim'), isThere(it, 'Node')];
+    }),
+  ),
+  same(
+    129,
+    'it stays Ready while its instance ends',
+    running(
+      ['True/Ready', 'True/InstanceTerminating'],
+      async (it) => {
+        await ended(it, {}, 20 * second);
+        return [said(it, 'Ready', 'c1'), said(it, 'InstanceTerminating', 'c1')];
+      },
+      { cloud: { terminatesAtOnce: false } },
+    ),
+  ),
+  same(
+    173,
+    'requests that are written otherwise than Kubernetes does',
+    running(false, async (it) => {
+      await ask(it, { spec: { resources: { requests: { memory: '50000' } } } });
+      await it.kube.delete('NodeClaim', { name: 'c1' });
+      await it.pass(minute);
+      return isThere(it, 'NodeClaim', 'c1') || it.cloud.peek().length > 0;
+    }),
+  ),
+  same(
+    198,
+    'a cloud that fails is asked again',
+    running([], async (it) => {
+      it.cloud.failNext('terminate', new DomainError('Unavailable', 'no'), 3);
+      await ended(it, {}, 3 * minute);
+      return what(it);
+    }),
+  ),
+  same(
+    216,
+    'the claim outlives its instance',
+    running(
+      { before: ['NodeClaim', 'shutting-down'], after: [] },
+      async (it) => {
+        await ended(it);
+        const before = what(it).filter((one) => one !== 'Node');
+        it.cloud.finishTermination(providerOf(it));
+        await it.pass(2 * minute);
+        return { before, after: what(it) };
+      },
+      { cloud: { terminatesAtOnce: false } },
+    ),
+  ),
+  same(
+    233,
+    'every Node of the instance goes',
+    running([false, false, false, false, 0], async (it) => {
+      await ask(it);
+      await join(it);
+      for (const name of ['n2', 'n3'])
+        await join(it, { name, taints: [], metadata: { name, finalizers: [finalizers.termination] } });
+      await it.kube.delete('NodeClaim', { name: 'c1' });
+      await it.pass(3 * minute);
+      return [
+        ...['n1', 'n2', 'n3'].map((name) => isThere(it, 'Node', name)),
+        isThere(it, 'NodeClaim', 'c1'),
+        it.cloud.peek().length,
+      ];
+    }),
+  ),
+  same(
+    270,
+    'the claim outlives its Node',
+    running({ before: ['Node', 'NodeClaim', 'running'], after: [] }, async (it) => {
+      await ask(it);
+      await join(it);
+      podOn(it, 'web');
+      await it.kube.delete('NodeClaim', { name: 'c1' });
+      await it.pass(10 * second);
+      const before = what(it);
+      it.kube.remove('Pod', { name: 'web', namespace: 'default' });
+      await it.pass(2 * minute);
+      return { before, after: what(it) };
+    }),
+  ),
+];
+
+const unlaunchedCases: readonly Told[] = [
+  same(
+    297,
+    'what was never launched is not terminated',
+    running([false, []], async (it) => {
+      await ask(it, { metadata: { finalizers: [finalizers.termination] } }, 'c1', 0);
+      await it.kube.delete('NodeClaim', { name: 'c1' });
+      await it.pass(2 * minute);
+      return [isThere(it, 'NodeClaim', 'c1'), it.cloud.calls.filter(({ call }) => call === 'terminate')];
+    }),
+  ),
+  same(
+    308,
+    'nor do Nodes without provider id go with it',
+    running([false, 10], async (it) => {
+      const names = Array.from({ length: 10 }, (_, i) => `other-${i}`);
+      for (const name of names) it.kube.put('Node', { metadata: { name }, spec: {} });
+      await ask(it, { metadata: { finalizers: [finalizers.termination] } }, 'c1', 0);
+      await it.kube.delete('NodeClaim', { name: 'c1' });
+      await it.pass(2 * minute);
+      return [isThere(it, 'NodeClaim', 'c1'), names.filter((name) => isThere(it, 'Node', name)).length];
+    }),
+  ),
+  same(
+    400,
+    'a Node that has not registered is not deleted',
+    running([true, false], async (it) => {
+      it.kube.put('Node', { metadata: { name: 'n1' }, spec: { providerID: 'fake:///a/i-x' } });
+      runningNode(it, 'c1', { conditions: ['Launched'], withoutNode: true });
+      await it.kube.patch('Node', { name: 'n1' }, { spec: { providerID: providerIdOf('c1') } });
+      await it.kube.delete('NodeClaim', { name: 'c1' });
+      await it.pass(2 * minute);
+      return [isThere(it, 'Node'), isThere(it, 'NodeClaim', 'c1')];
+    }),
+  ),
+];
+
+const held = async (it: Running, claim: Parameters<typeof ask>[1]): Promise<string | undefined> => {
+  await ask(it, claim);
+  await join(it);
+  podOn(it, 'web');
+  await it.kube.delete('NodeClaim', { name: 'c1' });
+  await it.pass(10 * second);
+  return stampOf(it);
+};
+const stampCases: readonly Told[] = [
+  same(
+    329,
+    'without terminationGracePeriod there is no deadline',
+    running(undefined, (it) => held(it, {})),
+  ),
+  same(
+    350,
+    'with it there is',
+    running('2026-01-05T12:05:41Z', (it) => held(it, { spec: { terminationGracePeriod: '300s' } })),
+  ),
+  same(
+    373,
+    'one that is there stays',
+    running('2024-04-01T12:00:00-05:00', (it) =>
+      held(it, {
+        spec: { terminationGracePeriod: '300s' },
+        metadata: { annotations: { [annotations.terminationTimestamp]: '2024-04-01T12:00:00-05:00' } },
+      }),
+    ),
+  ),
+];
+
+/** pkg/controllers/nodeclaim/lifecycle/termination_test.go */
+export const claimDeletionCases: readonly Told[] = [...deletionCases, ...unlaunchedCases, ...stampCases];

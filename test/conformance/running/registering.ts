@@ -1,0 +1,261 @@
+import type { Node, Taint } from '../../../api/kubernetes.js';
+import { annotations, labels, taints } from '../../../api/labels.js';
+import { notApplicable, same, type Check, type Told } from '../told.js';
+import { ask, change, claimOf, foreign, healthOf, join, joins, notReady, owned, states, usual } from './claims.js';
+import { renewed } from './launching.js';
+import { said } from './nodes.js';
+import { catalogue } from '../../builders/activity-world.js';
+import { minute, running } from './stage.js';
+
+const own: readonly Taint[] = [
+  { key: 'example.com/a', value: 'a', effect: 'NoSchedule' },
+  { key: 'example.com/b', value: 'b', effect: 'NoExecute' },
+];
+const startup: readonly Taint[] = [
+  { key: 'example.com/s', value: 's', effect: 'NoSchedule' },
+  { key: 'example.com/t', value: 't', effect: 'NoExecute' },
+];
+const keys = (node: Node): string[] => (node.spec?.taints ?? []).map(({ key }) => key).sort();
+const keeps = (value: string): { metadata: object; taints: Taint[] } => ({
+  metadata: { name: 'n1', labels: { [labels.doNotSyncTaints]: value } },
+  taints: [notReady, { ...taints.unregistered }],
+});
+const all = ['example.com/a', 'example.com/b'];
+const both = [...all, 'example.com/s', 'example.com/t'];
+
+const syncCases: readonly Told[] = [
+  same(
+    139,
+    'its Node is known by the provider id',
+    joins(
+      { registered: 'True/Registered', nodeName: 'n1', health: 'True' },
+      (_, it) => ({
+        registered: said(it, 'Registered', 'c1'),
+        nodeName: claimOf(it)?.status?.nodeName,
+        health: healthOf(it),
+      }),
+      { metadata: owned },
+    ),
+  ),
+  same(
+    140,
+    'not that of another provider',
+    joins([undefined, undefined], (_, it) => [claimOf(it)?.status?.nodeName, claimOf(it)?.status?.conditions], {
+      spec: foreign,
+    }),
+  ),
+  same(
+    142,
+    'the claim owns the Node',
+    joins(['uid-c1'], (node) => node.metadata.ownerReferences?.map(({ uid }) => uid)),
+  ),
+  same(
+    161,
+    'and owns it once',
+    joins(
+      ['uid-c1'],
+      (node) => node.metadata.ownerReferences?.map(({ uid }) => uid),
+      {},
+      {
+        metadata: {
+          name: 'n1',
+          ownerReferences: [
+            { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: 'c1', uid: 'uid-c1', blockOwnerDeletion: true },
+          ],
+        },
+      },
+    ),
+  ),
+  same(
+    197,
+    'labelled registered, no longer tainted unregistered',
+    joins(['true', []], (node) => [node.metadata.labels?.[labels.registered], keys(node)]),
+  ),
+  same(
+    216,
+    'the taint is missed, no more',
+    joins(
+      ['true', ['UnregisteredTaintMissing']],
+      (node, it) => [
+        node.metadata.labels?.[labels.registered],
+        it.told('c1').filter((reason) => reason !== 'Launched'),
+      ],
+      {},
+      { taints: [] },
+    ),
+  ),
+  same(
+    245,
+    'labels',
+    joins(['x', 'y'], (node) => [node.metadata.labels?.['example.com/x'], node.metadata.labels?.['example.com/y']], {
+      metadata: { labels: { 'example.com/x': 'x', 'example.com/y': 'y' } },
+    }),
+  ),
+  same(
+    271,
+    'annotations',
+    joins(
+      ['true', 'z'],
+      (node) => [node.metadata.annotations?.[annotations.doNotDisrupt], node.metadata.annotations?.['example.com/z']],
+      { metadata: { annotations: { [annotations.doNotDisrupt]: 'true', 'example.com/z': 'z' } } },
+    ),
+  ),
+  same(299, 'taints', joins(all, keys, { spec: { taints: own } })),
+  same(
+    320,
+    'taints, where the label does not say true',
+    joins([...all, notReady.key], keys, { spec: { taints: own } }, keeps('false')),
+  ),
+  same(347, 'no taints, where it does', joins([notReady.key], keys, { spec: { taints: own } }, keeps('true'))),
+  same(
+    377,
+    'nor startup taints',
+    joins([notReady.key], keys, { spec: { taints: own, startupTaints: startup } }, keeps('true')),
+  ),
+  same(410, 'startup taints', joins(both, keys, { spec: { taints: own, startupTaints: startup } })),
+  same(
+    435,
+    'startup taints, where the label does not say true',
+    joins([...both, notReady.key], keys, { spec: { taints: own, startupTaints: startup } }, keeps('false')),
+  ),
+  same(
+    466,
+    'startup taints come once',
+    joins(
+      [],
+      async (_, it) => {
+        await change(it, { spec: { taints: [] } });
+        await it.pass(5 * minute);
+        return keys(it.get('Node', 'n1')!);
+      },
+      { spec: { startupTaints: startup } },
+      { taints: [...startup, { ...taints.unregistered }] },
+    ),
+  ),
+];
+
+const healthCases: readonly Told[] = [
+  same(
+    495,
+    'a Node that registers makes its pool healthy',
+    running('True', async (it) => {
+      await ask(it, { metadata: owned });
+      await join(it);
+      return healthOf(it);
+    }),
+  ),
+  same(
+    531,
+    'but not after two that failed',
+    running(['False', 'True/Registered', 'False'], async (it) => {
+      await ask(it, { metadata: owned }, 'f1', 0);
+      await ask(it, { metadata: owned }, 'f2', 17 * minute);
+      const before = healthOf(it);
+      await ask(it, { metadata: owned });
+      await join(it);
+      return [before, said(it, 'Registered', 'c1'), healthOf(it)];
+    }),
+  ),
+  same(
+    616,
+    'nor is it said of a pool that came again under the name',
+    running(['Unknown', 'True/Registered'], async (it) => {
+      await ask(it, { metadata: owned });
+      renewed(it);
+      await join(it);
+      return [healthOf(it), said(it, 'Registered', 'c1')];
+    }),
+  ),
+  notApplicable(
+    [[668, 957]],
+    'hooks that hold a registration up',
+    'code of other programs; what is waited for here is told by registration/registered',
+  ),
+];
+
+/** pkg/controllers/nodeclaim/lifecycle/registration_test.go */
+export const registrationCases: readonly Told[] = [...syncCases, ...healthCases];
+
+const devices = { resources: { requests: { cpu: '2', 'example.com/gpu': '1' } } };
+/** The same type, with two devices. */
+const types = catalogue.map((type) => ({ ...type, capacity: { ...type.capacity, 'example.com/gpu': 2 } }));
+const withDevices = { ...usual, 'example.com/gpu': '2' };
+
+/** Said of the claim before and after the Node is changed. */
+const until = (patch: object, node: Parameters<typeof join>[1], spec: object = {}, status?: object): Check =>
+  running(
+    ['True/Unknown', 'True/True'],
+    async (it) => {
+      await ask(it, { spec });
+      await join(it, node);
+      const before = states(it);
+      if (status !== undefined) {
+        await it.kube.patch('Node', { name: 'n1' }, { status }, { subresource: 'status' });
+      }
+      await change(it, patch);
+      return [before, states(it)];
+    },
+    { types },
+  );
+const waits = (node: Parameters<typeof join>[1], spec: object = {}): Check =>
+  running(
+    'True/Unknown',
+    async (it) => {
+      await ask(it, { spec });
+      await join(it, node);
+      return states(it);
+    },
+    { types },
+  );
+const ephemeral: readonly Taint[] = [
+  notReady,
+  { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
+  { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' },
+  { ...taints.unregistered },
+];
+
+/** pkg/controllers/nodeclaim/lifecycle/initialization_test.go */
+export const initializationCases: readonly Told[] = [
+  same(
+    112,
+    'once its Node is Ready',
+    until({}, { isReady: false }, {}, { conditions: [{ type: 'Ready', status: 'True' }] }),
+  ),
+  same(
+    113,
+    'not that of another provider',
+    running('none', async (it) => {
+      await ask(it, { spec: foreign });
+      await join(it);
+      return said(it, 'Initialized', 'c1');
+    }),
+  ),
+  same(
+    115,
+    'not before it is registered',
+    running('Unknown', async (it) => {
+      await ask(it);
+      return said(it, 'Initialized', 'c1').split('/')[0];
+    }),
+  ),
+  same(
+    166,
+    'labelled initialized',
+    joins('true', (node) => node.metadata.labels?.[labels.initialized]),
+  ),
+  same(209, 'not while its Node is not Ready', waits({ isReady: false })),
+  same(253, 'not without the devices that were asked for', waits({}, devices)),
+  same(304, 'once they have come', until({}, {}, devices, { capacity: withDevices, allocatable: withDevices })),
+  same(368, 'not with a startup taint', waits({}, { startupTaints: startup })),
+  same(441, 'once the startup taints are gone', until({ spec: { taints: [] } }, {}, { startupTaints: startup })),
+  same(508, 'not with a taint that goes by itself', waits({ taints: ephemeral })),
+  same(578, 'once these are gone', until({ spec: { taints: [] } }, { taints: ephemeral })),
+  same(
+    658,
+    'nor with one of a readiness rule',
+    until(
+      { spec: { taints: [] } },
+      { taints: [{ ...taints.unregistered }, { key: 'readiness.k8s.io/rule', effect: 'NoSchedule' }] },
+    ),
+  ),
+];

@@ -1,0 +1,157 @@
+import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
+import { annotations, labels } from '../../../api/labels.js';
+import { same, type Check, type Told } from '../told.js';
+import { isThere, runningNode, said } from './nodes.js';
+import { unlabelled } from '../world.js';
+import { minute, running, startMs, type Running } from './stage.js';
+
+/** A condition that the cloud repairs after 10 minutes, unless something else is said; it began with the case. */
+const bad = { type: 'AcceleratedHardwareReady', status: 'False' };
+const at = (ms: number): string => new Date(ms).toISOString().replace('.000', '');
+
+interface Scene {
+  readonly condition?: { readonly type: string; readonly status: string };
+  readonly more?: readonly { readonly type: string; readonly status: string }[];
+  readonly afterMs?: number;
+  readonly claim?: object;
+  readonly node?: object;
+  readonly pool?: object;
+}
+
+const broken = (it: Running, name: string, conditions: readonly object[], node: object = {}): void =>
+  void it.kube.put('Node', {
+    ...it.get('Node', name)!,
+    metadata: { ...it.get('Node', name)!.metadata, ...node },
+    status: {
+      ...it.get('Node', name)!.status,
+      conditions: [
+        { type: 'Ready', status: 'True', lastTransitionTime: at(startMs) },
+        ...conditions.map((each) => ({ ...each, lastTransitionTime: at(it.now()) })),
+      ],
+    },
+  } as never);
+
+/** A node that is broken for so long, and whether its claim is being deleted. */
+const repaired = (
+  expected: unknown,
+  scene: Scene = {},
+  tell = (it: Running): unknown => !isThere(it, 'NodeClaim'),
+): Check =>
+  running(
+    expected,
+    async (it) => {
+      runningNode(it, 'n1', { claim: scene.claim ?? {} });
+      broken(it, 'n1', [scene.condition ?? bad, ...(scene.more ?? [])], scene.node);
+      await it.pass(scene.afterMs ?? 20 * minute);
+      return tell(it);
+    },
+    scene.pool === undefined ? {} : { pool: scene.pool },
+  );
+
+/** When the claim was gone, minutes after its node broke. */
+const goneAfter = (minutes: number, scene: Scene = {}): Check =>
+  running([true, false], async (it) => {
+    runningNode(it);
+    broken(it, 'n1', [scene.condition ?? bad, ...(scene.more ?? [])]);
+    await it.pass((minutes - 1) * minute);
+    const before = isThere(it, 'NodeClaim');
+    await it.pass(3 * minute);
+    return [before, isThere(it, 'NodeClaim')];
+  });
+
+/** How many of so many nodes are left, of which so many are broken. */
+const share = (nodes: number, unhealthy: number, left: number, isPooled = true): Check =>
+  running({ left, told: left === nodes }, async (it) => {
+    const names = Array.from({ length: nodes }, (_, i) => `n${i + 1}`);
+    for (const name of names) {
+      runningNode(it, name);
+      if (!isPooled) it.kube.put('NodeClaim', unlabelled(it.get('NodeClaim', name)!, labels.nodePool) as NodeClaim);
+    }
+    for (const name of names.slice(0, unhealthy)) broken(it, name, [bad]);
+    await it.pass(30 * minute);
+    return {
+      left: names.filter((name) => isThere(it, 'NodeClaim', name)).length,
+      told: it.told().includes('NodeRepairBlocked'),
+    };
+  });
+
+/** The deadline that the claim had while its node was going. */
+const stamped = (expected: unknown, before?: string): Check =>
+  running(
+    expected,
+    async (it) => {
+      runningNode(it, 'n1', {
+        spec: { terminationGracePeriod: '2h' },
+        claim: before === undefined ? {} : { annotations: { [annotations.terminationTimestamp]: before } },
+      });
+      broken(it, 'n1', [bad]);
+      await it.pass(11 * minute);
+      const own = it.get('NodeClaim', 'n1')?.metadata;
+      const stamp = own?.annotations?.[annotations.terminationTimestamp];
+      return [said(it, 'InstanceTerminating'), stamp === own?.deletionTimestamp ? 'at its deletion' : stamp];
+    },
+    { cloud: { terminatesAtOnce: false } },
+  );
+
+const repairCases: readonly Told[] = [
+  same(98, 'a node that is broken for long goes', repaired(true)),
+  same(
+    112,
+    'not for a condition that the cloud does not name',
+    repaired(false, { condition: { type: 'Other', status: 'False' } }),
+  ),
+  same(126, 'nor for another status', repaired(false, { condition: { type: bad.type, status: 'True' } })),
+  same(140, 'nor before its time', repaired(false, { afterMs: 9 * minute })),
+  same(155, 'its deadline is now', stamped(['True/InstanceTerminating', 'at its deletion'])),
+  same(
+    170,
+    'in spite of a later one',
+    stamped(['True/InstanceTerminating', 'at its deletion'], at(startMs + 120 * minute)),
+  ),
+  same(
+    186,
+    'an earlier one stays',
+    stamped(['True/InstanceTerminating', at(startMs - 3 * minute)], at(startMs - 3 * minute)),
+  ),
+  same(
+    203,
+    'of two conditions the one whose time ends first counts',
+    goneAfter(10, { condition: { type: 'Ready', status: 'False' }, more: [bad] }),
+  ),
+  same(234, 'when its time is over', goneAfter(10)),
+];
+
+const forcedCases: readonly Told[] = [
+  same(
+    251,
+    'no budget holds it',
+    repaired(true, { pool: { disruption: { consolidateAfter: 'Never', budgets: [{ nodes: '0' }] } } }),
+  ),
+  same(
+    273,
+    'nor does-not-disrupt of the node',
+    repaired(true, { node: { annotations: { [annotations.doNotDisrupt]: 'true' } } }),
+  ),
+  same(288, 'not where more than a fifth of its pool is broken', share(10, 3, 10)),
+  same(322, 'nor, without a pool, of the cluster', share(10, 3, 10, false)),
+  same(359, 'a fifth is rounded up', share(3, 1, 2)),
+  same(
+    386,
+    'repairs are counted',
+    repaired(
+      [
+        { reason: 'unhealthy', nodepool: 'default' },
+        { condition: 'accelerated_hardware_ready', nodepool: 'default' },
+      ],
+      {},
+      (it) =>
+        ['nodeclaims_disrupted_total', 'nodeclaims_unhealthy_disrupted_total'].map((name) => {
+          const { reason, condition, nodepool } = it.measured.find((each) => each.name === name)?.labels ?? {};
+          return { ...(reason !== undefined && { reason }), ...(condition !== undefined && { condition }), nodepool };
+        }),
+    ),
+  ),
+];
+
+/** pkg/controllers/node/health/suite_test.go */
+export const healthCases: readonly Told[] = [...repairCases, ...forcedCases];
