@@ -11,10 +11,10 @@ describe('counting disruptions (metrics/disrupted)', () => {
   });
   afterEach(() => world.stop());
 
-  const counted = (claim: NodeClaim): unknown[] => {
+  const counted = (claim: NodeClaim, reason = 'drifted'): unknown[] => {
     const calls: unknown[] = [];
     const metrics = { ...world.deps.metrics, count: (...call: unknown[]) => void calls.push(call) };
-    countDisrupted({ ...world.deps, metrics }, claim, 'drifted');
+    countDisrupted({ ...world.deps, metrics }, claim, reason);
     return calls;
   };
   const own = { reason: 'drifted', nodepool: 'default', capacity_type: '', termination_mode: 'graceful' };
@@ -36,11 +36,14 @@ describe('counting disruptions (metrics/disrupted)', () => {
     }
     await world.synced();
 
-    const labels = { ...own, consolidation_policy: 'WhenEmpty' };
-    expect(counted(nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }))).toEqual([
+    const labels = { ...own, reason: 'empty', consolidation_policy: 'when_empty' };
+    const claim = nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } });
+    expect(counted(claim, 'empty')).toEqual([
       ['nodeclaims_disrupted_total', labels],
       ['pods_disruption_initiated_total', labels, 2],
     ]);
+    // The policy decides about consolidation alone.
+    expect(counted(claim)[0]).toEqual(['nodeclaims_disrupted_total', { ...own, consolidation_policy: '' }]);
   });
 
   test.each([

@@ -1,9 +1,13 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { parseNillableDuration } from '../core/durations.js';
 import { isReschedulable } from '../core/pods.js';
+import { snakeCase } from '../core/snake-case.js';
 import { nodeOf, poolOf } from '../cluster/cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { labelsOf } from '../cluster/labels-of.js';
+
+/** Reasons that the consolidation policy of the NodePool decides about. */
+const consolidating: ReadonlySet<string> = new Set(['empty', 'underutilized']);
 
 /** Counts a NodeClaim whose termination has begun, and its pods that need another node (metrics/disrupted). */
 export function countDisrupted(deps: Pick<ActivityDeps, 'cache' | 'metrics'>, claim: NodeClaim, reason: string): void {
@@ -12,7 +16,9 @@ export function countDisrupted(deps: Pick<ActivityDeps, 'cache' | 'metrics'>, cl
     reason,
     nodepool: nodePool,
     capacity_type: capacityType,
-    consolidation_policy: poolOf(deps.cache, claim)?.spec.disruption.consolidationPolicy ?? '',
+    consolidation_policy: consolidating.has(reason)
+      ? snakeCase(poolOf(deps.cache, claim)?.spec.disruption.consolidationPolicy ?? '')
+      : '',
     termination_mode: terminationMode(claim),
   };
   deps.metrics.count('nodeclaims_disrupted_total', own);

@@ -58,6 +58,20 @@ export function nodeOf(cache: ClusterCache, claim: NodeClaim): Node | undefined 
   return cache.nodeByProviderId(providerId);
 }
 
+/**
+ * Names of every Node of that Node's instance, its own first (termination/several-nodes): a kubelet that comes up again under another name registers a Node
+ * beside the one that it had.
+ */
+export function nodesOfInstance(
+  cache: Pick<ClusterCache, 'get' | 'all'>,
+  nodeName: string,
+  providerId = cache.get('Node', { name: nodeName })?.spec?.providerID ?? '',
+): readonly string[] {
+  if (providerId === '') return [nodeName];
+  const own = cache.all('Node').filter(({ spec }) => spec?.providerID === providerId);
+  return [...new Set([nodeName, ...own.map(({ metadata }) => metadata.name ?? '')])];
+}
+
 /** Instance types by pool. A pool whose types cannot be had is left out, and harms no other (it is logged). */
 export async function cataloguesOf(
   deps: Pick<ClusterDeps, 'cloud' | 'cache' | 'log'>,

@@ -1,3 +1,4 @@
+import { snakeCase } from '../../core/snake-case.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
@@ -35,7 +36,7 @@ export function createRepairActivities(deps: ActivityDeps): RepairActivities {
       if (claim === undefined) return;
       const { nodePool, capacityType } = labelsOf(claim);
       deps.metrics.count('nodeclaims_unhealthy_disrupted_total', {
-        condition,
+        condition: snakeCase(condition),
         nodepool: nodePool,
         capacity_type: capacityType,
         image_id: claim.status?.imageID ?? '',

@@ -124,6 +124,48 @@ describe('terminating a node', () => {
     expect(node?.metadata.deletionTimestamp).toBeUndefined();
   });
 
+  test('a kubelet that came up under another name: both Nodes go, and the pods of both (termination/several-nodes)', async () => {
+    world.kube.put('Node', { metadata: { name: 'n2' }, spec: { providerID }, status: { conditions: [] } });
+    await world.synced();
+    put('old');
+    put('new', { spec: { nodeName: 'n2' } });
+
+    expect(await begin()).toMatchObject({ nodeName: 'n1' });
+    expect(await drain()).toMatchObject({ state: 'done', evicted: 2 });
+    expect((await world.kube.get('Node', { name: 'n2' }))?.spec?.taints).toEqual([taints.disrupted]);
+    await createTerminationActivities(world.deps).finishTermination({ claim, nodeName: 'n1', reason: 'empty' });
+
+    expect([...names(), ...world.kube.objects('Node').map(({ metadata }) => metadata.name)]).toEqual([]);
+  });
+
+  test('a Node that registered is found by its instance where its name is gone (termination/several-nodes)', async () => {
+    world.kube.remove('Node', { name: 'n1' });
+    world.kube.put('Node', { metadata: { name: 'n2' }, spec: { providerID }, status: { conditions: [] } });
+    await world.synced();
+
+    expect(await begin()).toMatchObject({ nodeName: 'n2' });
+  });
+
+  test('pods are counted by why their node is disrupted (metrics/drained)', async () => {
+    const counted: [string, unknown][] = [];
+    Object.assign(world.deps.metrics, { count: (name: string, own: object) => void counted.push([name, own]) });
+    put('web');
+    await drain({ reason: 'deleted' });
+    const { status } = world.kube.objects('NodeClaim')[0]!;
+    const disrupted = { type: 'DisruptionReason', status: 'True', reason: 'Underutilized' } as const;
+    world.kube.put('NodeClaim', {
+      ...world.kube.objects('NodeClaim')[0]!,
+      status: { ...status, conditions: [...(status?.conditions ?? []), disrupted] } as never,
+    });
+    put('api', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+    await drain({ deadline: world.clock.now });
+
+    expect(counted.filter(([name]) => name === 'pods_drained_total')).toEqual([
+      ['pods_drained_total', { reason: '' }],
+      ['pods_drained_total', { reason: 'Underutilized' }],
+    ]);
+  });
+
   test('evicts what can go, leaves mirror and tolerating pods, and says when it is drained', async () => {
     put('web');
     put('tolerant', { spec: { tolerations: [{ key: taints.disrupted.key, operator: 'Exists' }] } });

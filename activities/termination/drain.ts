@@ -1,6 +1,7 @@
 import { blockerText } from '../../core/blocker-text.js';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
+import { conditionOf } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
 import {
   doNotDisruptUntil,
@@ -19,6 +20,7 @@ import type { Reason } from './drain-blockers.js';
 import { EvictionOrder } from './eviction-order.js';
 import { inBatches } from '../../core/in-batches.js';
 import { instanceIsGone } from './instance-watch.js';
+import { nodesOfInstance } from '../../cluster/cluster.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import { setConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
@@ -71,10 +73,15 @@ class Drain {
   /** When something is due that no other change announces, milliseconds of the epoch. */
   private dueAt = Number.POSITIVE_INFINITY;
 
+  /** Its Node's, and that of any other Node of its instance. */
+  private readonly nodeNames: readonly string[];
+
   constructor(
     private readonly deps: ActivityDeps,
     private readonly input: DrainInput,
-  ) {}
+  ) {
+    this.nodeNames = nodesOfInstance(deps.cache, input.nodeName);
+  }
 
   async run(): Promise<DrainProgress> {
     const now = this.deps.now();
@@ -94,14 +101,20 @@ class Drain {
   }
 
   private waiting(now: number): readonly Pod[] {
-    return this.sorted(this.deps.cache.podsOnNode(this.input.nodeName), now);
+    const { cache } = this.deps;
+    return this.sorted(
+      this.nodeNames.flatMap((name) => cache.podsOnNode(name)),
+      now,
+    );
   }
 
   /** What the cache has not been told of: the instance ends with the drain, so the API server itself says that it is over. */
   private async overlooked(now: number): Promise<readonly Pod[]> {
     const { kube, log } = this.deps;
     const { nodeName } = this.input;
-    const pods = await kube.list('Pod', { fieldSelector: `spec.nodeName=${nodeName}` });
+    const pods: Pod[] = [];
+    for (const name of this.nodeNames)
+      pods.push(...(await kube.list('Pod', { fieldSelector: `spec.nodeName=${name}` })));
     const waiting = this.sorted(pods, now);
     const fresh = waiting.filter((pod) => !isTerminating(pod));
     if (fresh.length > 0) {
@@ -217,6 +230,7 @@ class Drain {
     if (outcome === 'deleted' && !isTerminating(pod)) {
       this.evicted += 1;
       this.forced.push(podKey(pod));
+      this.countDrained();
       this.publish(pod, 'Normal', 'Disrupted', 'Deleting the pod to accommodate the terminationTime of the node');
     }
   }
@@ -232,13 +246,21 @@ class Drain {
       this.hold(pod, answer, answer.why);
       return;
     }
-    metrics.count('pods_eviction_requests_total', { code: answer.outcome === 'blocked' ? '429' : '200' });
+    metrics.count('pods_eviction_requests_total', { code: codeOf(answer.outcome, blocker) });
     if (answer.outcome === 'blocked') this.hold(pod, blocker, answer.message);
     if (answer.outcome === 'evicted') {
       this.evicted += 1;
-      metrics.count('pods_drained_total', { reason: this.input.reason ?? '' });
+      this.countDrained();
       this.publish(pod, 'Normal', 'Evicted', 'Evicted pod');
     }
+  }
+
+  /** By why the node is disrupted (metrics/drained). */
+  private countDrained(): void {
+    const { cache, metrics } = this.deps;
+    const { conditions } = cache.get('NodeClaim', { name: this.input.claim.name })?.status ?? {};
+    const disrupted = conditionOf(conditions, 'DisruptionReason');
+    metrics.count('pods_drained_total', { reason: disrupted?.status === 'True' ? (disrupted.reason ?? '') : '' });
   }
 
   private hold(pod: Pod, blocker: Reason, message: string): void {
@@ -321,4 +343,10 @@ class Drain {
       message,
     });
   }
+}
+
+/** How the eviction API answers (metrics/drained): to a pod of several budgets otherwise than to one whose budget allows none now. */
+function codeOf(outcome: 'evicted' | 'gone' | 'blocked', { cause }: Reason): string {
+  if (outcome !== 'blocked') return '200';
+  return cause === 'several-pdbs' ? '500' : '429';
 }

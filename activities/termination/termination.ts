@@ -8,7 +8,7 @@ import { lookUp } from '../../core/own.js';
 import { graceOf, isDrainable } from '../../core/pods.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import { nodeOf, poolOf } from '../../cluster/cluster.js';
+import { nodeOf, nodesOfInstance, poolOf } from '../../cluster/cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
@@ -128,17 +128,29 @@ async function stamp(deps: ActivityDeps, ref: ClaimRef, deadline: number): Promi
   });
 }
 
-/** The registered Node, tainted, out of load balancers and marked for deletion; an unregistered one is not ours. */
+/**
+ * The registered Node, and any other of its instance, tainted, out of load balancers and marked for deletion; unregistered ones are
+ * not ours. Gives the first.
+ */
 async function deletingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node | undefined> {
   const { conditions, nodeName, providerID } = claim.status ?? {};
   if (!isTrue(conditions, 'Registered')) return undefined;
-  const name = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
-  if (name === undefined) return undefined;
-  const node = await taintNode(deps, name, { labels: { [labels.excludeFromLoadBalancers]: 'karpenter' }, providerID });
-  if (node === undefined || node.spec?.providerID !== providerID) return undefined;
-  if (node.metadata.deletionTimestamp === undefined) {
-    await deps.kube.delete('Node', { name }, { uid: identityOf(node).uid });
+  const registered = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
+  if (registered === undefined) return undefined;
+  const nodes: Node[] = [];
+  for (const name of nodesOfInstance(deps.cache, registered, providerID)) {
+    const node = await taintNode(deps, name, {
+      labels: { [labels.excludeFromLoadBalancers]: 'karpenter' },
+      providerID,
+    });
+    if (node === undefined || node.spec?.providerID !== providerID) continue;
+    if (node.metadata.deletionTimestamp === undefined) {
+      await deps.kube.delete('Node', { name }, { uid: identityOf(node).uid });
+    }
+    nodes.push(node);
   }
+  const [node] = nodes;
+  if (node === undefined) return undefined;
   if (conditionOf(conditions, 'Drained') === undefined) {
     const message = 'the node is being drained';
     const draining = { type: 'Drained', status: 'Unknown', reason: 'Draining', message } as const;
@@ -187,19 +199,8 @@ async function finish(
 ): Promise<void> {
   const claim = await getClaim(deps.kube, ref);
   const nodepool = claim?.metadata.labels?.[labels.nodePool] ?? '';
-  if (nodeName !== undefined) {
-    const node = await updateNode(deps.kube, nodeName, ({ metadata }) =>
-      metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizers.termination) === true
-        ? { metadata: { finalizers: metadata.finalizers.filter((name) => name !== finalizers.termination) } }
-        : undefined,
-    );
-    if (node?.metadata.deletionTimestamp !== undefined) {
-      const zone = node.metadata.labels?.[labels.zone] ?? '';
-      deps.metrics.count('nodes_terminated_total', { nodepool, zone });
-      observeAge(deps, 'nodes_termination_duration_seconds', nodepool, node.metadata.deletionTimestamp);
-      observeAge(deps, 'nodes_lifetime_duration_seconds', nodepool, node.metadata.creationTimestamp);
-    }
-  }
+  const names = nodeName === undefined ? [] : nodesOfInstance(deps.cache, nodeName, claim?.status?.providerID);
+  for (const name of names) await release(deps, name, nodepool);
   if (claim === undefined) return;
   await updateClaim(deps.kube, ref, ({ metadata }) =>
     metadata.finalizers?.includes(finalizers.termination) === true
@@ -215,6 +216,19 @@ async function finish(
   observeAge(deps, 'nodeclaims_termination_duration_seconds', nodepool, claim.metadata.deletionTimestamp);
   const since = terminatingSince(claim);
   observeAge(deps, 'nodeclaims_instance_termination_duration_seconds', nodepool, since);
+}
+
+async function release(deps: ActivityDeps, name: string, nodepool: string): Promise<void> {
+  const node = await updateNode(deps.kube, name, ({ metadata }) =>
+    metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizers.termination) === true
+      ? { metadata: { finalizers: metadata.finalizers.filter((one) => one !== finalizers.termination) } }
+      : undefined,
+  );
+  if (node?.metadata.deletionTimestamp === undefined) return;
+  const zone = node.metadata.labels?.[labels.zone] ?? '';
+  deps.metrics.count('nodes_terminated_total', { nodepool, zone });
+  observeAge(deps, 'nodes_termination_duration_seconds', nodepool, node.metadata.deletionTimestamp);
+  observeAge(deps, 'nodes_lifetime_duration_seconds', nodepool, node.metadata.creationTimestamp);
 }
 
 /** When the cloud began to end the instance; undefined when it was gone before. */

@@ -1,5 +1,6 @@
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import type { ConditionChange } from '../../core/conditions.js';
+import { nodesOfInstance } from '../../cluster/cluster.js';
 import { isDrainable } from '../../core/pods.js';
 import type { DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
@@ -53,7 +54,8 @@ function volumes(status: Condition['status'], reason: string, message: string): 
 
 function attachedVolumes(deps: ActivityDeps, nodeName: string): readonly string[] {
   const staying = new Set<string>();
-  for (const pod of deps.cache.podsOnNode(nodeName)) {
+  const nodes = nodesOfInstance(deps.cache, nodeName);
+  for (const pod of nodes.flatMap((name) => deps.cache.podsOnNode(name))) {
     if (isDrainable(pod, deps.now())) continue;
     const namespace = pod.metadata.namespace ?? 'default';
     for (const name of volumeClaims(pod)) {
@@ -63,7 +65,7 @@ function attachedVolumes(deps: ActivityDeps, nodeName: string): readonly string[
   }
   return deps.cache
     .all('VolumeAttachment')
-    .filter(({ spec }) => spec.nodeName === nodeName)
+    .filter(({ spec }) => nodes.includes(spec.nodeName))
     .map(({ spec }) => spec.source.persistentVolumeName)
     .filter((name) => name !== undefined)
     .filter((name) => !staying.has(name))
