@@ -39,9 +39,15 @@ export function conditionsWith(
   ...changes: readonly ConditionChange[]
 ): Condition[] {
   let conditions = claim.status?.conditions ?? [];
-  for (const change of changes) conditions = withCondition(conditions, change, at(deps, claim));
+  for (const change of [...lasting(conditions), ...changes]) {
+    conditions = withCondition(conditions, change, at(deps, claim));
+  }
   return withReady(conditions, lifecycle, at(deps, claim));
 }
+
+/** The spec of a claim never changes (node-claims/immutable): what is True stays so in the generation that its deletion makes. */
+const lasting = (conditions: readonly Condition[]): readonly Condition[] =>
+  conditions.filter(({ type, status }) => status === 'True' && lifecycle.some((one) => one === type));
 
 function at(deps: Pick<ActivityDeps, 'now'>, { metadata }: NodeClaim): { now: number; generation?: number } {
   return { now: deps.now(), ...(metadata.generation === undefined ? {} : { generation: metadata.generation }) };

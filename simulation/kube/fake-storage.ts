@@ -147,8 +147,11 @@ export class FakeStorage {
     const { deletionTimestamp, deletionGracePeriodSeconds = Infinity } = object.metadata;
     // A second deletion can only shorten the grace period.
     if (deletionTimestamp !== undefined && graceSeconds >= deletionGracePeriodSeconds) return;
+    const { generation } = object.metadata;
     const metadata = {
       ...object.metadata,
+      // The deletion is a change of what is desired.
+      ...(generation !== undefined && deletionTimestamp === undefined ? { generation: generation + 1 } : {}),
       deletionTimestamp: timestamp(this.now() + graceSeconds * 1000),
       deletionGracePeriodSeconds: graceSeconds,
     };

@@ -274,7 +274,9 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         outcome: 'conflict',
       });
       expect(await client.delete('NodeClaim', ref, { uid: object.metadata.uid! })).toBe('deleted');
-      expect((await client.get('NodeClaim', ref))?.metadata.deletionTimestamp).toBeDefined();
+      const deleted = (await client.get('NodeClaim', ref))?.metadata;
+      expect(deleted?.deletionTimestamp).toBeDefined();
+      expect(deleted?.generation).toBe(2);
       await client.patch('NodeClaim', ref, { metadata: { finalizers: null } });
       expect(await client.get('NodeClaim', ref)).toBeUndefined();
     });
