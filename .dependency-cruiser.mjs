@@ -303,7 +303,7 @@ export default {
       name: 'devstack-is-a-base',
       severity: 'error',
       comment: 'Bench and tests use the stack; the stack uses neither.',
-      from: { path: '^devstack/' },
+      from: { path: '^devstack/', pathNot: test },
       to: { path: '^(bench|test)/' },
     },
   ],
