@@ -155,7 +155,7 @@ describe('terminating a node', () => {
     const disrupted = { type: 'DisruptionReason', status: 'True', reason: 'Underutilized' } as const;
     world.kube.put('NodeClaim', {
       ...world.kube.objects('NodeClaim')[0]!,
-      status: { ...status, conditions: [...(status?.conditions ?? []), disrupted] } as never,
+      status: { ...status, conditions: [...(status?.conditions ?? []), disrupted] },
     });
     put('api', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
     await drain({ deadline: world.clock.now });

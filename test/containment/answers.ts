@@ -13,7 +13,7 @@ export async function readiness({ stack }: Running): Promise<string> {
   const { stowageHealth } = readState(stack.folder)!.ports;
   return fetch(`http://127.0.0.1:${stowageHealth}/readyz`)
     .then((answer) => answer.text())
-    .catch((error: Error) => `no answer: ${error.message}`);
+    .catch((error: unknown) => `no answer: ${String(error)}`);
 }
 
 /** Where Prometheus reads the metrics of the stack's own process. */
