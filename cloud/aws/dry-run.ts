@@ -197,7 +197,10 @@ function verdictOf(error: unknown, reason: string, action: string): Verdict {
   if (isProfileUnknown(failure)) {
     return passing({ type, status: 'Unknown', reason: 'InstanceProfileNotFound', message: failure.message });
   }
-  return { condition: refused(reason, failure.message), lasting: awsCode(failure) === 'UnauthorizedOperation' };
+  // What is wrong with the node class is no lacking permission, and goes by its own name.
+  const named = typeof failure.details['reason'] === 'string' ? failure.details['reason'] : 'ValidationFailed';
+  const why = failure.type === 'Denied' ? reason : named;
+  return { condition: refused(why, failure.message), lasting: awsCode(failure) === 'UnauthorizedOperation' };
 }
 
 const passing = (condition: ConditionChange): Verdict => ({ condition, lasting: false });

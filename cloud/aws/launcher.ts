@@ -419,7 +419,11 @@ function readiness(nodeClass: EC2NodeClass): string | undefined {
       reason: 'NodeClassReadinessUnknown',
     });
   }
-  if (ready.status === 'False') return ready.message ?? ready.reason ?? 'not ready';
+  if (ready.status === 'False') {
+    const broken = nodeClass.status?.conditions?.find(({ type, status }) => type !== 'Ready' && status === 'False');
+    const why = broken?.message === undefined ? '' : `: ${broken.message}`;
+    return `${ready.message ?? ready.reason ?? 'not ready'}${why}`;
+  }
   const { generation } = nodeClass.metadata;
   if (generation !== undefined && ready.observedGeneration !== undefined && ready.observedGeneration !== generation) {
     return `EC2NodeClass ${name} changed and is not resolved again yet`;

@@ -46,6 +46,7 @@ export interface CloudOptions {
 
 export interface Subnet {
   zone: string;
+  vpc: string;
   freeAddresses: number;
 }
 
@@ -59,7 +60,7 @@ export class Cloud {
   readonly sqs: Sqs;
   readonly pools = new CapacityPools();
   readonly faults = new Faults();
-  readonly templates = new LaunchTemplates();
+  readonly templates: LaunchTemplates;
   readonly tokens = new ClientTokens();
   readonly log = new RequestLog();
   readonly limits: RateLimits;
@@ -74,7 +75,7 @@ export class Cloud {
   readonly egress: Egress | undefined;
   /** What answers Stowage in place of this cloud. */
   replay: Replay | undefined;
-  readonly #groupNames = new Map<string, string>();
+  readonly #groups = new Map<string, { name: string; vpc: string }>();
   #settings: Settings;
   #walk: NodeJS.Timeout | undefined;
 
@@ -89,6 +90,7 @@ export class Cloud {
     this.sqs = new Sqs(region, this.now);
     this.events = new EventBus(() => this.sqs.queue(options.cluster), region, this.now);
     this.instances = new Instances(this.moto, this.events, () => this.#settings, this.now, region);
+    this.templates = new LaunchTemplates(this.now);
     this.limits = new RateLimits(this.now);
     this.profiles = new InstanceProfiles(this.moto, this.now, () => this.#settings.profileUnknownMs);
     this.authority = new Authority(
@@ -156,7 +158,8 @@ export class Cloud {
       itemsOf(answer, 'subnetSet').map((item) => {
         const id = textOf(item, 'subnetId') ?? '';
         const free = this.#settings.freeAddresses[id] ?? Number(textOf(item, 'availableIpAddressCount') ?? 0);
-        return [id, { zone: textOf(item, 'availabilityZone') ?? '', freeAddresses: free }];
+        const vpc = textOf(item, 'vpcId') ?? '';
+        return [id, { zone: textOf(item, 'availabilityZone') ?? '', vpc, freeAddresses: free }];
       }),
     );
   }
@@ -167,15 +170,16 @@ export class Cloud {
   }
 
   /** Names of security groups, for instance descriptions. Throws InvalidGroup.NotFound. */
-  async securityGroups(ids: readonly string[]): Promise<{ id: string; name: string }[]> {
-    const unknown = ids.filter((id) => !this.#groupNames.has(id));
+  async securityGroups(ids: readonly string[]): Promise<{ id: string; name: string; vpc: string }[]> {
+    const unknown = ids.filter((id) => !this.#groups.has(id));
     if (unknown.length > 0) {
       const answer = await this.moto.ec2('DescribeSecurityGroups', { GroupId: listOf(unknown) });
       for (const item of itemsOf(answer, 'securityGroupInfo')) {
-        this.#groupNames.set(textOf(item, 'groupId') ?? '', textOf(item, 'groupName') ?? '');
+        const group = { name: textOf(item, 'groupName') ?? '', vpc: textOf(item, 'vpcId') ?? '' };
+        this.#groups.set(textOf(item, 'groupId') ?? '', group);
       }
     }
-    return ids.map((id) => ({ id, name: this.#groupNames.get(id) ?? '' }));
+    return ids.map((id) => ({ id, ...(this.#groups.get(id) ?? { name: '', vpc: '' }) }));
   }
 
   /** Takes instances out of a scripted capacity reservation. */

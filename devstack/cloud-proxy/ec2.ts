@@ -2,7 +2,7 @@ import { AwsError } from './aws-error.js';
 import type { Cloud } from './cloud.js';
 import { describeCapacityReservations, describePlacementGroups } from './scripted-resources.js';
 import { createFleet, dryRunSucceeds } from './fleet.js';
-import { unusableProfile } from './fleet-options.js';
+import { otherNetwork, unusableProfile } from './fleet-options.js';
 import { describeInstanceStatus } from './instance-status.js';
 import { stateElement, type Instance } from './instances.js';
 import { answer, paged, withoutPaging } from './ec2-answers.js';
@@ -20,15 +20,9 @@ const unlimited = Number.MAX_SAFE_INTEGER;
 
 /** A list that moto gives in one piece: asked whole, answered in pages. */
 const pagedByMoto =
-  (
-    action: string,
-    set: string,
-    bounds: { minimum: number; maximum: number; standard: number },
-    /** What makes moto list all that there is. */
-    whole: Params = {},
-  ): Ec2Handler =>
+  (action: string, set: string, bounds: { minimum: number; maximum: number; standard: number }): Ec2Handler =>
   async (cloud, params) => {
-    const all = itemsOf(await cloud.moto.ec2(action, { ...withoutPaging(params), ...whole }), set);
+    const all = itemsOf(await cloud.moto.ec2(action, withoutPaging(params)), set);
     return paged(action, set, all, params, bounds);
   };
 
@@ -105,15 +99,18 @@ const terminateInstances: Ec2Handler = async (cloud, params) => {
 const runInstances: Ec2Handler = async (cloud, params) => {
   const specification = struct(params, 'LaunchTemplate');
   const data = Object.keys(specification).length > 0 ? cloud.templates.resolve(specification).data : params;
-  const profile = await unusableProfile(cloud, profileName(params) ?? profileName(data));
-  if (profile !== undefined) throw profile;
+  const subnetId = param(params, 'NetworkInterface', '1', 'SubnetId') ?? param(params, 'SubnetId') ?? '';
+  const own = securityGroupIds(params);
+  const groups = own.length > 0 ? own : securityGroupIds(data);
+  const apart = await otherNetwork(cloud, groups, subnetId, (await cloud.subnets()).get(subnetId));
+  const refused = apart ?? (await unusableProfile(cloud, profileName(params) ?? profileName(data)));
+  if (refused !== undefined) throw refused;
   if (param(params, 'DryRun') === 'true') throw dryRunSucceeds();
   const rest = without(params, 'ClientToken');
   return cloud.tokens.once('RunInstances', param(params, 'ClientToken'), rest, async () => {
     const reply = await cloud.moto.ec2('RunInstances', rest);
     const ids = itemsOf(reply, 'instancesSet').map((item) => textOf(item, 'instanceId') ?? '');
     const spot = param(params, 'InstanceMarketOptions', 'MarketType') === 'spot';
-    const groups = securityGroupIds(data);
     await cloud.instances.adopt(ids, {
       ...factsOf(data, cloud.region),
       lifecycle: spot ? 'spot' : undefined,
@@ -215,6 +212,16 @@ const describeImages: Ec2Handler = async (cloud, params) => {
   return paged('DescribeImages', 'imagesSet', items, params, { minimum: 1, maximum: 1000, standard: unlimited });
 };
 
+/** moto has no pages of them, and lists fifteen unless it is asked for more; EC2 lists a new one some seconds late. */
+const describeLaunchTemplates: Ec2Handler = async (cloud, params) => {
+  const set = 'launchTemplates';
+  const whole = { ...withoutPaging(params), MaxResults: '100000' };
+  const all = itemsOf(await cloud.moto.ec2('DescribeLaunchTemplates', whole), set);
+  const { templatesListedAfterMs: lag } = cloud.settings;
+  const listed = all.filter((item) => !cloud.templates.isUnlisted(textOf(item, 'launchTemplateId') ?? '', lag));
+  return paged('DescribeLaunchTemplates', set, listed, params, { minimum: 1, maximum: 200, standard: 200 });
+};
+
 const many = { minimum: 5, maximum: 1000, standard: unlimited };
 
 /** The actions that moto lacks or gets wrong. */
@@ -236,13 +243,7 @@ export const ec2Handlers: Readonly<Record<string, Ec2Handler>> = {
   DescribeSubnets: describeSubnets,
   DescribeImages: describeImages,
   DescribeSecurityGroups: pagedByMoto('DescribeSecurityGroups', 'securityGroupInfo', many),
-  // moto has no pages of them, and lists fifteen unless it is asked for more.
-  DescribeLaunchTemplates: pagedByMoto(
-    'DescribeLaunchTemplates',
-    'launchTemplates',
-    { minimum: 1, maximum: 200, standard: 200 },
-    { MaxResults: '100000' },
-  ),
+  DescribeLaunchTemplates: describeLaunchTemplates,
   DescribeVolumes: pagedByMoto('DescribeVolumes', 'volumeSet', many),
   DescribeCapacityReservations: describeCapacityReservations,
   DescribePlacementGroups: describePlacementGroups,

@@ -4,7 +4,7 @@ import { profileName } from './permissions/launch-demands.js';
 import type { CapacityKind } from './pools.js';
 import { param, struct, structs, type Params } from './query.js';
 import type { Candidate } from './strategies.js';
-import type { LaunchTemplate } from './templates.js';
+import { securityGroupIds, type LaunchTemplate } from './templates.js';
 
 export interface Refusal {
   code: string;
@@ -99,8 +99,10 @@ async function refusalOf(cloud: Cloud, option: Option, subnet: Subnet | undefine
     const message = `Your requested instance type (${instanceType}) is not supported in your requested Availability Zone (${zone}).`;
     return { code: 'Unsupported', message };
   }
-  const profile = await unusableProfile(cloud, profileName(data));
-  if (profile !== undefined) return { code: profile.code, message: profile.message };
+  const unusable =
+    (await otherNetwork(cloud, securityGroupIds(data), subnetId ?? '', subnet)) ??
+    (await unusableProfile(cloud, profileName(data)));
+  if (unusable !== undefined) return { code: unusable.code, message: unusable.message };
   const imageId = param(overrides, 'ImageId') ?? param(data, 'ImageId') ?? '';
   const architecture = cloud.imageArchitectures.get(imageId);
   if (architecture !== undefined && !machine.architectures.includes(architecture)) {
@@ -108,11 +110,34 @@ async function refusalOf(cloud: Cloud, option: Option, subnet: Subnet | undefine
     const message = `The architecture '${types}' of the specified instance type does not match the architecture '${architecture}' of the specified AMI.`;
     return { code: 'InvalidParameterValue', message };
   }
+  return overPriced(option);
+}
+
+function overPriced(option: Option): Refusal | undefined {
   if (option.capacityType === 'spot' && option.maxPrice !== undefined && option.maxPrice < option.price) {
     const message = `Your Spot request price of ${option.maxPrice} is lower than the minimum required Spot request fulfillment price of ${option.price}.`;
     return { code: 'SpotMaxPriceTooLow', message };
   }
   return undefined;
+}
+
+/** What EC2 says of groups and a subnet that are of different VPCs, or of groups that are not there. */
+export async function otherNetwork(
+  cloud: Cloud,
+  groups: readonly string[],
+  subnetId: string,
+  subnet: Subnet | undefined,
+): Promise<AwsError | undefined> {
+  if (subnet === undefined) return undefined;
+  try {
+    const apart = (await cloud.securityGroups(groups)).find(({ vpc }) => vpc !== subnet.vpc);
+    if (apart === undefined) return undefined;
+    const message = `Security group ${apart.id} and subnet ${subnetId} belong to different networks.`;
+    return new AwsError('InvalidParameter', message);
+  } catch (error) {
+    if (error instanceof AwsError) return error;
+    throw error;
+  }
 }
 
 /** What EC2 says of a profile that it cannot launch with. */

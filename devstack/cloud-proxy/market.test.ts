@@ -4,7 +4,7 @@ import { Faults } from './faults.js';
 import { imageParameters, machineImages } from './images.js';
 import { CapacityPools } from './pools.js';
 import { onDemandPrice } from './prices.js';
-import { RateLimits } from './rate-limits.js';
+import { publishedLimits, RateLimits } from './rate-limits.js';
 import { SpotMarket } from './spot-market.js';
 
 const machine = (name: string, vcpus: number, gib: number): MachineType => ({
@@ -151,6 +151,14 @@ describe('request budgets', () => {
     now = 1000;
     expect(admitted(5)).toBe(2);
     expect(limits.admit('DescribeInstances', budget)).toBe(true);
+  });
+
+  test('of a list that is asked for whole are smaller, and others’ are not touched by it', () => {
+    const limits = new RateLimits(() => 0);
+    const admitted = (unfiltered: boolean): number =>
+      Array.from({ length: 200 }, () => limits.admit('DescribeInstances', publishedLimits, unfiltered)).filter(Boolean)
+        .length;
+    expect([admitted(true), admitted(false)]).toEqual([50, 100]);
   });
 });
 

@@ -9,7 +9,8 @@ import type { Fault } from './faults.js';
 import { iamReply } from './iam.js';
 import { isUnimplemented, notImplemented } from './moto.js';
 import { stowageKey } from './permissions/authority.js';
-import type { Params } from './query.js';
+import { param, struct, type Params } from './query.js';
+import { refuseTooMuch } from './request-limits.js';
 import type { LoggedRequest } from './request-log.js';
 import type { Settings } from './settings.js';
 import { describeCluster, jsonHandlers, managedResource } from './services.js';
@@ -62,6 +63,7 @@ async function ownAnswer(cloud: Cloud, call: Call, signal: AbortSignal): Promise
   const { service, action, protocol, params, path, accessKey, region } = call;
   const refused = await cloud.authority.admit({ service, action, params, region }, accessKey, protocol);
   if (protocol === 'ec2') {
+    refuseTooMuch(action, params as Params);
     const handler = ec2Handlers[action];
     if (handler !== undefined) {
       const body = `<?xml version="1.0" encoding="UTF-8"?>${formatXml(await handler(cloud, params as Params, refused))}`;
@@ -136,6 +138,12 @@ function isReachable({ settings }: Cloud, { service, accessKey, tunnelled }: Cal
   return tunnelled || !proxyRequired;
 }
 
+/** Whether a list is asked for in one piece, and all of it. */
+function isWhole(action: string, params: Params): boolean {
+  const isFiltered = Object.keys(struct(params, 'Filter')).length > 0;
+  return action.startsWith('Describe') && !isFiltered && param(params, 'MaxResults') === undefined;
+}
+
 async function serve(cloud: Cloud, call: Call, entry: LoggedRequest, signal: AbortSignal): Promise<Reply> {
   const { service, action, protocol, params } = call;
   const fault = cloud.faults.next(service, action, params);
@@ -147,7 +155,10 @@ async function serve(cloud: Cloud, call: Call, entry: LoggedRequest, signal: Abo
       entry.fault = fault.kind;
       await suffer(fault, signal);
     }
-    if (service === 'ec2' && !cloud.limits.admit(action, cloud.settings.rateLimits)) {
+    if (
+      service === 'ec2' &&
+      !cloud.limits.admit(action, cloud.settings.rateLimits, isWhole(action, params as Params))
+    ) {
       throw new AwsError('RequestLimitExceeded', 'Request limit exceeded.', 503);
     }
     // What is to be lost takes effect, also where the caller is gone meanwhile.

@@ -61,6 +61,8 @@ export interface Settings {
   visibleAfterMs: number;
   /** How much later than the instance its tags are described, and found by filters. */
   tagsAfterMs: number;
+  /** How much later than it was made a launch template is listed. */
+  templatesListedAfterMs: number;
   /** How long EC2 does not know an instance profile that was made, or given a role, a moment ago. */
   profileUnknownMs: number;
   /** Whether state changes are sent to the queue, as the EventBridge rule of the documentation does. */
@@ -99,6 +101,7 @@ export const defaultSettings = (): Settings => ({
   terminatedMs: 3_600_000,
   visibleAfterMs: 2_000,
   tagsAfterMs: 1_000,
+  templatesListedAfterMs: 2_000,
   profileUnknownMs: 10_000,
   stateChangeEvents: true,
   spotWalk: null,

@@ -10,6 +10,8 @@ export interface LaunchTemplate {
   /** LaunchTemplateData of each version; version 1 is the first. */
   versions: Params[];
   tags: Map<string, string>;
+  /** Milliseconds of the epoch. */
+  madeAt: number;
 }
 
 /**
@@ -19,10 +21,18 @@ export interface LaunchTemplate {
 export class LaunchTemplates {
   readonly #byId = new Map<string, LaunchTemplate>();
 
+  constructor(private readonly now: () => number) {}
+
   /** `specifications` are the tags of the request, by type of resource. */
   created(id: string, name: string, data: Params, specifications: readonly Params[] = []): void {
     const own = specifications.filter((each) => param(each, 'ResourceType') === 'launch-template');
-    this.#byId.set(id, { id, name, versions: [data], tags: new Map(own.flatMap((each) => tagsIn(each))) });
+    this.#byId.set(id, {
+      id,
+      name,
+      versions: [data],
+      tags: new Map(own.flatMap((each) => tagsIn(each))),
+      madeAt: this.now(),
+    });
   }
 
   find(idOrName: string): LaunchTemplate | undefined {
@@ -38,6 +48,11 @@ export class LaunchTemplates {
         else tags?.set(key, value);
       }
     }
+  }
+
+  /** Whether it is so new that EC2 does not list it yet. */
+  isUnlisted(id: string, afterMs: number): boolean {
+    return this.now() - (this.#byId.get(id)?.madeAt ?? Number.NEGATIVE_INFINITY) < afterMs;
   }
 
   versionAdded(idOrName: string, data: Params): void {

@@ -1,0 +1,188 @@
+import {
+  CreateSecurityGroupCommand,
+  CreateVpcCommand,
+  DescribeLaunchTemplatesCommand,
+  EC2Client,
+} from '@aws-sdk/client-ec2';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
+import type { AwsOptions } from '../../cloud/aws/options.js';
+import { conditionOf, isTrue } from '../../core/conditions.js';
+import { awsProvider, briefLags, claim, need, nodeClass, requestFor, resolved } from './aws-subject.js';
+import { useStack } from './shared-stack.js';
+
+jest.setTimeout(120_000);
+
+const { stack, cloud } = useStack(['cloud']);
+const m5 = need('node.kubernetes.io/instance-type', 'm5.large');
+const onDemand = need('karpenter.sh/capacity-type', 'on-demand');
+
+const client = (): EC2Client =>
+  new EC2Client({
+    region: stack().region,
+    endpoint: stack().awsEndpoint!,
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+const launchedFor = async (uid: string | undefined): Promise<number> =>
+  (await cloud().instances()).filter(({ tags }) => tags['stowage.dev/nodeclaim-uid'] === uid).length;
+const validation = ({ status }: EC2NodeClass) =>
+  conditionOf((status as EC2NodeClassStatus).conditions, 'ValidationSucceeded');
+const classOf = (spec: Partial<EC2NodeClass['spec']>, name: string, more: Partial<AwsOptions> = {}) => {
+  const { provider } = awsProvider(stack(), more);
+  return { provider, resolve: () => resolved(provider, nodeClass(stack(), spec, name)) };
+};
+const tagsOf = (count: number): Record<string, string> =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [`équipe-${i}`, i === 0 ? '価格 = 1 + 2 @ "★" \'&<>' : 'x']),
+  );
+
+beforeEach(async () => {
+  await cloud().reset();
+  await cloud().configure(briefLags);
+});
+afterAll(() => cloud().reset());
+
+describe('fields at their limits', () => {
+  test('as many tags as EC2 takes beside ours, in any script, are on the instance', async () => {
+    const tags = tagsOf(44);
+    const { provider, resolve } = classOf({ tags }, 'many-tags');
+    const ready = await resolve();
+    expect(isTrue(ready.status?.conditions, 'Ready')).toBe(true);
+    const given = claim([m5]);
+    expect(await provider.launch(requestFor(given, ready))).toMatchObject({ ok: true });
+    const made = (await cloud().instances()).find(
+      (each) => each.tags['stowage.dev/nodeclaim-uid'] === given.metadata.uid,
+    );
+    expect(made?.tags).toMatchObject(tags);
+  });
+
+  test.each([45, 50])('%i tags are too many, and the node class says so before a pod waits', async (count) => {
+    const { provider, resolve } = classOf({ tags: tagsOf(count) }, `too-many-tags-${count}`);
+    const broken = await resolve();
+    expect(validation(broken)).toMatchObject({
+      ...{ status: 'False', reason: 'ValidationFailed' },
+      message: expect.stringContaining('TagLimitExceeded'),
+    });
+    const given = claim([m5]);
+    await expect(provider.launch(requestFor(given, broken))).resolves.toMatchObject({
+      ok: false,
+      error: { kind: 'NodeClassNotReady', message: expect.stringContaining('TagLimitExceeded') },
+    });
+    expect(await launchedFor(given.metadata.uid)).toBe(0);
+  });
+
+  test('user data longer than EC2 takes is told with both sizes, and nothing is asked of EC2', async () => {
+    const { resolve } = classOf({ userData: `#!/bin/sh\n# ${'é'.repeat(8_190)}` }, 'much-user-data');
+    expect(validation(await resolve())).toMatchObject({
+      status: 'False',
+      reason: 'UserDataSizeLimitExceeded',
+      message: expect.stringMatching(/1\d{4} bytes of user data, EC2 takes 16384/),
+    });
+  });
+});
+
+describe('security groups of another VPC', () => {
+  const elsewhere = async (): Promise<string> => {
+    const ec2 = client();
+    const { Vpc } = await ec2.send(new CreateVpcCommand({ CidrBlock: '10.77.0.0/16' }));
+    const group = { GroupName: `elsewhere-${Date.now()}`, Description: 'elsewhere', VpcId: Vpc?.VpcId };
+    const { GroupId = '' } = await ec2.send(new CreateSecurityGroupCommand(group));
+    ec2.destroy();
+    return GroupId;
+  };
+
+  test('keep the node class from Ready, which names them', async () => {
+    const id = await elsewhere();
+    const { resolve } = classOf({ securityGroupSelectorTerms: [{ id }] }, 'other-vpc');
+    expect(validation(await resolve())).toMatchObject({
+      ...{ status: 'False', reason: 'SecurityGroupSubnetVPCMismatch' },
+      message: expect.stringContaining(id),
+    });
+  });
+
+  test('fail a launch with a reason of their own where nobody tries node classes out, and launch nothing', async () => {
+    const id = await elsewhere();
+    const untried = classOf({ securityGroupSelectorTerms: [{ id }] }, 'other-vpc-untried', { disableDryRun: true });
+    const given = claim([m5, onDemand]);
+    await new Promise((resolve) => setTimeout(resolve, briefLags.profileUnknownMs));
+    const launch = untried.provider.launch(requestFor(given, await untried.resolve()));
+    await expect(launch).rejects.toMatchObject({
+      type: 'LaunchFailed',
+      details: { reason: 'SecurityGroupSubnetVPCMismatch' },
+      message: expect.stringContaining(id),
+    });
+    expect(await launchedFor(given.metadata.uid)).toBe(0);
+  });
+});
+
+describe('a region that has little left', () => {
+  test('no free address in any subnet: refused by name, once, and with addresses again it goes on', async () => {
+    const { provider, resolve } = classOf({}, 'no-addresses');
+    const ready = await resolve();
+    const none = Object.fromEntries(ready.status!.subnets!.map(({ id }) => [id, 0]));
+    await cloud().configure({ freeAddresses: none });
+    const given = claim([m5, onDemand]);
+    const refused = await provider.launch(requestFor(given, ready));
+    expect(refused).toMatchObject({ ok: false, error: { kind: 'InsufficientCapacity' } });
+    expect(JSON.stringify(refused)).toContain('InsufficientFreeAddressesInSubnet');
+    await cloud().clearRequests();
+    expect(await provider.launch(requestFor(claim([m5, onDemand]), ready))).toMatchObject({ ok: false });
+    expect(await cloud().requests({ action: 'CreateFleet' })).toEqual([]);
+    expect(await launchedFor(given.metadata.uid)).toBe(0);
+  });
+
+  test('one zone alone has capacity: it is found in one request, and the others are left alone', async () => {
+    const { provider, resolve } = classOf({}, 'one-zone');
+    const ready = await resolve();
+    const [left, ...empty] = ready.status!.subnets!.map(({ zone }) => zone);
+    await cloud().setPools(empty.map((zone) => ({ zone, code: 'InsufficientInstanceCapacity', capacity: 0 })));
+    await cloud().clearRequests();
+    const result = await provider.launch(requestFor(claim([onDemand]), ready));
+    expect(result).toMatchObject({ ok: true, value: { zone: left } });
+    expect(await cloud().requests({ action: 'CreateFleet' })).toHaveLength(1);
+    const again = await provider.launch(requestFor(claim([m5]), ready));
+    expect(again).toMatchObject({ ok: true, value: { zone: left } });
+  });
+
+  test('no subnet is left that the node class selects: it is not Ready, and what was resolved before does not stand', async () => {
+    const { provider, resolve } = classOf({}, 'subnets-gone');
+    const ready = await resolve();
+    const gone = { ...ready, spec: { ...ready.spec, subnetSelectorTerms: [{ tags: { 'no-such': '★' } }] } };
+    const { status } = await provider.resolveNodeClass(gone);
+    expect((status as EC2NodeClassStatus).subnets).toEqual([]);
+    expect(isTrue((status as EC2NodeClassStatus).conditions, 'Ready')).toBe(false);
+  });
+});
+
+test('credentials that expire within a launch fail it by name; with new ones the claim has one instance', async () => {
+  const { provider, resolve } = classOf({}, 'expiring');
+  const ready = await resolve();
+  const given = claim([m5, onDemand]);
+  await cloud().addFault({ kind: 'error', service: 'ec2', action: 'CreateFleet', code: 'ExpiredToken', status: 403 });
+  await expect(provider.launch(requestFor(given, ready))).rejects.toMatchObject({
+    type: 'Denied',
+    message: expect.stringContaining('ExpiredToken'),
+  });
+  expect(await provider.launch(requestFor(given, ready, false))).toMatchObject({ ok: true });
+  expect(await launchedFor(given.metadata.uid)).toBe(1);
+});
+
+// Rule `node-classes/deletion`.
+test('the end of a node class takes templates that EC2 does not list yet', async () => {
+  await cloud().configure({ ...briefLags, templatesListedAfterMs: 3_600_000 });
+  const { provider, resolve } = classOf({}, 'unlisted');
+  const ready = await resolve();
+  const given = claim([m5, onDemand]);
+  expect(await provider.launch(requestFor(given, ready))).toMatchObject({ ok: true });
+  const own = { Name: 'tag:karpenter.k8s.aws/ec2nodeclass', Values: ['unlisted'] };
+  const ec2 = client();
+  const listed = async (): Promise<number> =>
+    (await ec2.send(new DescribeLaunchTemplatesCommand({ Filters: [own] }))).LaunchTemplates?.length ?? 0;
+  expect(await listed()).toBe(0);
+  await provider.cleanUpNodeClass(ready);
+  await cloud().configure({ templatesListedAfterMs: 0 });
+  expect(await listed()).toBe(0);
+  const deleted = await cloud().requests({ action: 'DeleteLaunchTemplate' });
+  expect(deleted.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+  ec2.destroy();
+});
