@@ -104,7 +104,6 @@ describe('security groups of another VPC', () => {
     const id = await elsewhere();
     const untried = classOf({ securityGroupSelectorTerms: [{ id }] }, 'other-vpc-untried', { disableDryRun: true });
     const given = claim([m5, onDemand]);
-    await new Promise((resolve) => setTimeout(resolve, briefLags.profileUnknownMs));
     const launch = untried.provider.launch(requestFor(given, await untried.resolve()));
     await expect(launch).rejects.toMatchObject({
       type: 'LaunchFailed',
@@ -152,6 +151,24 @@ describe('a region that has little left', () => {
     expect((status as EC2NodeClassStatus).subnets).toEqual([]);
     expect(isTrue((status as EC2NodeClassStatus).conditions, 'Ready')).toBe(false);
   });
+});
+
+test('answers that take three to seven seconds: forty launches at once have one instance each, and none is given up', async () => {
+  const { provider, resolve } = classOf({}, 'slow');
+  const ready = await resolve();
+  await provider.instanceTypes(requestFor(claim(), ready).pool, ready);
+  await cloud().configure({ latencyMs: { from: 3_000, to: 7_000 } });
+  const claims = Array.from({ length: 40 }, () => claim([m5, onDemand]));
+  const results = await Promise.all(claims.map((each) => provider.launch(requestFor(each, ready))));
+  expect(results.filter(({ ok }) => !ok)).toEqual([]);
+  const ids = results.flatMap((result) => (result.ok ? result.value.providerId : []));
+  expect(new Set(ids).size).toBe(40);
+  const ended = await Promise.all(ids.map((id) => provider.terminate(id)));
+  expect(new Set(ended)).toEqual(new Set(['terminating']));
+  await cloud().configure({ latencyMs: null });
+  expect(
+    (await Promise.all(claims.map(({ metadata }) => launchedFor(metadata.uid)))).every((count) => count === 1),
+  ).toBe(true);
 });
 
 test('credentials that expire within a launch fail it by name; with new ones the claim has one instance', async () => {
