@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { listOf, type Params } from '../../devstack/cloud-proxy/query.js';
-import type { Account, ServiceCall } from '../../devstack/cloud-proxy/permissions/account.js';
-import { filledIn } from '../../devstack/cloud-proxy/permissions/authority.js';
-import type { Policy } from '../../devstack/cloud-proxy/permissions/policy.js';
+import { listOf, type Params } from '../query.js';
+import type { Account, ServiceCall } from './account.js';
+import { filledIn } from './authority.js';
+import type { Policy } from './policy.js';
 
 const cluster = 'c';
 export const account = '123456789012';
 const region = 'eu-central-1';
 
-const file = (path: string): string => readFileSync(new URL(`../../deploy/${path}`, import.meta.url), 'utf8');
+const file = (path: string): string => readFileSync(new URL(`../../../deploy/${path}`, import.meta.url), 'utf8');
 
 export const json = filledIn(file('iam-policy.json'), {
   AWS_PARTITION: 'aws',
