@@ -6,6 +6,7 @@ import type { Pause, PauseScope } from '../workflows/messages.js';
 import { pauseSignal, pauseUpdate, resumeSignal, resumeUpdate } from '../workflows/messages.js';
 import { authorise, onBehalfOption, rights } from './authorise.js';
 import { UsageError } from './exit.js';
+import { checkNode } from './known-node.js';
 import { pauseLine, pauseTable } from './output/people-table.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
 import { ordered, withTemporal } from './temporal.js';
@@ -42,6 +43,7 @@ export async function pause(args: readonly string[]): Promise<string> {
   const ttl = durationOf(options.for);
   return withTemporal(command, async (target) => {
     const actor = await authorise(target.settings, rights.pause, options.as);
+    if (options.node !== undefined) await checkNode(target.settings, options.node);
     const order = { scope, reason: options.because ?? '', actor, ...(ttl === undefined ? {} : { ttl }) };
     const workflowId = workflowIds.disrupt(target.cluster);
     const handle = target.client.workflow.getHandle(workflowId);

@@ -132,7 +132,10 @@ function addCompletion(program: Command): void {
   const shells = ['bash', 'zsh', 'fish'] as const;
   add(program, 'completion')
     .addArgument(new Argument('<shell>', 'which shell it is for').choices(shells))
-    .addHelpText('after', `\nIt is loaded by: source <(stowage completion bash)\n${exampleText('completion')}`)
+    .addHelpText(
+      'after',
+      `\nIt is loaded by\n  bash  source <(stowage completion bash)\n  zsh   source <(stowage completion zsh), after compinit\n  fish  stowage completion fish | source\n${exampleText('completion')}`,
+    )
     .action(async (shell: (typeof shells)[number]) => {
       const { completionScript } = await import('./completion.js');
       const { describeCommands } = await import('./completion/described.js');

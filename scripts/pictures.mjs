@@ -78,7 +78,7 @@ async function people({ page, open, shoot }) {
   await shoot('question.png');
   await page.setViewportSize({ width: 1100, height: 1200 });
   await page.setContent(
-    execFileSync(process.execPath, ['bin/stowage', 'report', '--since', '1h', '-o', 'html', ...steering], {
+    execFileSync(process.execPath, ['bin/stowage', 'report', '--since', '2h', '-o', 'html', ...steering], {
       encoding: 'utf8',
     }),
   );

@@ -23,6 +23,18 @@ const senseless: readonly Order[] = [
     /consolidate\/0{16}: no such workflow is running/,
   ],
   ['pause of no NodePool', ['pause', '--nodepool', 'nosuch', ...because], /there is no NodePool "nosuch"; known are /],
+  ...['nosuch', '__proto__', 'knoten-ü', '../../etc', 'a'.repeat(253)].map((name): Order => [
+    `pause of no node: ${name}`,
+    ['pause', '--node', name, ...because],
+    /there is no node "/,
+  ]),
+  ...['approve', 'abort', 'hold', 'expedite'].map((name): Order => [
+    `${name} about __proto__`,
+    [name, '__proto__'],
+    /"__proto__" is no workflow id/,
+  ]),
+  ['history of __proto__', ['history', 'node', '__proto__'], /nothing is known of "__proto__"/],
+  ['why of a long name', ['why', `node/${'a'.repeat(253)}`], /node a{253} does not exist/],
   ['pause of nothing', ['pause', ...because], /say what: --cluster, --nodepool NAME, --node NAME or --reason REASON/],
   [
     'pause of two things',

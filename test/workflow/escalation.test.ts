@@ -109,8 +109,8 @@ describe('the steps of a stuck drain', () => {
 
     expect(steps()).toEqual(['notifyStuckDrain', 'restartOwners', 'setDeadline']);
     expect(explained.waitingFor).toBe(
-      'pdb/default/web can never allow an eviction: maxUnavailable is 0; ' +
-        'pod/default/holy is marked karpenter.sh/do-not-disrupt',
+      'pdb/default/web: can never allow an eviction: maxUnavailable is 0; ' +
+        'pod/default/holy: is marked karpenter.sh/do-not-disrupt',
     );
     expect(explained.facts).toMatchObject({
       'blocked by':

@@ -8,7 +8,9 @@ const protects: ReadonlySet<DrainBlocker['cause']> = new Set([...heldByBudget, '
 
 /** What a drain waits for, in words. */
 export function waitText({ blockedBy, blockers }: DrainProgress): string {
-  return blockers === undefined ? blockedBy.join(', ') : blockers.map(blockerText).join('; ');
+  return blockers === undefined
+    ? blockedBy.join(', ')
+    : blockers.map(({ name, why }) => `${blockerName(name)}: ${why}`).join('; ');
 }
 
 /** What blocks a drain, with the pods that it holds. */
