@@ -68,7 +68,7 @@ function drawn(title: string, { names, series, unit }: Bars): Chart {
       animation: false,
       color: colours,
       textStyle: text,
-      grid: { left: 56, right: 16, top: 32, bottom: 32 },
+      grid: { left: 56, right: 40, top: 32, bottom: 32 },
       xAxis: { type: 'category', data: names, axisLabel: text },
       yAxis: {
         ...{ type: 'value', name: unit, nameTextStyle: { ...text, align: 'left' }, axisLabel: text },
