@@ -427,6 +427,23 @@ describe('consolidation with replacements', () => {
       expect(activities.callsOf('createClaims')).toHaveLength(1);
     });
 
+    test('held by a person and by a pause it says what it waits for, as that ends', async () => {
+      const handle = await launching();
+      await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+      comesUp();
+      await rig.sleep('2 minutes');
+      await inPhase(handle, 'paused');
+      await handle.signal(holdSignal, true);
+      const waits = async (): Promise<unknown> => (await handle.query(explainQuery)).waitingFor;
+      await rig.until(async () => (await waits()) === 'the pause to end and ann to let it go on');
+
+      const letGo = await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
+      expect(letGo).toMatchObject({ phase: 'paused', waitingFor: 'the pause to end' });
+
+      await handle.signal(holdSignal, false);
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+    });
+
     test('after a pause the cluster is another one: it is abandoned, and what was launched stays', async () => {
       const handle = await launching();
       await handle.signal(holdSignal, true);

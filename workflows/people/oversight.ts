@@ -62,6 +62,8 @@ export interface OversightOptions {
 const aborted = 'Aborted';
 /** The phase of a workflow that asks before it does anything. */
 const awaitingApproval = 'awaiting approval';
+/** The phase of a workflow that a pause or a person holds. */
+const held = 'paused';
 
 /** The order of another disruption need not have an actor. */
 const expediteShape = optional(object({ actor: absentOr(text), reason: absentOr(text) }));
@@ -166,6 +168,12 @@ export class Oversight {
     return this.paused || this.holder !== undefined;
   }
 
+  private get holders(): string {
+    const { paused, holder } = this;
+    const all = [...(paused ? ['the pause to end'] : []), ...(holder ? [`${holder.actor} to let it go on`] : [])];
+    return all.join(' and ');
+  }
+
   /**
    * To be called before each irreversible step: waits while a pause or a person holds the workflow, and throws (`isAborted`)
    * after an abort. `release` undoes the steps when waiting begins, and `restore` takes them again when it ends.
@@ -174,9 +182,7 @@ export class Oversight {
     this.throwIfAborted();
     while (this.isHeld) {
       const { phase } = this.progress;
-      this.progress.enter('paused', {
-        waitingFor: this.holder === undefined ? 'the pause to end' : `${this.holder.actor} to let it go on`,
-      });
+      this.progress.enter(held, { waitingFor: this.holders });
       this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
       await marks?.release();
       await this.stop(() => !this.isHeld || this.abortedBy !== undefined);
@@ -382,6 +388,8 @@ export class Oversight {
   private changeHold(change: () => void): void {
     const before = this.isHeld;
     change();
+    // One of two that hold it may let go while it waits.
+    if (this.isHeld && this.progress.phase === held) this.progress.enter(held, { waitingFor: this.holders });
     if (this.isHeld !== before) this.options.onHold?.(this.isHeld);
   }
 
@@ -459,7 +467,9 @@ export class Oversight {
     if (!order.on && this.holder === undefined)
       throw refuse(
         refusals.nothingHeld,
-        this.paused ? 'a pause holds it, no person: resume that at the disrupt workflow' : 'nobody holds it',
+        this.paused
+          ? 'a pause holds it, no person: stowage resume ends that, and stowage status lists it'
+          : 'nobody holds it',
       );
   }
 }
