@@ -3,6 +3,8 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node } from '../api/kubernetes.js';
 import { labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
+import { parseResources } from '../core/resources.js';
+import type { Resources } from '../core/resources.js';
 import { hasTaint } from '../core/taints.js';
 import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates/candidates.js';
@@ -70,6 +72,12 @@ export function nodesOfInstance(
   if (providerId === '') return [nodeName];
   const own = cache.all('Node').filter(({ spec }) => spec?.providerID === providerId);
   return [...new Set([nodeName, ...own.map(({ metadata }) => metadata.name ?? '')])];
+}
+
+/** What a node has by its own status, and until it says so by its claim (limits/counted-capacity). */
+export function capacityOf(claim: Pick<NodeClaim, 'status'>, node: Pick<Node, 'status'> | undefined): Resources {
+  const reported = Object.entries(parseResources(node?.status?.capacity)).filter(([, amount]) => amount > 0);
+  return { ...parseResources(claim.status?.capacity), ...Object.fromEntries(reported) };
 }
 
 /** Instance types by pool. A pool whose types cannot be had is left out, and harms no other (it is logged). */

@@ -52,6 +52,16 @@ describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
     ).toBeUndefined();
   });
 
+  test.each(['True', 'False'] as const)('%s that Karpenter left stands until outcomes say otherwise', (status) => {
+    const left = { ...subject, said: { status, reason: 'Left', message: 'by Karpenter' } };
+
+    expect(registrationHealth(undefined, left).status).toBe(status);
+    const once = withRegistration(undefined, left, { claimUid: 'a', registered: status === 'False' });
+    expect(registrationHealth(once, left).status).toBe(status);
+    const twice = withRegistration(once, left, { claimUid: 'b', registered: false });
+    expect(registrationHealth(twice, left).status).toBe('False');
+  });
+
   test('what somebody wrote over counts as nothing', () => {
     for (const text of ['', 'null', '{', '[]', '{"of":"1/3","outcomes":7}']) {
       expect(registrationHealth(text, subject).status).toBe('Unknown');

@@ -1,3 +1,4 @@
+import type { Condition } from '../api/kubernetes.js';
 import type { ConditionChange } from './conditions.js';
 
 /** Karpenter's ring holds this many outcomes, and half of them failed means unhealthy (node-pools/registration-health). */
@@ -18,6 +19,8 @@ export interface RegistrationOutcome {
 export interface RegistrationSubject {
   readonly poolGeneration: number | undefined;
   readonly nodeClassGeneration: number | undefined;
+  /** What the NodePool says of these generations already: Karpenter, whose outcomes are not known, may have written it. */
+  readonly said?: Pick<Condition, 'status'> & Partial<Pick<Condition, 'reason' | 'message'>>;
 }
 
 interface Ring {
@@ -36,7 +39,7 @@ export function withRegistration(
   outcome: RegistrationOutcome,
 ): string | undefined {
   const of = nameOf(subject);
-  const before = outcomesOf(text, of);
+  const before = outcomesOf(text, of, subject);
   if (before.some(({ claimUid, registered }) => claimUid === outcome.claimUid && registered === outcome.registered)) {
     return undefined;
   }
@@ -50,7 +53,7 @@ export function withRegistration(
 /** NodeRegistrationHealthy of a NodePool (node-pools/registration-health): two failures of the last four make it False. */
 export function registrationHealth(text: string | undefined, subject: RegistrationSubject): ConditionChange {
   const type = 'NodeRegistrationHealthy';
-  const outcomes = outcomesOf(text, nameOf(subject));
+  const outcomes = outcomesOf(text, nameOf(subject), subject);
   const failures = outcomes.filter(({ registered }) => !registered);
   const last = failures.at(-1);
   if (last !== undefined && failures.length >= tooManyFailures) {
@@ -67,8 +70,12 @@ function nameOf({ poolGeneration, nodeClassGeneration }: RegistrationSubject): s
 }
 
 /** Nothing where there is nothing, where it is about something else, or where somebody wrote over it. */
-function outcomesOf(text: string | undefined, of: string): readonly RegistrationOutcome[] {
-  if (text === undefined) return [];
+function outcomesOf(
+  text: string | undefined,
+  of: string,
+  { said }: RegistrationSubject,
+): readonly RegistrationOutcome[] {
+  if (text === undefined) return outcomesSaid(said);
   try {
     const ring = JSON.parse(text) as Partial<Ring> | null;
     const outcomes: unknown = ring?.outcomes;
@@ -76,4 +83,13 @@ function outcomesOf(text: string | undefined, of: string): readonly Registration
   } catch {
     return [];
   }
+}
+
+/** The fewest outcomes that come to what is said, as Karpenter takes them after a restart. */
+function outcomesSaid(said: RegistrationSubject['said']): readonly RegistrationOutcome[] {
+  if (said?.status === 'True') return [{ claimUid: '', registered: true }];
+  if (said?.status !== 'False') return [];
+  const { reason, message } = said;
+  const why = { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+  return Array.from({ length: tooManyFailures }, (_, i) => ({ claimUid: String(i), registered: false, ...why }));
 }

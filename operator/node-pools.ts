@@ -2,7 +2,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../api/karpenter/node-pool-rules.js';
 import type { Condition } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { isManaged, managedClaims, nodeClassOf } from '../cluster/cluster.js';
+import { capacityOf, isManaged, managedClaims, nodeClassOf, nodeOf } from '../cluster/cluster.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
@@ -10,7 +10,6 @@ import { claimRefusalOf } from '../core/claim-refusals.js';
 import { conditionOf, withCondition, withoutCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { formatResource } from '../core/quantities.js';
-import { parseResources } from '../core/resources.js';
 import { registrationHealth } from '../core/registration-health.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { nodePoolHash, nodePoolHashVersion } from '../core/drift-hash.js';
@@ -113,7 +112,9 @@ function statusOf(context: OperatorContext, pool: NodePool, noTypes: string | un
   return (live) => {
     const at = { now: context.now(), generation: live.metadata.generation };
     let conditions: Condition[] = live.status?.conditions ?? [];
-    for (const change of [validation(live), nodeClassReady(context, live), registered(context, live)]) {
+    // Of a pool without its node class Karpenter says nothing of registrations either.
+    const registrations = nodeClass === undefined ? [] : [registered(context, live)];
+    for (const change of [validation(live), nodeClassReady(context, live), ...registrations]) {
       conditions = withCondition(conditions, change, at);
     }
     conditions = withBudgetProblems(conditions, live, at);
@@ -259,15 +260,18 @@ function inOrderOf(
   return Object.fromEntries([...kept, ...added].map((name) => [name, lookUp(now, name) ?? '0']));
 }
 
+/** What status.resources and status.nodes say (node-pools/status). */
 function usage(context: OperatorContext, pool: string): { resources: Record<string, string>; nodes: number } {
   const claims = managedClaims(context).filter((claim) => labelsOf(claim).nodePool === pool);
   const sums: Record<string, number> = Object.fromEntries(always.map((name) => [name, 0]));
-  for (const { status } of claims) {
-    for (const [name, amount] of Object.entries(parseResources(status?.capacity))) {
-      sums[name] = (lookUp(sums, name) ?? 0) + amount;
-    }
+  let nodes = 0;
+  for (const claim of claims) {
+    const node = nodeOf(context.cache, claim);
+    if (claim.metadata.deletionTimestamp !== undefined || node?.metadata.deletionTimestamp !== undefined) continue;
+    const capacity = Object.entries(capacityOf(claim, node));
+    if (capacity.length > 0) nodes += 1;
+    for (const [name, amount] of capacity) sums[name] = (lookUp(sums, name) ?? 0) + amount;
   }
-  const nodes = claims.filter(({ status }) => (status?.nodeName ?? '') !== '').length;
   sums.nodes = nodes;
   const written = Object.entries(sums).map(([name, amount]) => [name, formatResource(name, amount)] as const);
   return { resources: Object.fromEntries(written), nodes };

@@ -4,6 +4,8 @@ import { annotations, finalizers, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
 import { parseResources } from '../../core/resources.js';
+import type { Resources } from '../../core/resources.js';
+import { capacityOf, nodeOf } from '../../cluster/cluster.js';
 import { nodePoolHash, nodePoolHashVersion } from '../../core/drift-hash.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { NewObject } from '../../kube/port.js';
@@ -41,7 +43,7 @@ interface Item {
  */
 async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
   const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
-  const usage = new Usage(await deps.kube.list('NodeClaim'));
+  const usage = new Usage(await deps.kube.list('NodeClaim'), (claim) => capacityOf(claim, nodeOf(deps.cache, claim)));
   const outcomes: Outcome[] = [];
   const outages: unknown[] = [];
   /** NodePools with an unanswered request: their other NodeClaims are not tried in this attempt. */
@@ -233,15 +235,16 @@ class Usage {
   /** Names of a pool's claims, those that are being deleted included. */
   private readonly names = new Map<string, Set<string>>();
 
-  constructor(claims: readonly NodeClaim[]) {
-    for (const { metadata, status } of claims) {
+  constructor(claims: readonly NodeClaim[], capacity: (claim: NodeClaim) => Resources) {
+    for (const claim of claims) {
+      const { metadata } = claim;
       const pool = metadata.labels?.[labels.nodePool] ?? '';
       const names = this.names.get(pool) ?? new Set();
       this.names.set(pool, names.add(metadata.name ?? ''));
       if (metadata.deletionTimestamp !== undefined) continue;
       const sum = this.used.get(pool) ?? { nodes: 0 };
       sum.nodes = (sum.nodes ?? 0) + 1;
-      for (const [name, amount] of Object.entries(parseResources(status?.capacity))) {
+      for (const [name, amount] of Object.entries(capacity(claim))) {
         sum[name] = (lookUp(sum, name) ?? 0) + amount;
       }
       this.used.set(pool, sum);

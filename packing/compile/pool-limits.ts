@@ -61,7 +61,7 @@ function membersOf(nodes: readonly CompiledNode[]): ReadonlyMap<string, readonly
   return members;
 }
 
-/** The capacity of a node by its status or its NodeClaim. */
+/** The capacity of a node by its status or its NodeClaim (limits/counted-capacity). */
 export function capacityOf({ node, claim }: CompiledNode, resource: string): number {
   const reported = lookUp(parseResources(node?.status?.capacity), resource) ?? 0;
   return reported > 0 ? reported : (lookUp(parseResources(claim?.status?.capacity), resource) ?? 0);

@@ -93,8 +93,14 @@ function whyInvalid(pool: NodePool): string | undefined {
 }
 
 /** The label that ties nodes to their node class, such as `karpenter.k8s.aws/ec2nodeclass`. */
-export function nodeClassLabel({ spec }: NodePool): { key: string; value: string } | undefined {
-  const { group, kind, name } = spec.template.spec.nodeClassRef;
+export const nodeClassLabel = ({ spec }: NodePool): ReturnType<typeof labelOfRef> =>
+  labelOfRef(spec.template.spec.nodeClassRef);
+
+export function labelOfRef({
+  group,
+  kind,
+  name,
+}: NodePool['spec']['template']['spec']['nodeClassRef']): { key: string; value: string } | undefined {
   return group === '' || kind === '' ? undefined : { key: `${group}/${kind.toLowerCase()}`, value: name };
 }
 
