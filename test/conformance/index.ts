@@ -34,6 +34,9 @@ import { packingCases, typeCases } from './scheduling/types.js';
 import { volumeCases, volumeZoneCases } from './scheduling/volumes.js';
 import { expirationCases, garbageCases } from './running/collecting.js';
 import { healthCases } from './running/repairing.js';
+import { counterCases, podEventCases } from './running/counting.js';
+import { consistencyCases, readinessCases, registrationHealthCases } from './running/pools.js';
+import { claimHydrationCases, nodeHydrationCases } from './running/hydrating.js';
 import { terminatorCases } from './running/evicting.js';
 import { claimDeletionCases, finalizerCases } from './running/finalizing.js';
 import { launchCases, livenessCases } from './running/launching.js';
@@ -146,6 +149,13 @@ export const suites: readonly Suite[] = [
   { path: 'pkg/controllers/node/health/suite_test.go', told: healthCases },
   { path: 'pkg/controllers/nodeclaim/garbagecollection/suite_test.go', told: garbageCases },
   { path: 'pkg/controllers/nodeclaim/expiration/suite_test.go', told: expirationCases },
+  { path: 'pkg/controllers/nodeclaim/consistency/suite_test.go', told: consistencyCases },
+  { path: 'pkg/controllers/nodeclaim/podevents/suite_test.go', told: podEventCases },
+  { path: 'pkg/controllers/nodepool/registrationhealth/suite_test.go', told: registrationHealthCases },
+  { path: 'pkg/controllers/nodepool/readiness/suite_test.go', told: readinessCases },
+  { path: 'pkg/controllers/nodepool/counter/suite_test.go', told: counterCases },
+  { path: 'pkg/controllers/node/hydration/suite_test.go', told: nodeHydrationCases },
+  { path: 'pkg/controllers/nodeclaim/hydration/suite_test.go', told: claimHydrationCases },
   { path: `${lifecycle}/suite_test.go`, told: finalizerCases },
   { path: `${lifecycle}/termination_test.go`, told: claimDeletionCases },
   { path: `${lifecycle}/launch_test.go`, told: launchCases },

@@ -1,0 +1,253 @@
+import { labels } from '../../../api/labels.js';
+import { same, type Check, type Told } from '../told.js';
+import { foreign } from './claims.js';
+import { podOn, runningNode } from './nodes.js';
+import { addOther } from './pools.js';
+import { running, second, startMs, type Running } from './stage.js';
+
+const zero = { cpu: '0', memory: '0', pods: '0', 'ephemeral-storage': '0', nodes: '0' };
+const small = { cpu: '100m', pods: '256', memory: '1Gi' };
+const large = { cpu: '500m', pods: '1000', memory: '5Gi' };
+
+const usage = (it: Running, name = 'default'): object | undefined => it.get('NodePool', name)?.status?.resources;
+const count = (it: Running, name = 'default'): number | undefined => it.get('NodePool', name)?.status?.nodes;
+
+/** A node of such capacity, by its claim and by itself. */
+function holds(
+  it: Running,
+  name: string,
+  capacity: object,
+  pool = 'default',
+  options: Parameters<typeof runningNode>[2] = {},
+): void {
+  runningNode(it, name, { ...options, claim: { labels: { [labels.nodePool]: pool } } });
+  const claim = it.get('NodeClaim', name)!;
+  it.kube.put('NodeClaim', { ...claim, status: { ...claim.status, capacity } } as never);
+  if (options.withoutNode === true) return;
+  const node = it.get('Node', name)!;
+  it.kube.put('Node', {
+    ...node,
+    metadata: { ...node.metadata, labels: { ...node.metadata.labels, [labels.nodePool]: pool } },
+    status: { ...node.status, capacity },
+  } as never);
+}
+const drop = (it: Running, name: string): void => {
+  for (const kind of ['Node', 'NodeClaim'] as const) it.kube.remove(kind, { name });
+  it.cloud.kill(`fake:///a/i-${name}`);
+};
+const told = (expected: unknown, tell: (it: Running) => unknown, options: object = {}): Check =>
+  running(
+    expected,
+    async (it) => {
+      await it.pass(10 * second);
+      return tell(it);
+    },
+    options,
+  );
+const later = async (it: Running): Promise<void> => it.pass(10 * second);
+
+const usageCases: readonly Told[] = [
+  same(
+    119,
+    'not of pools of another provider',
+    told(undefined, async (it) => {
+      addOther(it, foreign);
+      runningNode(it, 'n1', { spec: foreign, claim: { labels: { [labels.nodePool]: 'other' } } });
+      await later(it);
+      return usage(it, 'other');
+    }),
+  ),
+  same(149, 'nothing is said as zero', told(zero, usage)),
+  same(
+    155,
+    'the claim counts until its node says what it has (limits/counted-capacity)',
+    told(
+      [
+        { ...zero, ...small, nodes: '1' },
+        { ...zero, cpu: '1', pods: '512', memory: '2Gi', nodes: '1' },
+      ],
+      async (it) => {
+        holds(it, 'n1', small, 'default', { withoutNode: true, conditions: ['Launched', 'Registered'] });
+        await later(it);
+        const first = usage(it);
+        drop(it, 'n1');
+        holds(it, 'n1', { cpu: '1', pods: '512', memory: '2Gi' });
+        await it.kube.patch('NodeClaim', { name: 'n1' }, { status: { capacity: small } }, { subresource: 'status' });
+        await later(it);
+        return [first, usage(it)];
+      },
+    ),
+  ),
+  same(
+    191,
+    'more with a new node',
+    told({ ...zero, ...small, nodes: '1' }, async (it) => {
+      holds(it, 'n1', small);
+      await later(it);
+      return usage(it);
+    }),
+  ),
+  same(
+    207,
+    'less without one',
+    told(
+      [
+        { ...zero, cpu: '600m', pods: '1256', memory: '6Gi', nodes: '2' },
+        { ...zero, ...large, nodes: '1' },
+      ],
+      async (it) => {
+        holds(it, 'n1', small);
+        holds(it, 'n2', large);
+        await later(it);
+        const both = usage(it);
+        drop(it, 'n1');
+        await later(it);
+        return [both, usage(it)];
+      },
+    ),
+  ),
+  same(
+    240,
+    'nothing without any',
+    told(zero, async (it) => {
+      holds(it, 'n1', small);
+      await later(it);
+      drop(it, 'n1');
+      await later(it);
+      return usage(it);
+    }),
+  ),
+];
+
+const countCases: readonly Told[] = [
+  same(267, 'no nodes', told(0, count)),
+  same(
+    274,
+    'two nodes',
+    told(2, async (it) => {
+      for (const name of ['n1', 'n2']) holds(it, name, small);
+      await later(it);
+      return count(it);
+    }),
+  ),
+  same(
+    284,
+    'as they come and go',
+    told([0, 1, 2, 1, 0], async (it) => {
+      const counts = [count(it)];
+      for (const change of [
+        () => holds(it, 'n1', small),
+        () => holds(it, 'n2', small),
+        () => drop(it, 'n1'),
+        () => drop(it, 'n2'),
+      ]) {
+        change();
+        await later(it);
+        counts.push(count(it));
+      }
+      return counts;
+    }),
+  ),
+  same(
+    321,
+    'of each pool',
+    told([1, 2], async (it) => {
+      addOther(it, { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } });
+      holds(it, 'n1', small);
+      for (const name of ['n2', 'n3']) holds(it, name, { cpu: '300m' }, 'other');
+      await later(it);
+      return [count(it), count(it, 'other')];
+    }),
+  ),
+  same(
+    377,
+    'of a static pool those that are there',
+    told(
+      [2, 3],
+      async (it) => {
+        for (const name of ['n1', 'n2']) holds(it, name, { cpu: '300m' });
+        await later(it);
+        return [count(it), it.get('NodePool', 'default')?.spec.replicas];
+      },
+      { pool: { replicas: 3 }, prepare: ({ cloud }: Running) => void cloud.hold('launch') },
+    ),
+  ),
+];
+
+/** pkg/controllers/nodepool/counter/suite_test.go */
+export const counterCases: readonly Told[] = [...usageCases, ...countCases];
+
+const at = (it: Running, name = 'n1'): number =>
+  (Date.parse(it.get('NodeClaim', name)?.status?.lastPodEventTime ?? '') - startMs) / second;
+
+/** A pod that pended is bound to `n1`. */
+function bind(it: Running, name: string): void {
+  podOn(it, name, { spec: { nodeName: '' }, phase: 'Pending' });
+  podOn(it, name);
+}
+
+/** pkg/controllers/nodeclaim/podevents/suite_test.go */
+export const podEventCases: readonly Told[] = [
+  same(
+    98,
+    'a pod that is bound',
+    running(true, async (it) => {
+      runningNode(it);
+      await it.pass(5 * second);
+      bind(it, 'web');
+      await it.pass(2 * second);
+      return at(it) >= 6 && at(it) <= 8;
+    }),
+  ),
+  same(
+    106,
+    'not without its Node',
+    running(undefined, async (it) => {
+      runningNode(it, 'n1', { withoutNode: true });
+      bind(it, 'web');
+      await it.pass(5 * second);
+      return it.get('NodeClaim', 'n1')?.status?.lastPodEventTime;
+    }),
+  ),
+  same(
+    113,
+    'a Node without a claim does no harm',
+    running(undefined, async (it) => {
+      runningNode(it, 'n1', { withoutClaim: true });
+      bind(it, 'web');
+      await it.pass(5 * second);
+      return it.get('NodeClaim', 'n1');
+    }),
+  ),
+  same(
+    117,
+    'the last one counts',
+    running(true, async (it) => {
+      runningNode(it);
+      const claim = it.get('NodeClaim', 'n1')!;
+      it.kube.put('NodeClaim', { ...claim, status: { ...claim.status, lastPodEventTime: '2026-01-05T11:55:00Z' } });
+      await it.pass(5 * second);
+      bind(it, 'web');
+      await it.pass(2 * second);
+      return at(it) >= 6;
+    }),
+  ),
+  same(
+    126,
+    'several within ten seconds are one',
+    running([true, true], async (it) => {
+      runningNode(it);
+      await it.pass(second);
+      bind(it, 'a');
+      await it.pass(2 * second);
+      const first = at(it);
+      bind(it, 'b');
+      await it.pass(5 * second);
+      const later_ = at(it);
+      await it.pass(7 * second);
+      bind(it, 'c');
+      await it.pass(12 * second);
+      return [first === later_, at(it) > first];
+    }),
+  ),
+];

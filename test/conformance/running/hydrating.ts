@@ -1,0 +1,34 @@
+import { unlabelled } from '../world.js';
+import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
+import { same, type Check, type Told } from '../told.js';
+import { foreign } from './claims.js';
+import { runningNode } from './nodes.js';
+import { running, second } from './stage.js';
+
+const nodeClass = 'karpenter.k8s.aws/ec2nodeclass';
+
+/** The label of the node class on a claim and its Node that came without it. */
+const labelled = (expected: string | undefined, kind: 'Node' | 'NodeClaim', spec: object = {}): Check =>
+  running(expected, async (it) => {
+    runningNode(it, 'n1', { spec });
+    it.kube.put('NodeClaim', unlabelled(it.get('NodeClaim', 'n1')!, nodeClass) as NodeClaim);
+    it.kube.put('Node', unlabelled(it.get('Node', 'n1')!, nodeClass));
+    await it.pass(10 * second);
+    return it.get(kind, 'n1')?.metadata.labels?.[nodeClass];
+  });
+
+/** pkg/controllers/node/hydration/suite_test.go */
+export const nodeHydrationCases: readonly Told[] = [
+  same(96, 'a Node without the label of its node class has it (labels/of-the-node-class)', labelled('default', 'Node')),
+  same(97, 'not one of another provider', labelled(undefined, 'Node', foreign)),
+];
+
+/** pkg/controllers/nodeclaim/hydration/suite_test.go */
+export const claimHydrationCases: readonly Told[] = [
+  same(
+    95,
+    'a claim without the label of its node class has it (labels/of-the-node-class)',
+    labelled('default', 'NodeClaim'),
+  ),
+  same(96, 'not one of another provider', labelled(undefined, 'NodeClaim', foreign)),
+];
