@@ -17,7 +17,7 @@ import { cloudProviderCases, resourceCases } from './resources.js';
 import { disruptionCases, driftCases } from './disruption/candidates.js';
 import { bufferCases, emptinessCases, emptyBufferCases, singleNodeCases } from './disruption/emptiness.js';
 import { staticDeprovisioningCases, staticDriftCases, staticProvisioningCases } from './disruption/static.js';
-import { overlayCases } from './overlays.js';
+import { overlayCases, overlayOrderCases, overlayStoreCases } from './overlays.js';
 import { minValuesPolicyCases, provisionedVolumeCases } from './provisioning-volumes.js';
 import { choiceCases, claimCases, daemonCases, daemonPodCases, limitCases, nodeCases } from './provisioning.js';
 import { requirementCases, requirementsCases } from './requirements.js';
@@ -37,6 +37,10 @@ import { healthCases } from './running/repairing.js';
 import { counterCases, podEventCases } from './running/counting.js';
 import { consistencyCases, readinessCases, registrationHealthCases } from './running/pools.js';
 import { claimHydrationCases, nodeHydrationCases } from './running/hydrating.js';
+import { claimUtilCases, nodeUtilCases } from './running/belonging.js';
+import { poolHealthCases, poolOrderCases } from './pool-health.js';
+import { reservationCases } from './reservations.js';
+import { queueCases } from './running/replacing.js';
 import { terminatorCases } from './running/evicting.js';
 import { claimDeletionCases, finalizerCases } from './running/finalizing.js';
 import { launchCases, livenessCases } from './running/launching.js';
@@ -156,6 +160,14 @@ export const suites: readonly Suite[] = [
   { path: 'pkg/controllers/nodepool/counter/suite_test.go', told: counterCases },
   { path: 'pkg/controllers/node/hydration/suite_test.go', told: nodeHydrationCases },
   { path: 'pkg/controllers/nodeclaim/hydration/suite_test.go', told: claimHydrationCases },
+  { path: `${disruption}/queue_test.go`, told: queueCases },
+  { path: `${scheduling}/reservationmanager_test.go`, told: reservationCases },
+  { path: 'pkg/state/nodepoolhealth/suite_test.go', told: poolHealthCases },
+  { path: 'pkg/utils/nodepool/suite_test.go', told: poolOrderCases },
+  { path: 'pkg/utils/node/suite_test.go', told: nodeUtilCases },
+  { path: 'pkg/utils/nodeclaim/suite_test.go', told: claimUtilCases },
+  { path: 'pkg/apis/v1alpha1/suite_test.go', told: overlayOrderCases },
+  { path: 'pkg/controllers/nodeoverlay/store_test.go', told: overlayStoreCases },
   { path: `${lifecycle}/suite_test.go`, told: finalizerCases },
   { path: `${lifecycle}/termination_test.go`, told: claimDeletionCases },
   { path: `${lifecycle}/launch_test.go`, told: launchCases },
@@ -172,6 +184,9 @@ export const suites: readonly Suite[] = [
 
 const dynamic = 'dynamic resource allocation is not modelled';
 const metrics = 'metrics are those of docs/metrics.md';
+const memory =
+  "what Karpenter's own memory of the cluster costs, or how it heals; objects are read from a watch cache here";
+const predictions = 'a store of what pods will request, which Karpenter fills and nothing of it reads';
 const plumbing = "helpers of Karpenter's own code";
 
 /** What does not apply as a whole. */
@@ -188,6 +203,11 @@ export const apart: readonly Apart[] = [
   { path: 'pkg/metrics/', why: metrics },
   { path: 'pkg/events/', why: 'events are recorded by the API machinery of the project' },
   { path: 'pkg/operator/', why: 'settings are those of docs/settings.md' },
+  { path: 'pkg/controllers/state/informer/vpa_test.go', why: predictions },
+  { path: 'pkg/state/prediction/', why: predictions },
+  { path: 'pkg/controllers/state/nodeclaimgc/', why: memory },
+  { path: 'pkg/controllers/nodeoverlay/store_memory_test.go', why: memory },
+  { path: `${scheduling}/scheduling_benchmark_test.go`, why: 'a measurement; docs/benchmarks.md has those of both' },
   { path: 'pkg/utils/atomic/', why: plumbing },
   { path: 'pkg/utils/controller/', why: plumbing },
   { path: 'pkg/utils/pretty/', why: plumbing },

@@ -377,3 +377,49 @@ export const overlayCases: readonly Told[] = [
 function everywhere(amount: number): Readonly<Record<string, number>> {
   return Object.fromEntries(usual.map(({ name }) => [name, amount]));
 }
+
+/** pkg/controllers/nodeoverlay/store_test.go */
+export const overlayStoreCases: readonly Told[] = [
+  same(81, 'nothing is overlaid', prices({}, [1.02])),
+  same(100, 'a price', prices({ a: { ...ofTypes('default'), priceAdjustment: '+0.01' } }, [1.03])),
+  same(118, 'an amount', amounts({ a: { ...ofTypes('default'), ...fuses('5') } }, fuse, { default: 5 })),
+  same(141, 'both', prices({ a: { ...ofTypes('default'), ...fuses('5'), priceAdjustment: '+0.01' } }, [1.03])),
+  same(
+    167,
+    'a price of one of several offerings',
+    prices({ a: { ...inZone(zone2), priceAdjustment: '+0.01' } }, [1.02, 2.03, 3.02, 4.02], undefined, varied),
+  ),
+  same(220, 'an amount changes no other', amounts({ a: { ...ofTypes('default'), ...fuses('5') } }, 'none', {})),
+  same(
+    262,
+    'each pool has its own',
+    prices(
+      { a: { ...ofPool('default'), priceAdjustment: '+10%' }, b: { ...ofPool('second'), priceAdjustment: '-5%' } },
+      [1.122],
+      [0.969],
+    ),
+  ),
+  notApplicable(321, 'a pool that was not looked at yet', 'overlays are laid over a catalogue when it is read'),
+  same(
+    338,
+    'several offerings of several pools',
+    prices({ a: { ...ofKind('spot'), price: '0.5' } }, [0.5, 2.02, 0.5, 4.02], undefined, varied),
+  ),
+];
+
+/** pkg/apis/v1alpha1/suite_test.go */
+export const overlayOrderCases: readonly Told[] = [
+  same(
+    61,
+    'the heaviest first',
+    prices(
+      { a: { ...ofTypes('default'), weight: 1, price: '1' }, b: { ...ofTypes('default'), weight: 2, price: '2' } },
+      [2],
+    ),
+  ),
+  same(
+    89,
+    'of equal ones the last name',
+    refused({ a: { ...ofTypes('default'), price: '1' }, b: { ...ofTypes('default'), price: '2' } }, ['a']),
+  ),
+];

@@ -1,0 +1,47 @@
+import { nodePools } from '../../api/karpenter/node-pool.js';
+import { considerPools } from '../../packing/compile/pools.js';
+import { pool } from './world.js';
+import { registrationHealth, withRegistration, type RegistrationSubject } from '../../core/registration-health.js';
+import { gives, notApplicable, same, type Check, type Told } from './told.js';
+
+const subject: RegistrationSubject = { poolGeneration: 1, nodeClassGeneration: 1 };
+
+/** What a NodePool comes to say after registrations that succeeded or not; `said` is what it said before any of them. */
+const health = (expected: string, outcomes: readonly boolean[], said?: 'True' | 'False'): Check =>
+  gives(() => {
+    const about = said === undefined ? subject : { ...subject, said: { status: said } };
+    const text = outcomes.reduce<string | undefined>(
+      (ring, registered, i) => withRegistration(ring, about, { claimUid: `uid-${i}`, registered }) ?? ring,
+      undefined,
+    );
+    return registrationHealth(text, about).status;
+  }, expected);
+
+/** pkg/state/nodepoolhealth/suite_test.go */
+export const poolHealthCases: readonly Told[] = [
+  same(50, 'two of four failed', health('False', [false, true, false, true])),
+  same(75, 'nothing happened', health('Unknown', [])),
+  same(78, 'one registered', health('True', [true])),
+  same(82, 'two failed', health('False', [false, false])),
+  same(87, 'one registered after what was unhealthy', health('False', [true], 'False')),
+  same(
+    92,
+    'each pool for itself',
+    gives(() => [health('', [true]), health('', [false, false])].map(({ outcome }) => outcome()), ['True', 'False']),
+  ),
+  same(102, 'one failure more after one', health('False', [false, false], 'True')),
+  notApplicable(110, 'a status that is set by hand', 'the outcomes alone say what the status is'),
+];
+
+/** In which order pools of these weights are tried. */
+const order = (weights: Readonly<Record<string, number>>, expected: readonly string[]): Check =>
+  gives(() => {
+    const pools = Object.entries(weights).map(([name, weight]) => nodePools.mustParse(pool({ weight }, name)));
+    return considerPools(pools, new Map(), 0).pools.map(({ object }) => object.metadata.name);
+  }, expected);
+
+/** pkg/utils/nodepool/suite_test.go */
+export const poolOrderCases: readonly Told[] = [
+  same(63, 'pools by weight', order({ a: 10, b: 50, c: 1 }, ['b', 'a', 'c'])),
+  same(81, 'pools of one weight by name', order({ a: 10, c: 10, b: 10 }, ['c', 'b', 'a'])),
+];
