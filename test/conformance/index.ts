@@ -40,6 +40,7 @@ import { claimHydrationCases, nodeHydrationCases } from './running/hydrating.js'
 import { claimUtilCases, nodeUtilCases } from './running/belonging.js';
 import { poolHealthCases, poolOrderCases } from './pool-health.js';
 import { reservationCases } from './reservations.js';
+import { nodeLimitCases } from './running/node-limits.js';
 import { queueCases } from './running/replacing.js';
 import { terminatorCases } from './running/evicting.js';
 import { claimDeletionCases, finalizerCases } from './running/finalizing.js';
@@ -163,6 +164,7 @@ export const suites: readonly Suite[] = [
   { path: `${disruption}/queue_test.go`, told: queueCases },
   { path: `${scheduling}/reservationmanager_test.go`, told: reservationCases },
   { path: 'pkg/state/nodepoolhealth/suite_test.go', told: poolHealthCases },
+  { path: 'pkg/controllers/state/statenodepool_test.go', told: nodeLimitCases },
   { path: 'pkg/utils/nodepool/suite_test.go', told: poolOrderCases },
   { path: 'pkg/utils/node/suite_test.go', told: nodeUtilCases },
   { path: 'pkg/utils/nodeclaim/suite_test.go', told: claimUtilCases },
