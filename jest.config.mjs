@@ -33,7 +33,7 @@ const source =
 
 export default {
   projects: [
-    suite('unit', [`<rootDir>/${source}/**/*.test.ts`]),
+    suite('unit', [`<rootDir>/${source}/**/*.test.ts`], { setupFiles: ['<rootDir>/test/no-cluster.mjs'] }),
     // Karpenter's own tests, told anew: docs/conformance.md.
     suite('conformance', ['<rootDir>/test/conformance/**/*.test.ts']),
     suite('property', ['<rootDir>/test/property/**/*.test.ts']),
