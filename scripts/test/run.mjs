@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { failedFiles, failureLines } from './results.mjs';
 import { root } from './root.mjs';
 
@@ -48,15 +49,21 @@ async function seen(step, run) {
   return hasPassed(step, await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit' })));
 }
 
-/** Runs a step and shows all that it said when it is over. */
+/** Runs a step: each file that ended is shown as soon as it has, and all else that the step said when it is over. */
 async function heard(step, run) {
   const begun = elapsed(run);
   console.log(`── ${step.name} begins (${begun}) ──`);
-  let output = '';
   const child = spawn(...commandOf(step, run), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const lines = [];
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on('line', (line) => {
+      lines.push(line);
+      if (/^(PASS|FAIL) /.test(line)) console.log(line);
+    });
+  }
   const end = await ended(child);
-  console.log(`\n── ${step.name} (${begun} to ${elapsed(run)}) ──\n${output.trimEnd()}`);
+  const rest = lines.filter((line) => !line.startsWith('PASS '));
+  console.log(`\n── ${step.name} (${begun} to ${elapsed(run)}) ──\n${rest.join('\n').trimEnd()}`);
   return hasPassed(step, end);
 }
 
