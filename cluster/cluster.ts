@@ -75,7 +75,7 @@ export function nodesOfInstance(
 }
 
 /** What a node has by its own status, and until it says so by its claim (limits/counted-capacity). */
-export function capacityOf(claim: Pick<NodeClaim, 'status'>, node: Pick<Node, 'status'> | undefined): Resources {
+export function countedCapacity(claim: Pick<NodeClaim, 'status'>, node: Pick<Node, 'status'> | undefined): Resources {
   const reported = Object.entries(parseResources(node?.status?.capacity)).filter(([, amount]) => amount > 0);
   return { ...parseResources(claim.status?.capacity), ...Object.fromEntries(reported) };
 }

@@ -2,7 +2,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../api/karpenter/node-pool-rules.js';
 import type { Condition } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { capacityOf, isManaged, managedClaims, nodeClassOf, nodeOf } from '../cluster/cluster.js';
+import { countedCapacity, isManaged, managedClaims, nodeClassOf, nodeOf } from '../cluster/cluster.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
@@ -268,7 +268,7 @@ function usage(context: OperatorContext, pool: string): { resources: Record<stri
   for (const claim of claims) {
     const node = nodeOf(context.cache, claim);
     if (claim.metadata.deletionTimestamp !== undefined || node?.metadata.deletionTimestamp !== undefined) continue;
-    const capacity = Object.entries(capacityOf(claim, node));
+    const capacity = Object.entries(countedCapacity(claim, node));
     if (capacity.length > 0) nodes += 1;
     for (const [name, amount] of capacity) sums[name] = (lookUp(sums, name) ?? 0) + amount;
   }

@@ -5,7 +5,7 @@ import { DomainError } from '../../core/failures.js';
 import { hashText } from '../../core/hash.js';
 import { parseResources } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
-import { capacityOf, nodeOf } from '../../cluster/cluster.js';
+import { countedCapacity, nodeOf } from '../../cluster/cluster.js';
 import { nodePoolHash, nodePoolHashVersion } from '../../core/drift-hash.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { NewObject } from '../../kube/port.js';
@@ -43,7 +43,9 @@ interface Item {
  */
 async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
   const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
-  const usage = new Usage(await deps.kube.list('NodeClaim'), (claim) => capacityOf(claim, nodeOf(deps.cache, claim)));
+  const usage = new Usage(await deps.kube.list('NodeClaim'), (claim) =>
+    countedCapacity(claim, nodeOf(deps.cache, claim)),
+  );
   const outcomes: Outcome[] = [];
   const outages: unknown[] = [];
   /** NodePools with an unanswered request: their other NodeClaims are not tried in this attempt. */

@@ -77,7 +77,7 @@ function ended(child) {
 
 function commandOf(step, run) {
   const [program, args] = step.project === undefined ? step.run : jestOf(step, run);
-  return step.yields === true ? ['nice', ['-n', '10', program, ...args]] : [program, args];
+  return step.yields === true ? ['nice', ['-n', '5', program, ...args]] : [program, args];
 }
 
 const jestOf = (step, run) => [

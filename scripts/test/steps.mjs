@@ -40,9 +40,9 @@ const workers = `--maxWorkers=${processors}`;
 const one = (step) => ({ lanes: [[step]], atOnce: 1 });
 const sideBySide = (...steps) => ({ lanes: steps.map((step) => [step]), atOnce: processors });
 
-/** Stacks of live tests at a time: each waits most of its time, takes a tenth of a processor meanwhile, and 2 GB. The other steps take 8 GB. */
+/** Stacks of live tests at a time. Each waits much of its time, and takes 2 GB; the other steps take 8 GB. */
 const gigabytes = totalmem() / 2 ** 30;
-const stacks = Math.max(processors, Math.min(3 * processors, Math.floor((gigabytes - 8) / 2)));
+const stacks = Math.max(1, Math.min(Math.ceil(1.5 * processors), Math.floor((gigabytes - 8) / 2)));
 
 const statics = {
   types: { name: 'types', run: npm('run', '-s', 'typecheck') },
@@ -80,10 +80,10 @@ export const everyStep = [
         { name: 'situations', again: true, ...jest('situations') },
       ],
       [
-        { name: 'unit', yields: true, ...jest('unit', workers) },
+        { name: 'unit', again: true, yields: true, ...jest('unit', workers) },
         { name: 'conformance', yields: true, ...jest('conformance') },
-        { name: 'property', yields: true, ...jest('property', workers) },
-        { name: 'workflow', yields: true, ...jest('workflow', workers) },
+        { name: 'property', again: true, yields: true, ...jest('property', workers) },
+        { name: 'workflow', again: true, yields: true, ...jest('workflow', workers) },
         { name: 'replay', yields: true, ...jest('replay') },
         // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
         { name: 'workflow-server', again: true, ...jest('workflow-server', workers, ...onServer) },
