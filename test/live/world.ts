@@ -26,7 +26,7 @@ export interface LiveWorld {
 
 export async function startLiveWorld(
   name: string,
-  options: Pick<StackOptions, 'temporalSettings'> = {},
+  options: Pick<StackOptions, 'temporalSettings' | 'proxy'> = {},
 ): Promise<LiveWorld> {
   const folder = mkdtempSync(join(tmpdir(), `stowage-${name}-`));
   const stack = await startStack({ folder, name, parts: stackParts, ...options });
