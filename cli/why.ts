@@ -158,7 +158,9 @@ async function workflowsOf({ client, cluster }: Live, claim: NodeClaim): Promise
 function rolloutQuery(cluster: string, claim: NodeClaim): string[] {
   if (!isTrue(claim.status?.conditions, 'Drifted')) return [];
   const pool = quotedForQuery(labelsOf(claim).nodePool);
-  return [`${openWorkflowsQuery(cluster)} AND StowageNodePool = ${pool} AND WorkflowType = 'replaceDrifted'`];
+  return [
+    `${openWorkflowsQuery(cluster)} AND ${searchAttributes.nodePool.name} = ${pool} AND WorkflowType = 'replaceDrifted'`,
+  ];
 }
 
 /** Why that node was chosen stands in the fixed details of its launch. */

@@ -6,7 +6,8 @@ import type { Profile } from '../compile/universe.js';
 import { numberProblem } from '../place/bin-problem.js';
 import { exclusionsOf } from '../place/exclusions.js';
 import { packIntoFew } from '../place/few-bins.js';
-import { someOfMember, type Member, type Part } from '../place/part.js';
+import { openClaimsOf } from '../place/open-claim.js';
+import type { Part } from '../place/part.js';
 import { boundOfAll } from '../place/whole-bound.js';
 import type { Waiting } from './assignment.js';
 import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
@@ -52,29 +53,13 @@ export class NodePurchases {
     // No plan has more nodes than pods, so the premium is at most that much of the bound.
     this.bound += Math.max(0, lowerBound - perNode * units);
     this.count++;
-    return this.leftOver(parts, this.open(parts, solution, rowOfOffer));
-  }
-
-  /** Makes the claims of the bins; returns how many of each part they hold. */
-  private open(parts: readonly Part[], { bins }: BinSolution, rowOfOffer: readonly number[]): Int32Array {
-    const { working } = this;
-    const given = new Int32Array(parts.length);
-    for (const { offer, items, pods } of bins) {
-      const members: Member[] = [];
-      const pinnedKeys = new Set<string>();
-      items.forEach((item, k) => {
-        const part = parts[item]!;
-        const from = given[item]!;
-        given[item] = from + pods[k]!;
-        for (const key of part.pinnedKeys) pinnedKeys.add(key);
-        for (const member of part.members)
-          members.push(part.together ? member : someOfMember(member, from, given[item]));
-      });
-      const row = rowOfOffer[offer]!;
-      working.charge(row, 1);
-      working.claims.push({ row, members, pinnedKeys });
+    const bins = solution.bins.map(({ offer, items, pods }) => ({ row: rowOfOffer[offer]!, items, units: pods }));
+    const { claims, given } = openClaimsOf(parts, bins);
+    for (const claim of claims) {
+      working.charge(claim.row, 1);
+      working.claims.push(claim);
     }
-    return given;
+    return this.leftOver(parts, given);
   }
 
   private leftOver(parts: readonly Part[], given: Int32Array): Waiting[] {

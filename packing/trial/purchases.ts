@@ -4,28 +4,21 @@ import { solveWithBound } from '../bins/solve.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
-import type { OpenClaim } from '../place/open-claim.js';
+import { openClaimsOf, type BoughtBin, type OpenClaim } from '../place/open-claim.js';
 import { numberProblem, type PoolLimit } from '../place/bin-problem.js';
 import { exclusionsOf } from '../place/exclusions.js';
-import type { Member, Part } from '../place/part.js';
+import type { Part } from '../place/part.js';
 import type { RuleBook } from '../topology/rules.js';
 
 /** Answers are forgotten beyond this many. */
 const mostKnown = 2000;
-
-/** A node to buy: a row of the universe, and how many units of which parts it holds. */
-interface Bought {
-  readonly row: number;
-  readonly items: readonly number[];
-  readonly units: readonly number[];
-}
 
 /** How long to search for the cheapest nodes, or one node for everything. */
 export type PurchaseSearch = Effort | 'one node';
 
 /** Buys nodes for parts; the same question is answered once. */
 export class Purchases {
-  private readonly known = new Map<string, readonly Bought[]>();
+  private readonly known = new Map<string, readonly BoughtBin[]>();
   private readonly numbers = new Map<readonly Profile[] | Level, number>();
 
   constructor(
@@ -44,20 +37,7 @@ export class Purchases {
     dearest = Infinity,
   ): OpenClaim[] | undefined {
     const bought = this.answer(parts, limits, search, dearest);
-    const given = new Int32Array(parts.length);
-    const claims = bought.map(({ row, items, units: counts }) => {
-      const members: Member[] = [];
-      const pinnedKeys = new Set<string>();
-      items.forEach((item, k) => {
-        const part = parts[item]!;
-        const start = given[item]!;
-        given[item] = start + counts[k]!;
-        for (const key of part.pinnedKeys) pinnedKeys.add(key);
-        if (part.together) members.push(...part.members);
-        else for (const each of part.members) members.push({ ...each, pods: each.pods.slice(start, given[item]) });
-      });
-      return { row, members, pinnedKeys };
-    });
+    const { claims, given } = openClaimsOf(parts, bought);
     return parts.some(({ count }, item) => given[item]! < count) ? undefined : claims;
   }
 
@@ -66,7 +46,7 @@ export class Purchases {
     limits: readonly PoolLimit[],
     search: PurchaseSearch,
     dearest: number,
-  ): readonly Bought[] {
+  ): readonly BoughtBin[] {
     const how = search === 'one node' ? search : `${search.units} ${search.most} ${search.fewest}`;
     const question = `${how} ${dearest} ${this.textOf(parts, limits)}`;
     let bought = this.known.get(question);
