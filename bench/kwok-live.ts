@@ -105,8 +105,8 @@ export async function measureLaunch(
 ): Promise<LiveLaunch> {
   return onStack(engine, async ({ kube, failure }) => {
     await deploy(kube);
-    const pending = async (): Promise<true | undefined> =>
-      (await pods(kube)).filter(isUnschedulable).length === 2 * replicas.before ? true : undefined;
+    const pending = async (): Promise<boolean> =>
+      (await pods(kube)).filter(isUnschedulable).length === 2 * replicas.before;
     await observe('1,000 pods pending', pending, { withinMs: 120_000, failure });
     const started = Date.now();
     await kube.create('NodePool', kwokPool({ consolidateAfter, nodes }));
@@ -140,8 +140,8 @@ async function deploy(kube: KubeClient): Promise<void> {
     await kube.create('Deployment', deploymentOf(name, replicas.before, requests));
 }
 
-async function running(kube: KubeClient): Promise<true | undefined> {
-  return (await pods(kube)).filter(isRunning).length === 2 * replicas.before ? true : undefined;
+async function running(kube: KubeClient): Promise<boolean> {
+  return (await pods(kube)).filter(isRunning).length === 2 * replicas.before;
 }
 
 /** Runs the engine on a stack of its own, with a node class, for as long as `measure` takes. */

@@ -59,7 +59,7 @@ export class Auditor {
     const unrest = (): Promise<string | undefined> => unrestOf(kube, cloud).catch((error: unknown) => String(error));
     await observe(
       'A cluster at rest (invariants/eventually-stable)',
-      async () => ((await unrest()) === undefined ? true : undefined),
+      async () => (await unrest()) === undefined,
       { withinMs, ...(failure === undefined ? {} : { failure }) },
       async () => (await unrest()) ?? 'at rest',
     );

@@ -70,7 +70,7 @@ async function rest({ kube, cloud, tell }: Stage, auditor: Auditor, failure: () 
   for (const name of Object.keys(apps)) await scale(kube, name, 0);
   await observe(
     'An empty cluster',
-    async () => ((await kube.list('NodeClaim')).length === 0 ? true : undefined),
+    async () => (await kube.list('NodeClaim')).length === 0,
     { withinMs: restMs, failure },
     async () => JSON.stringify(await kube.list('NodeClaim')),
   );

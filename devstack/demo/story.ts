@@ -126,7 +126,7 @@ async function gone(stage: Setting, node: string, claim: NodeClaim, count: numbe
   };
   await observe(
     `The end of ${node}`,
-    async () => ((await leftovers()).length === 0 ? true : undefined),
+    async () => (await leftovers()).length === 0,
     within(stage, count),
     async () => `still there: ${(await leftovers()).join(', ')}`,
   );

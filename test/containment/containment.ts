@@ -57,8 +57,7 @@ export class Containment {
 
   /** Looks until it holds. */
   async until(what: string, holds: () => Promise<boolean>, seconds: number): Promise<void> {
-    const look = async (): Promise<true | undefined> => ((await holds()) ? true : undefined);
-    await observe(what, look, within(seconds), () => this.describe());
+    await observe(what, holds, within(seconds), () => this.describe());
   }
 
   /** The claim of which `holds`; there is to be one. */

@@ -102,8 +102,7 @@ describe('a lease of the name of that of Karpenter', () => {
     const karpenter = lead('kube-system');
     await observe(
       'Stowage saying for whom it waits',
-      async () =>
-        (await readiness(on.world)).includes('karpenter-test holds the lease kube-system/') ? true : undefined,
+      async () => (await readiness(on.world)).includes('karpenter-test holds the lease kube-system/'),
       within(60),
       describeState,
     );

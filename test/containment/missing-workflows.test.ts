@@ -101,7 +101,7 @@ describe('a workflow that is missing', () => {
     };
     await observe(
       'Every workflow and Schedule back',
-      async () => ((await missing()).length === 0 ? true : undefined),
+      async () => (await missing()).length === 0,
       within(120),
       async () => (await missing()).join(', '),
     );

@@ -13,9 +13,9 @@ import { containment, large } from './containment.js';
 const on = containment('nasty', async (world) => {
   await createDefaultPool(world);
   // What a pod is told first counts for minutes: it is not to be that the pool is not ready yet.
-  const isReady = async (): Promise<true | undefined> => {
+  const isReady = async (): Promise<boolean> => {
     const pool = await world.kube.get('NodePool', { name: 'default' });
-    return isTrue(pool?.status?.conditions, 'Ready') ? true : undefined;
+    return isTrue(pool?.status?.conditions, 'Ready');
   };
   await observe('NodePool default ready', isReady, within(120));
 });
@@ -46,9 +46,9 @@ async function told(name: string, text: string): Promise<string | undefined> {
   )?.message;
 }
 
-async function runs(name: string): Promise<true | undefined> {
+async function runs(name: string): Promise<boolean> {
   const found = await on.world.kube.get('Pod', { namespace: 'default', name });
-  return found !== undefined && isRunning(found) ? true : undefined;
+  return found !== undefined && isRunning(found);
 }
 
 test('ordinary pods get their nodes beside pods with names of Object.prototype, a thousand preferences, and illegal ones', async () => {
@@ -68,9 +68,9 @@ test('ordinary pods get their nodes beside pods with names of Object.prototype, 
   ]);
   await deploy(on.world, 'ordinary', large, 3);
 
-  const ordinary = async (): Promise<true | undefined> => {
+  const ordinary = async (): Promise<boolean> => {
     const pods = await on.world.kube.list('Pod', { namespace: 'default', labelSelector: 'app=ordinary' });
-    return pods.length === 3 && pods.every(isRunning) ? true : undefined;
+    return pods.length === 3 && pods.every(isRunning);
   };
   await observe('The ordinary pods running', ordinary, within(240));
   // What they prefer cannot be had, and they run all the same.

@@ -19,12 +19,12 @@ import { containment, large } from './containment.js';
 const on = containment('name', createDefaultPool);
 
 const says = (text: string, ask = (): Promise<string> => readiness(on.world)): Promise<true> =>
-  observe(`/readyz saying ${text}`, async () => ((await ask()).includes(text) ? true : undefined), within(120), ask);
+  observe(`/readyz saying ${text}`, async () => (await ask()).includes(text), within(120), ask);
 
 const answering = (expected: boolean): Promise<true> =>
   observe(
     expected ? 'A worker answering' : 'No worker answering',
-    async () => ((await workerAnswers(on.client, on.world)) === expected ? true : undefined),
+    async () => (await workerAnswers(on.client, on.world)) === expected,
     within(60),
   );
 

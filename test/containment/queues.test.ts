@@ -72,7 +72,7 @@ describe('while more instances take their time to end than there are slots', () 
     for (const name of names) await on.world.kube.delete('NodeClaim', { name });
     await observe(
       'Every slow instance ending',
-      async () => ((await ending()).length >= endingNodes ? true : undefined),
+      async () => (await ending()).length >= endingNodes,
       within(240),
       async () => `${(await ending()).length} are`,
     );
@@ -92,7 +92,7 @@ describe('while more instances take their time to end than there are slots', () 
     expect(next).not.toBe(node);
     await observe(
       'The interrupted instance ending',
-      async () => ((await ending()).includes(instanceOf(claim)) ? true : undefined),
+      async () => (await ending()).includes(instanceOf(claim)),
       within(110),
     );
     // All of them still wait; then each is seen to its end.
@@ -102,7 +102,7 @@ describe('while more instances take their time to end than there are slots', () 
     }
     await observe(
       'Every claim that was deleted gone',
-      async () => ((await claimsOf('slow')).length === 0 ? true : undefined),
+      async () => (await claimsOf('slow')).length === 0,
       within(180),
       async () => `${(await claimsOf('slow')).length} are left`,
     );

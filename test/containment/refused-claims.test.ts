@@ -202,7 +202,7 @@ describe('what the API server refuses', () => {
       'Only the node that may not be tainted left',
       async () => {
         const nodes = await on.world.kube.list('Node', { labelSelector: labels.nodePool });
-        return nodes.length === 1 && nodes[0]?.metadata.name === kept ? true : undefined;
+        return nodes.length === 1 && nodes[0]?.metadata.name === kept;
       },
       within(300),
       async () => (await on.world.kube.list('Node')).map(({ metadata }) => metadata.name).join(),
@@ -213,8 +213,7 @@ describe('what the API server refuses', () => {
     await kubectl(on.world.stack, ['delete', 'validatingadmissionpolicybinding', 'keep-node']);
     await observe(
       'The last node gone',
-      async () =>
-        (await on.world.kube.list('Node', { labelSelector: labels.nodePool })).length === 0 ? true : undefined,
+      async () => (await on.world.kube.list('Node', { labelSelector: labels.nodePool })).length === 0,
       within(300),
     );
     expect(await runIds()).toEqual(firstRuns);

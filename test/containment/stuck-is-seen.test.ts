@@ -35,7 +35,7 @@ const isAlerted = async (kind: string): Promise<boolean> =>
   ((await metric('stowage_stuck_oldest_seconds', kind)) ?? 0) >= 20;
 
 const until = (what: string, holds: () => Promise<boolean>, seconds: number): Promise<true> =>
-  observe(what, async () => ((await holds().catch(() => false)) ? true : undefined), within(seconds), stuck);
+  observe(what, async () => await holds().catch(() => false), within(seconds), stuck);
 
 const runs = async (app: string): Promise<boolean> => (await nodeOf(on.world, app)) !== undefined;
 

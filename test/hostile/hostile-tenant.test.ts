@@ -68,7 +68,7 @@ async function notRunning(group: string): Promise<string[]> {
 const allRun = (group: string): Promise<true> =>
   observe(
     `Every pod of ${group} running`,
-    async () => ((await notRunning(group)).length === 0 ? true : undefined),
+    async () => (await notRunning(group)).length === 0,
     within(420),
     async () => [...(await notRunning(group)), ...(await refusedPools()), ...(await unready())].join('\n'),
   );

@@ -104,7 +104,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
         'new pods',
         async () => {
           const pods = [...((await ready('operator', 2)) ?? []), ...((await ready('worker', 2)) ?? [])];
-          return pods.length === 4 && pods.every(({ metadata }) => !before.has(metadata.uid)) ? true : undefined;
+          return pods.length === 4 && pods.every(({ metadata }) => !before.has(metadata.uid));
         },
         within(120),
         whyNot,
@@ -152,8 +152,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
       await kube.delete('PodDisruptionBudget', { name: 'held', namespace: 'default' });
       await observe(
         'the end of the drained node',
-        async () =>
-          (await kube.get('NodeClaim', { name: claim.metadata.name ?? '' })) === undefined ? true : undefined,
+        async () => (await kube.get('NodeClaim', { name: claim.metadata.name ?? '' })) === undefined,
         within(180),
       );
       // The claim goes before its workflow has said so.
@@ -177,7 +176,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
       // What the drain evicted has a node again: none is launched meanwhile.
       await observe(
         'every pod running',
-        async () => ((await kube.list('Pod', { namespace: 'default' })).every(isRunning) ? true : undefined),
+        async () => (await kube.list('Pod', { namespace: 'default' })).every(isRunning),
         within(120),
       );
       const managed = await kube.list('Node', { labelSelector: 'karpenter.sh/nodepool' });

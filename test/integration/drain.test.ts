@@ -30,7 +30,7 @@ describe('draining on a real cluster', () => {
     deps = fakeDeps({ kube, cache, cloud: new FakeCloud({ types: [] }), now: () => Date.now() });
     await observe(
       'no namespace of an earlier run',
-      async () => ((await admin.get('Namespace', { name: namespace })) === undefined ? true : undefined),
+      async () => (await admin.get('Namespace', { name: namespace })) === undefined,
       within,
     );
     await admin.create('Namespace', { metadata: { name: namespace } });
@@ -74,7 +74,7 @@ describe('draining on a real cluster', () => {
       `the budget ${name} being seen`,
       async () => {
         const found = await admin.get('PodDisruptionBudget', { name, namespace });
-        return (found?.status?.expectedPods ?? 0) > 0 ? true : undefined;
+        return (found?.status?.expectedPods ?? 0) > 0;
       },
       within,
     );
@@ -88,7 +88,7 @@ describe('draining on a real cluster', () => {
       `${replicas} pods of ${name} running`,
       async () => {
         const ready = (await pods(name)).filter(({ status }) => status?.phase === 'Running');
-        return ready.length === replicas ? true : undefined;
+        return ready.length === replicas;
       },
       within,
     );
@@ -158,7 +158,7 @@ describe('draining on a real cluster', () => {
       'the new pod alone, on the other node',
       async () => {
         const nodes = (await pods('web')).map(({ spec }) => spec.nodeName);
-        return nodes.length === 1 && nodes[0] === 'drain-b' ? true : undefined;
+        return nodes.length === 1 && nodes[0] === 'drain-b';
       },
       within,
       async () =>
@@ -188,7 +188,7 @@ describe('draining on a real cluster', () => {
       });
     expect(await look()).toMatchObject({ state: 'waiting', evicted: 1 });
 
-    await observe('the drain done', async () => ((await look()).state === 'done' ? true : undefined), within);
+    await observe('the drain done', async () => (await look()).state === 'done', within);
     expect((await pods('late')).map(({ spec }) => spec.nodeName)).not.toContain('drain-a');
     await cordon('drain-a', false);
     await admin.delete('Deployment', { name: 'late', namespace });

@@ -76,7 +76,7 @@ test('stowage plan shows what a live cluster would be given now, and touches not
     async () => {
       const pods = await kube.list('Pod', { namespace: name });
       const waiting = pods.filter(({ status }) => status?.conditions?.some(({ reason }) => reason === 'Unschedulable'));
-      return waiting.length === 3 ? true : undefined;
+      return waiting.length === 3;
     },
     { withinMs: 60_000 },
   );

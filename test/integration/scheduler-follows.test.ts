@@ -84,7 +84,7 @@ async function pendingPods(): Promise<void> {
   }
   await observe(
     'every pod unschedulable',
-    async () => ((await pods()).every((pod) => conditionOf(pod)?.reason === 'Unschedulable') ? true : undefined),
+    async () => (await pods()).every((pod) => conditionOf(pod)?.reason === 'Unschedulable'),
     within,
   );
 }

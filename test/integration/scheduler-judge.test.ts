@@ -140,7 +140,7 @@ describe('kube-scheduler binds every planned pod to the planned nodes', () => {
       await kubectl(stack(), ['create', '-f', '-'], result.newNodeClaims.map((claim, i) => nodeOf(made, claim, `${judge}-${i}`))); // prettier-ignore
       await observe(
         'every planned pod bound',
-        async () => ((await waiting(judge)).length === 0 ? true : undefined),
+        async () => (await waiting(judge)).length === 0,
         { withinMs: 60_000 },
         async () => (await waiting(judge)).join('; '),
       );

@@ -57,14 +57,14 @@ const isReady = ({ status }: NodeClaim): boolean =>
 const price: Readonly<Record<string, number>> = { 'r5.large': 0.126, 'c5.xlarge': 0.17, 'm5.2xlarge': 0.384 };
 
 /** All pods run on nodes that are Ready, free of taints and cheaper together than `most`; no move is under way. */
-async function settled(count: number, most: number): Promise<true | undefined> {
+async function settled(count: number, most: number): Promise<boolean> {
   const there = await claims();
   const paid = there.reduce((sum, claim) => sum + (price[typeOf(claim)] ?? Infinity), 0);
-  if (!there.every(isReady) || paid >= most || (await moves()).length > 0) return undefined;
-  if ((await pods()).length !== count) return undefined;
+  if (!there.every(isReady) || paid >= most || (await moves()).length > 0) return false;
+  if ((await pods()).length !== count) return false;
   const nodes = await kube.list('Node');
   const clean = nodes.every(({ spec }) => (spec?.taints ?? []).length === 0);
-  return clean && nodes.length === there.length ? true : undefined;
+  return clean && nodes.length === there.length;
 }
 
 async function seen(): Promise<string> {
@@ -95,7 +95,7 @@ describe('consolidation moves pods to cheaper nodes', () => {
     await allow(['r5.large']);
     await deploy('yellow', 2, { cpu: '1', memory: '1Gi' });
     await deploy('red', 3, { cpu: '1', memory: '6Gi' });
-    await observe('Five pods running', async () => ((await pods()).length === 5 ? true : undefined), within(120), seen);
+    await observe('Five pods running', async () => (await pods()).length === 5, within(120), seen);
     const before = (await claims()).map(typeOf);
     expect(before).toEqual(Array.from({ length: 5 }, () => 'r5.large'));
 
@@ -104,7 +104,7 @@ describe('consolidation moves pods to cheaper nodes', () => {
     await allow(['r5.large', 'c5.xlarge', 'm5.2xlarge']);
     await observe(
       'A move that launches',
-      async () => ((await moves()).some(({ phase }) => phase === 'launching') ? true : undefined),
+      async () => (await moves()).some(({ phase }) => phase === 'launching'),
       within(120),
       async () => JSON.stringify(await moves()),
     );

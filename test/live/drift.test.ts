@@ -120,7 +120,7 @@ async function replaced(app: string, before: readonly string[], most: number): P
       const there = await claims();
       const fresh = there.every((claim) => isReady(claim) && !before.includes(claim.metadata.name ?? ''));
       if (!fresh || there.length !== before.length || (await running(app)) !== before.length) return undefined;
-      return (await going()).length === 0 && (await alive()) === before.length ? true : undefined;
+      return (await going()).length === 0 && (await alive()) === before.length;
     },
     within(300),
     seen,
@@ -149,7 +149,7 @@ describe('a node class that changes has its nodes replaced', () => {
     const before = await settled('web', 3);
 
     await release('2');
-    await observe('A fourth node', async () => ((await claims()).length === 4 ? true : undefined), within(120), seen);
+    await observe('A fourth node', async () => (await claims()).length === 4, within(120), seen);
     expect(await running('web')).toBe(3);
     await restart();
 
@@ -170,23 +170,18 @@ describe('a node class that changes has its nodes replaced', () => {
       'The policy to rule the pool',
       async () => {
         const policy = await kube.get('DisruptionPolicy', { name: 'waves' });
-        return policy?.status?.nodePools?.includes(pool) === true ? true : undefined;
+        return policy?.status?.nodePools?.includes(pool) === true;
       },
       within(60),
     );
 
     await release('3');
-    await observe(
-      'The canary to be marked',
-      async () => ((await going()).length > 0 ? true : undefined),
-      within(120),
-      seen,
-    );
+    await observe('The canary to be marked', async () => (await going()).length > 0, within(120), seen);
     const disrupt = new Client({ connection: temporal }).workflow.getHandle(workflowIds.disrupt(stack.cluster));
     const scope = { kind: 'nodePool', name: pool } as const;
     const ann = { actor: 'ann', reason: 'release day' };
     await disrupt.executeUpdate(pauseUpdate, { args: [{ scope, ...ann }] });
-    await observe('No node marked', async () => ((await going()).length === 0 ? true : undefined), within(30), seen);
+    await observe('No node marked', async () => (await going()).length === 0, within(30), seen);
     await restart();
     expect(await going()).toEqual([]);
     expect(names(await claims())).toEqual(expect.arrayContaining(before));
@@ -235,7 +230,7 @@ describe('a node class that changes has its nodes replaced', () => {
       'The old node gone, its pod on the new one',
       async () => {
         const there = names(await claims('aging'));
-        return !there.includes(name) && (await running('old')) === 1 ? true : undefined;
+        return !there.includes(name) && (await running('old')) === 1;
       },
       within(120),
       seen,

@@ -212,7 +212,7 @@ async function phaseIs(move: WorkflowHandle, phase: string): Promise<void> {
     `${move.workflowId} being ${phase}`,
     async () => {
       last = await move.query(phaseQuery).catch((error: unknown) => String(error));
-      return last === phase ? true : undefined;
+      return last === phase;
     },
     patience,
     () => Promise.resolve(last),
@@ -308,7 +308,7 @@ describe('a consolidation outlives the process', () => {
       (await instancesOf(round)).filter(({ instanceType }) => instanceType === round.after);
     await observe(
       'a launch',
-      async () => ((await ofReplacement()).length > 0 ? true : undefined),
+      async () => (await ofReplacement()).length > 0,
       patience,
       () => Promise.resolve(state()),
     );

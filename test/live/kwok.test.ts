@@ -82,7 +82,7 @@ test('pods run on simulated nodes, and the nodes go with them', async () => {
     '20 pods running',
     async () => {
       const pods = await kube.list('Pod', { namespace: 'default' });
-      return pods.filter(({ status }) => status?.phase === 'Running').length === 20 ? true : undefined;
+      return pods.filter(({ status }) => status?.phase === 'Running').length === 20;
     },
     within,
   );
@@ -105,7 +105,7 @@ test('pods run on simulated nodes, and the nodes go with them', async () => {
   await kube.delete('Deployment', { name: 'web', namespace: 'default' });
   await observe(
     'The end of every node',
-    async () => ((await kube.list('NodeClaim')).length + (await kube.list('Node')).length === 0 ? true : undefined),
+    async () => (await kube.list('NodeClaim')).length + (await kube.list('Node')).length === 0,
     within,
     lastSeen,
   );

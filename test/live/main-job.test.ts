@@ -45,10 +45,10 @@ async function deploy(name: string, replicas: number, requests: Record<string, s
   await kube.create('Deployment', deploymentOf(name, replicas, requests));
 }
 
-async function runningPods(name: string, count: number): Promise<true | undefined> {
+async function runningPods(name: string, count: number): Promise<boolean> {
   const pods = await kube.list('Pod', { namespace: 'default', labelSelector: `app=${name}` });
   const running = pods.filter(isRunning);
-  return running.length === count && pods.length === count ? true : undefined;
+  return running.length === count && pods.length === count;
 }
 
 async function readyClaims(): Promise<NodeClaim[] | undefined> {
@@ -72,7 +72,7 @@ async function leftovers(): Promise<string[]> {
 async function nothingLeft(): Promise<void> {
   await observe(
     'The end of every node',
-    async () => ((await leftovers()).length === 0 ? true : undefined),
+    async () => (await leftovers()).length === 0,
     within(180),
     async () => (await leftovers()).join(', '),
   );
@@ -92,8 +92,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
   test('a NodePool and a node class become Ready', async () => {
     await observe(
       'The NodePool becoming Ready',
-      async () =>
-        condition(await kube.get('NodePool', { name: 'default' }), 'Ready')?.status === 'True' ? true : undefined,
+      async () => condition(await kube.get('NodePool', { name: 'default' }), 'Ready')?.status === 'True',
       within(60),
       async () => JSON.stringify(await kube.get('NodePool', { name: 'default' })),
     );

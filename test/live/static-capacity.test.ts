@@ -93,14 +93,14 @@ describe('a static pool keeps its replicas', () => {
       'The pool becoming Ready',
       async () => {
         const { status } = (await kube.get('NodePool', { name: pool }))!;
-        return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ? true : undefined;
+        return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True');
       },
       within(60),
     );
     expect(await claims()).toEqual([]);
 
     await kubectl(stack, ['scale', `nodepool/${pool}`, '--replicas=3']);
-    await observe('The first claim', async () => ((await claims()).length > 0 ? true : undefined), within(60));
+    await observe('The first claim', async () => (await claims()).length > 0, within(60));
     await restart();
 
     const there = await replicasAre(3, 3);
@@ -115,7 +115,7 @@ describe('a static pool keeps its replicas', () => {
       { name: drifted! },
       { metadata: { annotations: { [annotations.nodePoolHash]: '1234567890' } } },
     );
-    await observe('A fourth claim', async () => ((await claims()).length === 4 ? true : undefined), within(60), seen);
+    await observe('A fourth claim', async () => (await claims()).length === 4, within(60), seen);
     expect(names((await claims()).filter(({ metadata }) => metadata.deletionTimestamp === undefined))).toContain(
       drifted,
     );
@@ -155,8 +155,7 @@ describe('a static pool keeps its replicas', () => {
     await kubectl(stack, ['scale', `nodepool/${pool}`, '--replicas=1']);
     await observe(
       'A node that goes',
-      async () =>
-        (await claims()).some(({ metadata }) => metadata.deletionTimestamp !== undefined) ? true : undefined,
+      async () => (await claims()).some(({ metadata }) => metadata.deletionTimestamp !== undefined),
       within(60),
       seen,
     );
@@ -180,7 +179,7 @@ describe('a static pool keeps its replicas', () => {
       'The budget to count its pods',
       async () => {
         const budget = await kube.get('PodDisruptionBudget', { namespace: 'default', name: 'tenant' });
-        return budget?.status?.expectedPods === 1 ? true : undefined;
+        return budget?.status?.expectedPods === 1;
       },
       within(30),
     );
@@ -192,7 +191,7 @@ describe('a static pool keeps its replicas', () => {
         const live = await kube.get('NodeClaim', { name: claim?.metadata.name ?? '' });
         const node = await kube.get('Node', { name: pod.spec.nodeName ?? '' });
         const tainted = node?.spec?.taints?.some(({ key }) => key === 'karpenter.sh/disrupted');
-        return live?.metadata.deletionTimestamp !== undefined && tainted === true ? true : undefined;
+        return live?.metadata.deletionTimestamp !== undefined && tainted === true;
       },
       within(60),
       seen,
@@ -203,7 +202,7 @@ describe('a static pool keeps its replicas', () => {
     await kube.delete('PodDisruptionBudget', { namespace: 'default', name: 'tenant' });
     await observe(
       'The end of node and instance',
-      async () => ((await claims()).length === 0 && (await alive()) === 0 ? true : undefined),
+      async () => (await claims()).length === 0 && (await alive()) === 0,
       within(120),
       seen,
     );

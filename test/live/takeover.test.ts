@@ -138,7 +138,7 @@ describe('two operators and two workers', () => {
       'the pod on another node',
       async () => {
         const now = await nodeOf({ kube }, 'before');
-        return now !== undefined && now !== node ? true : undefined;
+        return now !== undefined && now !== node;
       },
       within(120),
     );

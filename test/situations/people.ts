@@ -57,7 +57,7 @@ export class People {
   until(what: string, holds: () => Promise<boolean>): Promise<true> {
     return observe(
       what,
-      async () => ((await holds()) ? true : undefined),
+      async () => await holds(),
       within(150),
       () => this.status(),
     );
