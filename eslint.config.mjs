@@ -1,6 +1,7 @@
 import tseslint from 'typescript-eslint';
 import ownLookups from './scripts/lint/own-lookups.mjs';
 import ownOutcomes from './scripts/lint/own-outcomes.mjs';
+import possibleMatchers from './scripts/lint/possible-matchers.mjs';
 
 const product = [
   'api',
@@ -27,7 +28,9 @@ const nonDeterministic = [
   ['setInterval', 'Pure code does not wait.'],
 ].map(([name, message]) => ({ name, message }));
 
-const stowage = { rules: { 'own-lookups': ownLookups, 'own-outcomes': ownOutcomes } };
+const stowage = {
+  rules: { 'own-lookups': ownLookups, 'own-outcomes': ownOutcomes, 'possible-matchers': possibleMatchers },
+};
 
 /** One way to say what a failure says. */
 const ownMessages = {
@@ -112,6 +115,12 @@ export default tseslint.config(
         { object: 'Date', property: 'now', message: 'Take `now` as an argument.' },
       ],
     },
+  },
+  {
+    // A test says something only where its answer may change.
+    files: ['**/*.test.ts', 'test/**/*.ts'],
+    plugins: { stowage },
+    rules: { 'stowage/possible-matchers': 'error' },
   },
   {
     // A workflow may sleep: the SDK replaces timers by durable ones.
