@@ -6,8 +6,11 @@ import { binsIn, priceOf, type Stack } from './plan.js';
 /** Of packings whose price is within this share of the cheapest one the one with fewest bins is taken. */
 export const nearlyCheapest = 1.01;
 
-/** What a bin costs besides where fewer are searched for, as a share of the mean price of a bin of the cheapest packing. */
-const binCostShare = 0.02;
+/**
+ * What a bin costs besides where fewer are searched for, as shares of the mean price of a bin of the cheapest packing. Each leads to another
+ * packing: now and then a cheaper one.
+ */
+const binCostShares = [0.32, 0.08, 0.04, 0.02];
 
 /** More bins than this many times those that the pods must have are worth another packing. */
 const nearlyFewest = 1.1;
@@ -20,24 +23,31 @@ interface Found {
 }
 
 /**
- * A packing with fewer bins for at most the margin: bins are joined; where many more are left than there must be, so are those of another
- * packing, which `pack` makes of the same problem with bins that each cost a little more than they do.
+ * A packing with fewer bins for at most the margin: bins are joined; where many more are left than there must be, so are those of other
+ * packings, which `pack` makes of the same problem with bins that each cost a little more than they do: undefined where it leaves out more.
  */
 export function withFewerBins(
   { compiled, stacks, upTo }: Found,
-  pack: (dearer: CompiledProblem) => readonly Stack[],
+  pack: (dearer: CompiledProblem) => readonly Stack[] | undefined,
 ): readonly Stack[] {
-  const bins = binsIn(stacks);
   const price = priceOf(compiled, stacks);
-  const most = price * upTo;
-  const joined = joinedWithin({ compiled, stacks }, most);
+  const joined = joinedWithin({ compiled, stacks }, price * upTo);
   if (binsIn(joined) <= leastBins(compiled) * nearlyFewest) return joined;
-  const binCost = (price / bins) * binCostShare;
-  const other = pack({ ...compiled, price: compiled.price.map((each) => each + binCost) });
-  if (priceOf(compiled, other) > most) return joined;
-  const joinedOther = joinedWithin({ compiled, stacks: other }, most);
-  return isBetter(compiled, joinedOther, joined) ? joinedOther : joined;
+  const mean = price / binsIn(stacks);
+  const others = binCostShares.map((share) => pack(withBinCost(compiled, mean * share)));
+  const found = [stacks, ...others.filter((other) => other !== undefined)];
+  const most = upTo * Math.min(...found.map((each) => priceOf(compiled, each)));
+  return found
+    .filter((each) => priceOf(compiled, each) <= most)
+    .map((each) => joinedWithin({ compiled, stacks: each }, most))
+    .reduce((best, each) => (isBetter(compiled, each, best) ? each : best));
 }
+
+/** `binCost` in dollars per hour. */
+const withBinCost = (compiled: CompiledProblem, binCost: number): CompiledProblem => ({
+  ...compiled,
+  price: compiled.price.map((each) => each + binCost),
+});
 
 /** So many bins the pods need at least, by what the largest hold and by what caps let into one. */
 function leastBins({ dims, offers, capacity, shapeOf, demand, pods, items, capsOf, capMax }: CompiledProblem): number {

@@ -61,4 +61,15 @@ describe('fewest bins', () => {
     expect(fewest.price).toBeLessThanOrEqual(cheapest.price * nearlyCheapest + 1e-9);
     expect(fewest.bins.length).toBeLessThan(cheapest.bins.length);
   });
+
+  test('leave out no pod where larger bins use more of a limit', () => {
+    const items: CaseItem[] = [{ demand: [1000], pods: 100 }];
+    // A hundred small bins use it up; so do 33 large ones, which hold 66 pods.
+    const limits = [{ use: Float64Array.of(1, 3), remaining: 100 }];
+    const problem = problemOf([small, offer(2.01, 2000)], items, { limits });
+    const { solution } = solveWithBound(problem, { units: 20_000, fewest: 1.01 });
+    expect(check(problem, solution)).toEqual([]);
+    expect(solution.unplaced).toEqual(Int32Array.of(0));
+    expect(solution.bins.flatMap(({ pods }) => [...pods]).reduce((sum, count) => sum + count, 0)).toBe(100);
+  });
 });

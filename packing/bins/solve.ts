@@ -43,8 +43,11 @@ const nearEnough = 1.002;
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const { compiled, packing, bound, isBoundByLimits } = cheapest(problem, effort);
   const isFinal = isBoundByLimits || effort.fewest === undefined || binsIn(packing.stacks) < 2;
-  const again = (dearer: CompiledProblem): readonly Stack[] =>
-    pack(problem, dearer, { units: effort.units * fewerShare }).stacks;
+  const again = (dearer: CompiledProblem): readonly Stack[] | undefined => {
+    const { stacks, missed } = pack(problem, dearer, { units: effort.units * fewerShare });
+    // Fewer, larger bins may use more of a limit.
+    return missed > packing.missed ? undefined : stacks;
+  };
   const upTo = effort.fewest ?? 1;
   const stacks = isFinal ? packing.stacks : withFewerBins({ compiled, stacks: packing.stacks, upTo }, again);
   return { solution: expand(problem, compiled, { ...packing, stacks }), lowerBound: bound };
