@@ -3,13 +3,12 @@ import { awsWellKnownLabels } from '../../api/aws/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
-import { hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { CloudInstance, CloudProvider, NodeClass, NodeClassResolution, RepairPolicy } from '../port.js';
+import type { CloudProvider, NodeClass, RepairPolicy } from '../port.js';
 import { createAccount, withoutMaking } from './account.js';
-import { CachedByKey } from './cached.js';
 import { createCalls } from './calls.js';
 import type { AwsCalls } from './calls.js';
+import { Catalogues } from './catalogues.js';
 import { systemClock } from './clock.js';
 import type { Clock } from './clock.js';
 import { ClusterFacts } from './cluster-facts.js';
@@ -17,8 +16,7 @@ import { DryRun } from './dry-run.js';
 import { groupDrift, instanceDrift, staticDrift } from './drift.js';
 import { Images } from './images.js';
 import { InstanceProfiles } from './instance-profiles.js';
-import { buildCatalogue } from './instance-types.js';
-import { instanceIdOf, Instances, zoneOfProviderId } from './instances.js';
+import { instanceIdOf, Instances } from './instances.js';
 import { InterruptionQueue } from './interruption-queue.js';
 import { KnownMemory } from './known-memory.js';
 import { LaunchTemplates } from './launch-template.js';
@@ -26,17 +24,17 @@ import { Launcher } from './launcher.js';
 import { createMachineTypes } from './machine-types.js';
 import { Subnets } from './networks.js';
 import { NodeClassResolver } from './node-class.js';
-import { nodeExtras } from './node-extras.js';
 import type { AwsOptions } from './options.js';
 import { PlacementGroups } from './placement-groups.js';
 import { Prices } from './prices.js';
 import { Reservations } from './reservations.js';
+import { ShiftedZones } from './shifted-zones.js';
 import { pollInstanceStatus } from './status-poll.js';
 import { Failures } from './sweeping.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UserDataSizes } from './user-data-sizes.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
-import { shiftOf, ZonalShifts } from './zonal-shift.js';
+import { ZonalShifts } from './zonal-shift.js';
 
 /** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
 export function createAwsProvider(options: AwsOptions): CloudProvider {
@@ -63,8 +61,10 @@ function broken(conditionType: string, conditionStatus: 'False' | 'Unknown', min
   return { conditionType, conditionStatus, tolerationMs: minutes * 60_000 };
 }
 
-const catalogueMs = 5 * 60_000;
 const hour = 3_600_000;
+
+type DryRunOptions = ConstructorParameters<typeof DryRun>[0];
+type PlannerOptions = ConstructorParameters<typeof TemplatePlanner>[0];
 
 export class AwsProvider implements CloudProvider {
   readonly name = 'aws';
@@ -78,7 +78,7 @@ export class AwsProvider implements CloudProvider {
   private readonly prices: Prices;
   private readonly memory = new KnownMemory();
   private readonly machines: ReturnType<typeof createMachineTypes>;
-  private readonly catalogues: CachedByKey<readonly InstanceType[]>;
+  private readonly catalogues: Catalogues;
   private readonly subnets: Subnets;
   private readonly reservations: Reservations;
   private readonly instances: Instances;
@@ -87,12 +87,9 @@ export class AwsProvider implements CloudProvider {
   private readonly resolver: NodeClassResolver;
   private readonly launcher: Launcher;
   private readonly placementGroups: PlacementGroups;
-  private readonly shifts: ZonalShifts | undefined;
+  private readonly shifted: ShiftedZones;
   private readonly sizes = new UserDataSizes();
   readonly userDataBytes = this.sizes.bytes;
-  private readonly toldShifts = new Map<string, readonly string[]>();
-  /** Instances as they were last seen, for zones in which EC2 is not to be asked. */
-  private seen = new Map<string, CloudInstance>();
 
   constructor(
     private readonly options: AwsOptions,
@@ -103,17 +100,27 @@ export class AwsProvider implements CloudProvider {
     const facts = new ClusterFacts(options, calls, clock);
     this.unavailable = new UnavailableOfferings(() => clock.now());
     this.prices = createPrices(options, calls, clock);
-    if (options.zonalShift === true) {
-      this.shifts = new ZonalShifts(calls, clock, () => facts.clusterArn(), options.onProblem);
-    }
     this.machines = createMachineTypes(calls, clock);
-    this.catalogues = new CachedByKey(clock, catalogueMs);
     this.subnets = new Subnets(calls, clock);
     this.reservations = new Reservations(calls, clock);
     this.instances = new Instances(calls, clusterName, clock);
     this.templates = new LaunchTemplates(calls, clusterName, clock);
     this.profiles = new InstanceProfiles(calls, { clusterName, region, isolated: options.isolatedVpc === true }, clock);
     this.placementGroups = new PlacementGroups(calls, clock);
+    const shifts = createShifts(options, calls, clock, () => facts.clusterArn());
+    this.shifted = new ShiftedZones(shifts, this.subnets);
+    this.catalogues = new Catalogues({
+      options,
+      clock,
+      shifts,
+      machines: this.machines,
+      prices: this.prices,
+      unavailable: this.unavailable,
+      memory: this.memory,
+      subnets: this.subnets,
+      reservations: this.reservations,
+      placementGroups: this.placementGroups,
+    });
     const images = new Images({ calls, clock, kubernetesVersion: () => facts.kubernetesVersion() });
     const planning = {
       clusterName,
@@ -125,19 +132,14 @@ export class AwsProvider implements CloudProvider {
       sizes: this.sizes,
     };
     const planner = new TemplatePlanner(planning);
-    const catalogue = (nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> => this.catalogue(nodeClass);
+    const catalogue = (nodeClass: EC2NodeClass): Promise<readonly InstanceType[]> => this.catalogues.of(nodeClass);
     const dryRun = new DryRun({ calls, clock, clusterName, planner, catalogue });
-    const trials = withoutMaking(calls);
-    const templates = new LaunchTemplates(trials, clusterName, clock);
-    const tryingOut = new DryRun({
-      ...{ calls: trials, clock, clusterName, catalogue },
-      planner: new TemplatePlanner({ ...planning, templates }),
-    });
+    const dryRunOfAccount = withoutTemplates(calls, { clock, clusterName, catalogue }, planning);
     this.account = createAccount({
       calls,
       region,
       queueName: options.interruptionQueue,
-      dryRun: (nodeClass) => tryingOut.check(nodeClass),
+      dryRun: (nodeClass) => dryRunOfAccount.check(nodeClass),
     });
     this.resolver = new NodeClassResolver({
       calls,
@@ -169,7 +171,7 @@ export class AwsProvider implements CloudProvider {
   }
 
   instanceTypes(_pool: unknown, nodeClass: NodeClass): Promise<readonly InstanceType[]> {
-    return this.catalogue(nodeClass as EC2NodeClass);
+    return this.catalogues.of(nodeClass as EC2NodeClass);
   }
 
   get priceList(): CloudProvider['priceList'] {
@@ -189,41 +191,17 @@ export class AwsProvider implements CloudProvider {
   async get(providerId: string): ReturnType<CloudProvider['get']> {
     const id = instanceIdOf(providerId);
     if (id === undefined) return undefined;
-    const known = this.seen.get(providerId);
-    if (known !== undefined && (await this.isShifted(providerId))) return known;
-    return this.instances.get(id);
+    return (await this.shifted.known(providerId)) ?? this.instances.get(id);
   }
 
-  /** What a zonal shift hides is still there (zonal-shift/shifted-zone). */
   async list(): ReturnType<CloudProvider['list']> {
-    const listed = await this.instances.list();
-    if (this.shifts === undefined) return listed;
-    const found = new Map<string, CloudInstance>(listed.map((instance) => [instance.providerId, instance]));
-    for (const [providerId, instance] of this.seen) {
-      if (!found.has(providerId) && (await this.isShifted(providerId))) found.set(providerId, instance);
-    }
-    this.seen = found;
-    return [...found.values()];
-  }
-
-  /** Whether the instance's zone is one that EC2 is not to be asked about. */
-  private async isShifted(providerId: string): Promise<boolean> {
-    const zone = zoneOfProviderId(providerId);
-    const shifts = (await this.shifts?.current()) ?? [];
-    return shiftOf(shifts, zone, this.subnets.zoneIdOf(zone)) !== undefined;
-  }
-
-  /** Calls that change something in a shifted zone wait until the shift is over. */
-  private async refuseShifted(action: string, providerId: string): Promise<void> {
-    if (!(await this.isShifted(providerId))) return;
-    const zone = zoneOfProviderId(providerId);
-    throw new DomainError('Unavailable', `${action}: withheld, a zonal shift leads away from ${zone}`);
+    return this.shifted.withHidden(await this.instances.list());
   }
 
   async terminate(providerId: string, launchedAt?: number): Promise<'terminating' | 'gone'> {
     const id = instanceIdOf(providerId);
     if (id === undefined) return 'gone';
-    await this.refuseShifted('ec2:TerminateInstances', providerId);
+    await this.shifted.refuse('ec2:TerminateInstances', providerId);
     return this.instances.terminate(id, launchedAt);
   }
 
@@ -235,32 +213,15 @@ export class AwsProvider implements CloudProvider {
   async tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void> {
     const id = instanceIdOf(providerId);
     if (id === undefined) throw new DomainError('Invalid', `${providerId} is no provider id of AWS`);
-    await this.refuseShifted('ec2:CreateTags', providerId);
+    await this.shifted.refuse('ec2:CreateTags', providerId);
     await this.instances.tag(id, tags);
   }
 
   async resolveNodeClass(nodeClass: NodeClass): ReturnType<CloudProvider['resolveNodeClass']> {
     const resolution = await this.resolver.resolve(nodeClass as EC2NodeClass);
     const { name = '' } = nodeClass.metadata;
-    const shifts = await this.shiftEvents(name);
+    const shifts = await this.shifted.events(name);
     return { ...resolution, events: [...resolution.events, ...this.sizes.news(name), ...shifts] };
-  }
-
-  /** Which zones traffic is shifted away from since the node class was last resolved, and which it came back to. */
-  private async shiftEvents(nodeClass: string): Promise<NodeClassResolution['events']> {
-    if (this.shifts === undefined) return [];
-    const now = await this.shifts.current();
-    const before = this.toldShifts.get(nodeClass) ?? [];
-    const zones = now.map(({ zone }) => zone);
-    this.toldShifts.set(nodeClass, zones);
-    return [
-      ...zones
-        .filter((zone) => !before.includes(zone))
-        .map((zone) => shiftEvent('ZonalShiftActive', `A zonal shift leads away from ${zone}: it is left alone`)),
-      ...before
-        .filter((zone) => !zones.includes(zone))
-        .map((zone) => shiftEvent('ZonalShiftCleared', `No zonal shift leads away from ${zone} any more`)),
-    ];
   }
 
   async cleanUpNodeClass(nodeClass: NodeClass): Promise<void> {
@@ -282,7 +243,8 @@ export class AwsProvider implements CloudProvider {
     if (instance === undefined) return undefined;
     const group = await this.placementGroups.find(ec2NodeClass.spec.placementGroupSelector);
     return (
-      instanceDrift(instance, claim, ec2NodeClass, await this.catalogue(ec2NodeClass)) ?? groupDrift(instance, group)
+      instanceDrift(instance, claim, ec2NodeClass, await this.catalogues.of(ec2NodeClass)) ??
+      groupDrift(instance, group)
     );
   }
 
@@ -315,70 +277,27 @@ export class AwsProvider implements CloudProvider {
     ];
     await this.profiles.sweep(new Set(used.filter((name) => name !== undefined)));
   }
-
-  /** Built anew when the node class, prices or availability change, and every five minutes (instance-types/catalogue-age). */
-  private async catalogue(given: EC2NodeClass): Promise<readonly InstanceType[]> {
-    const [machines, prices, shifts, placementGroup] = await Promise.all([
-      this.machines.get(),
-      this.prices.current(),
-      this.shifts?.current(),
-      this.placementGroups.find(given.spec.placementGroupSelector),
-    ]);
-    const nodeClass = this.options.reservedCapacity === false ? withoutReservations(given) : given;
-    const { spec, status } = nodeClass;
-    await this.reservations.refresh((status?.capacityReservations ?? []).map((reservation) => reservation.id));
-    const { kubelet, blockDeviceMappings, instanceStorePolicy, networkInterfaces, connectionTracking, cpuOptions } =
-      spec;
-    const { associatePublicIPAddress } = spec;
-    const publicZones =
-      associatePublicIPAddress === undefined
-        ? await this.subnets.publicZones(status?.subnets ?? [])
-        : new Set<string>();
-    const content = [
-      [
-        nodeClass.metadata.uid,
-        spec.amiFamily,
-        spec.amiSelectorTerms,
-        kubelet,
-        blockDeviceMappings,
-        instanceStorePolicy,
-      ],
-      [associatePublicIPAddress, [...publicZones]],
-      [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
-      [status?.capacityReservations, this.reservations.version, this.memory.version],
-      [this.unavailable.version, this.subnets.version, prices.onDemandAt, prices.spotAt, shifts],
-      placementGroup,
-    ];
-    return this.catalogues.get(hashText(JSON.stringify(content)), () =>
-      Promise.resolve(
-        buildCatalogue({
-          machines,
-          prices,
-          unavailable: this.unavailable,
-          nodeClass,
-          region: this.options.region,
-          extras: nodeExtras(spec, this.options.region),
-          publicZones,
-          vmMemoryOverheadPercent: this.options.vmMemoryOverheadPercent ?? 0.075,
-          reservedEnis: this.options.reservedEnis ?? 0,
-          ...(shifts === undefined ? {} : { shifts }),
-          ...(placementGroup === undefined ? {} : { placementGroup }),
-          subnetExhausted: (id) => this.subnets.isExhausted(id),
-          knownMemory: (type, amiId) => this.memory.get(type, amiId),
-          reservedCount: (id) => this.reservations.available(id),
-        }),
-      ),
-    );
-  }
 }
 
-/** With the gate off a launch knows of no reservation, as packing does not (reserved-capacity/gate-off). */
-function withoutReservations(nodeClass: EC2NodeClass): EC2NodeClass {
-  return { ...nodeClass, status: { ...nodeClass.status, capacityReservations: [] } };
+/** A dry run that makes no launch template. */
+function withoutTemplates(
+  calls: AwsCalls,
+  { clock, clusterName, catalogue }: Pick<DryRunOptions, 'clock' | 'clusterName' | 'catalogue'>,
+  planning: PlannerOptions,
+): DryRun {
+  const trials = withoutMaking(calls);
+  const templates = new LaunchTemplates(trials, clusterName, clock);
+  const planner = new TemplatePlanner({ ...planning, templates });
+  return new DryRun({ calls: trials, clock, clusterName, catalogue, planner });
 }
 
-function shiftEvent(reason: string, message: string): NodeClassResolution['events'][number] {
-  return { type: 'Normal', reason, message };
+function createShifts(
+  { zonalShift, onProblem }: AwsOptions,
+  calls: AwsCalls,
+  clock: Clock,
+  clusterArn: () => Promise<string>,
+): ZonalShifts | undefined {
+  return zonalShift === true ? new ZonalShifts(calls, clock, clusterArn, onProblem) : undefined;
 }
 
 function createPrices(options: AwsOptions, calls: AwsCalls, clock: Clock): Prices {

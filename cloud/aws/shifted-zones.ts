@@ -1,0 +1,72 @@
+import { DomainError } from '../../core/failures.js';
+import type { CloudInstance, NodeClassResolution } from '../port.js';
+import { zoneOfProviderId } from './instances.js';
+import type { Subnets } from './networks.js';
+import { shiftOf, type ZonalShifts } from './zonal-shift.js';
+
+/**
+ * Zones that a zonal shift leads away from: EC2 is not asked about their instances, and nothing is changed there
+ * (zonal-shift/shifted-zone).
+ */
+export class ShiftedZones {
+  private readonly toldEvents = new Map<string, readonly string[]>();
+  /** Instances as they were last seen, by provider id. */
+  private seen = new Map<string, CloudInstance>();
+
+  constructor(
+    /** Undefined where zonal shifts are not followed: no zone is shifted. */
+    private readonly shifts: ZonalShifts | undefined,
+    private readonly subnets: Subnets,
+  ) {}
+
+  /** The instance as it was last seen, where its zone is shifted. */
+  async known(providerId: string): Promise<CloudInstance | undefined> {
+    const known = this.seen.get(providerId);
+    return known !== undefined && (await this.isShifted(providerId)) ? known : undefined;
+  }
+
+  /** What EC2 listed, and what was there before in zones that are shifted: it is still there. */
+  async withHidden(listed: readonly CloudInstance[]): Promise<readonly CloudInstance[]> {
+    if (this.shifts === undefined) return listed;
+    const found = new Map<string, CloudInstance>(listed.map((instance) => [instance.providerId, instance]));
+    for (const [providerId, instance] of this.seen) {
+      if (!found.has(providerId) && (await this.isShifted(providerId))) found.set(providerId, instance);
+    }
+    this.seen = found;
+    return [...found.values()];
+  }
+
+  /** Throws `Unavailable` where the instance's zone is shifted: calls that change something wait until the shift is over. */
+  async refuse(action: string, providerId: string): Promise<void> {
+    if (!(await this.isShifted(providerId))) return;
+    const zone = zoneOfProviderId(providerId);
+    throw new DomainError('Unavailable', `${action}: withheld, a zonal shift leads away from ${zone}`);
+  }
+
+  /** Which zones traffic is shifted away from since this was last asked for the node class, and which it came back to. */
+  async events(nodeClass: string): Promise<NodeClassResolution['events']> {
+    if (this.shifts === undefined) return [];
+    const now = await this.shifts.current();
+    const before = this.toldEvents.get(nodeClass) ?? [];
+    const zones = now.map(({ zone }) => zone);
+    this.toldEvents.set(nodeClass, zones);
+    return [
+      ...zones
+        .filter((zone) => !before.includes(zone))
+        .map((zone) => event('ZonalShiftActive', `A zonal shift leads away from ${zone}: it is left alone`)),
+      ...before
+        .filter((zone) => !zones.includes(zone))
+        .map((zone) => event('ZonalShiftCleared', `No zonal shift leads away from ${zone} any more`)),
+    ];
+  }
+
+  private async isShifted(providerId: string): Promise<boolean> {
+    const zone = zoneOfProviderId(providerId);
+    const shifts = (await this.shifts?.current()) ?? [];
+    return shiftOf(shifts, zone, this.subnets.zoneIdOf(zone)) !== undefined;
+  }
+}
+
+function event(reason: string, message: string): NodeClassResolution['events'][number] {
+  return { type: 'Normal', reason, message };
+}
