@@ -1,6 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { isDomainError } from '../core/failures.js';
+import { Connectivity, type ConnectivityListeners } from './connectivity.js';
 import { Indices } from './indices.js';
 import { createInterner } from './intern.js';
 import { compareVersions } from './kinds.js';
@@ -10,10 +11,11 @@ import type { ClusterCache, Kind, Kinds, KubeClient, ListOptions, ObjectRef } fr
 import { slim } from './slim.js';
 import { Store } from './store.js';
 import type { Change } from './store.js';
+import { Waiters } from './waiters.js';
 import { isLeftBehind, isNewer, newestSince, probeOf } from './watch-probe.js';
 import type { WatchProbeOptions } from './watch-probe.js';
 
-export interface ClusterCacheOptions {
+export interface ClusterCacheOptions extends ConnectivityListeners {
   readonly client: Pick<KubeClient, 'listForWatch' | 'watch'>;
   /** What to watch. */
   readonly kinds: readonly Kind[];
@@ -21,10 +23,6 @@ export interface ClusterCacheOptions {
   readonly optional?: readonly Kind[];
   /** Narrows a kind, such as `{ Pod: { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed' } }`. */
   readonly selectors?: Readonly<Partial<Record<Kind, ListOptions>>>;
-  /** Called once when the API server stops answering, once when it answers again, and never twice the same. */
-  readonly onConnectivity?: (state: { readonly connected: boolean; readonly error?: Error }) => void;
-  /** A kind that cannot be listed or watched though the server answers (denied, not served), or a handler that threw. */
-  readonly onProblem?: (kind: Kind, error: Error) => void;
   /** A watch was silent though there was news of its kind: it is begun anew. */
   readonly onSilentWatch?: (kind: Kind) => void;
   /** When a watch counts as silent. */
@@ -42,8 +40,6 @@ type Handler<T> = (change: { type: 'added' | 'modified' | 'deleted'; object: T; 
 
 /** A watch that ends sooner than this without an event is a failure: do not hammer the server. */
 const shortestWatchMs = 1000;
-/** How often in a row a kind may be throttled before anyone hears of it. */
-const patience = 5;
 
 /** Keeps a slim copy of the cluster by listing each kind once and then watching it. */
 export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
@@ -55,10 +51,9 @@ class WatchedCluster implements ClusterCache {
   private readonly stores = new Map<Kind, Store<Kind>>();
   private readonly handlers = new Map<Kind, Set<Handler<Kinds[Kind]>>>();
   private readonly pending: Set<Kind>;
-  private readonly waiters = new Set<() => void>();
-  private readonly problems = new Map<Kind, string>();
+  private readonly waiters = new Waiters();
+  private readonly connectivity: Connectivity;
   private readonly indices = new Indices();
-  private readonly failing = new Set<Kind>();
   /** By kind: everything until then is here, milliseconds of the epoch. */
   private readonly fresh = new Map<Kind, number>();
   private readonly checks = new Map<Kind, Promise<boolean>>();
@@ -67,6 +62,7 @@ class WatchedCluster implements ClusterCache {
 
   constructor(private readonly options: ClusterCacheOptions) {
     this.pending = new Set(options.kinds);
+    this.connectivity = new Connectivity(options);
     this.clock = options.clock ?? limiterClock;
     this.random = options.random ?? Math.random;
     for (const kind of options.kinds) this.stores.set(kind, new Store());
@@ -85,7 +81,7 @@ class WatchedCluster implements ClusterCache {
   }
 
   get connected(): boolean {
-    return this.failing.size === 0;
+    return this.connectivity.connected;
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -153,34 +149,7 @@ class WatchedCluster implements ClusterCache {
   }
 
   until(condition: () => boolean, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = (act: () => void): void => {
-        this.waiters.delete(check);
-        signal.removeEventListener('abort', onAbort);
-        act();
-      };
-      const check = (): void => {
-        try {
-          if (condition()) settle(resolve);
-        } catch (error) {
-          settle(() => {
-            reject(error instanceof Error ? error : new Error(String(error)));
-          });
-        }
-      };
-      const onAbort = (): void => {
-        settle(() => {
-          reject(reasonOf(signal));
-        });
-      };
-      if (signal.aborted) {
-        reject(reasonOf(signal));
-        return;
-      }
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.waiters.add(check);
-      check();
-    });
+    return this.waiters.until(condition, signal);
   }
 
   private store<K extends Kind>(kind: K): Store<K> {
@@ -209,7 +178,7 @@ class WatchedCluster implements ClusterCache {
         if (this.isAbsent(kind, error)) pause = this.options.absentRetryMs ?? 60_000;
         else {
           failures++;
-          this.report(kind, error as Error, failures);
+          this.connectivity.failed(kind, error as Error, failures);
         }
       }
       if (failures > 0) pause ||= backoff(failures - 1, { ...retry, random: this.random });
@@ -253,7 +222,7 @@ class WatchedCluster implements ClusterCache {
       signal,
       transform: (object) => slim(kind, object, this.interner),
     });
-    this.reached(kind);
+    this.connectivity.reached(kind);
     this.takeList(kind, items, resourceVersion);
     this.fresh.set(kind, beganAt);
   }
@@ -262,7 +231,7 @@ class WatchedCluster implements ClusterCache {
     const changes = this.store(kind).replace(items, resourceVersion);
     this.pending.delete(kind);
     this.take(kind, changes);
-    this.wake();
+    this.waiters.wake();
   }
 
   /** Handlers see the cache and its indices after all of `changes`. */
@@ -283,7 +252,7 @@ class WatchedCluster implements ClusterCache {
       resourceVersion: store.version,
       signal: attempt.signal,
       onOpen: () => {
-        this.reached(kind);
+        this.connectivity.reached(kind);
         void this.probe(kind, () => heardAt ?? startedAt, attempt);
       },
     };
@@ -298,7 +267,7 @@ class WatchedCluster implements ClusterCache {
           const own = slim(kind, object, this.interner);
           this.take(kind, type === 'DELETED' ? store.remove(own) : store.put(own));
         }
-        this.wake();
+        this.waiters.wake();
       });
       return { outcome, lively: heardAt !== undefined || this.clock.now() - startedAt >= shortestWatchMs };
     } finally {
@@ -315,11 +284,11 @@ class WatchedCluster implements ClusterCache {
       version: () => this.store(kind).version,
       heardAt,
       onAnswer: (beganAt: number, isBehind: boolean) => {
-        this.answered(kind);
+        this.connectivity.answered(kind);
         if (!isBehind) this.fresh.set(kind, beganAt);
       },
       onFailure: (error: Error) => {
-        if (isDomainError(error, 'Unavailable')) this.report(kind, error, 1);
+        if (isDomainError(error, 'Unavailable')) this.connectivity.failed(kind, error, 1);
       },
     };
     const { client } = this.options;
@@ -340,41 +309,12 @@ class WatchedCluster implements ClusterCache {
     }
   }
 
-  private wake(): void {
-    for (const check of [...this.waiters]) check();
-  }
-
   /** Whether `error` says that an optional kind is not served; if so it is empty from now on. */
   private isAbsent(kind: Kind, error: unknown): boolean {
     if (!isDomainError(error, 'NotFound') || !(this.options.optional ?? []).includes(kind)) return false;
-    this.reached(kind);
+    this.connectivity.reached(kind);
     this.takeList(kind, [], this.store(kind).version);
     return true;
-  }
-
-  private reached(kind: Kind): void {
-    this.problems.delete(kind);
-    this.answered(kind);
-  }
-
-  private answered(kind: Kind): void {
-    if (this.failing.delete(kind) && this.failing.size === 0) this.options.onConnectivity?.({ connected: true });
-  }
-
-  private report(kind: Kind, error: Error, failures: number): void {
-    if (isDomainError(error, 'Unavailable')) {
-      const first = this.failing.size === 0;
-      this.failing.add(kind);
-      if (first) this.options.onConnectivity?.({ connected: false, error });
-      return;
-    }
-    // To refuse is to answer.
-    this.answered(kind);
-    // A server that is starting up, or busy, asks for patience; only one that goes on so is a problem.
-    if (isDomainError(error, 'Throttled') && failures <= patience) return;
-    if (this.problems.get(kind) === error.message) return;
-    this.problems.set(kind, error.message);
-    this.options.onProblem?.(kind, error);
   }
 }
 
