@@ -1,4 +1,3 @@
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { Random } from '../../cases/random.js';
 import { ActivityTask } from './activity-task.js';
@@ -6,10 +5,12 @@ import type { ActivityWorker, AttemptFate } from './activity-task.js';
 import { carryOut } from './commands.js';
 import type { CommandHost } from './commands.js';
 import { digestOf } from './digest.js';
-import { fromPayload, toError, toPayloads } from './payloads.js';
+import { toPayloads } from './payloads.js';
+import { PendingUpdates } from './pending-updates.js';
 import { Run } from './run.js';
 import type { RunStart, RunStatus } from './run.js';
 import type { Activation, Command, Job, Sandbox, SandboxFactory } from './sandbox.js';
+import { WorkflowCache } from './workflow-cache.js';
 
 /** What decides when things happen, and what goes wrong. */
 export interface EngineFaults {
@@ -37,13 +38,6 @@ export interface StartOptions {
   readonly args: readonly unknown[];
 }
 
-/** An update that a run has not answered yet. */
-interface Asked {
-  readonly run: Run;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /** After this long a workflow task that failed is tried again. */
 const taskRetryMs = 10_000;
 /** After this long the server gives a workflow task of a worker that died to another. */
@@ -63,15 +57,17 @@ export class SimulatedTemporal implements CommandHost {
   private waiting: { readonly taskQueue: string; readonly then: () => void }[] = [];
   private current: ActivityWorker | undefined;
   private runs = 0;
-  private updates = 0;
-  private readonly asked = new Map<string, Asked>();
+  private readonly updates = new PendingUpdates();
+  private readonly cache: WorkflowCache;
   /** Replays that came to other commands, and workflow tasks that failed. */
   readonly problems: string[] = [];
   private happened = 0;
   /** Workflow tasks and queries that code is at. */
   private atWork = 0;
 
-  constructor(readonly options: EngineOptions) {}
+  constructor(readonly options: EngineOptions) {
+    this.cache = new WorkflowCache(options.sandboxes, (problem) => this.problems.push(problem));
+  }
 
   /** How much has happened: it changes for as long as anything goes on. */
   get activity(): number {
@@ -98,7 +94,7 @@ export class SimulatedTemporal implements CommandHost {
     const died = this.current;
     this.current = undefined;
     if (died === undefined) return;
-    for (const run of this.latest.values()) void this.forget(run);
+    for (const run of this.latest.values()) void this.cache.forget(run);
     for (const tasks of this.activities.values()) for (const task of tasks.values()) task.workerDied(died);
   }
 
@@ -208,22 +204,11 @@ export class SimulatedTemporal implements CommandHost {
 
   /** Has a run handle an update, and gives what its handler answers. */
   update(run: Run, name: string, args: readonly unknown[]): Promise<unknown> {
-    const id = `update-${String(++this.updates)}`;
-    return new Promise((resolve, reject) => {
-      this.asked.set(id, { run, resolve, reject });
-      const input = toPayloads(args);
-      this.add(run, {
-        doUpdate: { id, protocolInstanceId: id, name, input, runValidator: true, meta: { updateId: id } },
-      });
-    });
+    return this.updates.send(run, name, args, (job) => this.add(run, job));
   }
 
-  answered({ protocolInstanceId, rejected, completed }: NonNullable<Command['updateResponse']>): void {
-    const asked = this.asked.get(protocolInstanceId ?? '');
-    if (rejected) asked?.reject(new WorkflowUpdateFailedError('Workflow Update failed', toError(rejected)));
-    else if (completed) asked?.resolve(fromPayload(completed));
-    else return;
-    this.asked.delete(protocolInstanceId ?? '');
+  answered(response: NonNullable<Command['updateResponse']>): void {
+    this.updates.answered(response);
   }
 
   /** Asks a run that a worker has, or can replay, by a query job; its answer is what the command says. */
@@ -244,10 +229,10 @@ export class SimulatedTemporal implements CommandHost {
     for (const timer of run.timers.values()) clearTimeout(timer);
     for (const task of this.activities.get(run)?.values() ?? []) task.abandon();
     this.activities.delete(run);
-    void this.forget(run);
+    void this.cache.forget(run);
     if (this.options.keepsClosed !== true) run.turns.length = 0;
     run.jobs.length = 0;
-    this.refuseUpdates(run);
+    this.updates.refuse(run);
     this.note(run, status.toLowerCase());
     if (status !== 'CONTINUED_AS_NEW') this.closeChildren(run);
   }
@@ -255,15 +240,6 @@ export class SimulatedTemporal implements CommandHost {
   note(run: Run, what: string): void {
     this.happened += 1;
     this.options.onEvent?.(`${run.id} (${run.start.runId}) ${what}`);
-  }
-
-  /** Nobody answers what a closed run was asked. */
-  private refuseUpdates(run: Run): void {
-    for (const [id, asked] of this.asked) {
-      if (asked.run !== run) continue;
-      this.asked.delete(id);
-      asked.reject(new WorkflowNotFoundError('workflow execution already completed', run.id, run.start.runId));
-    }
   }
 
   private closeChildren(run: Run): void {
@@ -325,48 +301,25 @@ export class SimulatedTemporal implements CommandHost {
     run.historyLength += 1;
     if (this.options.keepsClosed === true) run.commands.push(...answer.commands);
     for (const command of answer.commands) carryOut(this, run, command);
-    if (this.options.cachesNothing === true) await this.forget(run);
+    if (this.options.cachesNothing === true) await this.cache.forget(run);
     if (run.jobs.length > 0) this.wake(run);
   }
 
   /** Replays a run from its start; what differs is among the `problems`. */
   async replay(run: Run): Promise<void> {
-    await (await this.replayed(run)).dispose();
+    await this.cache.replay(run);
   }
 
   /** The task is not answered: the same again, from a replay. */
   private again(run: Run, jobs: readonly Job[], afterMs: number): void {
     run.jobs.unshift(...jobs);
-    void this.forget(run);
+    void this.cache.forget(run);
     this.taskAfter(run, afterMs);
   }
 
-  /** What the worker has cached of a run, or a replay of it. */
   private async sandboxOf(run: Run): Promise<Sandbox> {
-    if (run.sandbox !== undefined) return run.sandbox;
     const { current } = this;
-    const sandbox = await this.replayed(run);
-    // A worker that died meanwhile has cached nothing.
-    if (this.current === current) run.sandbox = sandbox;
-    return sandbox;
-  }
-
-  private async replayed(run: Run): Promise<Sandbox> {
-    const sandbox = await this.options.sandboxes.create(run.start);
-    for (const { activation, digest } of run.turns) {
-      const answer = await sandbox.activate(activation, true);
-      const replay = 'failed' in answer ? `failed: ${answer.failed}` : digestOf(answer.commands);
-      if (replay === digest) continue;
-      const jobs = activation.jobs.map((job) => JSON.stringify(job).slice(0, 200)).join(', ');
-      this.problems.push(`${run.id}: a replay came to other commands: ${replay} instead of ${digest}, after ${jobs}`);
-    }
-    return sandbox;
-  }
-
-  private async forget(run: Run): Promise<void> {
-    const { sandbox } = run;
-    run.sandbox = undefined;
-    await sandbox?.dispose();
+    return this.cache.of(run, () => this.current === current);
   }
 }
 
