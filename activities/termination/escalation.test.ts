@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { annotations } from '../../api/labels.js';
+import { DomainError } from '../../core/failures.js';
 import { createActivityWorld } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createEscalationActivities } from './escalation.js';
@@ -102,6 +103,24 @@ describe('the steps of a stuck drain', () => {
 
     expect(await restart('shop/web-1-a')).toEqual({ restarted: [], refused: [refusal] });
     expect(await restartedAt('Deployment', 'web').catch(() => undefined)).toBeUndefined();
+  });
+
+  describe('where the right to patch workloads is missing', () => {
+    const restartRefused = async (status: number) => {
+      await world.synced();
+      const patch = () => Promise.reject(new DomainError('Denied', 'PATCH deployments web: forbidden', { status }));
+      const deps = { ...world.deps, kube: { ...world.kube, patch } };
+      return createEscalationActivities(deps).restartOwners({ pods: ['shop/web-1-a'], at });
+    };
+
+    test('the owner is not restarted, and the step says why', async () => {
+      const why = 'PATCH deployments web: forbidden';
+      expect(await restartRefused(403)).toEqual({ restarted: [], refused: [{ owner: 'Deployment shop/web', why }] });
+    });
+
+    test('credentials that are refused are none of the owner’s: the step is tried again', async () => {
+      await expect(restartRefused(401)).rejects.toThrow('forbidden');
+    });
   });
 
   test('a pod that went meanwhile is nobody’s concern', async () => {

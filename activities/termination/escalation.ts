@@ -1,5 +1,8 @@
 import type { OwnerReference, Pod, Workload } from '../../api/kubernetes.js';
 import { timestamp } from '../../core/conditions.js';
+import { cutText } from '../../core/cut-text.js';
+import { isDomainError } from '../../core/failures.js';
+import type { DomainError } from '../../core/failures.js';
 import { doNotDisruptUntil, isTerminating, podKey } from '../../core/pods.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { DrainBlocker, EscalationActivities } from './contract.js';
@@ -11,6 +14,8 @@ import { counted } from '../../core/plurals.js';
 
 /** What `kubectl rollout restart` writes into a pod template. */
 const restartedAt = 'kubectl.kubernetes.io/restartedAt';
+/** Characters of what an API server says. */
+const mostOfRefusal = 300;
 
 /** The steps of a stuck drain (DisruptionPolicy, `drainEscalation`). */
 export function createEscalationActivities(deps: ActivityDeps): EscalationActivities {
@@ -115,10 +120,19 @@ async function restart(
   if (paused === true) return 'its rollout is paused';
   if (updateStrategy?.type === 'OnDelete') return 'its update strategy OnDelete restarts nothing';
   const annotations = { [restartedAt]: timestamp(at) };
-  const { outcome } = await kube.patch(
-    kind,
-    { namespace, name },
-    { metadata: { uid }, spec: { template: { metadata: { annotations } } } },
-  );
-  return outcome === 'patched' ? undefined : 'it is gone';
+  try {
+    const { outcome } = await kube.patch(
+      kind,
+      { namespace, name },
+      { metadata: { uid }, spec: { template: { metadata: { annotations } } } },
+    );
+    return outcome === 'patched' ? undefined : 'it is gone';
+  } catch (error) {
+    // The right to it is given apart (`rolloutRestarts` of the chart). Tried again it would be refused again, and keep the steps after it.
+    if (!isForbidden(error)) throw error;
+    return cutText(error.message, mostOfRefusal);
+  }
 }
+
+const isForbidden = (error: unknown): error is DomainError =>
+  isDomainError(error, 'Denied') && error.details.status === 403;

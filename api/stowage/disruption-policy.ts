@@ -105,7 +105,9 @@ const drainStep = z.object({
   after: duration.describe('How long the drain has been stuck when this step is taken.'),
   action: z
     .enum(['Notify', 'RestartOwner', 'AskApproval', 'Force'])
-    .describe('Tell; restart the rollout of the blocking pods; ask a person whether to force; delete the pods.'),
+    .describe(
+      'Tell; restart the rollout of the blocking pods, a right that the chart gives with rolloutRestarts.enabled; ask a person whether to force; delete the pods.',
+    ),
 });
 
 const repairStep = z.object({

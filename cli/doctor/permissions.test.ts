@@ -1,12 +1,24 @@
 import { describe, expect, test } from '@jest/globals';
+import { DomainError } from '../../core/failures.js';
 import type { KubeClient, Kinds, ResourceAttributes } from '../../kube/port.js';
 import { permissionsCheck, rightsAt } from './permissions.js';
 
 const where = { own: 'autoscaling', karpenterLease: { namespace: 'karpenter', name: 'leader' } };
+const restarting = {
+  metadata: { name: 'restarts' },
+  spec: { drainEscalation: [{ after: '10m', action: 'RestartOwner' }] },
+};
 const own = 'system:serviceaccount:autoscaling:stowage';
 
+type Server = Pick<KubeClient, 'create' | 'list'>;
+const all = { restarts: true };
+
 /** An API server that knows who asks, and denies what `denied` picks. */
-function server(username: string, denied: (right: ResourceAttributes) => boolean = () => false) {
+function server(
+  username: string,
+  denied: (right: ResourceAttributes) => boolean = () => false,
+  policies: readonly object[] = [restarting],
+) {
   const asked: ResourceAttributes[] = [];
   const create = (kind: string, object: object) => {
     if (kind === 'SelfSubjectReview') return Promise.resolve({ object: { status: { userInfo: { username } } } });
@@ -14,7 +26,7 @@ function server(username: string, denied: (right: ResourceAttributes) => boolean
     asked.push(resourceAttributes);
     return Promise.resolve({ object: { status: { allowed: !denied(resourceAttributes) } } });
   };
-  return { kube: { create } as unknown as Pick<KubeClient, 'create'>, asked };
+  return { kube: { create, list: () => Promise.resolve(policies) } as unknown as Server, asked };
 }
 
 describe('permissions', () => {
@@ -22,14 +34,14 @@ describe('permissions', () => {
     const { kube, asked } = server(own);
     expect(await permissionsCheck(kube, where).run()).toMatchObject({ state: 'ok' });
 
-    expect(asked).toHaveLength(rightsAt(where).length);
+    expect(asked).toHaveLength(rightsAt(where, all).length);
     expect(asked).toContainEqual({ group: '', resource: 'pods', subresource: 'eviction', verb: 'create' });
     expect(asked).toContainEqual({ group: 'apps', resource: 'statefulsets', verb: 'patch' });
     expect(asked).toContainEqual({ group: 'events.k8s.io', resource: 'events', verb: 'create' });
   });
 
   test('leases are asked for where they are', () => {
-    const leases = rightsAt(where).filter(({ resource }) => resource === 'leases');
+    const leases = rightsAt(where, all).filter(({ resource }) => resource === 'leases');
     const lease = { group: 'coordination.k8s.io', resource: 'leases' };
 
     expect(leases).toContainEqual({ ...lease, verb: 'patch', namespace: 'autoscaling' });
@@ -45,6 +57,41 @@ describe('permissions', () => {
     expect(state).toBe('failed');
     expect(found).toBe(`${own} may not patch/delete nodes, create pods/eviction`);
     expect(mend).toContain('deploy/rbac.yaml');
+  });
+
+  describe('the right to restart rollouts', () => {
+    const isOfRestarts = ({ group, verb }: ResourceAttributes): boolean => group === 'apps' && verb === 'patch';
+
+    test.each([
+      ['no DisruptionPolicy', []],
+      ['one that only tells', [{ spec: { drainEscalation: [{ after: '10m', action: 'Notify' }] } }]],
+    ])('is not asked for with %s', async (_, policies) => {
+      const { kube, asked } = server(own, isOfRestarts, policies);
+
+      expect(await permissionsCheck(kube, where).run()).toMatchObject({ state: 'ok' });
+      expect(asked).toEqual(rightsAt(where, { restarts: false }));
+      expect(asked.some(isOfRestarts)).toBe(false);
+    });
+
+    test('is missing where a policy has the step, which is named', async () => {
+      const { state, found, mend } = await permissionsCheck(server(own, isOfRestarts).kube, where).run();
+
+      expect([state, found]).toEqual(['failed', `${own} may not patch deployments.apps, patch statefulsets.apps`]);
+      expect(mend).toBe(
+        'set rolloutRestarts.enabled of the chart, or take the step RestartOwner out of DisruptionPolicy restarts',
+      );
+    });
+
+    test('is not asked for where policies may not be read, which is told by itself', async () => {
+      const { kube } = server(
+        own,
+        (right) => right.resource === 'disruptionpolicies' && right.subresource === undefined,
+      );
+      const list = () => Promise.reject(new DomainError('Denied', 'no'));
+      const { found } = await permissionsCheck({ ...kube, list }, where).run();
+
+      expect(found).toBe(`${own} may not get/list/watch/patch disruptionpolicies.stowage.dev`);
+    });
   });
 
   test('of a lease the namespace is told', async () => {
@@ -63,7 +110,8 @@ describe('permissions', () => {
   });
 
   test('an API server that does not answer is the runner’s to tell', async () => {
-    const kube = { create: () => Promise.reject(new Error('away')) } as unknown as Pick<KubeClient, 'create'>;
+    const away = () => Promise.reject(new Error('away'));
+    const kube = { create: away, list: away } as unknown as Server;
     await expect(permissionsCheck(kube, where).run()).rejects.toThrow('away');
   });
 });

@@ -1,3 +1,4 @@
+import { isDomainError } from '../../core/failures.js';
 import { inBatches } from '../../core/in-batches.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient, ResourceAttributes } from '../../kube/port.js';
@@ -13,15 +14,16 @@ export interface RightsWhere {
 
 const atOnce = 16;
 
-/** Whether whoever asks may do what deploy/rbac.yaml gives to Stowage. */
-export function permissionsCheck(kube: Pick<KubeClient, 'create'>, where: RightsWhere): Check {
+/** Whether whoever asks may do what deploy/rbac.yaml gives to Stowage, as far as this cluster needs it. */
+export function permissionsCheck(kube: Pick<KubeClient, 'create' | 'list'>, where: RightsWhere): Check {
   return {
     name: 'permissions',
     needs: ['kubernetes'],
     unanswered: 'see the log of the API server: it answers no SelfSubjectAccessReview',
     run: async () => {
       const { object } = await kube.create('SelfSubjectReview', { metadata: {} });
-      const rights = rightsAt(where);
+      const restarting = await restartingPolicies(kube);
+      const rights = rightsAt(where, { restarts: restarting.length > 0 });
       const denied: ResourceAttributes[] = [];
       await inBatches(
         rights,
@@ -32,15 +34,34 @@ export function permissionsCheck(kube: Pick<KubeClient, 'create'>, where: Rights
         },
         { atOnce },
       );
-      return permissionsVerdict(object.status?.userInfo?.username ?? 'unknown', rights.length, denied);
+      const user = object.status?.userInfo?.username ?? 'unknown';
+      return permissionsVerdict(user, { asked: rights.length, denied, restarting });
     },
   };
 }
 
+/** Names of the DisruptionPolicies that restart rollouts; none where they cannot be read, which is a right of its own. */
+async function restartingPolicies(kube: Pick<KubeClient, 'list'>): Promise<readonly string[]> {
+  try {
+    const policies = await kube.list('DisruptionPolicy');
+    const restarts = policies.filter(({ spec }) =>
+      spec.drainEscalation?.some(({ action }) => action === 'RestartOwner'),
+    );
+    return restarts.map(({ metadata }) => metadata.name ?? '');
+  } catch (error) {
+    if (isDomainError(error, 'Denied') || isDomainError(error, 'NotFound')) return [];
+    throw error;
+  }
+}
+
 /** Every verb on every resource of the rules, each by itself. */
-export function rightsAt({ own, karpenterLease }: RightsWhere): readonly ResourceAttributes[] {
+export function rightsAt(
+  { own, karpenterLease }: RightsWhere,
+  { restarts }: { readonly restarts: boolean },
+): readonly ResourceAttributes[] {
   const namespaces = { own, karpenter: karpenterLease.namespace };
-  return roles.flatMap(({ in: where, rules }) =>
+  const needed = roles.filter(({ onlyFor }) => onlyFor === undefined || restarts);
+  return needed.flatMap(({ in: where, rules }) =>
     rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
       apiGroups.flatMap((group) =>
         resources.flatMap((path) =>
@@ -63,11 +84,21 @@ export function rightsAt({ own, karpenterLease }: RightsWhere): readonly Resourc
 
 const serviceAccount = 'system:serviceaccount:';
 
-function permissionsVerdict(user: string, asked: number, denied: readonly ResourceAttributes[]): Verdict {
+interface Answers {
+  /** How many rights were asked for. */
+  readonly asked: number;
+  readonly denied: readonly ResourceAttributes[];
+  readonly restarting: readonly string[];
+}
+
+function permissionsVerdict(user: string, { asked, denied, restarting }: Answers): Verdict {
   if (denied.length > 0) {
+    const isOfRestarts = denied.every(({ group, verb }) => group === 'apps' && verb === 'patch');
     return failed(
       `${user} may not ${someOf(textsOf(denied))}`,
-      'apply deploy/rbac.yaml (helm upgrade does it), or bind its roles to this ServiceAccount',
+      isOfRestarts
+        ? `set rolloutRestarts.enabled of the chart, or take the step RestartOwner out of DisruptionPolicy ${someOf(restarting)}`
+        : 'apply deploy/rbac.yaml (helm upgrade does it), or bind its roles to this ServiceAccount',
     );
   }
   if (user.startsWith(serviceAccount)) return okCheck(`${user} has all ${counted(asked, 'right')} of deploy/rbac.yaml`);

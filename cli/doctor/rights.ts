@@ -10,6 +10,8 @@ interface Role {
   readonly name: string;
   /** Absent for a ClusterRole; `own` is where the operator's lease is, `karpenter` where Karpenter's is. */
   readonly in?: 'own' | 'karpenter';
+  /** Absent for a role that is always needed. */
+  readonly onlyFor?: 'rollout-restarts';
   readonly rules: readonly Rule[];
 }
 
@@ -60,7 +62,6 @@ export const roles: readonly Role[] = [
         read,
       ),
       rule('apps', ['daemonsets', 'deployments', 'replicasets', 'statefulsets'], read),
-      rule('apps', ['deployments', 'statefulsets'], ['patch']),
       rule('policy', ['poddisruptionbudgets'], read),
       rule('storage.k8s.io', ['csinodes', 'storageclasses', 'volumeattachments'], read),
       rule('resource.k8s.io', ['deviceclasses', 'resourceclaims', 'resourceslices'], read),
@@ -69,6 +70,11 @@ export const roles: readonly Role[] = [
       rule(['', 'events.k8s.io'], ['events'], ['create', 'patch']),
       rule('', ['events'], read),
     ],
+  },
+  {
+    name: 'stowage-rollout-restarts',
+    onlyFor: 'rollout-restarts',
+    rules: [rule('apps', ['deployments', 'statefulsets'], ['patch'])],
   },
   {
     name: 'stowage',

@@ -31,6 +31,8 @@ beforeAll(async () => {
   helm = (await ensureToolchain(['helm'])).helm ?? '';
 }, 600_000);
 
+/** The one role that is asked for apart. */
+const restarts = 'stowage-rollout-restarts';
 const usual = { clusterName: 'c', 'temporal.address': 'temporal:7233' };
 
 async function render(values: Record<string, string> = {}): Promise<Rendered[]> {
@@ -115,11 +117,30 @@ describe('the chart', () => {
     const rendered = await render();
     const source = parseAllDocuments(readFileSync('deploy/rbac.yaml', 'utf8')).map((each) => each.toJS() as Rendered);
 
-    for (const { kind, metadata, rules } of source.filter((each) => each.rules !== undefined)) {
+    const isOfRestarts = ({ metadata }: Rendered): boolean => metadata.name === restarts;
+    for (const { kind, metadata, rules } of source.filter((each) => each.rules !== undefined && !isOfRestarts(each))) {
       expect(named(rendered, kind, metadata.name ?? '').rules).toEqual(rules);
     }
+    expect(rendered.filter(isOfRestarts)).toEqual([]);
     expect(named(rendered, 'Role', 'stowage').metadata.namespace).toBe('own');
     expect(named(rendered, 'Role', 'stowage-karpenter-lease').metadata.namespace).toBe('kube-system');
+  });
+
+  test('may patch workloads where rollouts are to be restarted, and else none', async () => {
+    const mayPatch = (rendered: readonly Rendered[]): string[] =>
+      rendered.flatMap(({ kind, metadata, rules = [] }) =>
+        kind === 'ClusterRole' && JSON.stringify(rules).match(/"apps"[^}]*"patch"/) !== null
+          ? [metadata.name ?? '']
+          : [],
+      );
+    const rendered = await render({ 'rolloutRestarts.enabled': 'true' });
+
+    expect(mayPatch(await render())).toEqual([]);
+    expect(mayPatch(rendered)).toEqual([restarts]);
+    expect(named(rendered, 'ClusterRoleBinding', restarts)).toMatchObject({
+      roleRef: { kind: 'ClusterRole', name: restarts },
+      subjects: [{ kind: 'ServiceAccount', name: 'stowage', namespace: 'own' }],
+    });
   });
 
   test('has the alerts of deploy/alerts.yaml', async () => {
