@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node } from '../api/kubernetes.js';
-import { labels, taints } from '../api/labels.js';
+import { finalizers, labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { parseResources } from '../core/resources.js';
 import type { Resources } from '../core/resources.js';
@@ -58,6 +58,17 @@ export function nodeOf(cache: ClusterCache, claim: NodeClaim): Node | undefined 
   const providerId = claim.status?.providerID;
   if (providerId === undefined || providerId === '') return undefined;
   return cache.nodeByProviderId(providerId);
+}
+
+/** A Node of a NodePool that is being deleted, is held by Karpenter's finalizer, and has no claim whose termination would take that off. */
+export function isHeldWithoutClaim({ metadata, spec }: Node, claims: readonly NodeClaim[]): boolean {
+  if (metadata.deletionTimestamp === undefined || metadata.labels?.[labels.nodePool] === undefined) return false;
+  if (metadata.finalizers?.includes(finalizers.termination) !== true) return false;
+  return !claims.some(
+    ({ status }) =>
+      status?.nodeName === metadata.name ||
+      ((status?.providerID ?? '') !== '' && status?.providerID === spec?.providerID),
+  );
 }
 
 /**

@@ -24,6 +24,7 @@ import { watchUndrainable } from '../operator/undrainable.js';
 import { watchOldAnnotations } from '../operator/old-annotations.js';
 import { watchPendingPods } from '../operator/pending-pods.js';
 import { watchReservations } from '../operator/reservations.js';
+import { watchNodesWithoutClaim } from '../operator/nodes-without-claim.js';
 import { watchStaticPools } from '../operator/static-pools.js';
 import { Starter } from '../operator/starter.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
@@ -106,6 +107,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchOldAnnotations(context),
     watchReservations(context),
     watchStaticPools(context),
+    watchNodesWithoutClaim(context),
     watchObjectTimes(context),
     watchStuck(context, stuck),
     publishChanges(context),

@@ -1,10 +1,10 @@
-import { finalizers, instanceTags, labels } from '../../api/labels.js';
+import { finalizers, instanceTags } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
 import type { CloudInstance } from '../../cloud/port.js';
 import type { ClaimRef, NodeRef } from '../../workflows/messages.js';
-import { managedClaims, nodeOf } from '../../cluster/cluster.js';
+import { isHeldWithoutClaim, managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { CollectedInstances, CollectedObjects, GarbageFailure, LostObjects } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
@@ -82,7 +82,7 @@ export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
       .map((claim) => identityOf(claim)),
     nodes: deps.cache
       .all('Node')
-      .filter((node) => isHeld(node) && !hasClaim(node, deps.cache.all('NodeClaim')))
+      .filter((node) => isHeldWithoutClaim(node, deps.cache.all('NodeClaim')))
       .map(identityOf),
   };
 }
@@ -149,7 +149,7 @@ async function lossOf(
 /** Its instance, if there is one, is terminated like all instances without a NodeClaim: the Node waits for that. */
 async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: readonly NodeClaim[]): Promise<boolean> {
   const node = await deps.kube.get('Node', { name });
-  if (node?.metadata.uid !== uid || !isHeld(node) || hasClaim(node, claims)) return false;
+  if (node?.metadata.uid !== uid || !isHeldWithoutClaim(node, claims)) return false;
   const providerId = node.spec?.providerID ?? '';
   if (providerId !== '' && (await deps.cloud.get(providerId)) !== undefined) {
     deps.log.info({ node: name, providerId }, 'a Node without a NodeClaim waits for its instance to end');
@@ -194,20 +194,3 @@ function isLive({ metadata, status }: NodeClaim): boolean {
 }
 
 const isReady = (node: Node | undefined): boolean => isTrue(node?.status?.conditions, 'Ready');
-
-/** A deleting Node with Karpenter's finalizer. */
-function isHeld({ metadata }: Node): boolean {
-  return (
-    metadata.deletionTimestamp !== undefined &&
-    metadata.labels?.[labels.nodePool] !== undefined &&
-    metadata.finalizers?.includes(finalizers.termination) === true
-  );
-}
-
-function hasClaim({ metadata, spec }: Node, claims: readonly NodeClaim[]): boolean {
-  return claims.some(
-    ({ status }) =>
-      status?.nodeName === metadata.name ||
-      ((status?.providerID ?? '') !== '' && status?.providerID === spec?.providerID),
-  );
-}

@@ -65,6 +65,12 @@ export function simulatedClient(engine: SimulatedTemporal, schedules: Schedules,
         const found = schedules.find(scheduleId);
         if (found !== undefined) schedules.put({ ...change(found), scheduleId });
       },
+      trigger: async () => {
+        await wire.carry('triggerSchedule');
+        const found = schedules.find(scheduleId);
+        if (found === undefined) throw new ScheduleNotFoundError('no such schedule', scheduleId);
+        schedules.fire(found);
+      },
     }),
     create: async (options: ScheduleOptions) => {
       await wire.carry('createSchedule');

@@ -31,7 +31,8 @@ export class Schedules {
     this.known.set(options.scheduleId, { options, timer });
   }
 
-  private fire({ action }: ScheduleOptions): void {
+  /** Starts its workflow now, unless that runs. */
+  fire({ action }: ScheduleOptions): void {
     const { workflowType, workflowId, taskQueue, args } = action;
     const id = `${workflowId}-scheduled`;
     if (this.engine.find(id)?.isOpen === true) return;

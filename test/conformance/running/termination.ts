@@ -36,10 +36,23 @@ const lifeCases: readonly Told[] = [
       {},
       false,
       async (it) => {
-        await it.pass(6 * minute);
+        await it.pass(2 * minute);
         return isThere(it, 'Node');
       },
       { withoutClaim: true },
+    ),
+  ),
+  same(
+    [],
+    'one whose instance is gone goes after a second look',
+    drains(
+      {},
+      false,
+      async (it) => {
+        await it.pass(35 * second);
+        return isThere(it, 'Node');
+      },
+      { withoutClaim: true, withoutInstance: true },
     ),
   ),
   same(
