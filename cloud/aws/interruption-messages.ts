@@ -15,7 +15,14 @@ interface EventBridgeEvent {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Reads an EventBridge event (interruption/messages). Never throws: whatever it is, the message can be deleted. */
+/** EC2's are 19 characters long. A longer text would be no workflow id, and be kept on the queue for that. */
+const instanceIdShape = /^i-[0-9a-z]{1,32}$/;
+const longestEventId = 128;
+
+/**
+ * Reads an EventBridge event (interruption/messages). Never throws: whatever it is, the message can be deleted. What it gives is
+ * bounded in length, and was not said later than `now`, milliseconds of the epoch.
+ */
 export function parseInterruption(body: string | undefined, sqsMessageId: string, now: number): ParsedMessage {
   const event = parseJson(body);
   if (event === undefined) return { kind: 'ignored', reason: 'malformed' };
@@ -25,15 +32,16 @@ export function parseInterruption(body: string | undefined, sqsMessageId: string
   const found = instancesOf(kinds, detail);
   if (found === undefined) return { kind: 'ignored', reason: 'no-op' };
   const at = Date.parse(text(event.time));
-  const eventId = text(event.id) === '' ? sqsMessageId : text(event.id);
-  const ids = found.instanceIds.filter((id) => /^i-[0-9a-z]+$/.test(id));
+  const ownId = text(event.id);
+  const eventId = ownId === '' || ownId.length > longestEventId ? sqsMessageId : ownId;
+  const ids = found.instanceIds.filter((id) => instanceIdShape.test(id));
   if (ids.length === 0) return { kind: 'ignored', reason: 'malformed' };
   return {
     kind: 'interruptions',
     interruptions: ids.map((instanceId) => ({
       kind: found.kind,
       instanceId,
-      at: Number.isNaN(at) ? now : at,
+      at: Number.isNaN(at) ? now : Math.min(at, now),
       messageId: `${eventId}/${instanceId}`,
     })),
   };

@@ -33,7 +33,7 @@ describe('parseInterruption', () => {
     ['EC2 Instance State-change Notification', { 'instance-id': id, state: 'shutting-down' }, 'instance_terminated'],
     ['EC2 Instance State-change Notification', { 'instance-id': id, state: 'terminated' }, 'instance_terminated'],
   ])('%s %j', (type, detail, kind) => {
-    expect(parseInterruption(event('aws.ec2', type, detail), 'm1', 0)).toEqual({
+    expect(parseInterruption(event('aws.ec2', type, detail), 'm1', at)).toEqual({
       kind: 'interruptions',
       interruptions: [{ kind, instanceId: id, at, messageId: `e1/${id}` }],
     });
@@ -45,7 +45,7 @@ describe('parseInterruption', () => {
       eventTypeCategory: 'scheduledChange',
       affectedEntities: [{ entityValue: id }, { entityValue: 'i-1' }, { entityValue: 'vol-1' }],
     };
-    const parsed = parseInterruption(event('aws.health', 'AWS Health Event', detail), 'm1', 0);
+    const parsed = parseInterruption(event('aws.health', 'AWS Health Event', detail), 'm1', at);
     expect(parsed).toMatchObject({
       interruptions: [{ kind: 'scheduled_change', instanceId: id }, { instanceId: 'i-1' }],
     });
@@ -63,7 +63,7 @@ describe('parseInterruption', () => {
     [event('aws.health', 'AWS Health Event', { service: 'RDS', eventTypeCategory: 'scheduledChange' }), 'no-op'],
     [event('aws.s3', 'Anything', {}), 'no-op'],
   ])('%s is ignored', (body, reason) => {
-    expect(parseInterruption(body, 'm1', 0)).toEqual({ kind: 'ignored', reason });
+    expect(parseInterruption(body, 'm1', at)).toEqual({ kind: 'ignored', reason });
   });
 
   test('a message without id and time is known by the queue’s id, and is of now', () => {
@@ -74,6 +74,17 @@ describe('parseInterruption', () => {
       { id: undefined, time: 'soon' },
     );
     expect(parseInterruption(body, 'm1', 7)).toMatchObject({ interruptions: [{ at: 7, messageId: `m1/${id}` }] });
+  });
+
+  test('what it gives is bounded, and was not said in the future: nothing of it can be kept on the queue for that', () => {
+    const spot = (instanceId: string, more: object = {}) =>
+      event('aws.ec2', 'EC2 Spot Instance Interruption Warning', { 'instance-id': instanceId }, more);
+    expect(parseInterruption(spot(`i-${'f'.repeat(100_000)}`), 'm1', at)).toEqual({
+      kind: 'ignored',
+      reason: 'malformed',
+    });
+    const odd = spot(id, { id: 'e'.repeat(100_000), time: '9999-12-31T00:00:00Z' });
+    expect(parseInterruption(odd, 'm1', at)).toMatchObject({ interruptions: [{ at, messageId: `m1/${id}` }] });
   });
 });
 
