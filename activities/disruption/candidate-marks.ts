@@ -14,7 +14,7 @@ import { parseWorkflowId } from '../../core/ids.js';
 import { isHint } from '../../core/interruption-kinds.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { steerPods } from '../consolidation/steering.js';
-import { taintNode } from '../termination/termination.js';
+import { taintNode } from '../termination/mark-nodes.js';
 import { updateClaim, updateNode } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 

@@ -146,6 +146,73 @@ describe('terminating a node', () => {
     expect(await begin()).toMatchObject({ nodeName: 'n2' });
   });
 
+  describe('marks that somebody took off while the node is drained (termination/marks-hold)', () => {
+    const marked = {
+      metadata: { labels: { [labels.excludeFromLoadBalancers]: 'karpenter' }, deletionTimestamp: expect.any(String) },
+      spec: { taints: [taints.disrupted] },
+    };
+    const nodeNow = () => world.kube.get('Node', { name: 'n1' });
+
+    test('taint and label are put on again by the next look, whatever the drain waits for', async () => {
+      put('web', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+      await begin();
+      await world.kube.patch('Node', { name: 'n1' }, { metadata: { labels: null }, spec: { taints: null } });
+
+      expect(await look()).toMatchObject({ remaining: 1 });
+
+      expect(await nodeNow()).toMatchObject(marked);
+    });
+
+    test('so they are while volumes are waited for', async () => {
+      await begin();
+      await world.kube.patch('Node', { name: 'n1' }, { spec: { taints: null } });
+      await world.synced();
+
+      await createDrainActivities(world.deps).awaitVolumesDetached({
+        ...{ claim, nodeName: 'n1', known: [], since: world.clock.now },
+      });
+
+      expect(await nodeNow()).toMatchObject(marked);
+    });
+
+    test.each(['n1', 'n2'])('a Node that the kubelet made anew, as %s, is marked and drained', async (name) => {
+      await begin();
+      world.kube.remove('Node', { name: 'n1' });
+      const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
+      world.kube.put('Node', { metadata: { name, uid: 'anew' }, spec: { providerID }, status });
+      put('web', { spec: { nodeName: name } });
+
+      expect(await drain()).toMatchObject({ state: 'done', evicted: 1 });
+
+      expect(await world.kube.get('Node', { name })).toMatchObject(marked);
+    });
+
+    test('one of another instance under that name stays as it is', async () => {
+      await begin();
+      world.kube.remove('Node', { name: 'n1' });
+      world.kube.put('Node', { metadata: { name: 'n1', uid: 'anew' }, spec: { providerID: 'fake:///a/i-2' } });
+
+      await look();
+
+      expect((await nodeNow())?.spec).toEqual({ providerID: 'fake:///a/i-2' });
+    });
+
+    test('a refusal holds up no drain', async () => {
+      put('web');
+      await begin();
+      await world.kube.patch('Node', { name: 'n1' }, { spec: { taints: null } });
+      await world.synced();
+      const refusing = {
+        ...world.deps.kube,
+        patch: () => Promise.reject(new DomainError('Denied', 'an admission webhook says no')),
+      };
+      const drains = createDrainActivities({ ...world.deps, kube: refusing });
+
+      const input = { claim, nodeName: 'n1', known: [], since: world.clock.now - 5000 };
+      expect(await drains.drainNode(input)).toMatchObject({ evicted: 1 });
+    });
+  });
+
   test('pods are counted by why their node is disrupted (metrics/drained)', async () => {
     const counted: [string, unknown][] = [];
     Object.assign(world.deps.metrics, { count: (name: string, own: object) => void counted.push([name, own]) });

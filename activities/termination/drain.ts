@@ -20,10 +20,10 @@ import type { Reason } from './drain-blockers.js';
 import { EvictionOrder } from './eviction-order.js';
 import { inBatches } from '../../core/in-batches.js';
 import { instanceIsGone } from './instance-watch.js';
-import { nodesOfInstance } from '../../cluster/cluster.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import { setConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
+import { keepMarked, nodesOfDrain } from './mark-nodes.js';
 import { awaitVolumes } from './volumes.js';
 import { regarding } from '../../core/regarding.js';
 import { timeText } from '../../core/time-text.js';
@@ -80,10 +80,11 @@ class Drain {
     private readonly deps: ActivityDeps,
     private readonly input: DrainInput,
   ) {
-    this.nodeNames = nodesOfInstance(deps.cache, input.nodeName);
+    this.nodeNames = nodesOfDrain(deps, input);
   }
 
   async run(): Promise<DrainProgress> {
+    await keepMarked(this.deps, this.input);
     const now = this.deps.now();
     let waiting = this.waiting(now);
     if (waiting.length === 0) {

@@ -1,10 +1,9 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node } from '../../api/kubernetes.js';
-import { annotations, finalizers, labels, taints } from '../../api/labels.js';
+import { annotations, finalizers, labels } from '../../api/labels.js';
 import { conditionOf, isTrue, timestamp } from '../../core/conditions.js';
 import { parseDuration, parseNillableDuration } from '../../core/durations.js';
 import { DomainError } from '../../core/failures.js';
-import { lookUp } from '../../core/own.js';
 import { graceOf, isDrainable } from '../../core/pods.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import type { ClaimRef } from '../../workflows/messages.js';
@@ -16,6 +15,7 @@ import { identityOf } from '../../cluster/labels-of.js';
 import { setConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { deleteClaimInTurn, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
+import { markNodes } from './mark-nodes.js';
 import { regarding } from '../../core/regarding.js';
 
 /** Activities of `terminateNode` on the API server (termination/steps). */
@@ -137,18 +137,7 @@ async function deletingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node 
   if (!isTrue(conditions, 'Registered')) return undefined;
   const registered = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
   if (registered === undefined) return undefined;
-  const nodes: Node[] = [];
-  for (const name of nodesOfInstance(deps.cache, registered, providerID)) {
-    const node = await taintNode(deps, name, {
-      labels: { [labels.excludeFromLoadBalancers]: 'karpenter' },
-      providerID,
-    });
-    if (node === undefined || node.spec?.providerID !== providerID) continue;
-    if (node.metadata.deletionTimestamp === undefined) {
-      await deps.kube.delete('Node', { name }, { uid: identityOf(node).uid });
-    }
-    nodes.push(node);
-  }
+  const nodes = await markNodes(deps, nodesOfInstance(deps.cache, registered, providerID), providerID);
   const [node] = nodes;
   if (node === undefined) return undefined;
   if (conditionOf(conditions, 'Drained') === undefined) {
@@ -157,40 +146,6 @@ async function deletingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node 
     await setConditions(deps, identityOf(claim), [draining]);
   }
   return node;
-}
-
-/**
- * Puts `karpenter.sh/disrupted` on a node; harmless when it is there. Undefined when the node is gone. With a `providerID` a
- * node of another instance that came up under the same name is left as it is.
- */
-export async function taintNode(
-  deps: Pick<ActivityDeps, 'kube'>,
-  name: string,
-  {
-    labels: more = {},
-    providerID,
-  }: { labels?: Readonly<Record<string, string>>; providerID?: string | undefined } = {},
-): Promise<Node | undefined> {
-  return updateNode(deps.kube, name, ({ metadata, spec }) => {
-    if (providerID !== undefined && spec?.providerID !== providerID) return undefined;
-    const present = spec?.taints ?? [];
-    const tainted = present.some(
-      ({ key, effect }) => key === taints.disrupted.key && effect === taints.disrupted.effect,
-    );
-    const labelled = Object.entries(more).every(([key, value]) => lookUp(metadata.labels, key) === value);
-    const finalized = metadata.finalizers?.includes(finalizers.termination) === true;
-    if (tainted && labelled && finalized) return undefined;
-    return {
-      metadata: {
-        ...(Object.keys(more).length === 0 ? {} : { labels: more }),
-        // Without it the Node would be gone before its pods are.
-        ...(metadata.deletionTimestamp === undefined
-          ? { finalizers: [...new Set([...(metadata.finalizers ?? []), finalizers.termination])] }
-          : {}),
-      },
-      spec: { taints: tainted ? present : [...present, taints.disrupted] },
-    };
-  });
 }
 
 async function finish(

@@ -1,11 +1,11 @@
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import type { ConditionChange } from '../../core/conditions.js';
-import { nodesOfInstance } from '../../cluster/cluster.js';
 import { isDrainable } from '../../core/pods.js';
 import type { DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { volumeBlockers } from './drain-blockers.js';
 import { instanceIsGone } from './instance-watch.js';
+import { keepMarked, nodesOfDrain } from './mark-nodes.js';
 import { setConditions } from '../claim-status.js';
 import { regarding } from '../../core/regarding.js';
 import { counted } from '../../core/plurals.js';
@@ -17,7 +17,8 @@ import { counted } from '../../core/plurals.js';
 export async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promise<DrainProgress> {
   const { claim, deadline, known, nodeName } = input;
   const done = { state: 'done', blockedBy: [], remaining: 0, evicted: 0 } as const;
-  const attached = attachedVolumes(deps, nodeName);
+  await keepMarked(deps, input);
+  const attached = attachedVolumes(deps, nodesOfDrain(deps, input));
   if (attached.length === 0) {
     await setConditions(deps, claim, [{ type: 'VolumesDetached', status: 'True' }]);
     return done;
@@ -52,9 +53,8 @@ function volumes(status: Condition['status'], reason: string, message: string): 
   return { type: 'VolumesDetached', status, reason, message };
 }
 
-function attachedVolumes(deps: ActivityDeps, nodeName: string): readonly string[] {
+function attachedVolumes(deps: ActivityDeps, nodes: readonly string[]): readonly string[] {
   const staying = new Set<string>();
-  const nodes = nodesOfInstance(deps.cache, nodeName);
   for (const pod of nodes.flatMap((name) => deps.cache.podsOnNode(name))) {
     if (isDrainable(pod, deps.now())) continue;
     const namespace = pod.metadata.namespace ?? 'default';

@@ -1,6 +1,6 @@
 import { createClaimActivities } from '../../activities/provisioning/claims.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
-import { taintNode } from '../../activities/termination/termination.js';
+import { taintNode } from '../../activities/termination/mark-nodes.js';
 import { validateCandidates } from '../../activities/disruption/validation.js';
 import type { Candidate, DisruptionFinished, CandidateRef } from '../../workflows/messages.js';
 import { beginEnd, launch, terminate } from './nodes.js';
