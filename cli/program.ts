@@ -1,8 +1,9 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { commandTexts, exampleText, frontierOption, type CommandName } from './command-texts.js';
 import { UsageError } from './exit.js';
-import { liveCommands, type LiveCommand } from './live-commands.js';
+import { liveCommands } from './live-commands.js';
 import { loadOffline } from './offline-code.js';
+import { loadOnline } from './online-code.js';
 import { printable } from './output/printable.js';
 
 /** The `stowage` command. Each command loads its own code when it runs: `stowage plan` for files needs neither Temporal nor AWS. */
@@ -16,7 +17,7 @@ export function stowageProgram(): Command {
   addConsolidate(program);
   addCrds(program);
   addConvert(program);
-  for (const [name, load] of liveCommands) addLive(program, name, load);
+  for (const name of liveCommands.keys()) addLive(program, name);
   addSettings(program);
   addCompletion(program);
   return program;
@@ -59,7 +60,8 @@ function addPlan(program: Command): void {
     .action(async (flags: string[], options) => {
       const { objects, catalogue, repeat } = options as { objects?: string[]; catalogue?: string; repeat: number };
       if (objects === undefined && catalogue === undefined) {
-        const { planLive } = await import('./plan-live.js');
+        const { loadPlanLive } = await loadOnline();
+        const { planLive } = await loadPlanLive();
         process.stdout.write(printable(await planLive(process.argv.slice(process.argv.indexOf('plan') + 1))));
         return;
       }
@@ -144,13 +146,14 @@ function addCompletion(program: Command): void {
 }
 
 /** A command whose options are its own, and read by itself (`stowage NAME --help`). */
-function addLive(program: Command, name: CommandName, load: () => Promise<LiveCommand>): void {
+function addLive(program: Command, name: CommandName): void {
   add(program, name)
     .allowUnknownOption()
     .helpOption(false)
     .argument('[flags...]')
     .action(async (flags: string[]) => {
-      const { run } = await load();
+      const online = await loadOnline();
+      const { run } = await online.liveCommands.get(name)!();
       process.stdout.write(printable(await run(flags)));
     });
 }

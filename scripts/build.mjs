@@ -1,7 +1,8 @@
 // Transpiles the TypeScript sources to dist/, file by file. `bin/stowage` calls it when a source is newer than dist/.
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   mkdirSync,
+  readFileSync,
   readdirSync,
   statSync,
   writeFileSync,
@@ -13,6 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const folders = [
@@ -65,32 +67,55 @@ export function isStale() {
 }
 
 /**
- * Writes what the commands on files run as one script, and V8's code cache of it beside: they start often and from nothing,
- * and reading and compiling a hundred modules takes longer than many a plan.
+ * Writes what commands run as one script, and V8's code cache of it beside: they start often and from nothing, and reading and
+ * compiling hundreds of modules takes longer than many a plan. It is bundled from the modules that were built, and finds files
+ * where they would. cli/bundles.ts runs it.
  */
-async function bundleOffline(run, folder) {
+async function bundleCommands(run, folder, name, { external = [] } = {}) {
   await run({
-    entryPoints: [join(root, 'cli', 'offline.ts')],
-    outfile: join(folder, 'offline.cjs'),
+    entryPoints: [join(folder, 'cli', `${name}.js`)],
+    outfile: join(folder, 'cli', `${name}.cjs`),
     bundle: true,
     format: 'cjs',
     platform: 'node',
     target: 'node20',
+    // What is external is CommonJS.
+    supported: { 'dynamic-import': false },
+    external,
+    charset: 'ascii',
+    legalComments: 'none',
+    banner: { js: '(function (exports, require, module, __dist) {' },
+    footer: { js: '})' },
     logLevel: 'error',
-    plugins: [
-      {
-        name: 'shared',
-        setup({ onResolve }) {
-          onResolve({ filter: /\/exit\.js$/ }, () => ({ path: './exit.js', external: true }));
-        },
-      },
-    ],
+    plugins: [ofDist(folder)],
   });
 }
 
-/** In a process of its own, for it sets V8's flags. */
-function cacheOfflineCode(folder) {
-  execFileSync(process.execPath, [join(root, 'scripts', 'code-cache.mjs'), folder], { stdio: 'inherit' });
+/** Modules go by their place in dist/, and share what `bin/stowage` catches with it. */
+const ofDist = (folder) => ({
+  name: 'of-dist',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /\/exit\.js$/ }, () => ({ path: './exit.js', external: true }));
+    onLoad({ filter: /\.js$/ }, ({ path }) => {
+      const own = relative(folder, path);
+      if (own.startsWith('..')) return undefined;
+      const url = `new URL(${JSON.stringify(own)}, __dist).href`;
+      return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', url) };
+    });
+  },
+});
+
+/** They hold native code, find files beside themselves, or what is outside the bundle goes by the identity of what they export. */
+const unbundled = ['@temporalio/*', '@opentelemetry/*', 'commander'];
+
+/** In processes of their own, for one sets V8's flags. */
+function cacheCode(folder) {
+  const execute = promisify(execFile);
+  return Promise.all(
+    ['offline', 'online'].map((name) =>
+      execute(process.execPath, [join(root, 'scripts', 'code-cache.mjs'), folder, name]),
+    ),
+  );
 }
 
 /** Builds dist/ from the sources; throws with esbuild's messages when a file does not parse. */
@@ -110,14 +135,17 @@ export async function build() {
     sourcemap: true,
     logLevel: 'error',
   });
-  await bundleOffline(run, join(fresh, 'cli'));
   for (const file of files.filter(isAsset)) {
     const target = join(fresh, relative(root, file));
     mkdirSync(dirname(target), { recursive: true });
     cpSync(file, target);
   }
   writeFileSync(join(fresh, 'package.json'), '{ "type": "module" }\n');
-  cacheOfflineCode(fresh);
+  await Promise.all([
+    bundleCommands(run, fresh, 'offline'),
+    bundleCommands(run, fresh, 'online', { external: unbundled }),
+  ]);
+  await cacheCode(fresh);
   writeFileSync(join(fresh, '.built'), `${started.toISOString()}\n`);
   utimesSync(join(fresh, '.built'), started, started);
   swapIn(fresh);

@@ -1,0 +1,10 @@
+import { expect, test } from '@jest/globals';
+import { liveCommands } from './live-commands.js';
+import { loadOnline } from './online-code.js';
+
+test('the sources serve where no bundle has been built', async () => {
+  const online = await loadOnline();
+  expect([...online.liveCommands.keys()]).toEqual([...liveCommands.keys()]);
+  const { command } = await online.liveCommands.get('status')!();
+  expect(command().helpInformation()).toContain('--watch');
+});
