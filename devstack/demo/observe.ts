@@ -12,7 +12,9 @@ export interface ObserveOptions {
   readonly failure?: () => Error | undefined;
 }
 
-const pollMs = 250;
+/** Between looks. One that starts a program takes a processor, and leaves about as much to what is looked at. */
+const pollMs = { least: 250, most: 2000 } as const;
+const pauseAfter = (lookMs: number): number => Math.min(Math.max(lookMs, pollMs.least), pollMs.most);
 
 /**
  * Looks until `look` sees something, which is neither undefined nor false, and resolves to that. Rejects with `NotObserved`, naming `what` and the last
@@ -26,7 +28,9 @@ export async function observe<T>(
 ): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
+    const began = Date.now();
     const seen = await look();
+    const lookMs = Date.now() - began;
     if (seen !== undefined && seen !== false) return seen;
     const failed = failure?.();
     if (failed !== undefined) throw failed;
@@ -34,6 +38,6 @@ export async function observe<T>(
       const state = describe === undefined ? '' : ` Last seen: ${await describe()}.`;
       throw new NotObserved(`${what} was not observed within ${withinMs / 1000} s.${state}`);
     }
-    await sleep(pollMs);
+    await sleep(pauseAfter(lookMs));
   }
 }
