@@ -9,7 +9,7 @@ import type { DrainInput } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 
 /** Takes a node off load balancers. */
-const leaving = { [labels.excludeFromLoadBalancers]: 'karpenter' } as const;
+const offLoadBalancers = { [labels.excludeFromLoadBalancers]: 'karpenter' } as const;
 
 /**
  * Taints the Nodes of an instance, takes them off load balancers, and deletes them; gives those that are the instance's. A Node of
@@ -22,7 +22,7 @@ export async function markNodes(
 ): Promise<readonly Node[]> {
   const nodes: Node[] = [];
   for (const name of names) {
-    const node = await taintNode(deps, name, { labels: leaving, providerID });
+    const node = await taintNode(deps, name, { labels: offLoadBalancers, providerID });
     if (node === undefined || node.spec?.providerID !== providerID) continue;
     if (node.metadata.deletionTimestamp === undefined) {
       await deps.kube.delete('Node', { name }, { uid: identityOf(node).uid });
@@ -65,7 +65,7 @@ function providerIdOf({ cache }: Pick<ActivityDeps, 'cache'>, { claim, nodeName 
 }
 
 function isMarked({ metadata, spec }: Node): boolean {
-  return metadata.deletionTimestamp !== undefined && hasTaint(spec) && hasLabels(metadata, leaving);
+  return metadata.deletionTimestamp !== undefined && hasTaint(spec) && hasLabels(metadata, offLoadBalancers);
 }
 
 const hasTaint = (spec: Node['spec']): boolean =>
