@@ -21,6 +21,8 @@ const queue = (of: Partial<ObservedQueue> = {}): ObservedQueue => {
 const engine = (of: Partial<ObservedEngine> = {}): ObservedEngine => ({
   workflows: [],
   missing: [],
+  failed: [],
+  paused: [],
   queues: [],
   ...of,
 });
@@ -46,6 +48,33 @@ describe('what is stuck', () => {
     expect(findings).toMatchObject([{ kind: 'aside', subject: 'c/provision' }]);
     expect(findings[0]?.why).toContain('NodePool bad (key is not a string)');
     expect(planningFinding(findings, 'c/provision')).toBeUndefined();
+  });
+
+  test('a workflow that failed, for it is begun anew and fails again', () => {
+    const failed = [{ workflowId: 'c/launch/u1', since: ago(90), runs: 3, why: 'patch NodeClaim c1: no' }];
+
+    expect(found({ engine: engine({ failed }) })).toMatchObject([
+      {
+        kind: 'failing',
+        subject: 'c/launch/u1',
+        since: ago(90),
+        attempts: 3,
+        why: 'it failed: patch NodeClaim c1: no',
+      },
+    ]);
+  });
+
+  test('a Schedule that somebody paused, with what was said', () => {
+    const paused = [{ scheduleId: 'c/collect-garbage', note: 'incident' }];
+
+    expect(found({ engine: engine({ paused }) })).toMatchObject([
+      {
+        kind: 'failing',
+        subject: 'c/collect-garbage',
+        why: 'its Schedule is paused, so that it never runs: incident',
+        then: 'temporal schedule toggle --unpause --schedule-id c/collect-garbage --reason REASON',
+      },
+    ]);
   });
 
   test('nothing where everything goes on: tasks taken, steps short, retries of launches ordinary', () => {

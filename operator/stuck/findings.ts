@@ -7,6 +7,8 @@ import type {
   ObservedActivity,
   ObservedEngine,
   ObservedFailing,
+  ObservedFailure,
+  ObservedPause,
   ObservedQueue,
   ObservedTask,
   ObservedWorkflow,
@@ -30,7 +32,7 @@ export const stuckKinds = [
  * - `temporal`: it does not answer.
  * - `missing`: an entity workflow does not run.
  * - `task`: a workflow task fails, so that its workflow stands still.
- * - `failing`: a step fails and is tried again.
+ * - `failing`: a step fails and is tried again, a workflow has failed, or a Schedule is paused.
  * - `slow`: a step of planning or of deciding runs for long.
  * - `signals`: a workflow's history grows beyond its bound.
  * - `queue`: a task queue has no worker, or a task is taken by none.
@@ -98,17 +100,30 @@ function unreachable({ unreachable: why = 'no answer' }: Observed): Finding {
   };
 }
 
-function inEngine({ workflows, missing, queues }: ObservedEngine, now: number): Finding[] {
+function inEngine({ workflows, missing, queues, failed, paused }: ObservedEngine, now: number): Finding[] {
   return [
     ...missing.map(missingEntity),
     ...workflows.flatMap((workflow) => inWorkflow(workflow, now)),
     ...queues.flatMap((queue) => inQueue(queue, now)),
+    ...failed.map(failedWorkflow),
+    ...paused.map(pausedSchedule),
   ];
 }
 
 function missingEntity(workflowId: string): Finding {
   const then = "the operator starts it within two minutes: see the operator's log if it does not";
   return { kind: 'missing', subject: workflowId, why: 'it does not run', then };
+}
+
+function failedWorkflow({ workflowId: subject, since, runs: attempts, why }: ObservedFailure): Finding {
+  const then = 'what is still to be done is begun anew within two minutes, and goes on once this is mended';
+  return { kind: 'failing', subject, since, attempts, why: `it failed: ${why}`, then };
+}
+
+function pausedSchedule({ scheduleId: subject, note }: ObservedPause): Finding {
+  const why = `its Schedule is paused, so that it never runs${note === '' ? '' : `: ${note}`}`;
+  const then = `temporal schedule toggle --unpause --schedule-id ${subject} --reason REASON`;
+  return { kind: 'failing', subject, why, then };
 }
 
 function inWorkflow(workflow: ObservedWorkflow, now: number): Finding[] {

@@ -12,6 +12,8 @@ export interface HistoryTail {
   readonly activitiesScheduledAt: ReadonlyMap<string, number>;
   /** The failures of workflow tasks since the last one that succeeded. */
   readonly taskFailures: { readonly failingSince?: number; readonly failure?: string };
+  /** Why the run failed, where it did. */
+  readonly failure?: string;
 }
 
 const eventsRead = 100;
@@ -34,7 +36,12 @@ export function readTail(events: readonly TailEvent[]): HistoryTail {
     const id = scheduled?.activityId;
     if (typeof id === 'string' && at !== undefined) activitiesScheduledAt.set(id, at);
   }
-  return { activitiesScheduledAt, taskFailures: taskFailures(events) };
+  const failure = rootMessage(events[0]?.workflowExecutionFailedEventAttributes?.failure);
+  return {
+    activitiesScheduledAt,
+    taskFailures: taskFailures(events),
+    ...(failure === undefined ? {} : { failure }),
+  };
 }
 
 function taskFailures(events: readonly TailEvent[]): HistoryTail['taskFailures'] {

@@ -14,6 +14,8 @@ import {
 } from '../../workflows/messages.js';
 import { describeWorkflow } from '../describe-workflow.js';
 import { rootMessage, tailOf, type HistoryTail } from './history-tail.js';
+import { observeFailed } from './observe-failed.js';
+import { observePaused } from './observe-paused.js';
 import type { ObservedActivity, ObservedEngine, ObservedQueue, ObservedTask, ObservedWorkflow } from './observed.js';
 
 /** Of each sort of other workflows than the entities, so many are described in one look. */
@@ -77,7 +79,12 @@ export async function observeEngine(
     if (failures.length >= mostFailures || workflows.length + missing.length === 0) throwFirst(failures);
     memory.turn += 1;
     memory.failing = workflows.filter(isFailing).map(({ workflowId }) => workflowId).slice(0, mostOthers); // prettier-ignore
-    return { workflows: workflows.sort(byId), missing, queues: await observeQueues(client, cluster) };
+    const [queues, failed, paused] = await Promise.all([
+      observeQueues(client, cluster),
+      observeFailed(client, cluster, Date.now()),
+      observePaused(client, cluster),
+    ]);
+    return { workflows: workflows.sort(byId), missing, queues, failed, paused };
   });
 }
 

@@ -59,12 +59,31 @@ export interface ObservedQueue {
   readonly backlogAgeMs: number;
 }
 
+/** A workflow whose last run failed. */
+export interface ObservedFailure {
+  readonly workflowId: string;
+  /** When the first of its runs failed that is told of, milliseconds of the epoch. */
+  readonly since: number;
+  /** How many runs failed since. */
+  readonly runs: number;
+  readonly why: string;
+}
+
+/** A Schedule that begins nothing, for somebody paused it. */
+export interface ObservedPause {
+  readonly scheduleId: string;
+  /** What whoever paused it said. */
+  readonly note: string;
+}
+
 export interface ObservedEngine {
   /** The entities, those that say that they fail, and the oldest others. */
   readonly workflows: readonly ObservedWorkflow[];
   /** Ids of entities that do not run. */
   readonly missing: readonly string[];
   readonly queues: readonly ObservedQueue[];
+  readonly failed: readonly ObservedFailure[];
+  readonly paused: readonly ObservedPause[];
 }
 
 /** What a finding can be about. */
