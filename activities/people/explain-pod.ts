@@ -30,7 +30,7 @@ export async function explainPod(
   }
   const awaited = awaitedNode(deps, pod);
   if (awaited?.own === true) {
-    return { state: 'planned', node: awaited.node, why: `${awaited.node} was launched for it`, details: [] };
+    return { state: 'planned', node: awaited.node, why: comingText(deps, awaited.node), details: [] };
   }
   if (!lacksNode(deps, pod)) return { state: 'waiting', why: whyNotOurs(deps, pod), details: [] };
   await deps.offerings.refresh();
@@ -44,6 +44,15 @@ export async function explainPod(
   const out = [...input.catalogues.values()].flatMap(outOfCapacity);
   const details = [...preferencesIgnored(plan, key), ...blockersOf(plan, key), ...typesStopped(plan, key), ...out];
   return { ...placeIn(plan, key), details: [...new Set(details)] };
+}
+
+/** A claim gives its name as long as it has no node, and has no instance until the launch succeeds. */
+function comingText({ cache }: Pick<ActivityDeps, 'cache'>, node: string): string {
+  const claim = cache.get('NodeClaim', { name: node });
+  const isLaunched = claim === undefined || (claim.status?.providerID ?? '') !== '';
+  return isLaunched
+    ? `${node} was launched for it`
+    : `${node} is to be launched for it, and has no instance yet: stowage why nodeclaim/${node}`;
 }
 
 function whyNotOurs(deps: ActivityDeps, pod: Pod): string {

@@ -305,6 +305,10 @@ describe('pods on their way to the node that they were nominated to', () => {
     expect(plan.onExistingNodes).toBe(0);
     const explain = () => createPlanningActivities(world.deps).explainPod({ namespace: 'default', name: 'a' });
     await expect(explain()).resolves.toMatchObject({ state: 'planned', node: 'c1', why: 'c1 was launched for it' });
+    world.kube.put('NodeClaim', { ...world.kube.objects('NodeClaim')[0]!, status: {} });
+    await world.synced();
+    const why = 'c1 is to be launched for it, and has no instance yet: stowage why nodeclaim/c1';
+    await expect(explain()).resolves.toMatchObject({ state: 'planned', node: 'c1', why });
 
     world.clock.now = Date.parse(creationTimestamp) + 30 * 60_000;
     const a = world.deps.cache.get('Pod', { namespace: 'default', name: 'a' })!;
