@@ -18,6 +18,9 @@ const draining: ReadonlySet<string> = new Set(['draining', 'detaching volumes', 
 /** Phases in which an expiration only waits for its time: nothing is under way then. */
 const dormant: ReadonlySet<string> = new Set(['not due', 'starting', '']);
 
+/** Whether it is an expiration that only waits for its time. */
+export const isDormant = ({ kind, phase }: Found): boolean => kind === 'expire' && dormant.has(phase);
+
 const preferred: Readonly<Record<NodeOrder, readonly (WorkflowKind | undefined)[]>> = {
   approve: [...revocable, 'terminate'],
   reject: [...revocable, 'terminate'],
@@ -28,9 +31,10 @@ const preferred: Readonly<Record<NodeOrder, readonly (WorkflowKind | undefined)[
 };
 
 /** Whether the workflow can do what the order says, as it stands. */
-function canObey(order: NodeOrder, { kind, asks, phase }: Found): boolean {
+function canObey(order: NodeOrder, found: Found): boolean {
+  const { asks, phase } = found;
   if (order === 'approve' || order === 'reject') return asks;
-  if (kind === 'expire' && dormant.has(phase)) return false;
+  if (isDormant(found)) return false;
   if (order === 'abort' || order === 'hold') return !draining.has(phase);
   return true;
 }
@@ -61,7 +65,7 @@ const cannot: Readonly<Record<NodeOrder, string>> = {
 function whyNone(subject: string, order: NodeOrder, all: readonly Found[]): string {
   if (all.length === 0)
     return `"${subject}" is no workflow id, and nothing is under way for a node or NodePool of that name`;
-  const active = all.filter(({ kind, phase }) => kind !== 'expire' || !dormant.has(phase));
+  const active = all.filter((found) => !isDormant(found));
   const lines = all.map(({ workflowId, phase }) => `  ${workflowId} (${phase === '' ? 'starting' : phase})`).join('\n');
   const head = active.length === 0 ? `nothing is under way for "${subject}" but` : `${cannot[order]} for "${subject}":`;
   const expiration = active.length > 0 ? '' : '\nan order to its expiration has to name that workflow';

@@ -30,10 +30,12 @@ describe('the workflow that a name stands for', () => {
         get: ({ name }: { name: string }) => (name === 'StowageAwaitingApproval' ? true : 'awaiting approval'),
       },
     };
+    const question = { ...rollout, workflowId: 'prod/consolidate/1' };
     const client = {
       workflow: {
         list: async function* ({ query }: { query: string }) {
           if (query.includes("StowageNodePool = 'gpu'")) yield await Promise.resolve(rollout);
+          if (query.includes("StowageNodePool = 'web'") && !query.includes('replaceDrifted')) yield question;
         },
         getHandle: () => ({ query: () => Promise.resolve([]) }),
       },
@@ -45,6 +47,32 @@ describe('the workflow that a name stands for', () => {
   test('a NodePool stands for its rollout, to every order (surfaces/orders-by-nodepool)', async () => {
     for (const order of ['approve', 'reject', 'abort', 'hold', 'rollback'] as const)
       expect(await findWorkflow(target(), 'gpu', order)).toBe('prod/drift/1/a');
+  });
+
+  test('a NodePool without a rollout names what is under way for its nodes', async () => {
+    await expect(findWorkflow(target(), 'web', 'approve')).rejects.toThrow(
+      'NodePool "web" has no rollout to approve; for its nodes there are, and have to be named:\n  prod/consolidate/1 (awaiting approval)',
+    );
+    await expect(findWorkflow(target(), 'web', 'rollback')).rejects.toThrow(
+      'other drift is stopped by: stowage pause --nodepool web --reason Drifted',
+    );
+  });
+
+  test.each(['prod/disrupt', 'disrupt', 'provision', 'launch/u1', 'interrupt/i-1', 'offerings'])(
+    '%s takes no orders, and none is sent to it',
+    async (id) => {
+      await expect(findWorkflow(target(), id, 'approve')).rejects.toThrow(
+        'takes no such order: approve is for a disruption or a drain',
+      );
+    },
+  );
+
+  test('a workflow that takes orders is given by its id; only a rollout is rolled back', async () => {
+    expect(await findWorkflow(target(), 'consolidate/1', 'hold')).toBe('prod/consolidate/1');
+    expect(await findWorkflow(target(), 'replicas/u1', 'retry')).toBe('prod/replicas/u1');
+    await expect(findWorkflow(target(), 'consolidate/1', 'rollback')).rejects.toThrow(
+      'prod/consolidate/1 takes no such order: rollback is for the rollout of a NodePool',
+    );
   });
 
   test('a name that nothing has is told', async () => {

@@ -9,7 +9,7 @@ import {
   searchAttributes,
 } from '../workflows/messages.js';
 import type { Found, NodeOrder } from './choose-workflow.js';
-import { chooseWorkflow } from './choose-workflow.js';
+import { chooseWorkflow, isDormant } from './choose-workflow.js';
 import { UsageError } from './exit.js';
 import type { TemporalTarget } from './temporal.js';
 
@@ -18,7 +18,9 @@ async function rolloutOf(target: TemporalTarget, nodePool: string): Promise<stri
   const found = await rolloutsOf(target, nodePool);
   const [only, ...others] = found;
   if (only === undefined) {
-    throw new UsageError(`"${nodePool}" is no workflow id, and no rollout of a NodePool of that name is under way`);
+    throw new UsageError(
+      `"${nodePool}" is no workflow id, and no rollout of a NodePool of that name is under way (a pool has one where its DisruptionPolicy says driftRollout; other drift is stopped by: stowage pause --nodepool ${nodePool} --reason Drifted)`,
+    );
   }
   // One that was superseded may still wait for the nodes that it began to replace.
   if (others.length > 0)
@@ -52,13 +54,41 @@ export async function findWorkflow(
   order: NodeOrder | 'rollback',
 ): Promise<string> {
   const { cluster } = target;
-  for (const id of [subject, `${cluster}/${subject}`]) if (parseWorkflowId(id)?.cluster === cluster) return id;
+  for (const id of [subject, `${cluster}/${subject}`]) {
+    const known = parseWorkflowId(id);
+    if (known?.cluster === cluster) return orderable(id, known.kind, order);
+  }
   if (order === 'rollback') return rolloutOf(target, subject);
   const found = await runningFor(target, [subject]);
   const all = found.length > 0 ? found : await runningFor(target, await claimsOf(target, subject));
   // No node has that name: a rollout is about a NodePool.
-  return chooseWorkflow(subject, order, all.length > 0 ? all : await rolloutsOf(target, subject));
+  const known = all.length > 0 ? all : await rolloutsOf(target, subject);
+  if (known.length === 0) await refuseOtherNodesOf(target, subject, order);
+  return chooseWorkflow(subject, order, known);
 }
+
+/** The id, where workflows of its kind take the order: a signal to any other would be taken by nobody. */
+function orderable(id: string, kind: WorkflowKind, order: NodeOrder | 'rollback'): string {
+  if (order === 'rollback' ? kind === 'drift' : kind === 'replicas' || steerable.has(kind)) return id;
+  const whose = order === 'rollback' ? 'the rollout of a NodePool' : 'a disruption or a drain';
+  throw new UsageError(`${id} takes no such order: ${order} is for ${whose}`);
+}
+
+/** A NodePool stands for its rollout. Where it has none, what is under way for its nodes has to be named. */
+async function refuseOtherNodesOf(target: TemporalTarget, nodePool: string, order: NodeOrder): Promise<void> {
+  const query = `${openWorkflowsQuery(target.cluster)} AND StowageNodePool = ${quotedForQuery(nodePool)}`;
+  const lines: string[] = [];
+  for await (const { workflowId, typedSearchAttributes } of target.client.workflow.list({ query })) {
+    const found = foundOf(workflowId, typedSearchAttributes);
+    if (steerable.has(found.kind) && !isDormant(found)) lines.push(`  ${workflowId} (${found.phase})`);
+  }
+  if (lines.length === 0) return;
+  const head = `NodePool "${nodePool}" has no rollout to ${order}; for its nodes there are, and have to be named:`;
+  throw new UsageError([head, ...lines.slice(0, mostNamed)].join('\n'));
+}
+
+/** Workflows of a NodePool that one refusal names. */
+const mostNamed = 10;
 
 const steerable: ReadonlySet<WorkflowKind | undefined> = new Set([
   'consolidate',
