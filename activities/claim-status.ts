@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Condition } from '../api/kubernetes.js';
 import { updateClaim } from '../cluster/writes.js';
-import { withCondition, withReady } from '../core/conditions.js';
+import { isTrue, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { formatResource } from '../core/quantities.js';
 import type { Resources } from '../core/resources.js';
@@ -39,7 +39,7 @@ export function conditionsWith(
   ...changes: readonly ConditionChange[]
 ): Condition[] {
   let conditions = claim.status?.conditions ?? [];
-  for (const change of [...lasting(conditions), ...changes]) {
+  for (const change of [...lasting(conditions), ...launched(claim), ...changes]) {
     conditions = withCondition(conditions, change, at(deps, claim));
   }
   return withReady(conditions, lifecycle, at(deps, claim));
@@ -48,6 +48,12 @@ export function conditionsWith(
 /** The spec of a claim never changes (node-claims/immutable): what is True stays so in the generation that its deletion makes. */
 const lasting = (conditions: readonly Condition[]): readonly Condition[] =>
   conditions.filter(({ type, status }) => status === 'True' && lifecycle.some((one) => one === type));
+
+/** Whoever has an instance was launched, also where somebody took the condition off: no step comes again that would say so. */
+function launched({ status }: NodeClaim): readonly ConditionChange[] {
+  if ((status?.providerID ?? '') === '' || isTrue(status?.conditions, 'Launched')) return [];
+  return [{ type: 'Launched', status: 'True' }];
+}
 
 function at(deps: Pick<ActivityDeps, 'now'>, { metadata }: NodeClaim): { now: number; generation?: number } {
   return { now: deps.now(), ...(metadata.generation === undefined ? {} : { generation: metadata.generation }) };

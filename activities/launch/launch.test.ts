@@ -125,6 +125,22 @@ describe('launching a claim', () => {
     });
   });
 
+  test('conditions that somebody took off an initialized claim come again, Launched with them', async () => {
+    await launched();
+    await putNode({});
+    await launch.syncNode({ claim });
+    await world.kube.patch('NodeClaim', { name: 'c1' }, { status: { conditions: [], nodeName: null } });
+
+    await launch.prepareClaim({ claim });
+    await world.synced();
+    await launch.syncNode({ claim });
+
+    const { conditions = [] } = (await live())!.status!;
+    expect(conditions.filter(({ status }) => status !== 'True')).toEqual([]);
+    expect(isTrue(conditions, 'Ready')).toBe(true);
+    expect(world.cloud.launchesByClaimUid.get(claim.uid)).toBe(1);
+  });
+
   test('an answer that was lost gives the same instance: never two for a claim (launch/one-instance, invariants/one-instance)', async () => {
     world.cloud.loseAnswer('launch', 2);
 
