@@ -12,6 +12,7 @@ import { definitionsCheck } from './definitions.js';
 import { namespaceCheck, schedulesCheck, searchAttributesCheck, taskQueuesCheck, temporalCheck } from './engine.js';
 import { kubernetesCheck } from './kubernetes.js';
 import { permissionsCheck } from './permissions.js';
+import { regionCheck } from './region.js';
 import { imagesCheck, nodeClassesCheck, nodeClassKinds, nodePoolsCheck } from './pools.js';
 import type { EngineReader } from './ports.js';
 
@@ -61,6 +62,7 @@ function inTemporal({ settings, kube, engine, clock }: Installation): Check[] {
 function inCloud({ settings, kube, accountOf, clock }: Installation): Check[] {
   return [
     cloudCheck(accountOf),
+    regionCheck(kube, settings.AWS_REGION),
     // A clock that is off is a reason for which credentials are refused.
     clockCheck({ of: 'cloud', needs: 'cloud', time: async () => accountOf()?.time() }, clock),
     credentialsCheck(accountOf),
