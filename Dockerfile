@@ -12,9 +12,17 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 ARG VERSION=
-RUN node scripts/image.mjs /stowage --version "${VERSION}"
+ARG SOURCE_DATE_EPOCH=0
+# All that is laid over the base, in one tree whose times are given: the same sources give the same layer. Temporal's client trusts what the
+# system trusts; the slim image has no certificates.
+RUN node scripts/image.mjs /image/stowage --version "${VERSION}" \
+    && mkdir -p /image/usr/local/bin /image/etc/ssl/certs \
+    && ln -s /stowage/stowage /image/usr/local/bin/stowage \
+    && cp --dereference /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
+    && find /image -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
 
 FROM ${NODE_IMAGE}
+ARG NODE_IMAGE
 ARG VERSION=
 ARG REVISION=
 ARG CREATED=
@@ -23,11 +31,9 @@ LABEL org.opencontainers.image.title="Stowage" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
-      org.opencontainers.image.created="${CREATED}"
-# Temporal's client trusts what the system trusts; the slim image has no certificates.
-COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /stowage /stowage
-RUN ln -s /stowage/stowage /usr/local/bin/stowage
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.base.name="${NODE_IMAGE}"
+COPY --from=build /image/ /
 # Both keep memory at rest small (docs/image.md); a large cluster gives V8's young generation more room.
 ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=2 \

@@ -13,22 +13,14 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writ
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { assetsOf } from './image/assets.mjs';
+import { copyAssets } from './image/assets.mjs';
+import { bundlePrograms } from './image/bundle.mjs';
 import { packagesIn } from './image/packages.mjs';
 import { licenceTexts, sbom } from './image/sbom.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const require = createRequire(import.meta.url);
 const mapComment = '//# sourceMappingURL=data:';
-
-/** Packages read these of CommonJS; modules have none. */
-const commonJs = [
-  "import { createRequire as _createRequire } from 'node:module';",
-  "import { fileURLToPath as _fileURLToPath } from 'node:url';",
-  'const require = _createRequire(import.meta.url);',
-  'const __filename = _fileURLToPath(import.meta.url);',
-  'const __dirname = import.meta.dirname;',
-].join('\n');
 
 /** The SDK loads webpack to bundle workflows; here they are bundled already. */
 const withoutBundler = {
@@ -46,36 +38,12 @@ exports.bundleWorkflowCode = async () => {
   throw new Error('workflow-bundle.js is missing: an image cannot bundle workflows');
 };`;
 
-async function bundlePrograms(folder) {
-  const { build } = await import('esbuild');
-  const { metafile } = await build({
-    entryPoints: {
-      main: join(root, 'cli/main.ts'),
-      'packing-thread': join(root, 'worker/packing-thread.ts'),
-      // The SDK asks for it by this name, beside its own code.
-      'workflow-worker-thread': require.resolve('@temporalio/worker/lib/workflow/workflow-worker-thread.js'),
-    },
-    outdir: folder,
-    absWorkingDir: root,
-    bundle: true,
-    splitting: true,
-    chunkNames: 'chunk-[hash]',
-    format: 'esm',
-    platform: 'node',
-    target: 'node22',
-    banner: { js: commonJs },
-    // Names stay: they are in messages, and SDKs go by them.
-    minifyWhitespace: true,
-    minifySyntax: true,
-    legalComments: 'none',
-    metafile: true,
-    logLevel: 'error',
-    // Node's own is deprecated and says so at each start.
-    alias: { punycode: require.resolve('punycode/') },
-    plugins: [withoutBundler],
-  });
-  return Object.keys(metafile.inputs);
-}
+const programs = {
+  main: join(root, 'cli/main.ts'),
+  'packing-thread': join(root, 'worker/packing-thread.ts'),
+  // The SDK asks for it by this name, beside its own code.
+  'workflow-worker-thread': require.resolve('@temporalio/worker/lib/workflow/workflow-worker-thread.js'),
+};
 
 /** Gives the files that went in. */
 async function bundleWorkflows(folder) {
@@ -109,9 +77,12 @@ function copyNative(folder) {
 async function image(folder, version) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const inputs = [...(await bundlePrograms(folder)), ...(await bundleWorkflows(folder))];
+  const inputs = [
+    ...(await bundlePrograms(root, folder, programs, [withoutBundler])),
+    ...(await bundleWorkflows(folder)),
+  ];
   copyNative(folder);
-  for (const { name, path } of assetsOf(root, inputs)) copyFileSync(join(root, path), join(folder, name));
+  copyAssets(root, inputs, folder);
   const packages = packagesIn(root, inputs);
   writeFileSync(join(folder, 'sbom.cdx.json'), sbom({ name: 'stowage', version }, packages));
   writeFileSync(join(folder, 'licenses.txt'), licenceTexts(packages));

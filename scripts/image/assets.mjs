@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
 const readBeside = /new URL\(['"`]\.\/([\w.-]+)['"`],\s*import\.meta\.url\)/g;
@@ -23,4 +23,9 @@ export function assetsOf(root, inputs) {
     }
   }
   return [...found.values()].sort().map((path) => ({ name: basename(path), path }));
+}
+
+/** Copies them to where bundles in `folder` look for them. */
+export function copyAssets(root, inputs, folder) {
+  for (const { name, path } of assetsOf(root, inputs)) copyFileSync(join(root, path), join(folder, name));
 }
