@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '../api/kubernetes.js';
-import { annotations, taints } from '../api/labels.js';
+import { taints } from '../api/labels.js';
 import {
-  doNotDisruptUntil,
   isDrainable,
   isEvictable,
   isMirror,
@@ -94,32 +93,6 @@ describe('pods that need another node when theirs goes (provisioning/pods-of-del
     ['ending, of a StatefulSet', { metadata: { ...ending, ...owned('StatefulSet') } }, true],
   ])('%s', (_, parts, expected) => {
     expect(isReschedulable(pod(parts))).toBe(expected);
-  });
-});
-
-describe('pods that ask not to be disrupted (candidates/do-not-disrupt-pods)', () => {
-  const now = Date.parse('2026-01-01T01:00:00Z');
-  const at = (value: string, startTime?: string) =>
-    doNotDisruptUntil(
-      pod({
-        metadata: { annotations: { [annotations.doNotDisrupt]: value } },
-        status: startTime === undefined ? {} : { startTime },
-      }),
-      now,
-    );
-
-  test('for ever, for a time from their start, or not at all', () => {
-    expect(at('true')).toBe(Infinity);
-    expect(at('2h')).toBe(Infinity);
-    expect(at('2h', '2026-01-01T00:00:00Z')).toBe(Date.parse('2026-01-01T02:00:00Z'));
-    expect(at('30m', '2026-01-01T00:00:00Z')).toBeUndefined();
-    for (const value of ['false', 'soon', '0s', '-1h']) expect(at(value)).toBeUndefined();
-  });
-
-  test('by the older annotation too', () => {
-    expect(doNotDisruptUntil(pod({ metadata: { annotations: { [annotations.doNotEvict]: 'true' } } }), now)).toBe(
-      Infinity,
-    );
   });
 });
 

@@ -1,9 +1,8 @@
 import type { Pod } from '../api/kubernetes.js';
-import { annotations, taints } from '../api/labels.js';
-import { parseDuration } from './durations.js';
+import { taints } from '../api/labels.js';
 import { tolerates } from './tolerations.js';
 
-/** A pod stuck in termination this long past its deletion no longer holds up a drain (termination/drained-pods). */
+/** A drain no longer waits for a pod that is still there so long after its deletion timestamp (termination/drained-pods). */
 const stuckTerminatingMs = 60_000;
 
 export function isTerminal({ status }: Pod): boolean {
@@ -18,7 +17,7 @@ export function isOwnedBy({ metadata }: Pod, kind: string): boolean {
   return metadata.ownerReferences?.some((owner) => owner.kind === kind) ?? false;
 }
 
-/** A static pod, mirrored by its kubelet: it goes with the node. */
+/** Whether it is the mirror of a static pod, which its kubelet runs and which ends with the node. */
 export function isMirror(pod: Pod): boolean {
   return pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined || isOwnedBy(pod, 'Node');
 }
@@ -27,12 +26,15 @@ export function toleratesDisruption({ spec }: Pod): boolean {
   return spec.tolerations?.some((toleration) => tolerates(toleration, taints.disrupted)) ?? false;
 }
 
-/** Of a DaemonSet or a kubelet: no node is ever launched for it, and it needs no other when its own goes. */
+/** Whether a DaemonSet or a kubelet ties it to its node: no node is launched for it, neither first nor as a replacement. */
 export function isNodeBound(pod: Pod): boolean {
   return isOwnedBy(pod, 'DaemonSet') || isMirror(pod);
 }
 
-/** Could be given a node: lives, has none, and nothing holds it back; nobody need have tried to schedule it, as with objects from files. */
+/**
+ * Whether it could be scheduled: alive, without a node, and without scheduling gates. kube-scheduler may not have tried it yet,
+ * which is so for all pods from files.
+ */
 export function isUnassigned(pod: Pod): boolean {
   if ((pod.spec.nodeName ?? '') !== '' || isTerminal(pod) || isTerminating(pod)) return false;
   return !isNodeBound(pod) && (pod.spec.schedulingGates ?? []).length === 0;
@@ -42,7 +44,7 @@ export function isNominated({ status }: Pod): boolean {
   return (status?.nominatedNodeName ?? '') !== '';
 }
 
-/** Pends for lack of a node, whether or not one is on its way for it. */
+/** Whether kube-scheduler finds it unschedulable, even if a node is being launched for it. */
 export function isPending(pod: Pod): boolean {
   return (
     isUnassigned(pod) &&
@@ -50,23 +52,23 @@ export function isPending(pod: Pod): boolean {
   );
 }
 
-/** Pends without a node that is on its way for it (provisioning/pending-pods). */
+/** Whether it is pending and no node is being launched for it (provisioning/pending-pods). */
 export function isProvisionable(pod: Pod): boolean {
   return isPending(pod) && !isNominated(pod);
 }
 
-/** Needs another node when its own goes: alive, and not bound to this node by nature. A StatefulSet's comes again. */
+/** Whether it needs another node when its own is removed. A terminating pod of a StatefulSet does, because it is created again. */
 export function isReschedulable(pod: Pod): boolean {
   if (isTerminal(pod) || isNodeBound(pod)) return false;
   return !isTerminating(pod) || isOwnedBy(pod, 'StatefulSet');
 }
 
-/** May the eviction API be asked at all (candidates/evictable-pods)? */
+/** Whether a drain calls the eviction API for it (candidates/evictable-pods). */
 export function isEvictable(pod: Pod): boolean {
   return !isTerminal(pod) && !isTerminating(pod) && !isMirror(pod) && !toleratesDisruption(pod);
 }
 
-/** Does a drain wait for it (termination/drained-pods)? `now` in milliseconds of the epoch. */
+/** Whether a drain waits for it (termination/drained-pods). `now` is in milliseconds of the epoch. */
 export function isDrainable(pod: Pod, now: number): boolean {
   if (isTerminal(pod) || isMirror(pod) || toleratesDisruption(pod)) return false;
   const { deletionTimestamp } = pod.metadata;
@@ -75,42 +77,9 @@ export function isDrainable(pod: Pod, now: number): boolean {
 
 const defaultGraceSeconds = 30;
 
-/** Milliseconds that a pod has between its deletion and its end. */
+/** The termination grace period, milliseconds. */
 export function graceOf({ spec }: Pod): number {
   return (spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) * 1000;
-}
-
-/**
- * Until when the pod asks not to be disrupted (candidates/do-not-disrupt-pods): `true`, or a duration from its start. Infinity for
- * ever, undefined when it does not hold. A value that is neither is ignored. The older `do-not-evict` on
- * pods means the same.
- */
-export function doNotDisruptUntil(pod: Pod, now: number): number | undefined {
-  if (pod.metadata.annotations?.[annotations.doNotEvict] === 'true') return Number.POSITIVE_INFINITY;
-  const value = pod.metadata.annotations?.[annotations.doNotDisrupt];
-  if (value === undefined) return undefined;
-  if (value === 'true') return Number.POSITIVE_INFINITY;
-  const length = positiveDuration(value);
-  if (length === undefined) return undefined;
-  const started = pod.status?.startTime;
-  if (started === undefined) return Number.POSITIVE_INFINITY;
-  const until = Date.parse(started) + length;
-  return until > now ? until : undefined;
-}
-
-/** Whether `karpenter.sh/do-not-disrupt` holds neither `true` nor a duration. */
-export function isInvalidDoNotDisrupt(pod: Pod): boolean {
-  const value = pod.metadata.annotations?.[annotations.doNotDisrupt];
-  return value !== undefined && value !== 'true' && value !== 'false' && positiveDuration(value) === undefined;
-}
-
-function positiveDuration(text: string): number | undefined {
-  try {
-    const length = parseDuration(text);
-    return length > 0 ? length : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** `namespace/name`. */

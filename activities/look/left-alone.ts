@@ -1,7 +1,8 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
 import { messageOf } from '../../core/error-message.js';
-import { doNotDisruptUntil, isReschedulable } from '../../core/pods.js';
+import { isReschedulable } from '../../core/pods.js';
+import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import type { PoolCount } from '../../disruption/budgets/budgets.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import type { CandidateContext, NodeView } from '../../disruption/candidates/candidates.js';

@@ -3,15 +3,8 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
-import {
-  doNotDisruptUntil,
-  graceOf,
-  isDrainable,
-  isInvalidDoNotDisrupt,
-  isOwnedBy,
-  isTerminating,
-  podKey,
-} from '../../core/pods.js';
+import { graceOf, isDrainable, isOwnedBy, isTerminating, podKey } from '../../core/pods.js';
+import { doNotDisruptUntil, isInvalidDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from '../../disruption/candidates/pod-budgets.js';
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';

@@ -3,7 +3,8 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Node, Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
-import { doNotDisruptUntil, isEvictable, isMirror, isTerminal, isTerminating, podKey } from '../../core/pods.js';
+import { isEvictable, isMirror, isTerminal, isTerminating, podKey } from '../../core/pods.js';
+import { doNotDisruptUntil, isNodeMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from './pod-budgets.js';
 
 /** A managed node with everything that decisions about it need. */
@@ -38,7 +39,7 @@ export function whyNotCandidate(
   const { claim, node, pool } = view;
   const why = whyNotDisruptable(view, context);
   if (why !== undefined) return why;
-  if (node?.metadata.annotations?.[annotations.doNotDisrupt] === 'true') return 'the node is marked do-not-disrupt';
+  if (isNodeMarkedDoNotDisrupt(node)) return 'the node is marked do-not-disrupt';
   if (method === 'graceful' && isKeptFromConsolidation(view)) return 'the node is marked do-not-consolidate';
   if (claim.metadata.labels?.[labels.nodePool] === undefined) return 'it has no NodePool label';
   if (pool === undefined) return 'its NodePool does not exist';

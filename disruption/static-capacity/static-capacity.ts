@@ -1,12 +1,12 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { annotations } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
 import { parseResources } from '../../core/resources.js';
 import type { NodeView } from '../candidates/candidates.js';
 import { evictionCost } from '../candidates/disruption-cost.js';
-import { doNotDisruptUntil, isMirror, isOwnedBy, isTerminal } from '../../core/pods.js';
+import { isMirror, isOwnedBy, isTerminal } from '../../core/pods.js';
+import { doNotDisruptUntil, isNodeMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 
 /** The claims of a static pool by what is to become of them (static-capacity/keeps-replicas). */
 export interface StaticCounts {
@@ -137,7 +137,7 @@ function isBare({ pods }: NodeView): boolean {
 }
 
 function isProtected({ node, pods }: NodeView, now: number): boolean {
-  if (node?.metadata.annotations?.[annotations.doNotDisrupt] === 'true') return true;
+  if (isNodeMarkedDoNotDisrupt(node)) return true;
   return pods.some((pod) => !isTerminal(pod) && doNotDisruptUntil(pod, now) !== undefined);
 }
 

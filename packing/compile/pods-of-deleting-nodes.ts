@@ -1,6 +1,6 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
-import { doNotDisruptUntil } from '../../core/pods.js';
+import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { namespaceOf } from '../names.js';
 
 /**
