@@ -1,11 +1,27 @@
+/** What a pause stops: disruption of the whole cluster, of a NodePool, of a node, or for a reason. */
 interface Scope {
   readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
+  /** Name of the NodePool, node or reason; absent for the cluster. */
   readonly name?: string;
-  /** Of a NodePool: this reason alone. */
+  /** Limits a pause of a NodePool to this reason. */
   readonly reason?: string;
 }
 
-/** What a pause holds up, for a person: `the cluster`, `NodePool gpu`, `NodePool gpu for Drifted`, `node ip-10-0-0-1`. */
+/** Whether a pause of this scope stops the disruption of a node for this reason (invariants/pauses-hold). */
+export function pauseStops(
+  { kind, name, reason: only }: Scope,
+  reason: string,
+  { node, nodePool }: { readonly node: string; readonly nodePool: string },
+): boolean {
+  if (only !== undefined && only !== reason) return false;
+  return kind === 'cluster' || name === { reason, nodePool, node }[kind];
+}
+
+export function isSameScope(a: Scope, b: Scope): boolean {
+  return a.kind === b.kind && a.name === b.name && a.reason === b.reason;
+}
+
+/** The scope in words: `the cluster`, `NodePool gpu`, `NodePool gpu for Drifted`, `node ip-10-0-0-1`. */
 export function pauseScopeText({ kind, name = '', reason }: Scope): string {
   const what = { cluster: 'the cluster', nodePool: `NodePool ${name}`, reason: `reason ${name}`, node: `node ${name}` };
   return `${what[kind]}${reason === undefined ? '' : ` for ${reason}`}`;

@@ -1,7 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { labels } from '../../api/labels.js';
-import { pauseScopeText } from '../../core/pause-scope.js';
+import { pauseScopeText, pauseStops } from '../../core/pause-scope.js';
 import type { Allowance, PoolCount } from '../../disruption/budgets/budgets.js';
 import type { CandidateContext, NodeView } from '../../disruption/candidates/candidates.js';
 import { countPools } from '../../disruption/budgets/pool-counts.js';
@@ -154,12 +154,9 @@ export function pausableOf(view: NodeView): Pausable {
   return { node: nodeNameOf(view), nodePool: poolNameOf(view) };
 }
 
-/** Why a disruption of the node for this reason is paused, for a person. */
-export function whyPaused(pauses: readonly Pause[], reason: string, { node, nodePool }: Pausable): string | undefined {
-  const pause = pauses.find(({ scope: { kind, name, reason: only } }) => {
-    if (only !== undefined && only !== reason) return false;
-    return kind === 'cluster' || name === { reason, nodePool, node }[kind];
-  });
+/** The pause that stops a disruption of the node for this reason, in words; undefined if there is none. */
+export function whyPaused(pauses: readonly Pause[], reason: string, node: Pausable): string | undefined {
+  const pause = pauses.find(({ scope }) => pauseStops(scope, reason, node));
   if (pause === undefined) return undefined;
   const { scope, actor, reason: why, until } = pause;
   const end = until === undefined ? '' : ` until ${timeText(until)}`;

@@ -1,5 +1,6 @@
 import { condition } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
+import { isSameScope } from '../../core/pause-scope.js';
 import { workflowNow } from '../clock.js';
 import { repeatForever } from '../failed-steps.js';
 import type { Pause, PauseScope, PauseWrites } from '../messages.js';
@@ -106,8 +107,4 @@ export class PauseObjects {
     this.pauses.replace(next);
     this.told.onChange();
   }
-}
-
-function isSameScope(a: PauseScope, b: PauseScope): boolean {
-  return a.kind === b.kind && a.name === b.name && a.reason === b.reason;
 }

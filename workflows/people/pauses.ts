@@ -1,5 +1,5 @@
 import { parseDuration } from '../../core/durations.js';
-import { pauseScopeText } from '../../core/pause-scope.js';
+import { isSameScope, pauseScopeText, pauseStops } from '../../core/pause-scope.js';
 import { workflowNow } from '../clock.js';
 import type { CandidateRef, Pause, PauseOrder, PauseScope, ResumeOrder } from '../messages.js';
 import { refusals } from '../messages.js';
@@ -31,7 +31,7 @@ export class Pauses {
       order.until ?? (order.ttl === undefined ? undefined : workflowNow() + parseDuration(order.ttl, 'ttl'));
     const { scope, reason, actor } = order;
     const pause: Pause = { scope, reason, actor, ...(until === undefined ? {} : { until }) };
-    this.pauses = [...this.pauses.filter((other) => !sameScope(other.scope, scope)), pause];
+    this.pauses = [...this.pauses.filter((other) => !isSameScope(other.scope, scope)), pause];
   }
 
   /** Takes over the pauses in Kubernetes. If there are too many, the widest scopes are kept. */
@@ -41,7 +41,7 @@ export class Pauses {
   }
 
   remove(scope: PauseScope): void {
-    this.pauses = this.pauses.filter((pause) => !sameScope(pause.scope, scope));
+    this.pauses = this.pauses.filter((pause) => !isSameScope(pause.scope, scope));
   }
 
   /** Ends pauses whose time has passed; returns whether there were any. */
@@ -57,21 +57,9 @@ export class Pauses {
     return Math.min(...this.pauses.map(({ until }) => until ?? Number.POSITIVE_INFINITY));
   }
 
-  /** The pause, if any, that applies to a disruption of these nodes for this reason (invariants/pauses-hold). */
+  /** The pause, if any, that stops a disruption of any of these nodes for this reason (invariants/pauses-hold). */
   holding(reason: string, nodes: readonly Pick<CandidateRef, 'node' | 'nodePool'>[]): Pause | undefined {
-    return this.pauses.find(({ scope: { kind, name, reason: only } }) => {
-      if (only !== undefined && only !== reason) return false;
-      switch (kind) {
-        case 'cluster':
-          return true;
-        case 'reason':
-          return name === reason;
-        case 'nodePool':
-          return nodes.some(({ nodePool }) => nodePool === name);
-        case 'node':
-          return nodes.some(({ node }) => node === name);
-      }
-    });
+    return this.pauses.find(({ scope }) => nodes.some((node) => pauseStops(scope, reason, node)));
   }
 
   /** Throws a typed refusal for an order that makes no sense. `pools` are the NodePools, if they are known. */
@@ -81,14 +69,14 @@ export class Pauses {
       throw refuse(refusals.invalid, 'reason is missing: say why, for whoever finds it paused');
     checkScope(order.scope, pools);
     checkEnd(order);
-    if (this.pauses.length >= most && !this.pauses.some(({ scope }) => sameScope(scope, order.scope)))
+    if (this.pauses.length >= most && !this.pauses.some(({ scope }) => isSameScope(scope, order.scope)))
       throw refuse(refusals.invalid, `there are ${most} pauses already: resume some, or pause a wider scope`);
   }
 
   checkResume(order: ResumeOrder): void {
     checkActor(order);
     checkScope(order.scope, undefined);
-    if (this.pauses.some(({ scope }) => sameScope(scope, order.scope))) return;
+    if (this.pauses.some(({ scope }) => isSameScope(scope, order.scope))) return;
     const there = this.pauses.map(({ scope }) => pauseScopeText(scope)).join(', ');
     throw refuse(
       refusals.notPaused,
@@ -128,8 +116,4 @@ function checkEnd({ ttl, until }: PauseOrder): void {
       refusals.invalid,
       `until is ${JSON.stringify(until)}: give a later time, in milliseconds of the epoch`,
     );
-}
-
-function sameScope(a: PauseScope, b: PauseScope): boolean {
-  return a.kind === b.kind && a.name === b.name && a.reason === b.reason;
 }
