@@ -6,7 +6,7 @@ import type { PoolCount } from './budgets.js';
 
 const none: ReadonlySet<string> = new Set();
 
-/** The nodes of each NodePool that its budgets count (budgets/counted-nodes). */
+/** The number of counted and of disrupting nodes, by NodePool. */
 export function countPools(
   views: readonly NodeView[],
   claimed: ReadonlySet<string>,
@@ -14,24 +14,38 @@ export function countPools(
 ): ReadonlyMap<string, PoolCount> {
   const counts = new Map<string, PoolCount>();
   for (const view of views) {
-    const { conditions } = view.claim.status ?? {};
-    if (!isTrue(conditions, 'Initialized') || isTrue(conditions, 'InstanceTerminating')) continue;
+    const counted = countedByBudgets(view, claimed, judged);
+    if (counted === 'no') continue;
     const name = view.claim.metadata.labels?.[labels.nodePool] ?? '';
     const { total, disrupting } = counts.get(name) ?? { total: 0, disrupting: 0 };
-    counts.set(name, { total: total + 1, disrupting: disrupting + (isDisrupting(view, claimed, judged) ? 1 : 0) });
+    counts.set(name, { total: total + 1, disrupting: disrupting + (counted === 'disrupting' ? 1 : 0) });
   }
   return counts;
 }
 
-/** Whether budgets count a node as disrupting (budgets/not-ready-nodes-count). */
+/** How budgets count a node (budgets/counted-nodes); see `isDisrupting` for the parameters. */
+export function countedByBudgets(
+  view: Pick<NodeView, 'claim' | 'node'>,
+  claimed: ReadonlySet<string>,
+  judged: ReadonlySet<string> = none,
+): 'no' | 'running' | 'disrupting' {
+  const { conditions } = view.claim.status ?? {};
+  if (!isTrue(conditions, 'Initialized') || isTrue(conditions, 'InstanceTerminating')) return 'no';
+  return isDisrupting(view, claimed, judged) ? 'disrupting' : 'running';
+}
+
+/**
+ * Whether budgets count a node as disrupting (budgets/not-ready-nodes-count). `claimed`: UIDs of NodeClaims that a running
+ * disruption will remove. `judged`: UIDs of NodeClaims that are being decided about, whose own taint does not count.
+ */
 export function isDisrupting(
-  { claim, node }: NodeView,
+  { claim, node }: Pick<NodeView, 'claim' | 'node'>,
   claimed: ReadonlySet<string>,
   judged: ReadonlySet<string> = none,
 ): boolean {
   if (claimed.has(claim.metadata.uid ?? '') || claim.metadata.deletionTimestamp !== undefined) return true;
   if (node === undefined || node.metadata.deletionTimestamp !== undefined) return true;
-  // Its taint says that a disruption is under way, even if no workflow is known that holds it.
+  // A tainted node is being disrupted, even if the workflow that tainted it is unknown.
   const isTainted = hasTaint(node, taints.disrupted) && !judged.has(claim.metadata.uid ?? '');
   return isTainted || !isTrue(node.status?.conditions, 'Ready');
 }

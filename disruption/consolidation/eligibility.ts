@@ -2,9 +2,9 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
-import { isTrue } from '../../core/conditions.js';
 import { coverageOf, viewNodes, type CompiledNode as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
+import { countedByBudgets } from '../budgets/pool-counts.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
 import { consolidatableAt, settlesAt } from './consolidatable.js';
 import { isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
@@ -147,16 +147,7 @@ function whyComingBack(movable: readonly Pod[]): string | undefined {
 }
 
 function countedAs({ claim, node }: PackedNode, { claimed }: CandidateContext): ExaminedNode['counted'] {
-  const conditions = claim?.status?.conditions;
-  if (claim === undefined || !isTrue(conditions, 'Initialized') || isTrue(conditions, 'InstanceTerminating'))
-    return 'no';
-  const going =
-    claimed.has(claim.metadata.uid ?? '') ||
-    claim.metadata.deletionTimestamp !== undefined ||
-    node === undefined ||
-    node.metadata.deletionTimestamp !== undefined ||
-    !isTrue(node.status?.conditions, 'Ready');
-  return going ? 'disrupting' : 'running';
+  return claim === undefined ? 'no' : countedByBudgets({ claim, node }, claimed);
 }
 
 /** Finds PodDisruptionBudgets that forbid evictions; computed once for pods with equal labels. */
