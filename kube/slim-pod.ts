@@ -1,4 +1,5 @@
 import type { Condition, Container, Pod, PodSpec, PodTemplateSpec, PodVolume } from '../api/kubernetes.js';
+import { hostPortOf } from '../core/host-ports.js';
 import { withResizedRequests } from '../core/pod-resize.js';
 import type { Interner } from './intern.js';
 import { copyFields, slimMetadata } from './slim-metadata.js';
@@ -62,13 +63,13 @@ function slimSpec(spec: PodSpec): PodSpec {
   return slim;
 }
 
-/** Of ports, those of the host: all of them on its network, as the API server writes into pods but not into templates. */
+/** Only host ports are kept of the ports, because only these decide where a pod can run. */
 function slimContainer(container: Container, hostNetwork: boolean | undefined): Container {
   const slim: Container = { name: container.name, ...copyFields(container, ['resources', 'restartPolicy']) };
   const ports: NonNullable<Container['ports']> = [];
   for (const port of container.ports ?? []) {
-    const hostPort = port.hostPort || (hostNetwork === true ? port.containerPort : undefined);
-    if (hostPort) ports.push({ ...copyFields(port, ['hostIP', 'protocol']), hostPort });
+    const hostPort = hostPortOf(port, hostNetwork);
+    if (hostPort !== undefined) ports.push({ ...copyFields(port, ['hostIP', 'protocol']), hostPort });
   }
   if (ports.length > 0) slim.ports = ports;
   return slim;

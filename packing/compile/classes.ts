@@ -6,7 +6,8 @@ import { fullName } from '../names.js';
 import { selectorKeys } from './selector-keys.js';
 import { isBufferPod } from './buffers.js';
 import type { Dimensions } from './dimensions.js';
-import { demandKey, hostPorts, isSameDemand, isSameShape, plainRequests, shapeKey, type HostPort } from './pod-key.js';
+import { demandKey, isSameDemand, isSameShape, plainRequests, shapeKey } from './pod-key.js';
+import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { withHonouredPreferences } from './preferences.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 

@@ -9,7 +9,7 @@ import type { ClusterObjects } from '../types.js';
 import type { Dimensions } from './dimensions.js';
 import type { Constraint, KeySpace } from './key-space.js';
 import { requiredTerms } from './node-terms.js';
-import { hostPorts, type HostPort } from './pod-key.js';
+import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { podRequests, type QuantityReader } from './pod-requests.js';
 
 /** A DaemonSet as overhead of the nodes that it runs on (scheduling/daemon-overhead). */

@@ -5,7 +5,7 @@ import { accepts, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, type Requirements } from '../requirements/requirements.js';
 import { satisfies, type KeySpace } from './key-space.js';
 import { portsFree, type Offers } from './offers.js';
-import type { HostPort } from './pod-key.js';
+import type { HostPort } from '../../core/host-ports.js';
 import type { Profile, Row, TypeRun, Universe } from './universe.js';
 
 /** An instance type that a NodeClaim with certain requirements may launch. */

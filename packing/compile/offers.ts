@@ -3,7 +3,7 @@ import type { Daemon } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import { satisfies } from './key-space.js';
 import { SharedSizes, varietiesOf } from './min-values.js';
-import { portsClash, type HostPort } from './pod-key.js';
+import { portsClash, type HostPort } from '../../core/host-ports.js';
 import { toleratingDaemons } from './pools.js';
 import type { Pool } from './pools.js';
 import type { Profile, Row, Universe } from './universe.js';

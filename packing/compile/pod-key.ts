@@ -8,6 +8,7 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '../../api/kubernetes.js';
+import { hostPorts } from '../../core/host-ports.js';
 import { lookUp } from '../../core/own.js';
 import { hasSameLabels, labelText } from './label-text.js';
 
@@ -189,46 +190,4 @@ function portsText(pod: Pod): string {
   let text = '';
   for (const { protocol, hostIP, hostPort } of hostPorts(pod)) text += `H${protocol}/${hostIP}/${hostPort}`;
   return text;
-}
-
-export interface HostPort {
-  readonly protocol: string;
-  readonly hostIP: string;
-  readonly hostPort: number;
-}
-
-/**
- * The host ports of a pod and its sidecars (scheduling/host-ports). With `hostNetwork` every container port is a host port. The
- * API server writes that into pods, but not into the templates of DaemonSets.
- */
-export function hostPorts({ spec }: Pick<Pod, 'spec'>): readonly HostPort[] {
-  let found: HostPort[] | undefined;
-  const take = ({ ports }: Container): void => {
-    if (ports === undefined) return;
-    for (const { containerPort, hostPort: given, hostIP, protocol } of ports) {
-      const hostPort = spec.hostNetwork === true && !given ? containerPort : given;
-      if (hostPort === undefined || hostPort === 0) continue;
-      found ??= [];
-      found.push({ protocol: protocol ?? 'TCP', hostIP: hostIP ?? '', hostPort });
-    }
-  };
-  for (const container of spec.containers) take(container);
-  if (spec.initContainers !== undefined) {
-    for (const container of spec.initContainers) if (container.restartPolicy === 'Always') take(container);
-  }
-  return found ?? none;
-}
-
-const isAnyAddress = (ip: string): boolean => ip === '' || ip === '0.0.0.0' || ip === '::';
-
-/** Whether two sets of host ports cannot be on one node. */
-export function portsClash(left: readonly HostPort[], right: readonly HostPort[]): boolean {
-  return left.some((a) =>
-    right.some(
-      (b) =>
-        a.hostPort === b.hostPort &&
-        a.protocol === b.protocol &&
-        (a.hostIP === b.hostIP || isAnyAddress(a.hostIP) || isAnyAddress(b.hostIP)),
-    ),
-  );
 }

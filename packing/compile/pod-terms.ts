@@ -2,7 +2,8 @@ import type { Affinity, NodeSelectorTerm, Pod, PodAffinityTerm, PodSpec } from '
 import { labels } from '../../api/labels.js';
 import { normaliseKey } from '../requirements/requirements.js';
 import { crowdedValues, type CrowdedKeys } from './crowded-keys.js';
-import { hostPorts, plainRequests } from './pod-key.js';
+import { plainRequests } from './pod-key.js';
+import { hostPorts } from '../../core/host-ports.js';
 import { countPreferences, honouredPreferences, isSoft } from './preferences.js';
 
 const none: readonly never[] = [];

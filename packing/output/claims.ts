@@ -6,7 +6,7 @@ import type { Compiled } from '../compile/compiled.js';
 import { sortFew } from '../sort-few.js';
 import type { Constraint } from '../compile/key-space.js';
 import { alikeText, portText, type Launchable } from '../compile/launchables.js';
-import type { HostPort } from '../compile/pod-key.js';
+import type { HostPort } from '../../core/host-ports.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import { freshValue } from '../compile/fresh-value.js';
 import type { Row } from '../compile/universe.js';

@@ -1,5 +1,5 @@
 import type { Cap } from '../bins/problem.js';
-import { portsClash, type HostPort } from '../compile/pod-key.js';
+import { portsClash, type HostPort } from '../../core/host-ports.js';
 import type { Group } from '../topology/groups.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compile/compiled.js';
 import { holdsOne } from '../compile/offers.js';
-import { portsClash } from '../compile/pod-key.js';
+import { portsClash } from '../../core/host-ports.js';
 import type { Profile } from '../compile/universe.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Volumes } from '../compile/volumes.js';
-import { portsClash } from '../compile/pod-key.js';
+import { portsClash } from '../../core/host-ports.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';

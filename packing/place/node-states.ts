@@ -6,7 +6,7 @@ import type { Attachments, NodeKind, NodeState, PlacedPod } from '../topology/no
 import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
 import { isManagedNode, type CompiledNode } from '../compile/nodes.js';
-import { hostPorts, type HostPort } from '../compile/pod-key.js';
+import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
 import type { Volumes } from '../compile/volumes.js';

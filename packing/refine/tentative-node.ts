@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
-import type { HostPort } from '../compile/pod-key.js';
+import type { HostPort } from '../../core/host-ports.js';
 import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { Rules } from '../topology/rules.js';

@@ -1,7 +1,7 @@
 import type { Pod, Taint } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
 import type { CompiledNode } from '../compile/nodes.js';
-import type { HostPort } from '../compile/pod-key.js';
+import type { HostPort } from '../../core/host-ports.js';
 import type { Rules } from './rules.js';
 
 /** An existing node or NodeClaim in flight, while pods are placed on it. */
