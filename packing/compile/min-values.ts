@@ -11,6 +11,7 @@ export interface Variety {
 
 const varieties = new WeakMap<Requirements, readonly Variety[]>();
 
+/** The keys of the requirements that have `minValues`; computed once for each object. */
 export function varietiesOf(requirements: Requirements): readonly Variety[] {
   let known = varieties.get(requirements);
   if (known === undefined) {
@@ -32,6 +33,18 @@ export function valuesOf(type: InstanceType, variety: Variety): readonly string[
   let values = byType.get(type);
   if (values === undefined) byType.set(type, (values = readValues(type, variety)));
   return values;
+}
+
+/** The different values of the key that these types have together, within the requirement. */
+export function distinctValues(types: Iterable<InstanceType>, variety: Variety): Set<string> {
+  const values = new Set<string>();
+  for (const type of types) for (const value of valuesOf(type, variety)) values.add(value);
+  return values;
+}
+
+/** Whether the types have enough different values together. */
+export function meetsMinValues(types: readonly InstanceType[], variety: Variety): boolean {
+  return distinctValues(types, variety).size >= variety.atLeast;
 }
 
 function readValues(type: InstanceType, { key, requirement }: Variety): readonly string[] {

@@ -1,16 +1,16 @@
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Launchable } from '../compile/launchables.js';
-import { valuesOf, varietiesOf, type Variety } from '../compile/min-values.js';
+import { distinctValues, valuesOf, varietiesOf, type Variety } from '../compile/min-values.js';
 import type { Requirements } from '../requirements/requirements.js';
 
 export interface Listing {
   /** Types that hold the usage, cheapest first. */
   readonly listed: readonly Launchable[];
-  /** By key: how many values they come to where that is fewer than the pool asks for. */
+  /** Keys whose `minValues` the listed types do not meet, with the number of values that they have. */
   readonly short: ReadonlyMap<string, number>;
 }
 
-/** Up to `most` types that hold the usage, cheapest first, with enough different values where the pool asks for them. */
+/** Up to `most` types with room for the usage, cheapest first, which meet the `minValues` of the NodePool if they can. */
 export function listTypes(
   candidates: readonly Launchable[],
   usage: Float64Array,
@@ -20,7 +20,7 @@ export function listTypes(
 ): Listing {
   const varieties = varietiesOf(pool);
   const fitting: Launchable[] = [];
-  // The cheapest are listed that come to enough values: beyond these none is looked at.
+  // Ends once there are enough types and enough values: dearer types would not be listed.
   let wanting = varieties.map((variety) => ({ variety, values: new Set<string>() }));
   for (const candidate of candidates) {
     if (fitting.length >= most && wanting.length === 0) break;
@@ -34,19 +34,21 @@ export function listTypes(
   const listed = varied(fitting, varieties, most);
   const short = new Map<string, number>();
   for (const variety of varieties) {
-    const values = new Set(listed.flatMap(({ type }) => valuesOf(type, variety)));
-    if (values.size < variety.atLeast) short.set(variety.key, values.size);
+    const { size } = distinctValues(listed.map(typeOf), variety);
+    if (size < variety.atLeast) short.set(variety.key, size);
   }
   return { listed, short };
 }
 
+const typeOf = ({ type }: Launchable): InstanceType => type;
+
 const noneShort: ReadonlyMap<string, number> = new Map();
 
-/** First whoever brings a new value, then the cheapest of the others; by price in the end. */
+/** Prefers types with a value that the chosen ones lack, then the cheapest; the result is sorted by price. */
 function varied(fitting: readonly Launchable[], varieties: readonly Variety[], most: number): Launchable[] {
   const chosen = new Set<Launchable>(fitting.slice(0, 1));
   for (const variety of varieties) {
-    const values = new Set([...chosen].flatMap(({ type }) => valuesOf(type, variety)));
+    const values = distinctValues([...chosen].map(typeOf), variety);
     for (const candidate of fitting) {
       if (values.size >= variety.atLeast || chosen.size === most) break;
       const brings = valuesOf(candidate.type, variety).filter((value) => !values.has(value));
@@ -59,7 +61,7 @@ function varied(fitting: readonly Launchable[], varieties: readonly Variety[], m
   return fitting.filter((candidate) => chosen.has(candidate));
 }
 
-/** Enough of the types for the pool's minValues, those of least cost first. */
+/** As few of the types as meet the `minValues` of the NodePool, those with the least cost first. */
 export function neededTypes(
   listed: readonly Launchable[],
   pool: Requirements,
@@ -71,7 +73,7 @@ export function neededTypes(
     .map(({ type }) => type);
   const needed = new Set<InstanceType>();
   for (const variety of varietiesOf(pool)) {
-    const values = new Set([...needed].flatMap((type) => valuesOf(type, variety)));
+    const values = distinctValues(needed, variety);
     for (const type of types) {
       if (values.size >= variety.atLeast) break;
       const brought = valuesOf(type, variety).filter((value) => !values.has(value));

@@ -3,7 +3,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import { valuesOf, varietiesOf } from '../compile/min-values.js';
+import { distinctValues, varietiesOf } from '../compile/min-values.js';
 import { requiredTerms } from '../compile/node-terms.js';
 import { holdsOne } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
@@ -49,7 +49,7 @@ export function varietyShortfall(
   const types = new Set(rows.filter((row) => offers.holds(row, demand)).map(({ type }) => type));
   if (types.size === 0) return undefined;
   for (const variety of varieties) {
-    const { size } = new Set([...types].flatMap((type) => valuesOf(type, variety)));
+    const { size } = distinctValues(types, variety);
     if (size >= variety.atLeast) continue;
     const message = `the instance types that hold the pod have ${size} different ${variety.key}, and minValues asks for ${variety.atLeast}`;
     return { reason: 'MinValues', subject: variety.key, message };

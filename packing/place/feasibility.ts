@@ -2,7 +2,7 @@ import type { Compiled } from '../compile/compiled.js';
 import type { PodClass, PodShape } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
-import { valuesOf, varietiesOf } from '../compile/min-values.js';
+import { meetsMinValues, varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
@@ -62,11 +62,8 @@ export class Feasibility {
       const varieties = varietiesOf(pool.requirements);
       if (varieties.length === 0) continue;
       const rows = profiles.flatMap((profile) => (profile.pool === pool ? profile.rows : []));
-      const types = new Set(rows.map((row) => this.compiled.universe.rows[row]!.type));
-      const enough = varieties.every(
-        (variety) => new Set([...types].flatMap((type) => valuesOf(type, variety))).size >= variety.atLeast,
-      );
-      if (!enough) poor.add(pool);
+      const types = [...new Set(rows.map((row) => this.compiled.universe.rows[row]!.type))];
+      if (!varieties.every((variety) => meetsMinValues(types, variety))) poor.add(pool);
     }
     return poor.size === 0 ? profiles : profiles.filter(({ pool }) => !poor.has(pool));
   }

@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Compiled } from '../compile/compiled.js';
 import { openRows } from '../compile/launchables.js';
-import { valuesOf, varietiesOf } from '../compile/min-values.js';
+import { meetsMinValues, varietiesOf } from '../compile/min-values.js';
 import type { CompiledNode } from '../compile/nodes.js';
 import type { Row } from '../compile/universe.js';
 import type { OpenClaim } from '../place/open-claim.js';
@@ -79,9 +79,7 @@ export class Launches {
     if (varieties.length === 0) return false;
     const byType = this.rowsOf.get(claim.nodePool);
     const listed: InstanceType[] = types.flatMap((name) => byType?.get(name)?.[0]?.type ?? []);
-    return varieties.some(
-      (variety) => new Set(listed.flatMap((type) => valuesOf(type, variety))).size < variety.atLeast,
-    );
+    return !varieties.every((variety) => meetsMinValues(listed, variety));
   }
 
   /** The row that a claim is launched as: its cheapest offering. */
