@@ -77,6 +77,7 @@ export const taints = {
   steer: { key: 'stowage.dev/steer', effect: 'PreferNoSchedule' },
 } as const;
 
+/** In the order in which a launch tries them (launch/capacity-type-order). */
 export const capacityTypes = ['reserved', 'spot', 'on-demand'] as const;
 export type CapacityType = (typeof capacityTypes)[number];
 

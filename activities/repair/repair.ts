@@ -6,7 +6,12 @@ import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/d
 import { parseDuration } from '../../core/durations.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import type { Unhealthy } from '../../disruption/repair/repair.js';
-import { conditionToRepair, declinedText, tooManyUnhealthy } from '../../disruption/repair/repair.js';
+import {
+  conditionToRepair,
+  declinedText,
+  defaultMaximumUnhealthyPercent,
+  tooManyUnhealthy,
+} from '../../disruption/repair/repair.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, managedClaims, nodeOf, poolOf } from '../../cluster/cluster.js';
 import type { RepairActivities, RepairView } from './contract.js';
@@ -16,8 +21,7 @@ import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 
-/** Karpenter's guard and its only step, where no policy rules the pool (repair/at-most-a-fifth, repair/forced). */
-const defaultMaximumPercent = 20;
+/** Karpenter's only step, where no policy selects the NodePool (repair/forced). */
 const defaultSteps = [{ action: 'Force', waitMs: 600_000 }] as const;
 const blockedEventMs = 900_000;
 
@@ -83,7 +87,7 @@ function consentAndSteps(spec: DisruptionPolicySpec | undefined): Pick<Seen, 'st
   return { steps: stepsOf(spec), ...(approval === undefined ? {} : { approval }) };
 }
 
-/** A policy that only recommends leaves broken nodes alone too. */
+/** A policy with mode Recommend disrupts nothing, not even unhealthy nodes. */
 function whyLeftAlone(policy: DisruptionPolicy | undefined): string | undefined {
   return policy?.spec.mode === 'Recommend'
     ? `DisruptionPolicy ${policy.metadata.name ?? ''} has mode Recommend`
@@ -91,11 +95,11 @@ function whyLeftAlone(policy: DisruptionPolicy | undefined): string | undefined 
 }
 
 function whyBlocked(deps: ActivityDeps, claim: NodeClaim, spec: DisruptionPolicySpec | undefined): string | undefined {
-  const percent = spec?.repair.maximumUnhealthyPercent ?? defaultMaximumPercent;
+  const percent = spec?.repair.maximumUnhealthyPercent ?? defaultMaximumUnhealthyPercent;
   return tooManyUnhealthy(group(deps, claim), deps.cloud.repairPolicies ?? [], percent);
 }
 
-/** The nodes that the guard counts: those of the claim's pool, or all managed ones for a claim without one. */
+/** The nodes that the percentage is of: those of the claim's NodePool, or all managed nodes if it has none. */
 function group(deps: ActivityDeps, claim: NodeClaim): Node[] {
   const pool = claim.metadata.labels?.[labels.nodePool];
   return managedClaims(deps)
@@ -109,7 +113,7 @@ function stepsOf(spec: DisruptionPolicySpec | undefined): Seen['steps'] {
   return spec.repair.steps.map(({ action, wait }) => ({ action, waitMs: parseDuration(wait, 'repair.steps.wait') }));
 }
 
-/** The first entry that names the reason, or every reason, rules. */
+/** The first entry for this reason or for all reasons applies. */
 function approvalOf(spec: DisruptionPolicySpec | undefined): Seen['approval'] {
   const asked = spec?.approval?.find(({ reasons }) => reasons === undefined || reasons.includes('Unhealthy'));
   if (asked === undefined) return undefined;

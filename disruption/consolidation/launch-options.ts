@@ -1,4 +1,4 @@
-import { annotations, labels } from '../../api/labels.js';
+import { annotations, capacityTypes, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { verb } from '../../core/plurals.js';
 import { readRequirements } from '../../packing/requirements/requirements.js';
@@ -27,17 +27,16 @@ export interface CandidateOffering {
 }
 
 /** How many types a replacement needs if a single spot node is replaced by spot (consolidation/spot-to-spot). */
-const spotChoices = 15;
+const spotToSpotTypes = 15;
 
 /** Why candidates have no replacement, in words. */
 export const spotForSpot = 'a spot node is replaced by spot only with feature gate SpotToSpotConsolidation';
 const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
 const tooUniform = 'fewer instance types are cheaper than minValues of its NodePool asks for';
 const tooFewForSpot = (found: number): string =>
-  `a spot node is replaced by spot only where ${spotChoices} cheaper instance types are to choose from, and there ${verb(found, 'is', 'are')} ${found}`;
+  `a spot node is replaced by spot only where ${spotToSpotTypes} cheaper instance types are to choose from, and there ${verb(found, 'is', 'are')} ${found}`;
 
-/** Unknown capacity types come last. */
-const capacityOrder = ['reserved', 'spot', 'on-demand'];
+const capacityOrder: readonly string[] = capacityTypes;
 
 /**
  * Restricts what replacements may launch, so that the fleet becomes cheaper whichever offering is launched
@@ -147,9 +146,9 @@ export class LaunchOptions {
   /** The cheapest types: few enough that the new spot node is not a candidate again at once, and enough for minValues. */
   private truncated(cut: readonly Choice[]): PlannedClaim[] | string {
     const fewest = Math.min(...cut.map(({ options }) => options.length));
-    if (fewest < spotChoices) return tooFewForSpot(fewest);
+    if (fewest < spotToSpotTypes) return tooFewForSpot(fewest);
     return cut.map(({ planned, options }) => {
-      let needed = spotChoices;
+      let needed = spotToSpotTypes;
       while (needed < options.length && this.isTooUniform(planned, options.slice(0, needed))) needed++;
       return written({ planned, options: options.slice(0, needed) });
     });
@@ -191,6 +190,7 @@ function worstPrice(ways: readonly Way[]): number {
   let worst = 0;
   for (const { capacityType, price } of ways) {
     const known = capacityOrder.indexOf(capacityType);
+    // Unknown capacity types come last.
     const rank = known < 0 ? capacityOrder.length : known;
     if (rank > first) continue;
     worst = rank < first ? price : Math.max(worst, price);

@@ -1,6 +1,6 @@
 import type { Node } from '../../api/kubernetes.js';
 
-/** A node condition that means that the machine is broken, and how long that is borne, as a cloud provider says. */
+/** A node condition that the cloud provider has repaired after a toleration duration. */
 export interface RepairPolicy {
   readonly conditionType: string;
   readonly conditionStatus: 'True' | 'False' | 'Unknown';
@@ -8,17 +8,20 @@ export interface RepairPolicy {
   readonly tolerationMs: number;
 }
 
+/** Karpenter's share of a NodePool that may be unhealthy, where no DisruptionPolicy says otherwise (repair/at-most-a-fifth). */
+export const defaultMaximumUnhealthyPercent = 20;
+
 /** Why a node is to be repaired. */
 export interface Unhealthy {
   readonly type: string;
   readonly status: string;
   /** Since when, milliseconds of the epoch. */
   readonly since: number;
-  /** When it has been borne for long enough, milliseconds of the epoch. */
+  /** When the toleration duration ends, milliseconds of the epoch. */
   readonly dueAt: number;
 }
 
-/** The condition whose toleration ends first (repair/earliest-rules); undefined when every policy is content with the node. */
+/** The condition whose toleration ends first (repair/earliest-rules); undefined if no policy matches the node. */
 export function unhealthyCondition(
   node: Pick<Node, 'status'> | undefined,
   policies: readonly RepairPolicy[],
@@ -37,10 +40,10 @@ export function unhealthyCondition(
   return first;
 }
 
-/** What annotation stowage.dev/repair-declined says: `Ready=False: rejected by ann`. */
+/** The value of annotation stowage.dev/repair-declined: `Ready=False: rejected by ann`. */
 export const declinedText = (condition: string, why: string): string => `${condition}: ${why}`;
 
-/** As `unhealthyCondition`, but for the condition that somebody declined to repair (repair/declined), whatever its status. */
+/** As `unhealthyCondition`, without the condition whose repair a person declined (repair/declined), whatever its status. */
 export function conditionToRepair(
   node: Pick<Node, 'status'> | undefined,
   policies: readonly RepairPolicy[],
@@ -51,8 +54,8 @@ export function conditionToRepair(
 }
 
 /**
- * Why no node of `group` may be repaired (repair/at-most-a-fifth): more of them than the share, rounded up, match a policy,
- * for however short a time. A cause that breaks many nodes at once is not mended by removing them.
+ * Why no node of `group` may be repaired, in words (repair/at-most-a-fifth): more nodes than the percentage, rounded up, match a
+ * policy, even if only for a moment. What makes many nodes unhealthy at once is not repaired by replacing them.
  */
 export function tooManyUnhealthy(
   group: readonly Pick<Node, 'status'>[],

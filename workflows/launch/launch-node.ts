@@ -30,6 +30,9 @@ import { counted } from '../../core/plurals.js';
 import { dollars } from '../../core/dollars.js';
 
 const minutes = 60_000;
+/** Timeouts of a launch (launch/timeouts): until there is an instance, and from then until its Node is registered. */
+const launchTimeoutMs = 5 * minutes;
+const registrationTimeoutMs = 15 * minutes;
 /** The operator signals changes of Nodes; this poll finds changes whose signal was lost. */
 const slowPollMs = 1 * minutes;
 /**
@@ -147,7 +150,7 @@ class Launch {
    * (launch/timeouts).
    */
   private async attemptUntilOutcome(): Promise<Attempt> {
-    const allowedMs = this.input.launchTimeoutMs ?? 5 * minutes;
+    const allowedMs = this.input.launchTimeoutMs ?? launchTimeoutMs;
     let spentMs = 0;
     for (let attempt = 1; ; attempt++) {
       this.progress.enter('launching', { waitingFor: 'an instance', facts: { attempt } });
@@ -243,7 +246,7 @@ class Launch {
   /** The registration timeout leaves out outages of the API server: no node can register during one. */
   private registrationTime(launchedAt: number): OutageAwareTimeout {
     return new OutageAwareTimeout(this.input.registering ?? { since: launchedAt }, {
-      allowedMs: this.input.registrationTimeoutMs ?? 15 * minutes,
+      allowedMs: this.input.registrationTimeoutMs ?? registrationTimeoutMs,
       checkEveryMs: slowPollMs,
       recoveryMs,
     });
