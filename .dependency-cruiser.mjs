@@ -69,7 +69,7 @@ const subjects = {
     'static-capacity': ['candidates'],
   },
   workflows: {
-    provisioning: ['launch', 'disruption', 'people'],
+    provisioning: ['launch', 'people'],
     launch: [],
     // Of consolidation the type of the child that it starts.
     disruption: ['consolidation', 'people'],
@@ -79,7 +79,7 @@ const subjects = {
     expiration: ['disruption', 'people', 'replacement'],
     interruption: ['replacement'],
     repair: ['disruption', 'people', 'replacement'],
-    termination: ['disruption', 'people'],
+    termination: ['people'],
     'static-capacity': ['launch', 'people', 'termination'],
     people: [],
     'garbage-collection': [],

@@ -12,7 +12,7 @@ import { Deadline } from './deadline.js';
 import { blockedTexts, endedBy, podsText, protectedText, waitText } from './drain-text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
 import { launchSettledSignal, searchAttributes, stopLaunchSignal } from '../messages.js';
-import { PollInterval } from '../disruption/poll-interval.js';
+import { PollInterval } from './poll-interval.js';
 import { ordersAnswered, Oversight, withReason } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
