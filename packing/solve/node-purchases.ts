@@ -5,7 +5,7 @@ import type { PodClass } from '../compile/classes.js';
 import type { Profile } from '../compile/universe.js';
 import { numberProblem } from '../place/bin-problem.js';
 import { exclusionsOf } from '../place/exclusions.js';
-import { packIntoFew } from '../place/few-bins.js';
+import { firstFitDecreasing } from '../bins/first-fit-decreasing.js';
 import { openClaimsOf } from '../place/open-claim.js';
 import type { Part } from '../place/part.js';
 import { boundOfAll } from '../place/whole-bound.js';
@@ -25,7 +25,7 @@ function buy(problem: BinProblem, pods: number, fewest: number): { solution: Bin
   const found = solveWithBound(problem, effortFor(pods, fewest));
   const isNear = found.solution.price <= found.lowerBound * nearEnough;
   if (pods > fewPods || isNear || found.solution.unplaced.some((left) => left > 0)) return found;
-  const few = packIntoFew(problem);
+  const few = firstFitDecreasing(problem);
   return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { check } from '../../bench/bins-check.js';
-import type { BinProblem } from '../bins/problem.js';
-import { packIntoFew } from './few-bins.js';
+import type { BinProblem } from './problem.js';
+import { firstFitDecreasing } from './first-fit-decreasing.js';
 
 const problem = (more: Partial<BinProblem> = {}): BinProblem => ({
   dimensions: 1,
@@ -21,7 +21,7 @@ const problem = (more: Partial<BinProblem> = {}): BinProblem => ({
 
 describe('packing into few bins', () => {
   test('puts everything into one bin, bought as the cheapest offer that holds it', () => {
-    const solution = packIntoFew(problem())!;
+    const solution = firstFitDecreasing(problem())!;
     expect(check(problem(), solution)).toEqual([]);
     expect(solution).toMatchObject({ price: 7, bins: [{ offer: 2 }] });
   });
@@ -36,15 +36,15 @@ describe('packing into few bins', () => {
     ],
   ])('heeds %s', (_, more, bins) => {
     const made = problem(more);
-    const solution = packIntoFew(made)!;
+    const solution = firstFitDecreasing(made)!;
     expect(check(made, solution)).toEqual([]);
     expect(solution.bins).toHaveLength(bins);
   });
 
   test('gives up where limits bind or a pod finds no bin', () => {
-    expect(packIntoFew(problem({ limits: [{ use: Float64Array.of(1, 1, 1), remaining: 9 }] }))).toBeUndefined();
+    expect(firstFitDecreasing(problem({ limits: [{ use: Float64Array.of(1, 1, 1), remaining: 9 }] }))).toBeUndefined();
     expect(
-      packIntoFew(
+      firstFitDecreasing(
         problem({
           offers: { count: 1, price: Float64Array.of(1), capacity: Float64Array.of(1) },
           items: { ...problem().items, allowed: [Uint32Array.of(1), Uint32Array.of(1)] },

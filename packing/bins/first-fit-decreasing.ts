@@ -1,4 +1,4 @@
-import type { BinProblem, BinSolution } from '../bins/problem.js';
+import type { BinProblem, BinSolution } from './problem.js';
 
 /** Bounds the checks of an offer against a bin, before the attempt is given up. */
 const mostChecks = 4_000_000;
@@ -12,17 +12,17 @@ interface OpenBin {
 }
 
 /**
- * First fit decreasing into as few bins as possible, each bought as the cheapest offer with room for it. That is best if a few
- * large bins waste least, and the search finds it last. Undefined if limits are reached, a pod fits no bin, or it would take too
- * long.
+ * First fit decreasing: opens a bin only for an item that fits no open one, and buys each bin as the cheapest offer with room for
+ * its contents. This finds at once the solutions with few large bins, to which the search comes last. Undefined if the problem has
+ * limits or open bins, if an item fits no bin, or after too many checks.
  */
-export function packIntoFew(problem: BinProblem): BinSolution | undefined {
+export function firstFitDecreasing(problem: BinProblem): BinSolution | undefined {
   if (problem.limits.length > 0 || problem.openBins.length > 0) return undefined;
-  const few = new FewBins(problem);
-  return few.run() ? few.solution() : undefined;
+  const firstFit = new FirstFit(problem);
+  return firstFit.run() ? firstFit.solution() : undefined;
 }
 
-class FewBins {
+class FirstFit {
   private readonly bins: OpenBin[] = [];
   private readonly byPrice: readonly number[];
   private readonly capsOf: number[][];
