@@ -6,7 +6,7 @@ import type { PodClass } from './compile/classes.js';
 import { namespacesOf } from './compile/pod-namespaces.js';
 import { nameOf } from './names.js';
 import { Feasibility } from './place/feasibility.js';
-import { boundOfAll } from './place/whole-bound.js';
+import { lowerBoundOfPlaced } from './place/lower-bound.js';
 import { withoutCulprits } from './set-aside.js';
 import { Groups } from './topology/groups.js';
 import { RuleBook } from './topology/rules.js';
@@ -81,7 +81,7 @@ function boundOf(compiled: Compiled): number | undefined {
   const feasibility = new Feasibility(compiled);
   const names = new Namespaces(compiled.input.objects.namespaces, namespacesOf(compiled));
   const book = new RuleBook(new Groups(compiled.labelKeys, names), compiled);
-  return boundOfAll({ compiled, feasibility, book, nodes: [], free: [] }, placeable(compiled, feasibility));
+  return lowerBoundOfPlaced({ compiled, feasibility, book, nodes: [], free: [] }, placeable(compiled, feasibility));
 }
 
 function placeable(compiled: Compiled, feasibility: Feasibility): Map<PodClass, number> {

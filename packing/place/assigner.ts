@@ -9,10 +9,10 @@ import type { RuleBook, Rules } from '../topology/rules.js';
 import { Cells, type Cell } from './cells.js';
 import { HostAffinity } from './host-affinity.js';
 import type { Feasibility } from './feasibility.js';
-import { bestSeed } from './seed.js';
+import { bestAffinityDomain } from './affinity-domain.js';
 import { allows } from './admission.js';
 import { hostRoom } from './host-rules.js';
-import { putDown, roomFor, type NodeState } from './node-states.js';
+import { placeOn, roomFor, type NodeState } from './node-states.js';
 import { SpreadLookahead } from './spread-lookahead.js';
 import type { Part, PlacementTarget } from './part.js';
 
@@ -27,10 +27,10 @@ export class Assigner {
   readonly volumes: Volumes;
   readonly cells: Cells;
   readonly lookahead: SpreadLookahead;
-  /** Set if the order of existing nodes depends on the pod. */
+  /** The order in which existing nodes are tried; undefined for the order in which they are given. */
   ordering: NodeOrdering | undefined;
   private readonly hostAffinity: HostAffinity;
-  private readonly seeds = new Map<Group, string | undefined>();
+  private readonly affinityDomains = new Map<Group, string | undefined>();
   /** Ranks of the current and of the best cell. Reused, because cells are compared for every pod. */
   private rank = new Float64Array(4);
   private leastRank = new Float64Array(4);
@@ -95,8 +95,9 @@ export class Assigner {
     return next === 0 ? pods : pods.slice(next);
   }
 
+  /** Places pods on an existing node and counts them. */
   putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
-    putDown(node, { podClass, rules, pods }, this.feasibility.demand(podClass), this.volumes);
+    placeOn(node, { podClass, rules, pods }, this.feasibility.demand(podClass), this.volumes);
     this.ledger.record(rules, pods.length, node);
   }
 
@@ -129,25 +130,26 @@ export class Assigner {
     return next === 0 ? pods : pods.slice(next);
   }
 
-  /** The best cell that leaves an allowed one for the next pod; if none does, the best of all. */
+  /** The best cell after which the next pod still has an allowed one; if there is none, the best cell. */
   private choose(target: PlacementTarget, cells: readonly Cell[], pod: Pod): Cell | undefined {
     const best = this.bestOf(target, cells, pod);
     if (best === undefined || !this.lookahead.concerns(target.rules)) return best;
     const usable = cells.filter((cell) => cell.profiles.length > 0 || this.nextNode(target, cell, pod) !== undefined);
     const places = usable.map(({ domainOf }) => domainOf);
-    const shut = new Set<Cell>();
+    const rejected = new Set<Cell>();
     for (let next: Cell | undefined = best; next !== undefined;) {
       if (this.lookahead.staysOpen(target.rules, next.domainOf, places)) return next;
-      shut.add(next);
+      rejected.add(next);
       next = this.bestOf(
         target,
-        usable.filter((cell) => !shut.has(cell)),
+        usable.filter((cell) => !rejected.has(cell)),
         pod,
       );
     }
     return best;
   }
 
+  /** The allowed cell with the least rank: added skew, existing nodes first, price or order of the node, fewest pods. */
   private bestOf(target: PlacementTarget, cells: readonly Cell[], pod: Pod): Cell | undefined {
     let best: Cell | undefined;
     for (const cell of cells) {
@@ -155,10 +157,10 @@ export class Assigner {
       const node = this.nextNode(target, cell, pod);
       if (node === undefined && cell.profiles.length === 0) continue;
       const { rank, leastRank } = this;
-      rank[0] = this.strain(target.rules, cell);
+      rank[0] = this.addedSkew(target.rules, cell);
       rank[1] = node === undefined ? 1 : 0;
       rank[2] = node === undefined ? cell.price : node.index;
-      rank[3] = this.crowd(target.rules, cell);
+      rank[3] = this.podsInDomains(target.rules, cell);
       if (best !== undefined && !isLess(rank, leastRank)) continue;
       best = cell;
       this.rank = leastRank;
@@ -172,45 +174,46 @@ export class Assigner {
     return allows(this.ledger, rules, domainOf, this.begins);
   }
 
-  private readonly begins = (group: Group, domain: string): boolean => this.seed(group) === domain;
+  private readonly begins = (group: Group, domain: string): boolean => this.affinityDomain(group) === domain;
 
-  /** The domain for the first pod of an affinity: where most of the pods can be, then the cheapest. */
-  private seed(group: Group): string | undefined {
-    if (!this.seeds.has(group)) {
+  /** The domain for the first pod of an affinity; computed once for each group. */
+  private affinityDomain(group: Group): string | undefined {
+    if (!this.affinityDomains.has(group)) {
       const members: PlacementTarget[] = [];
       for (const podClass of this.compiled.queue) {
         const level = this.compiled.levelsByShape[podClass.shape.index]![0]!;
         const rules = this.book.of(podClass.shape, level);
         if (rules.affinity.includes(group)) members.push({ podClass, level, rules, without: noProfiles });
       }
-      this.seeds.set(group, bestSeed(this.feasibility, this.cells, group, members));
+      this.affinityDomains.set(group, bestAffinityDomain(this.feasibility, this.cells, group, members));
     }
-    return this.seeds.get(group);
+    return this.affinityDomains.get(group);
   }
 
   /** By how much one more pod would worsen the skew of other pods' rules, since those pods may still have to be placed. */
-  private strain(rules: Rules, cell: Cell): number {
-    let strain = 0;
+  private addedSkew(rules: Rules, cell: Cell): number {
+    let skew = 0;
     for (const group of rules.matched) {
       if (group.hostname || group.kind !== 'spread' || !this.book.isBinding(group)) continue;
       const domain = cell.domains.get(group.key);
       if (domain === undefined) continue;
-      strain += Math.max(0, this.ledger.count(group, domain) + 1 - this.ledger.least(group) - group.maxSkew);
+      skew += Math.max(0, this.ledger.count(group, domain) + 1 - this.ledger.least(group) - group.maxSkew);
     }
-    return strain;
+    return skew;
   }
 
-  private crowd(rules: Rules, cell: Cell): number {
-    return this.crowdOf(rules.spread, cell) + this.crowdOf(rules.matched, cell);
+  /** How many pods the rules count in the domains of the cell: among equals the emptiest cell is taken. */
+  private podsInDomains(rules: Rules, cell: Cell): number {
+    return this.podsSelectedBy(rules.spread, cell) + this.podsSelectedBy(rules.matched, cell);
   }
 
-  private crowdOf(groups: readonly Group[], cell: Cell): number {
-    let crowd = 0;
+  private podsSelectedBy(groups: readonly Group[], cell: Cell): number {
+    let pods = 0;
     for (const group of groups) {
       const domain = group.hostname ? undefined : cell.domains.get(group.key);
-      if (domain !== undefined) crowd += this.ledger.count(group, domain);
+      if (domain !== undefined) pods += this.ledger.count(group, domain);
     }
-    return crowd;
+    return pods;
   }
 
   /** The first existing node of the cell with room. Nodes without room are not tried again. */

@@ -10,11 +10,11 @@ import { counted } from '../../core/plurals.js';
 export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Ledger): Blocker | undefined {
   const view = new View(rules, cells, ledger);
   for (const group of rules.spread) {
-    const message = view.crowded(group);
+    const message = view.skewProblem(group);
     if (message !== undefined) return blocker(group, message);
   }
   for (const group of rules.affinity) {
-    if (view.lonely(group)) return blocker(group, `no ${group.key} that it may use has a pod that ${whom(rules)}`);
+    if (view.lacksMatch(group)) return blocker(group, `no ${group.key} that it may use has a pod that ${whom(rules)}`);
   }
   for (const group of rules.antiAffinity) {
     if (view.domains(group).every((domain) => ledger.count(group, domain) > 0)) {
@@ -22,11 +22,12 @@ export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Le
     }
   }
   for (const group of rules.matched) {
-    if (view.shunned(group)) return blocker(group, `every ${group.key} has a pod whose anti-affinity keeps it away`);
+    if (view.isExcludedByOthers(group))
+      return blocker(group, `every ${group.key} has a pod whose anti-affinity keeps it away`);
   }
   const [affinity] = rules.hostAffinity;
   if (affinity !== undefined) {
-    return view.missing(affinity)
+    return view.lacksAnyMatch(affinity)
       ? blocker(affinity, `there is no pod that ${whom(rules)}`)
       : blocker(affinity, `no node with the pods that ${whom(rules)} has room for it`);
   }
@@ -47,7 +48,8 @@ class View {
     return [...new Set(this.cells.flatMap(({ domains }) => domains.get(key) ?? []))];
   }
 
-  crowded(group: Group): string | undefined {
+  /** Why no domain may get one more pod by its spread, in words; undefined if one may. */
+  skewProblem(group: Group): string | undefined {
     const { ledger } = this;
     const self = selectsOwn(this.rules, group) ? 1 : 0;
     const least = ledger.least(group);
@@ -61,17 +63,20 @@ class View {
     return `spreading over ${group.key} with a skew of ${group.maxSkew} has no room (${counts}${few})`;
   }
 
-  lonely(group: Group): boolean {
+  /** Whether no domain has a pod that the affinity selects. */
+  lacksMatch(group: Group): boolean {
     const { ledger } = this;
     if (ledger.total(group) === 0 && selectsOwn(this.rules, group)) return this.domains(group).length === 0;
     return this.domains(group).every((domain) => ledger.count(group, domain) === 0);
   }
 
-  missing(group: Group): boolean {
+  /** Whether there is no pod at all that the affinity selects, and the pod cannot be the first. */
+  lacksAnyMatch(group: Group): boolean {
     return this.ledger.total(group) === 0 && !selectsOwn(this.rules, group);
   }
 
-  shunned(group: Group): boolean {
+  /** Whether every domain has a pod whose anti-affinity selects this pod. */
+  isExcludedByOthers(group: Group): boolean {
     if (group.kind !== 'antiAffinity' || group.hostname) return false;
     const domains = this.domains(group);
     return domains.length > 0 && domains.every((domain) => this.ledger.owners(group, domain) > 0);

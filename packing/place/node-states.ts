@@ -63,8 +63,8 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       kind,
       ports,
       pods: [],
-      ruled: [],
-      landed: [],
+      placedWithRules: [],
+      placed: [],
       host,
       attach: attachmentsOf(compiled, view.name, pods, limits),
     });
@@ -154,7 +154,7 @@ export function canAttach(
 }
 
 /** Places pods of the pass on the node, without changing the ledger. */
-export function putDown(
+export function placeOn(
   node: NodeState,
   { podClass, rules, pods }: Omit<PlacedPod, 'pod'> & { readonly pods: readonly Pod[] },
   demand: Float64Array,
@@ -163,10 +163,10 @@ export function putDown(
   for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! - pods.length * demand[d]!;
   const isRuled = rules.spread.length + rules.affinity.length + rules.hostAffinity.length > 0;
   for (const pod of pods) {
-    const landed = { podClass, rules, pod };
+    const placed = { podClass, rules, pod };
     node.pods.push(pod);
-    node.landed?.push(landed);
-    if (isRuled) node.ruled?.push(landed);
+    node.placed?.push(placed);
+    if (isRuled) node.placedWithRules?.push(placed);
     if (node.attach !== undefined && pod.spec.volumes !== undefined) {
       attach(node.attach.attached, volumes.attached(pod));
     }
@@ -175,14 +175,14 @@ export function putDown(
 }
 
 /** Removes a pod of the pass from the node, without changing the ledger. The caller detaches its volumes. */
-export function takeOff(node: NodeState, landed: PlacedPod, demand: Float64Array): void {
+export function removeFrom(node: NodeState, placed: PlacedPod, demand: Float64Array): void {
   for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! + demand[d]!;
-  node.pods.splice(node.pods.indexOf(landed.pod), 1);
-  for (const list of [node.ruled, node.landed]) {
-    const at = list?.findIndex(({ pod }) => pod === landed.pod) ?? -1;
+  node.pods.splice(node.pods.indexOf(placed.pod), 1);
+  for (const list of [node.placedWithRules, node.placed]) {
+    const at = list?.findIndex(({ pod }) => pod === placed.pod) ?? -1;
     if (at >= 0) list!.splice(at, 1);
   }
-  removePorts(node.ports, landed.podClass.shape.hostPorts);
+  removePorts(node.ports, placed.podClass.shape.hostPorts);
 }
 
 /** Removes these host ports from the list, each once. */

@@ -7,7 +7,7 @@ import type { Group } from '../topology/groups.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
-import { takeOff, type NodeState } from './node-states.js';
+import { removeFrom, type NodeState } from './node-states.js';
 import type { Member } from './part.js';
 
 export interface Balance {
@@ -26,7 +26,7 @@ export interface Balance {
 export function rebalance(
   { universe, space, book, ledger, nodes, demandOf }: Balance,
   claims: readonly OpenClaim[],
-  giveUp: (podClass: PodClass, pods: readonly Pod[]) => void,
+  onUnplaced: (podClass: PodClass, pods: readonly Pod[]) => void,
 ): OpenClaim[] {
   const tentativeNodes = claims.map((claim) => ({
     claim,
@@ -37,12 +37,12 @@ export function rebalance(
     for (const node of nodes) {
       const domainOf = ({ key, hostname }: Group): string | undefined =>
         hostname ? node.host : node.kind.values[space.find(key)!];
-      const ruled = node.ruled ?? [];
-      for (let i = ruled.length - 1; i >= 0; i--) {
-        const { podClass, rules, pod } = ruled[i]!;
+      const placed = node.placedWithRules ?? [];
+      for (let i = placed.length - 1; i >= 0; i--) {
+        const { podClass, rules, pod } = placed[i]!;
         if (!isBroken(rules, ledger, domainOf)) continue;
-        takeOff(node, ruled[i]!, demandOf(podClass));
-        giveUp(podClass, [pod]);
+        removeFrom(node, placed[i]!, demandOf(podClass));
+        onUnplaced(podClass, [pod]);
         ledger.record(rules, -1, node);
         changed = true;
       }
@@ -54,7 +54,7 @@ export function rebalance(
         const domainOf = ({ key, hostname }: Group): string | undefined =>
           hostname || !rules.keys.includes(key) ? undefined : profile.values[space.find(key)!];
         while (member.pods.length > 0 && isBroken(rules, ledger, domainOf)) {
-          giveUp(member.podClass, member.pods.splice(-1));
+          onUnplaced(member.podClass, member.pods.splice(-1));
           ledger.recordLaunch(rules, -1, profile);
           changed = true;
         }

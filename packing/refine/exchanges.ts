@@ -186,14 +186,14 @@ function removablePodsOf(board: Board, host: TentativeNode | NodeState): Removab
     }));
   }
   const seen: PlacedPod[] = [];
-  return host.landed!.flatMap((landed) => {
-    if (seen.some(({ podClass, rules }) => podClass === landed.podClass && rules === landed.rules)) return [];
-    seen.push(landed);
+  return host.placed!.flatMap((placed) => {
+    if (seen.some(({ podClass, rules }) => podClass === placed.podClass && rules === placed.rules)) return [];
+    seen.push(placed);
     const take = (): boolean => {
-      if (!board.existing.isFree(host, landed)) return false;
-      board.existing.take(host, landed);
+      if (!board.existing.isFree(host, placed)) return false;
+      board.existing.take(host, placed);
       return true;
     };
-    return [{ unplaced: board.unplacedOf(landed), take }];
+    return [{ unplaced: board.unplacedOf(placed), take }];
   });
 }

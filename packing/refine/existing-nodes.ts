@@ -2,7 +2,7 @@ import type { Compiled } from '../compile/compiled.js';
 import type { Feasibility } from '../place/feasibility.js';
 import { allows, meetsHostAffinity, isFree } from '../place/admission.js';
 import { hostRoom, type IncomingPod } from '../place/host-rules.js';
-import { putDown, roomFor, takeOff, type PlacedPod, type NodeState } from '../place/node-states.js';
+import { placeOn, roomFor, removeFrom, type PlacedPod, type NodeState } from '../place/node-states.js';
 import type { Ledger } from '../topology/ledger.js';
 import type { Rules } from '../topology/rules.js';
 
@@ -75,8 +75,8 @@ export class ExistingNodes {
   }
 
   /** Whether the pod can be taken away alone: nobody there is there for it. */
-  isFree({ landed = [], host }: NodeState, { rules, pod }: PlacedPod): boolean {
-    const others = landed.filter((other) => other.pod !== pod);
+  isFree({ placed = [], host }: NodeState, { rules, pod }: PlacedPod): boolean {
+    const others = placed.filter((other) => other.pod !== pod);
     return isFree(this.context.ledger, rules, host, others);
   }
 
@@ -84,31 +84,31 @@ export class ExistingNodes {
     const { feasibility, compiled } = this.context;
     const demand = feasibility.demand(podClass);
     const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copied);
-    putDown(node, { podClass, rules, pods: [pod] }, demand, compiled.volumes);
+    placeOn(node, { podClass, rules, pods: [pod] }, demand, compiled.volumes);
     this.record(node, rules, 1);
     this.undoing.push(() => {
       this.record(node, rules, -1);
-      takeOff(node, { podClass, rules, pod }, demand);
+      removeFrom(node, { podClass, rules, pod }, demand);
       if (attached === undefined) return;
       node.attach!.attached.clear();
       for (const [driver, volumes] of attached) node.attach!.attached.set(driver, volumes);
     });
   }
 
-  take(node: NodeState, landed: PlacedPod): void {
+  take(node: NodeState, placed: PlacedPod): void {
     const before = {
       free: node.free.slice(),
       pods: [...node.pods],
       ports: [...node.ports],
-      landed: [...node.landed!],
-      ruled: [...node.ruled!],
+      placed: [...node.placed!],
+      placedWithRules: [...node.placedWithRules!],
     };
-    takeOff(node, landed, this.context.feasibility.demand(landed.podClass));
-    this.record(node, landed.rules, -1);
+    removeFrom(node, placed, this.context.feasibility.demand(placed.podClass));
+    this.record(node, placed.rules, -1);
     this.undoing.push(() => {
-      this.record(node, landed.rules, 1);
+      this.record(node, placed.rules, 1);
       node.free.set(before.free);
-      for (const key of ['pods', 'ports', 'landed', 'ruled'] as const) {
+      for (const key of ['pods', 'ports', 'placed', 'placedWithRules'] as const) {
         (node[key] as unknown[]).splice(0, Infinity, ...before[key]);
       }
     });

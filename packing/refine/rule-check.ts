@@ -71,9 +71,9 @@ export class RuleCheck {
       const domainOf = at(host, profiles[0]!.values);
       for (const { rules, pods } of members) visit(rules, domainOf, pods.length);
     }
-    for (const { host, kind, ruled = [] } of nodes) {
+    for (const { host, kind, placedWithRules = [] } of nodes) {
       const domainOf = at(host, kind.values);
-      for (const { rules } of ruled) visit(rules, domainOf, 1);
+      for (const { rules } of placedWithRules) visit(rules, domainOf, 1);
     }
   }
 

@@ -204,9 +204,9 @@ export class Search {
       board.remove(tentative);
     }
     for (const node of nodes) {
-      for (const landed of [...node.landed!]) {
-        unplaced.push(board.unplacedOf(landed));
-        board.existing.take(node, landed);
+      for (const placed of [...node.placed!]) {
+        unplaced.push(board.unplacedOf(placed));
+        board.existing.take(node, placed);
       }
     }
     const order = this.inOrder(unplaced, mixed, choice.countersLast);

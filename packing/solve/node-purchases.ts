@@ -8,7 +8,7 @@ import { exclusionsOf } from '../place/exclusions.js';
 import { firstFitDecreasing } from '../bins/first-fit-decreasing.js';
 import { openClaimsOf } from '../place/open-claim.js';
 import type { Part } from '../place/part.js';
-import { boundOfAll } from '../place/whole-bound.js';
+import { lowerBoundOfPlaced } from '../place/lower-bound.js';
 import type { Waiting } from './assignment.js';
 import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
 
@@ -94,6 +94,6 @@ export class NodePurchases {
     const isCovered = compiled.coverage.open.length > 0;
     const isWhole = !isCovered && !this.chosen && this.count <= 1;
     if (isWhole && nodes.every(({ pods }) => pods.length === 0)) return this.bound;
-    return boundOfAll({ compiled, feasibility, book, nodes, free }, placed);
+    return lowerBoundOfPlaced({ compiled, feasibility, book, nodes, free }, placed);
   }
 }

@@ -2,7 +2,7 @@ import { compareText } from '../../core/compare-text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName } from '../names.js';
 import { leftOutOf } from '../output/left-out.js';
-import { leftOutOfBound } from '../place/bound-gaps.js';
+import { rulesIgnoredByBound } from '../place/ignored-by-bound.js';
 import type { Plan, PlannedClaim } from '../types.js';
 import { Assignment, type Waiting } from './assignment.js';
 import { describeClaims } from './describe-claims.js';
@@ -62,7 +62,7 @@ function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases
     ...leftOutOf(compiled),
     pricePerHour,
     lowerBoundPerHour,
-    ...(isFar && { boundLeavesOut: leftOutOfBound(compiled, book, placed) }),
+    ...(isFar && { boundLeavesOut: rulesIgnoredByBound(compiled, book, placed) }),
   };
 }
 

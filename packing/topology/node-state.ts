@@ -13,11 +13,12 @@ export interface NodeState {
   /** The kind of the node: nodes with equal taints and equal values of all labels that constraints read. */
   readonly kind: NodeKind;
   readonly ports: HostPort[];
+  /** The pods that this plan places on it. */
   readonly pods: Pod[];
-  /** Those of the pods whose topology rules may have to be checked again. */
-  readonly ruled?: PlacedPod[];
-  /** The level and rules of each of these, in the same order. */
-  readonly landed?: PlacedPod[];
+  /** The class and the rules of each of `pods`, in the same order. */
+  readonly placed?: PlacedPod[];
+  /** Those of `placed` with topology rules, which other placements may break. */
+  readonly placedWithRules?: PlacedPod[];
   /** Its host name. */
   readonly host: string;
   /** Volumes of its CSI drivers; undefined if there is no limit. */

@@ -62,7 +62,7 @@ export interface NodePlacement {
   readonly pods: readonly Pod[];
 }
 
-/** Places pods as the packing engine does, noting where they landed and how to take them away again. */
+/** Places pods as a plan does, and records where they are placed and how to undo that. */
 export class JournaledAssigner extends Assigner {
   readonly placements: NodePlacement[] = [];
   journal: Journal | undefined;
@@ -70,8 +70,8 @@ export class JournaledAssigner extends Assigner {
   override putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
     const free = node.free.slice();
     const podsBefore = node.pods.length;
-    const landedBefore = node.landed?.length ?? 0;
-    const ruledBefore = node.ruled?.length ?? 0;
+    const placedBefore = node.placed?.length ?? 0;
+    const placedWithRulesBefore = node.placedWithRules?.length ?? 0;
     const portsBefore = node.ports.length;
     const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copyEntry);
     super.putOn(node, podClass, rules, pods);
@@ -79,8 +79,8 @@ export class JournaledAssigner extends Assigner {
     this.journal?.note(() => {
       node.free.set(free);
       node.pods.length = podsBefore;
-      node.landed?.splice(landedBefore);
-      node.ruled?.splice(ruledBefore);
+      node.placed?.splice(placedBefore);
+      node.placedWithRules?.splice(placedWithRulesBefore);
       node.ports.length = portsBefore;
       this.placements.pop();
       if (attached === undefined) return;

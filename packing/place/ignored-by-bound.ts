@@ -6,16 +6,20 @@ import { varietiesOf } from '../compile/min-values.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 
 /**
- * What the pods placed have to keep and the bound (`boundOfAll`) knows nothing of, in a person's words: rules of pods first, the ones that
- * most pods have before others, then what NodePools and nodes ask for.
+ * What a plan has to respect and `lowerBoundOfPlaced` ignores, in words: a plan may cost more than the bound for these reasons.
+ * First the rules of pods, those of most pods before others, then limits and minValues of NodePools.
  */
-export function leftOutOfBound(compiled: Compiled, book: RuleBook, placed: ReadonlyMap<PodClass, number>): string[] {
+export function rulesIgnoredByBound(
+  compiled: Compiled,
+  book: RuleBook,
+  placed: ReadonlyMap<PodClass, number>,
+): string[] {
   const pods = new Map<string, number>();
   for (const [{ shape }, count] of placed) {
     const levels = compiled.levelsByShape[shape.index]!;
-    const unknown = unknownRules(book.of(shape, levels.at(-1)!));
-    if (levels.length > 1) unknown.add('preferences');
-    for (const rule of unknown) pods.set(rule, (pods.get(rule) ?? 0) + count);
+    const ignored = ignoredRules(book.of(shape, levels.at(-1)!));
+    if (levels.length > 1) ignored.add('preferences');
+    for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + count);
   }
   const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   const varied = compiled.pools.filter(({ requirements }) => varietiesOf(requirements).length > 0);
@@ -29,7 +33,7 @@ export function leftOutOfBound(compiled: Compiled, book: RuleBook, placed: Reado
   ];
 }
 
-function unknownRules({ spread, affinity, antiAffinity, hostAffinity }: Rules): Set<string> {
+function ignoredRules({ spread, affinity, antiAffinity, hostAffinity }: Rules): Set<string> {
   return new Set([
     ...spread.map(({ key }) => `spread over ${key}`),
     ...affinity.map(({ key }) => `affinity within ${key}`),

@@ -5,7 +5,9 @@ import type { Feasibility } from './feasibility.js';
 import { roomFor, type NodeState } from './node-states.js';
 import type { PlacementTarget } from './part.js';
 
-interface SeedOption {
+/** What the pods of a group would find in one domain. */
+interface DomainOption {
+  /** How many of them have room there, on existing or new nodes. */
   pods: number;
   /** Price of the pods that existing nodes have no room for, as fractions of nodes. */
   price: number;
@@ -15,48 +17,44 @@ interface SeedOption {
 }
 
 /**
- * Chooses the topology domain for a group of pods that must share one: the domain with room for most of them, then the one where
- * the pods that existing nodes cannot hold cost least, on one node if they fit one.
+ * The topology domain for pods that must share one because of pod affinity: the one with room for most of them, then the one where
+ * the pods that existing nodes have no room for cost least. Undefined if no domain is possible.
  */
-export function bestSeed(
+export function bestAffinityDomain(
   feasibility: Feasibility,
   cells: Cells,
   group: Group,
   members: readonly PlacementTarget[],
 ): string | undefined {
-  const levelFeasibility = new Map<string, SeedOption>();
+  const options = new Map<string, DomainOption>();
   for (const target of members) {
     for (const cell of cells.of(target)) {
       const domain = cell.domains.get(group.key);
-      if (domain !== undefined)
-        consider(feasibility, target, cell, seedOf(levelFeasibility, domain, feasibility, target));
+      if (domain !== undefined) consider(feasibility, target, cell, optionOf(options, domain, feasibility, target));
     }
   }
-  const price = new Map([...levelFeasibility].map(([domain, option]) => [domain, priceOf(feasibility, option)]));
-  const ranked = [...levelFeasibility.keys()].sort(
-    (a, b) =>
-      levelFeasibility.get(b)!.pods - levelFeasibility.get(a)!.pods ||
-      price.get(a)! - price.get(b)! ||
-      compareText(a, b),
+  const price = new Map([...options].map(([domain, option]) => [domain, priceOf(feasibility, option)]));
+  const ranked = [...options.keys()].sort(
+    (a, b) => options.get(b)!.pods - options.get(a)!.pods || price.get(a)! - price.get(b)! || compareText(a, b),
   );
   return ranked[0];
 }
 
-function seedOf(
-  levelFeasibility: Map<string, SeedOption>,
+function optionOf(
+  options: Map<string, DomainOption>,
   domain: string,
   feasibility: Feasibility,
   { podClass }: PlacementTarget,
-): SeedOption {
-  let option = levelFeasibility.get(domain);
+): DomainOption {
+  let option = options.get(domain);
   if (option === undefined) {
     const demand = new Float64Array(feasibility.demand(podClass).length);
-    levelFeasibility.set(domain, (option = { pods: 0, price: 0, demand, profiles: new Set(), free: new Map() }));
+    options.set(domain, (option = { pods: 0, price: 0, demand, profiles: new Set(), free: new Map() }));
   }
   return option;
 }
 
-function consider(feasibility: Feasibility, { podClass }: PlacementTarget, cell: Cell, option: SeedOption): void {
+function consider(feasibility: Feasibility, { podClass }: PlacementTarget, cell: Cell, option: DomainOption): void {
   const demand = feasibility.demand(podClass);
   let left = podClass.pods.length;
   for (const node of cell.nodes) {
@@ -75,7 +73,7 @@ function consider(feasibility: Feasibility, { podClass }: PlacementTarget, cell:
   for (const profile of cell.profiles) option.profiles.add(profile);
 }
 
-function priceOf(feasibility: Feasibility, { demand, profiles, price }: SeedOption): number {
+function priceOf(feasibility: Feasibility, { demand, profiles, price }: DomainOption): number {
   if (price === 0) return 0;
   let least = Infinity;
   for (const profile of profiles) least = Math.min(least, feasibility.priceOfOne(profile, demand));

@@ -24,7 +24,7 @@ interface BoundContext {
  * A lower bound for the price of the placed pods over all choices of domains and nodes. Preferences and limits are ignored.
  * Dollars per hour.
  */
-export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, number>): number {
+export function lowerBoundOfPlaced(context: BoundContext, placed: ReadonlyMap<PodClass, number>): number {
   const { compiled, feasibility, book, nodes, free } = context;
   const parts: (Part & { count: number })[] = [];
   const alike = new Map<Part['profiles'], Map<number, number>>();
@@ -32,7 +32,7 @@ export function boundOfAll(context: BoundContext, placed: ReadonlyMap<PodClass, 
     const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const profiles = feasibility.holding(podClass, level);
     // Without existing nodes, classes without host-name rules differ only by their demand.
-    if (nodes.length === 0 && isUnruled(podClass, book.of(podClass.shape, level))) {
+    if (nodes.length === 0 && hasNoHostRules(podClass, book.of(podClass.shape, level))) {
       let byDemand = alike.get(profiles);
       if (byDemand === undefined) alike.set(profiles, (byDemand = new Map<number, number>()));
       const known = byDemand.get(podClass.demand.index);
@@ -95,7 +95,7 @@ function mostSaved({ universe, coverage }: Compiled): number {
   return most;
 }
 
-function isUnruled({ shape }: PodClass, { hostSpread, hostAntiAffinity, matched }: Rules): boolean {
+function hasNoHostRules({ shape }: PodClass, { hostSpread, hostAntiAffinity, matched }: Rules): boolean {
   if (hostSpread.length + hostAntiAffinity.length + shape.hostPorts.length > 0) return false;
   for (const { hostname, kind } of matched) if (hostname && kind !== 'affinity') return false;
   return true;
