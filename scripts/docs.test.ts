@@ -117,6 +117,18 @@ describe('docs/adr', () => {
   });
 });
 
+// Folders whose README lists their files: who looks for something reads that first.
+test.each([
+  ...readdirSync('packing').flatMap((name) => (existsSync(`packing/${name}/README.md`) ? [`packing/${name}`] : [])),
+  'workflows',
+])('%s/README.md lists every file', (folder) => {
+  const text = readFileSync(`${folder}/README.md`, 'utf8');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts') && !name.endsWith('-messages.ts'),
+  );
+  expect(files.filter((name) => !text.includes(`\`${name.split('/').at(-1)!}\``))).toEqual([]);
+});
+
 test('docs/architecture.md says where a rule is', () => {
   const rows = readFileSync('docs/architecture.md', 'utf8').matchAll(
     /^\|[^|]+\| `([a-z-]+\/[a-z-]+)` *\| `([^`]+)\/` *\| `([^`]+)` *\|$/gm,
