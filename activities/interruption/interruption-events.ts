@@ -27,9 +27,9 @@ const unhealthy: Event = {
 
 /** The events of an interruption, as Karpenter writes them (interruption/events). */
 export function interruptionEvents(kind: string, claim: string, node: string | undefined): readonly Event[] {
-  const told = lookUp(notices, kind) ?? unhealthy;
+  const event = lookUp(notices, kind) ?? unhealthy;
   const where = node === undefined ? `NodeClaim ${claim}` : `Node ${node}`;
-  const first = { ...told, message: `${where} event: ${told.message}` };
+  const first = { ...event, message: `${where} event: ${event.message}` };
   if (kind === 'rebalance_recommendation') return [first];
   return [
     first,

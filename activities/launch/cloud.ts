@@ -4,30 +4,24 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { labels } from '../../api/labels.js';
 import type { CloudProvider, LaunchRequest, NodeClass } from '../../cloud/port.js';
 import { DomainError, failures, isDomainError } from '../../core/failures.js';
-import { conditionOf, isTrue } from '../../core/conditions.js';
+import { conditionOf } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
-import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
-import { policyOf } from '../../disruption/policies/policies.js';
 import type { Kind } from '../../kube/port.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import { taintCandidates } from '../disruption/candidate-marks.js';
 import type { CloudActivities, LaunchInstanceResult } from './contract.js';
-import type { InstanceView } from '../interruption/contract.js';
-import { cataloguesOf, managedClaims, managedPools, nodeClassOf, nodeOf, poolOf } from '../../cluster/cluster.js';
+import { cataloguesOf, managedClaims, managedPools, nodeClassOf, poolOf } from '../../cluster/cluster.js';
 import { currentAttempt } from '../attempt.js';
 import type { ActivityDeps } from '../deps.js';
 import { overlaid, overlaysInEffect } from '../../cluster/overlays.js';
 import { collectInstances, collectLost, findLost } from '../garbage-collection/garbage.js';
-import { interruptionEvents } from '../interruption/interruption-events.js';
+import { inspectInstance } from '../interruption/inspect-instance.js';
 import { setConditions } from '../claim-status.js';
-import { identityOf, labelsOf } from '../../cluster/labels-of.js';
 import { tagInstance, tagUntagged } from './tagging.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 import { messageOf } from '../../core/error-message.js';
 
-const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
 /** An older NodeClaim may have been launched by an attempt that is not known here. */
 const youngMs = 120_000;
 /** Time reserved at the end of an attempt, to report its outcome. */
@@ -57,7 +51,7 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
     findInstance: async ({ providerId }) => ({
       state: (await deps.cloud.get(providerId)) === undefined ? 'gone' : 'there',
     }),
-    inspectInstance: (input) => inspect(deps, input),
+    inspectInstance: (input) => inspectInstance(deps, input),
     refreshCatalogue: async () => deps.cloud.refresh?.(),
     sweepCloud: () => sweep(deps),
     collectInstances: () => collectInstances(deps),
@@ -189,85 +183,4 @@ async function overlayOf(deps: ActivityDeps, pool: string): Promise<Pick<LaunchR
   const pools = managedPools(deps);
   const catalogues = await cataloguesOf(deps, pools);
   return { overlaid: (types) => overlaid(deps, pools, new Map([...catalogues, [pool, types]])).get(pool) ?? types };
-}
-
-/** Makes the interrupted offering unavailable for a while (interruption/offering-hidden). */
-async function hide(deps: ActivityDeps, kind: string, claim: NodeClaim): Promise<void> {
-  const { instanceType, zone, capacityType } = labelsOf(claim);
-  const reservationId = claim.metadata.labels?.[reservationLabel];
-  if (kind === 'spot_interrupted' && capacityType === 'spot') {
-    const offering = { instanceType, zone, capacityType, reason: 'SpotInterruption' };
-    deps.cloud.markUnavailable([offering]);
-    await deps.offerings.refused([offering]);
-  }
-  if (kind === 'capacity_reservation_interrupted' && reservationId !== undefined) {
-    deps.cloud.markUnavailable([
-      { instanceType, zone, capacityType, reservationId, reason: 'ReservationInterruption' },
-    ]);
-  }
-}
-
-/** The NodeClaim of an instance, from the watch cache or else from the API server. */
-async function claimOfInstance(
-  deps: ActivityDeps,
-  instanceId: string,
-): Promise<{ readonly claim: NodeClaim | undefined; readonly isLaunching: boolean }> {
-  const asked = deps.now();
-  const among = (claims: readonly NodeClaim[]): NodeClaim | undefined =>
-    claims.find(({ status }) => status?.providerID?.endsWith(`/${instanceId}`));
-  let claims = deps.cache.all('NodeClaim');
-  if (among(claims) === undefined && !(await deps.cache.isFresh('NodeClaim', asked))) {
-    claims = await deps.kube.list('NodeClaim');
-  } else claims = deps.cache.all('NodeClaim');
-  const isLaunching = claims.some(({ status }) => (status?.providerID ?? '') === '');
-  return { claim: among(claims), isLaunching };
-}
-
-async function inspect(
-  deps: ActivityDeps,
-  { instanceId, kind, at, cordonFor }: Parameters<CloudActivities['inspectInstance']>[0],
-): Promise<InstanceView> {
-  const { claim, isLaunching } = await claimOfInstance(deps, instanceId);
-  if (claim === undefined) return { state: 'unknown', ...(isLaunching ? { mayBeLaunching: true } : {}) };
-  const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
-  for (const event of interruptionEvents(kind, claim.metadata.name ?? '', nodeName)) {
-    deps.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
-  }
-  const view = viewOf(deps, claim, at);
-  const isCordoned = cordonFor !== undefined && (await isTainted(deps, { reason: kind, owner: cordonFor }, view));
-  await hide(deps, kind, claim);
-  return isCordoned ? { ...view, cordoned: true } : view;
-}
-
-type KnownInstance = Extract<InstanceView, { state: 'known' }>;
-
-function viewOf(deps: ActivityDeps, claim: NodeClaim, at: number): KnownInstance {
-  const { nodePool, ...offering } = labelsOf(claim);
-  const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
-  const pods = nodeName === undefined ? [] : deps.cache.podsOnNode(nodeName);
-  const moving = pods.filter((pod) => isDrainable(pod, at));
-  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
-  const registered = nodeName !== undefined && isTrue(claim.status?.conditions, 'Registered');
-  return {
-    state: 'known',
-    claim: identityOf(claim),
-    nodePool,
-    deleting: claim.metadata.deletionTimestamp !== undefined,
-    ...(registered ? { nodeName } : {}),
-    ...offering,
-    longestGraceMs: Math.max(0, ...moving.map(graceOf)),
-    podsToMove: pods.filter(isReschedulable).length,
-    ...(policy?.spec.rebalanceRecommendation === 'Replace' ? { rebalance: 'Replace' } : {}),
-  };
-}
-
-/** Taints the node, unless it is being deleted already or has no pods to evict. */
-async function isTainted(
-  deps: ActivityDeps,
-  why: { readonly reason: string; readonly owner: string },
-  { claim, nodeName: node, deleting, podsToMove }: KnownInstance,
-): Promise<boolean> {
-  if (node === undefined || deleting || podsToMove === 0) return false;
-  const { tainted } = await taintCandidates(deps, { ...why, candidates: [{ claim, node }] });
-  return tainted.length > 0;
 }

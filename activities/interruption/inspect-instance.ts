@@ -1,0 +1,99 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { nodeOf, poolOf } from '../../cluster/cluster.js';
+import { identityOf, labelsOf } from '../../cluster/labels-of.js';
+import { isTrue } from '../../core/conditions.js';
+import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
+import { regarding } from '../../core/regarding.js';
+import { policyOf } from '../../disruption/policies/policies.js';
+import { taintCandidates } from '../disruption/candidate-marks.js';
+import type { ActivityDeps } from '../deps.js';
+import type { CloudActivities } from '../launch/contract.js';
+import type { InstanceView } from './contract.js';
+import { interruptionEvents } from './interruption-events.js';
+
+const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
+
+/**
+ * The first activity for a notice: finds the NodeClaim of the instance, publishes the events, taints the node, and makes the
+ * interrupted offering unavailable. All in one activity, because a notice leaves two minutes.
+ */
+export async function inspectInstance(
+  deps: ActivityDeps,
+  { instanceId, kind, at, cordonFor }: Parameters<CloudActivities['inspectInstance']>[0],
+): Promise<InstanceView> {
+  const { claim, isLaunching } = await claimOfInstance(deps, instanceId);
+  if (claim === undefined) return { state: 'unknown', ...(isLaunching ? { mayBeLaunching: true } : {}) };
+  const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
+  for (const event of interruptionEvents(kind, claim.metadata.name ?? '', nodeName)) {
+    deps.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
+  }
+  const view = viewOf(deps, claim, at);
+  const isCordoned = cordonFor !== undefined && (await isTainted(deps, { reason: kind, owner: cordonFor }, view));
+  await hide(deps, kind, claim);
+  return isCordoned ? { ...view, cordoned: true } : view;
+}
+
+type KnownInstance = Extract<InstanceView, { state: 'known' }>;
+
+function viewOf(deps: ActivityDeps, claim: NodeClaim, at: number): KnownInstance {
+  const { nodePool, ...offering } = labelsOf(claim);
+  const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
+  const pods = nodeName === undefined ? [] : deps.cache.podsOnNode(nodeName);
+  const moving = pods.filter((pod) => isDrainable(pod, at));
+  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
+  const registered = nodeName !== undefined && isTrue(claim.status?.conditions, 'Registered');
+  return {
+    state: 'known',
+    claim: identityOf(claim),
+    nodePool,
+    deleting: claim.metadata.deletionTimestamp !== undefined,
+    ...(registered ? { nodeName } : {}),
+    ...offering,
+    longestGraceMs: Math.max(0, ...moving.map(graceOf)),
+    podsToMove: pods.filter(isReschedulable).length,
+    ...(policy?.spec.rebalanceRecommendation === 'Replace' ? { rebalance: 'Replace' } : {}),
+  };
+}
+
+/** Taints the node, unless it is being deleted already or has no pods to evict. */
+async function isTainted(
+  deps: ActivityDeps,
+  why: { readonly reason: string; readonly owner: string },
+  { claim, nodeName: node, deleting, podsToMove }: KnownInstance,
+): Promise<boolean> {
+  if (node === undefined || deleting || podsToMove === 0) return false;
+  const { tainted } = await taintCandidates(deps, { ...why, candidates: [{ claim, node }] });
+  return tainted.length > 0;
+}
+
+/** Makes the interrupted offering unavailable for a while (interruption/offering-hidden). */
+async function hide(deps: ActivityDeps, kind: string, claim: NodeClaim): Promise<void> {
+  const { instanceType, zone, capacityType } = labelsOf(claim);
+  const reservationId = claim.metadata.labels?.[reservationLabel];
+  if (kind === 'spot_interrupted' && capacityType === 'spot') {
+    const offering = { instanceType, zone, capacityType, reason: 'SpotInterruption' };
+    deps.cloud.markUnavailable([offering]);
+    await deps.offerings.refused([offering]);
+  }
+  if (kind === 'capacity_reservation_interrupted' && reservationId !== undefined) {
+    deps.cloud.markUnavailable([
+      { instanceType, zone, capacityType, reservationId, reason: 'ReservationInterruption' },
+    ]);
+  }
+}
+
+/** The NodeClaim of an instance, from the watch cache or else from the API server. */
+async function claimOfInstance(
+  deps: ActivityDeps,
+  instanceId: string,
+): Promise<{ readonly claim: NodeClaim | undefined; readonly isLaunching: boolean }> {
+  const asked = deps.now();
+  const among = (claims: readonly NodeClaim[]): NodeClaim | undefined =>
+    claims.find(({ status }) => status?.providerID?.endsWith(`/${instanceId}`));
+  let claims = deps.cache.all('NodeClaim');
+  if (among(claims) === undefined && !(await deps.cache.isFresh('NodeClaim', asked))) {
+    claims = await deps.kube.list('NodeClaim');
+  } else claims = deps.cache.all('NodeClaim');
+  const isLaunching = claims.some(({ status }) => (status?.providerID ?? '') === '');
+  return { claim: among(claims), isLaunching };
+}
