@@ -1,7 +1,9 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { Order } from '../people/oversight-messages.js';
-import type { ClaimRef, NodeUntil } from '../../core/refs.js';
-import type { DecisionSummary, DisruptionCommand, DisruptionReason, CandidateRef } from '../../disruption/command.js';
+import type { Pause, PauseWrites } from '../people/pause-messages.js';
+import type { ConsolidateResult } from '../consolidation/consolidation-messages.js';
+import type { SlotRequest } from './slot-messages.js';
+import type { NodeUntil } from '../../core/refs.js';
+import type { DecisionSummary, DisruptionReason, CandidateRef } from '../../disruption/command.js';
 
 export type {
   Candidate,
@@ -12,9 +14,7 @@ export type {
   CandidateRef,
 } from '../../disruption/command.js';
 
-/* Messages between `disrupt` and the disruptions that it starts or grants slots to. workflows/messages.ts exports them. */
-
-// --- disrupt ---
+/* Messages of `disrupt`. workflows/messages.ts exports them. */
 
 export interface DisruptInput {
   readonly cluster: string;
@@ -36,12 +36,6 @@ export interface DisruptState {
   readonly pauseWrites?: PauseWrites;
   /** Since when there are candidates and no command, milliseconds of the epoch. */
   readonly undecidedSince?: number;
-}
-
-/** Pauses and resumptions that have still to be written to Kubernetes. They are in force already. */
-export interface PauseWrites {
-  readonly write: readonly Pause[];
-  readonly remove: readonly PauseScope[];
 }
 
 /** A command that drains nodes, and the nodes or NodeClaims that its pods should move to. */
@@ -78,33 +72,6 @@ export interface NodeMemory {
   readonly why?: string;
   /** Reason of the last failed command: for other reasons the node is not left alone. */
   readonly reason?: DisruptionReason;
-}
-
-/** What a pause applies to. */
-export interface PauseScope {
-  readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
-  /** Name of the pool, reason or node; absent for the cluster. */
-  readonly name?: string;
-  /** Limits a pause of a NodePool to this reason. */
-  readonly reason?: string;
-}
-
-export interface Pause {
-  readonly scope: PauseScope;
-  readonly reason: string;
-  readonly actor: string;
-  /** Milliseconds of the epoch; absent: until resumed. */
-  readonly until?: number;
-}
-
-/** A pause as people order it: with its end as a time or as a duration. */
-export interface PauseOrder extends Pause {
-  /** A Go duration such as `2h`; ignored if `until` is given. */
-  readonly ttl?: string;
-}
-
-export interface ResumeOrder extends Order {
-  readonly scope: PauseScope;
 }
 
 export interface RunningDisruption {
@@ -265,13 +232,6 @@ export const clusterChangedSignal = defineSignal('clusterChanged');
 /** Pods are nominated to these nodes: do not disrupt them until then (provisioning/nominated-nodes). */
 export const nominatedSignal = defineSignal<[readonly NodeUntil[]]>('nominated');
 export const disruptionFinishedSignal = defineSignal<[DisruptionFinished]>('disruptionFinished');
-/** DisruptionPauses were written or deleted in Kubernetes. */
-export const pausesChangedSignal = defineSignal('pausesChanged');
-export const pauseSignal = defineSignal<[PauseOrder]>('pause');
-export const resumeSignal = defineSignal<[ResumeOrder]>('resume');
-export const pauseUpdate = defineUpdate<readonly Pause[], [PauseOrder]>('pause');
-export const resumeUpdate = defineUpdate<readonly Pause[], [ResumeOrder]>('resume');
-export const pausesQuery = defineQuery<readonly Pause[]>('pauses');
 export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
 export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
 /** What the nodes of all NodePools would cost at least, dollars per hour (surfaces/least-possible). */
@@ -283,108 +243,3 @@ export const whyNotUpdate = defineUpdate<NodeVerdict, [string]>('whyNot');
 export const staysQuery = defineQuery<NodesThatStay>('stays');
 export const nextWindowQuery = defineQuery<NextWindow>('nextWindow');
 export const disruptionPlanQuery = defineQuery<DisruptionPlan | undefined>('plan');
-
-// --- slots ---
-
-/**
- * Requests slots for nodes. The request waits in `disrupt`, also over restarts, until budgets, windows, rates and pauses allow
- * it. The same id again replaces the request. `disrupt` keeps a bounded number of requests, so repeat it now and then.
- */
-export interface SlotRequest {
-  readonly id: string;
-  /** Id of the workflow that gets `slotDecidedSignal`, and `holdSignal` when a pause begins or ends. */
-  readonly workflowId: string;
-  readonly reason: DisruptionReason;
-  /** At most 100. */
-  readonly candidates: readonly CandidateRef[];
-  /** Whether slots are of use only for all nodes at once. */
-  readonly together?: boolean;
-}
-
-/** Granted nodes count against budgets until they are returned; refused ones go on waiting. */
-export interface SlotDecision {
-  readonly id: string;
-  /** All nodes granted for the request so far and not returned. */
-  readonly granted: readonly CandidateRef[];
-  readonly refused: readonly RefusedNode[];
-  /** When the refusal may change, milliseconds of the epoch. */
-  readonly nextCheckAt?: number;
-}
-
-/** A node whose slot was refused: `why`, whether by a pause, or because the node is gone. */
-export interface RefusedNode {
-  readonly node: string;
-  readonly why: string;
-  readonly paused?: boolean;
-  readonly gone?: boolean;
-}
-
-export const slotRequestSignal = defineSignal<[SlotRequest]>('slotRequest');
-export const slotDecidedSignal = defineSignal<[SlotDecision]>('slotDecided');
-/** Returns granted nodes and withdraws waiting ones: all of the request, or the named ones. */
-export const slotReturnedSignal =
-  defineSignal<[{ readonly id: string; readonly nodes?: readonly string[] }]>('slotReturned');
-
-// --- consolidate ---
-
-export interface ConsolidateInput extends DisruptionCommand {
-  readonly cluster: string;
-  readonly paused?: boolean;
-}
-
-export interface ConsolidateResult {
-  readonly outcome: 'done' | 'abandoned' | 'rejected' | 'aborted' | 'withdrawn' | 'failed';
-  readonly reason?: string;
-  readonly terminated: readonly string[];
-  /** Names of the NodeClaims that replace them. */
-  readonly replacements?: readonly string[];
-  readonly savedPerHour: number;
-}
-
-// --- measureSavings ---
-
-/** What `measureSavings` needs to know of a finished command. */
-export interface FinishedCommand {
-  /** Workflow id of the disruption. */
-  readonly id: string;
-  readonly reason: DisruptionReason;
-  readonly nodePools: readonly string[];
-  readonly nodes: readonly string[];
-  /** NodeClaims that were launched as replacements. */
-  readonly replacements: readonly ClaimRef[];
-  /** Price of the disrupted nodes and predicted price of their replacements, dollars per hour. */
-  readonly priceBefore: number;
-  readonly priceAfter: number;
-  readonly podsMoved: number;
-  /** Milliseconds of the epoch. */
-  readonly finishedAt: number;
-}
-
-export interface MeasureSavingsInput {
-  readonly cluster: string;
-  readonly command: FinishedCommand;
-  /** When to measure, milliseconds after the command; default one hour and one day. */
-  readonly afterMs?: readonly number[];
-}
-
-/** The measured saving of a command some time after it. */
-export interface SavingsMeasured {
-  /** ISO 8601. */
-  readonly at: string;
-  readonly afterMs: number;
-  /** The predicted saving, and the one by the replacements that really run, dollars per hour. */
-  readonly predicted: number;
-  readonly realised: number;
-  /** How many replacements still run, and how many are gone. */
-  readonly running: number;
-  readonly gone: number;
-  /** Nodes launched in the same NodePools since the command, other than its replacements: they may have used up the saving. */
-  readonly launchedSince: number;
-  readonly launchedSincePerHour: number;
-}
-
-export interface MeasureSavingsResult {
-  readonly measured: readonly SavingsMeasured[];
-}
-
-export const savingsQuery = defineQuery<readonly SavingsMeasured[]>('savings');

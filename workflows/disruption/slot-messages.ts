@@ -1,0 +1,43 @@
+import { defineSignal } from '@temporalio/workflow';
+import type { CandidateRef, DisruptionReason } from '../../disruption/command.js';
+
+/* Disruption slots, which `disrupt` grants. workflows/messages.ts exports these messages. */
+
+/**
+ * Requests slots for nodes. The request waits in `disrupt`, also over restarts, until budgets, windows, rates and pauses allow
+ * it. The same id again replaces the request. `disrupt` keeps a bounded number of requests, so repeat it now and then.
+ */
+export interface SlotRequest {
+  readonly id: string;
+  /** Id of the workflow that gets `slotDecidedSignal`, and `holdSignal` when a pause begins or ends. */
+  readonly workflowId: string;
+  readonly reason: DisruptionReason;
+  /** At most 100. */
+  readonly candidates: readonly CandidateRef[];
+  /** Whether slots are of use only for all nodes at once. */
+  readonly together?: boolean;
+}
+
+/** Granted nodes count against budgets until they are returned; refused ones go on waiting. */
+export interface SlotDecision {
+  readonly id: string;
+  /** All nodes granted for the request so far and not returned. */
+  readonly granted: readonly CandidateRef[];
+  readonly refused: readonly RefusedNode[];
+  /** When the refusal may change, milliseconds of the epoch. */
+  readonly nextCheckAt?: number;
+}
+
+/** A node whose slot was refused: `why`, whether by a pause, or because the node is gone. */
+export interface RefusedNode {
+  readonly node: string;
+  readonly why: string;
+  readonly paused?: boolean;
+  readonly gone?: boolean;
+}
+
+export const slotRequestSignal = defineSignal<[SlotRequest]>('slotRequest');
+export const slotDecidedSignal = defineSignal<[SlotDecision]>('slotDecided');
+/** Returns granted nodes and withdraws waiting ones: all of the request, or the named ones. */
+export const slotReturnedSignal =
+  defineSignal<[{ readonly id: string; readonly nodes?: readonly string[] }]>('slotReturned');

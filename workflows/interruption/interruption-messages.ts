@@ -1,0 +1,31 @@
+import { defineSignal } from '@temporalio/workflow';
+
+/* Messages of `handleInterruption`. workflows/messages.ts exports them. */
+
+export interface InterruptionNotice {
+  readonly kind: string;
+  readonly instanceId: string;
+  /** Milliseconds of the epoch. */
+  readonly at: number;
+  readonly messageId: string;
+}
+
+export interface HandleInterruptionInput {
+  readonly cluster: string;
+  readonly instanceId: string;
+  /** Notices that a workflow before this one had received when somebody terminated it. */
+  readonly notices?: readonly InterruptionNotice[];
+}
+
+export interface HandleInterruptionResult {
+  readonly outcome: 'unknown-instance' | 'noted' | 'drained';
+  readonly kinds: readonly string[];
+  readonly replacements: readonly string[];
+  /**
+   * Seconds from the end of the drain to the end of the instance, where the cloud announced that; negative if the drain took too
+   * long.
+   */
+  readonly secondsToSpare?: number;
+}
+
+export const interruptionSignal = defineSignal<[InterruptionNotice]>('interruption');

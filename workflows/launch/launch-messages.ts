@@ -1,0 +1,56 @@
+import { defineSignal } from '@temporalio/workflow';
+import type { ClaimRef } from '../../core/refs.js';
+import type { OutageAwareTimeoutState } from './outage-aware-timeout.js';
+
+/* Messages of `launchNode`, `launchBatch`, `refreshCatalogue` and `sweepCloud`. workflows/messages.ts exports them. */
+
+export interface LaunchNodeInput {
+  readonly cluster: string;
+  readonly claim: ClaimRef;
+  readonly nodePool: string;
+  /** Id of the workflow that gets `replacementSettledSignal` when the launch has ended. */
+  readonly notify?: string;
+  /** More workflows to notify, where several wait for the same node. */
+  readonly alsoNotify?: readonly string[];
+  readonly reason?: string;
+  /** Default 5 and 15 minutes (launch/timeouts). */
+  readonly launchTimeoutMs?: number;
+  readonly registrationTimeoutMs?: number;
+  /** Carried over by continue-as-new: when registration began. */
+  readonly launchedAt?: number;
+  /** Carried over by continue-as-new: how much of the registration timeout is used up. */
+  readonly registering?: OutageAwareTimeoutState;
+}
+
+/** The input of a `launchNode`, and its summary and details in the Temporal UI. */
+export interface LaunchStart {
+  readonly input: LaunchNodeInput;
+  readonly summary: string;
+  readonly details?: string;
+}
+
+export interface LaunchBatchInput {
+  readonly cluster: string;
+  readonly launches: readonly LaunchStart[];
+}
+
+export type LaunchOutcome =
+  | { readonly outcome: 'initialized'; readonly nodeName: string; readonly providerId: string }
+  | {
+      readonly outcome: 'deleted';
+      readonly reason: 'insufficient_capacity' | 'nodeclass_not_ready' | 'launch_timeout' | 'registration_timeout';
+      readonly message: string;
+    }
+  | { readonly outcome: 'superseded'; readonly providerId?: string };
+
+/** The NodeClaim or its Node changed. */
+export const nodeChangedSignal = defineSignal('nodeChanged');
+/** The NodeClaim is being deleted: stop, and signal `launchSettled` to `replyTo`, which says whether there is an instance. */
+export const stopLaunchSignal = defineSignal<[{ readonly replyTo?: string }]>('stopLaunch');
+export const launchSettledSignal = defineSignal<[{ readonly providerId?: string }]>('launchSettled');
+export const replacementSettledSignal =
+  defineSignal<[{ readonly uid: string; readonly outcome: LaunchOutcome['outcome'] }]>('replacementSettled');
+
+export interface CloudUpkeepInput {
+  readonly cluster: string;
+}

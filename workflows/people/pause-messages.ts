@@ -1,0 +1,45 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { Order } from './oversight-messages.js';
+
+/* Orders to pause and resume disruption, which `disrupt` keeps. workflows/messages.ts exports them. */
+
+/** What a pause applies to. */
+export interface PauseScope {
+  readonly kind: 'cluster' | 'nodePool' | 'reason' | 'node';
+  /** Name of the pool, reason or node; absent for the cluster. */
+  readonly name?: string;
+  /** Limits a pause of a NodePool to this reason. */
+  readonly reason?: string;
+}
+
+export interface Pause {
+  readonly scope: PauseScope;
+  readonly reason: string;
+  readonly actor: string;
+  /** Milliseconds of the epoch; absent: until resumed. */
+  readonly until?: number;
+}
+
+/** A pause as people order it: with its end as a time or as a duration. */
+export interface PauseOrder extends Pause {
+  /** A Go duration such as `2h`; ignored if `until` is given. */
+  readonly ttl?: string;
+}
+
+export interface ResumeOrder extends Order {
+  readonly scope: PauseScope;
+}
+
+/** Pauses and resumptions that have still to be written to Kubernetes. They are in force already. */
+export interface PauseWrites {
+  readonly write: readonly Pause[];
+  readonly remove: readonly PauseScope[];
+}
+
+/** DisruptionPauses were written or deleted in Kubernetes. */
+export const pausesChangedSignal = defineSignal('pausesChanged');
+export const pauseSignal = defineSignal<[PauseOrder]>('pause');
+export const resumeSignal = defineSignal<[ResumeOrder]>('resume');
+export const pauseUpdate = defineUpdate<readonly Pause[], [PauseOrder]>('pause');
+export const resumeUpdate = defineUpdate<readonly Pause[], [ResumeOrder]>('resume');
+export const pausesQuery = defineQuery<readonly Pause[]>('pauses');

@@ -1,0 +1,116 @@
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { ClaimRef, NodeUntil } from '../../core/refs.js';
+import type { Resume } from '../../packing/types.js';
+
+/* Messages of `provision`. workflows/messages.ts exports them. */
+
+/**
+ * A write of Stowage's own that the watch cache must contain before the next plan is made: a plan without it would launch a node
+ * twice.
+ */
+export interface CacheMark {
+  readonly kind: 'NodeClaim' | 'Node';
+  readonly name: string;
+  readonly resourceVersion: string;
+}
+
+/** A mark with its time, in milliseconds of the epoch. */
+export interface TimedMark {
+  readonly at: number;
+  readonly mark: CacheMark;
+}
+
+/** Batch window in milliseconds (provisioning/batch-window): closes `idleMs` after the last new pod, at most `maxMs` after the first. */
+export interface BatchWindow {
+  readonly idleMs: number;
+  readonly maxMs: number;
+}
+
+export interface ProvisionInput {
+  readonly cluster: string;
+  readonly window: BatchWindow;
+  /** Carried over by continue-as-new. */
+  readonly carried?: ProvisionState;
+}
+
+export interface ProvisionState {
+  /** Number of batches over all runs. NodeClaim names are derived from it. */
+  readonly batches: number;
+  /** Run id of the first run. NodeClaim names contain it, so that they do not repeat after `provision` was started anew. */
+  readonly chain: string;
+  /** Whether pods became pending since the last batch was planned. */
+  readonly isPending: boolean;
+  readonly marks: readonly TimedMark[];
+  readonly replacements: readonly ReplacementRequest[];
+  readonly deleting: readonly NodeUntil[];
+  readonly last?: BatchSummary;
+  /** Where the next batch goes on, if the last one had more pods than it could plan. */
+  readonly resume?: Resume;
+  readonly resting?: readonly RestingPool[];
+}
+
+/** A NodePool that is left out of plans for a while, because the API server refused a NodeClaim of it. */
+export interface RestingPool {
+  readonly nodePool: string;
+  /** Milliseconds of the epoch. */
+  readonly until: number;
+  /** What the API server said. */
+  readonly message: string;
+}
+
+/** Asks `provision` to plan for the pods of nodes that are about to be removed. */
+export interface ReplacementRequest {
+  readonly id: string;
+  readonly nodes: readonly string[];
+  /** Id of the workflow that gets `replacementsPlannedSignal`. */
+  readonly replyTo: string;
+  readonly reason: string;
+  /** For how long the room for these pods stays reserved, milliseconds. */
+  readonly holdMs: number;
+}
+
+/** Nodes that are about to be removed, or that stay after all. */
+export interface DeletingNodes {
+  readonly nodes: readonly string[];
+  /** Until when plans treat the nodes as gone, milliseconds of the epoch; 0: the nodes stay. */
+  readonly until: number;
+  readonly marks: readonly CacheMark[];
+  /** Id of the replacement request that this takes back. Other requests for the same nodes stay. */
+  readonly request?: string;
+}
+
+export interface ReplacementsPlanned {
+  readonly id: string;
+  /** Claims being launched; empty when the pods fit on nodes that are there. */
+  readonly claims: readonly ClaimRef[];
+  /** Pods of the deleting nodes that found no place. */
+  readonly unplaced: number;
+  readonly firstReason?: string;
+}
+
+export interface BatchSummary {
+  readonly batch: number;
+  readonly claims: readonly { readonly name: string; readonly instanceType: string; readonly pods: number }[];
+  readonly onExistingNodes: number;
+  readonly unschedulable: number;
+  readonly firstReason?: string;
+  /** Pods that the pass did not look at. */
+  readonly deferred: number;
+  readonly pricePerHour: number;
+  readonly lowerBoundPerHour: number;
+}
+
+/**
+ * There are pending pods. The signal does not name them: the plan reads them from the watch cache. `again`: none of them is new,
+ * so the batch window need not wait for more.
+ */
+export const podsPendingSignal = defineSignal<[{ readonly again: boolean }?]>('podsPending');
+/**
+ * These nodes are about to be removed, and nodes for their pods are launched already: plan without the nodes. `until` 0 takes it
+ * back.
+ */
+export const deletingNodesSignal = defineSignal<[DeletingNodes]>('deletingNodes');
+export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
+export const configureSignal = defineSignal<[{ readonly window: BatchWindow }]>('configure');
+export const replacementsPlannedSignal = defineSignal<[ReplacementsPlanned]>('replacementsPlanned');
+export const planQuery = defineQuery<BatchSummary | undefined>('plan');

@@ -1,0 +1,36 @@
+export type TaskQueue = 'control' | 'packing' | 'cloud' | 'drain' | 'urgent';
+
+/**
+ * Task queues of a cluster. They are separate so that an interruption waits behind nothing else, and a termination not behind
+ * launches:
+ * - `urgent`: workflows of interruptions and terminations, and every activity of an interruption.
+ * - `drain`: activities of all other terminations.
+ * - `control`: all other workflows, and their calls to Kubernetes.
+ * - `cloud`: launches and the upkeep of the cloud, at a limited rate.
+ * - `packing`: activities that compute plans.
+ */
+export function taskQueues(cluster: string): Readonly<Record<TaskQueue, string>> {
+  return {
+    control: `${cluster}/control`,
+    packing: `${cluster}/packing`,
+    cloud: `${cluster}/cloud`,
+    drain: `${cluster}/drain`,
+    urgent: `${cluster}/urgent`,
+  };
+}
+
+/** Workflow types that run on the `urgent` queue, with their Temporal priority keys (lower runs first). */
+const urgentWorkflows: ReadonlyMap<string, number> = new Map([
+  ['handleInterruption', 2],
+  ['terminateNode', 2],
+]);
+
+/** Task queue and priority for starting a workflow of this type. Temporal servers without priorities ignore the key. */
+export function startOptions(
+  cluster: string,
+  type: string,
+): { readonly taskQueue: string; readonly priority?: { readonly priorityKey: number } } {
+  const priorityKey = urgentWorkflows.get(type);
+  const { control, urgent } = taskQueues(cluster);
+  return priorityKey === undefined ? { taskQueue: control } : { taskQueue: urgent, priority: { priorityKey } };
+}
