@@ -118,7 +118,7 @@ export function entityStart(
     workflowId: workflowIds[entity](cluster),
     type: entity,
     input: entity === 'provision' ? provision : disrupt,
-    summary: entity === 'provision' ? 'pending pods become nodes' : 'nodes go away when they are not needed',
+    summary: entity === 'provision' ? 'pending pods become nodes' : 'removes nodes that are not needed',
     afterCompletion: 'startAgain',
   };
 }

@@ -1,52 +1,52 @@
 import { setDefaultSignalHandler } from '@temporalio/workflow';
 
 /*
- * Signals that came before the first step of a workflow are handed out once it has set its handlers, in the order in which they came. The SDK
- * would hand them out by name, as each handler is set: of a resume and a pause after it, whichever is listened to last would hold.
- * Module state is a workflow run's own.
+ * Delivers the signals that arrived before a workflow's first step in the order in which they arrived, once all handlers are set.
+ * The SDK would deliver them signal by signal, as each handler is set: of a pause and a resume after it, the one whose handler is set
+ * last would win. Module state belongs to one workflow run, since each run has its own sandbox.
  */
 const handlers = new Map<string, (args: unknown[]) => void | Promise<void>>();
-const afterwards: (() => void)[] = [];
-let early: { readonly name: string; readonly args: unknown[] }[] = [];
-let stage: 'before' | 'collecting' | 'handed out' = 'before';
+const afterDelivery: (() => void)[] = [];
+let buffered: { readonly name: string; readonly args: unknown[] }[] = [];
+let stage: 'before' | 'buffering' | 'delivered' = 'before';
 
-/** To be called before the SDK hears of the handler: it hands out to that whatever nobody has taken. */
+/** Call it before `setHandler` of the SDK, which delivers whatever has arrived for the signal at once. */
 export function takeEarlySignals(name: string, handler: (args: unknown[]) => void | Promise<void>): void {
   handlers.set(name, handler);
-  collect();
-  // Who begins to listen later gets what was kept for it.
-  if (stage === 'handed out') handOut();
+  buffer();
+  // A handler that is set later gets the signals that had no handler before.
+  if (stage === 'delivered') deliver();
 }
 
-/** Does what is to come after those signals: at once, where they have been handed out. */
+/** Runs `work` after the early signals are delivered, or at once if they are. */
 export function afterEarlySignals(work: () => void): void {
-  collect();
-  if (stage === 'handed out') work();
-  else afterwards.push(work);
+  buffer();
+  if (stage === 'delivered') work();
+  else afterDelivery.push(work);
 }
 
-/** For a workflow whose first step is to know of them. */
-export const earlySignalsTaken = (): Promise<void> => new Promise(afterEarlySignals);
+/** Resolves when the early signals are delivered, for a workflow whose first decision depends on them. */
+export const earlySignalsDelivered = (): Promise<void> => new Promise(afterEarlySignals);
 
-function collect(): void {
+function buffer(): void {
   if (stage !== 'before') return;
-  stage = 'collecting';
-  setDefaultSignalHandler((name, ...args) => void early.push({ name, args }));
-  // What a workflow does up to its first step it does in one go.
+  stage = 'buffering';
+  setDefaultSignalHandler((name, ...args) => void buffered.push({ name, args }));
+  // All code up to the first await of the workflow has run before this microtask, so that all handlers are set.
   void Promise.resolve().then(() => {
     setDefaultSignalHandler(undefined);
-    stage = 'handed out';
-    handOut();
-    for (const work of afterwards.splice(0)) work();
+    stage = 'delivered';
+    deliver();
+    for (const work of afterDelivery.splice(0)) work();
   });
 }
 
-function handOut(): void {
-  const given = early;
-  early = [];
-  for (const each of given) {
-    const handler = handlers.get(each.name);
-    if (handler === undefined) early.push(each);
-    else void handler(each.args);
+function deliver(): void {
+  const signals = buffered;
+  buffered = [];
+  for (const signal of signals) {
+    const handler = handlers.get(signal.name);
+    if (handler === undefined) buffered.push(signal);
+    else void handler(signal.args);
   }
 }

@@ -23,7 +23,7 @@ export class FailedSteps {
 
   succeeded(): void {
     this.failures = 0;
-    this.progress.fails(undefined);
+    this.progress.setFailing(undefined);
   }
 
   /** Notes a failure of `what` and sleeps until the next attempt. */
@@ -34,7 +34,7 @@ export class FailedSteps {
     this.failures += 1;
     const wait = backOffMs(this.failures, retryBackOff);
     log.warn(`${what} failed, trying again`, { why, attempts: this.failures });
-    this.progress.fails({ since: this.since, why });
+    this.progress.setFailing({ since: this.since, why });
     this.progress.enter('retrying', { waitingFor: why, until: workflowNow() + wait });
     await sleep(wait, { summary: `try again: ${why}`.slice(0, 200) });
   }

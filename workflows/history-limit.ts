@@ -6,27 +6,27 @@ import { allHandlersFinished, CancellationScope, condition, workflowInfo } from 
 const mostEvents = 4000;
 const mostBytes = 4 * 1024 * 1024;
 /**
- * From this multiple of the limits on, work under way is cancelled: signals that arrive meanwhile would fill the history. Temporal's
- * suggestion alone cancels nothing. Where signals never pause it comes before any work is done, in every run, and nothing would
- * ever be finished.
+ * At this multiple of the limits, work under way is cancelled, because signals that arrive meanwhile would go on filling the
+ * history. Temporal's suggestion to continue as new does not cancel it: under a flood of signals every run gets that suggestion
+ * before its work has ended, and no work would ever end.
  */
-const overdue = 1.5;
+const cancelAt = 1.5;
 /**
- * How long a run waits before continue-as-new for work under way to end. The state that it carries over is enough to do the rest
- * again.
+ * How long a run waits for work under way before it continues as new. Work that is cut off then is repeated by the next run from
+ * the carried state.
  */
 const settleMs = 60_000;
 
-/** Whether to continue as new now. Call it only where everything that has to survive is in the carried state. */
+/** Whether to continue as new now. Call it only where the carried state has everything that the next run needs. */
 export function isHistoryLong(): boolean {
   return workflowInfo().continueAsNewSuggested || exceeds(1);
 }
 
 /**
- * Whether the workflow of one node or wave is to continue as new now: its history is long, what is under way has ended, and no order
- * waits, for orders are not carried over.
+ * Whether a workflow that is no entity workflow should continue as new now. Waits for handlers and work under way first. False while
+ * a person's order is pending, because orders are not carried over.
  */
-export async function isRunOver(
+export async function isContinueAsNewDue(
   orders: { readonly isOrderWaiting: boolean },
   isIdle: () => boolean = () => true,
 ): Promise<boolean> {
@@ -41,32 +41,29 @@ function exceeds(times: number): boolean {
   return historyLength > mostEvents * times || historySize > mostBytes * times;
 }
 
-/** Thrown when work was cancelled because the history is full: the next run begins it again. */
+/** Work was cancelled because the history is full. The next run repeats it. */
 export class HistoryFull extends Error {}
 
 /**
- * Waits for work that can be repeated. Signals arrive while it is stuck, and each adds events: once they have filled the history,
- * the work is cancelled and `HistoryFull` is thrown.
+ * Runs work that can be repeated. If signals fill the history meanwhile, the work is cancelled and `HistoryFull` is thrown.
  */
-export async function orGiveUp<T>(work: () => Promise<T>): Promise<T> {
+export async function untilHistoryFull<T>(work: () => Promise<T>): Promise<T> {
   const scope = new CancellationScope();
   const state = { isOver: false };
   const done = scope.run(work).finally(() => void (state.isOver = true));
-  await Promise.race([done, condition(() => state.isOver || exceeds(overdue))]);
+  await Promise.race([done, condition(() => state.isOver || exceeds(cancelAt))]);
   if (state.isOver) return done;
   done.catch(() => undefined);
   scope.cancel();
   throw new HistoryFull();
 }
 
-interface Rounds<T> {
-  /** One round of work. A result other than undefined ends the workflow. `HistoryFull` counts as no failure. */
+interface EntityLoop<T> {
+  /** One round of work. A result other than undefined ends the workflow. `HistoryFull` leads to continue-as-new. */
   readonly round: () => Promise<T | undefined>;
-  /** Whether nothing is under way that is not in the carried state: no running handlers, no signals still to be sent. */
+  /** Whether no handler runs and no signal is being sent, neither of which is in the carried state. */
   readonly isIdle?: () => boolean;
-  /**
-   * Whether a person's order is waiting for the next round. Orders are not carried over, so the run goes on until they are done.
-   */
+  /** Whether a person's order waits for the next round. Orders are not carried over, so the run goes on until they are done. */
   readonly hasOrders?: () => boolean;
 }
 
@@ -74,11 +71,11 @@ interface Rounds<T> {
  * The main loop of an entity workflow: rounds until the history is long. Returns undefined when the workflow has to continue as
  * new.
  */
-export async function roundsUntilLong<T>({
+export async function loopUntilHistoryLong<T>({
   round,
   isIdle = () => true,
   hasOrders = () => false,
-}: Rounds<T>): Promise<T | undefined> {
+}: EntityLoop<T>): Promise<T | undefined> {
   for (;;) {
     while (!isHistoryLong() || hasOrders()) {
       try {

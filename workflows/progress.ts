@@ -26,7 +26,7 @@ export class Progress {
     setQueryHandler(phaseQuery, () => this.current.phase);
     this.attributes([...attributes, { key: searchAttributes.phase, value: phase }]);
     this.describe();
-    noteIgnoredSignals((ignored) => this.note(ignored));
+    noteIgnoredSignals((ignored) => this.addFacts(ignored));
   }
 
   /** Enters a phase, or updates what the phase waits for. `until` is in milliseconds of the epoch. */
@@ -46,40 +46,40 @@ export class Progress {
   }
 
   /** Adds facts without a change of phase. */
-  note(facts: Explanation['facts']): void {
+  addFacts(facts: Explanation['facts']): void {
     this.current = { ...this.current, facts: { ...this.current.facts, ...facts } };
     this.describe();
   }
 
   /** Sets a fact, or removes it where `what` is undefined. */
-  say(fact: string, what: string | undefined): void {
-    if (what === undefined) this.drop(fact);
-    else this.note({ [fact]: what });
+  setFact(fact: string, what: string | undefined): void {
+    if (what === undefined) this.removeFact(fact);
+    else this.addFacts({ [fact]: what });
   }
 
   /** Removes a fact. */
-  drop(fact: string): void {
+  removeFact(fact: string): void {
     if (!hasOwn(this.current.facts, fact)) return;
     const facts = Object.fromEntries(Object.entries(this.current.facts).filter(([name]) => name !== fact));
     this.current = { ...this.current, facts };
     this.describe();
   }
 
-  /** Shows what a person is asked; undefined when nobody is any more. */
-  asks(question: AskedQuestion | undefined): void {
+  /** Shows the question that waits for a person's answer; undefined if none does. */
+  setQuestion(question: AskedQuestion | undefined): void {
     const { question: before, ...current } = this.current;
     if (before === undefined && question === undefined) return;
     this.current = question === undefined ? current : { ...current, question };
   }
 
   /** Shows what blocks a drain. */
-  blocked(blockedBy: readonly string[]): void {
+  setBlockedBy(blockedBy: readonly string[]): void {
     this.current = { ...this.current, blockedBy };
-    this.note({ 'blocked by': blockedBy.length === 0 ? 'nothing' : blockedBy.join('; ') });
+    this.addFacts({ 'blocked by': blockedBy.length === 0 ? 'nothing' : blockedBy.join('; ') });
   }
 
-  /** Shows that the work fails and is retried; undefined when it has succeeded again. */
-  fails(failing: Failing | undefined): void {
+  /** Shows that the work fails and is retried; undefined once it has succeeded. */
+  setFailing(failing: Failing | undefined): void {
     const { failing: before, ...current } = this.current;
     if (before === undefined && failing === undefined) return;
     this.current = failing === undefined ? current : { ...current, failing };
@@ -97,7 +97,7 @@ export class Progress {
     upsertSearchAttributes(changed);
   }
 
-  /** The answer to the `explain` query. */
+  /** The current answer to the `explain` query. */
   get explanation(): Explanation {
     return this.current;
   }
@@ -117,7 +117,7 @@ export class Progress {
   }
 }
 
-/** What a change of phase does not end. */
+/** The parts that stay when the phase changes. */
 function kept({ question, blockedBy, failing }: Explanation): Partial<Explanation> {
   return {
     ...(question === undefined ? {} : { question }),

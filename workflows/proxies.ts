@@ -36,45 +36,45 @@ export interface Activities {
 }
 
 /** Every activity heartbeats, so that one whose worker died is retried after this time. */
-const deadAfter = '10 seconds';
+const heartbeatTimeout = '10 seconds';
 
 /**
  * Activity proxies of a cluster. The total timeout is long, because an API server or cloud that is unreachable is waited for
  * (invariants/outages-harm-nothing). A single attempt is short: an activity does not wait for the cluster to change, its workflow
  * does that with timers.
  *
- * `lane` puts all of them but packing on one queue. Its default is `urgent` for workflows that run on the urgent queue
- * themselves.
+ * `queue` puts the activities of all groups except packing on one task queue. It defaults to `urgent` in workflows that run on the
+ * urgent queue themselves.
  */
-export function activitiesOf(cluster: string, lane: 'drain' | 'urgent' | undefined = ownLane(cluster)): Activities {
+export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefined = ownQueue(cluster)): Activities {
   const queues = taskQueues(cluster);
   return {
     kube: proxyActivities<KubernetesActivities>({
-      taskQueue: queues[lane ?? 'control'],
-      heartbeatTimeout: deadAfter,
+      taskQueue: queues[queue ?? 'control'],
+      heartbeatTimeout,
       startToCloseTimeout: '1 minute',
       scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '30 seconds' },
     }),
     packing: proxyActivities<PlanningActivities>({
       taskQueue: queues.packing,
-      heartbeatTimeout: deadAfter,
+      heartbeatTimeout,
       startToCloseTimeout: '10 minutes',
       scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
     cloud: proxyActivities<CloudActivities>({
-      taskQueue: queues[lane ?? 'cloud'],
-      heartbeatTimeout: deadAfter,
+      taskQueue: queues[queue ?? 'cloud'],
+      heartbeatTimeout,
       startToCloseTimeout: '2 minutes',
       scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     }),
     drain: proxyActivities<DrainActivities>({
-      taskQueue: queues[lane ?? 'drain'],
-      heartbeatTimeout: deadAfter,
+      taskQueue: queues[queue ?? 'drain'],
+      heartbeatTimeout,
       startToCloseTimeout: '2 minutes',
       scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
@@ -83,6 +83,6 @@ export function activitiesOf(cluster: string, lane: 'drain' | 'urgent' | undefin
   };
 }
 
-function ownLane(cluster: string): 'urgent' | undefined {
+function ownQueue(cluster: string): 'urgent' | undefined {
   return workflowInfo().taskQueue === taskQueues(cluster).urgent ? 'urgent' : undefined;
 }

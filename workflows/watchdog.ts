@@ -13,20 +13,20 @@ export const stalledAfterMs = 2 * 60_000;
 export class Watchdog {
   private step = '';
   private since = 0;
-  private isTold = false;
+  private isReported = false;
 
   constructor(private readonly progress: Progress) {}
 
-  /** Notes the step that begins now. */
+  /** Called when a step begins. */
   enter(step: string): void {
     this.step = step;
     this.since = workflowNow();
-    this.progress.note({ 'busy with': this.text });
-    if (this.isTold) this.progress.enter('stalled', { waitingFor: this.text });
+    this.progress.addFacts({ 'busy with': this.text });
+    if (this.isReported) this.progress.enter('stalled', { waitingFor: this.text });
   }
 
   /** Runs `work` and watches how long its steps take. */
-  async over<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     const watch = new CancellationScope();
     const watching = watch.run(() => this.watch());
     try {
@@ -34,9 +34,9 @@ export class Watchdog {
     } finally {
       watch.cancel();
       await watching;
-      if (this.isTold) this.progress.enter('watching');
-      this.isTold = false;
-      this.progress.note({ 'busy with': 'nothing' });
+      if (this.isReported) this.progress.enter('watching');
+      this.isReported = false;
+      this.progress.addFacts({ 'busy with': 'nothing' });
     }
   }
 
@@ -44,17 +44,17 @@ export class Watchdog {
     try {
       for (;;) {
         await sleep(stalledAfterMs, { summary: 'is it stuck?' });
-        this.notify();
+        this.report();
       }
     } catch (error) {
       if (!isCancellation(error)) throw error;
     }
   }
 
-  private notify(): void {
-    this.isTold = true;
+  private report(): void {
+    this.isReported = true;
     const minutes = Math.round((workflowNow() - this.since) / 60_000);
-    log.warn('a look at the cluster does not end', { step: this.step, minutes });
+    log.warn('a step takes too long', { step: this.step, minutes });
     this.progress.enter('stalled', { waitingFor: this.text });
   }
 

@@ -4,7 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
 import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
-import { factsOf, questionOf, summaryOf } from '../disruption/command-text.js';
+import { commandFacts, questionOf, summaryOf } from '../disruption/command-text.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
 import { setSignalHandler } from '../handlers.js';
@@ -27,8 +27,8 @@ import { activitiesOf } from '../proxies.js';
 import { notify } from '../other-workflows.js';
 import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
-import { Checks } from './checks.js';
-import { beginMeasuring, savingOf } from './savings.js';
+import { CommandValidation } from './command-validation.js';
+import { startMeasuring, savingOf } from './savings.js';
 
 const minutes = 60_000;
 const validationMs = 15_000;
@@ -37,7 +37,7 @@ const askAgainMs = 60 * minutes;
 /** How long evictions wait for steering. Without it pods may land elsewhere than planned, which does no harm. */
 const steeredWithinMs = 2_000;
 /** Intervals of the checks for a pause that `disrupt` has not read yet. */
-const pauseLooks = { firstMs: 10_000, longestMs: 5 * 60_000 };
+const pauseBackOff = { firstMs: 10_000, longestMs: 5 * 60_000 };
 /** Part of the launch timeout for each node that is being disrupted (commands/replacement-timeout). */
 const launchMsPerNode = 80;
 
@@ -70,7 +70,7 @@ class Consolidation {
   private readonly progress: Progress;
   private readonly oversight: Oversight;
   private readonly replacement: NodeReplacement<ExactClaims>;
-  private readonly checks: Checks;
+  private readonly validation: CommandValidation;
   private readonly slots: Slots;
   private slot: Slot | undefined;
   /** Why `disrupt` withdrew the command. */
@@ -88,15 +88,15 @@ class Consolidation {
         { key: searchAttributes.reason, value: reason.toLowerCase() },
         { key: searchAttributes.savingsPerHour, value: savingOf(candidates, decision) },
       ],
-      factsOf(input),
+      commandFacts(input),
       'validating',
     );
     this.oversight = new Oversight(this.progress, { paused: input.paused ?? false });
     this.replacement = new NodeReplacement(cluster, new ExactClaims(cluster));
-    this.checks = new Checks(input);
+    this.validation = new CommandValidation(input);
     this.slots = new Slots(cluster);
     setSignalHandler(withdrawSignal, ({ why }) => void (this.withdrawn = why));
-    setSignalHandler(nominatedSignal, (nodes) => this.checks.nominate(nodes));
+    setSignalHandler(nominatedSignal, (nodes) => this.validation.nominate(nodes));
   }
 
   async run(): Promise<ConsolidateResult> {
@@ -169,7 +169,7 @@ class Consolidation {
   }
 
   private async validate(created: readonly string[] = []): Promise<readonly Candidate[]> {
-    const valid = await this.checks.validate(created);
+    const valid = await this.validation.validate(created);
     if (typeof valid === 'string') throw new EarlyEnd(this.end('abandoned', valid));
     return valid;
   }
@@ -204,7 +204,7 @@ class Consolidation {
     const stops = (): boolean => this.withdrawn !== undefined || this.oversight.isAborted;
     while (slot.granted.length === 0) {
       this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      const news = await slot.news({ or: stops });
+      const news = await slot.awaitAnswer({ or: stops });
       this.oversight.throwIfAborted();
       if (news !== 'granted') await this.endIfWithdrawn();
     }
@@ -235,10 +235,10 @@ class Consolidation {
   /** Checks the nodes once more after the taint, since pods may have landed on them just before it. */
   private async confirm(tainted: readonly Candidate[]): Promise<readonly Candidate[]> {
     let deleting = tainted;
-    let confirmed = await this.checks.confirm(deleting);
-    for (let looks = 1; confirmed.paused !== undefined; looks++) {
-      deleting = await this.awaitResume(deleting, confirmed.paused, looks);
-      confirmed = await this.checks.confirm(deleting);
+    let confirmed = await this.validation.confirm(deleting);
+    for (let attempts = 1; confirmed.paused !== undefined; attempts++) {
+      deleting = await this.awaitResume(deleting, confirmed.paused, attempts);
+      confirmed = await this.validation.confirm(deleting);
     }
     const { blocked } = confirmed;
     const [first] = blocked;
@@ -253,11 +253,15 @@ class Consolidation {
   }
 
   /** A DisruptionPause exists that `disrupt` has not read yet (invariants/pauses-hold): undo, and wait until it ends. */
-  private async awaitResume(deleting: readonly Candidate[], why: string, looks: number): Promise<readonly Candidate[]> {
+  private async awaitResume(
+    deleting: readonly Candidate[],
+    why: string,
+    attempts: number,
+  ): Promise<readonly Candidate[]> {
     const { oversight, progress, replacement } = this;
     await replacement.undo();
     await notify(() => getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster)).signal(pausesChangedSignal));
-    const wait = backOffMs(looks, pauseLooks);
+    const wait = backOffMs(attempts, pauseBackOff);
     progress.enter('paused', { waitingFor: `the pause to end: ${why}`, until: workflowNow() + wait });
     await oversight.wait(wait, { summary: 'is it still paused?', until: () => oversight.isHeld });
     await oversight.gate();
@@ -324,8 +328,8 @@ class Consolidation {
     let isSteered = false;
     setSignalHandler(steeredSignal, () => void (isSteered = true));
     const disrupt = getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster));
-    const isTold = await notify(() => disrupt.signal(steerSignal, { workflowId, targets }));
-    if (isTold) await condition(() => isSteered, steeredWithinMs, { summary: 'pods to be steered' });
+    const isDelivered = await notify(() => disrupt.signal(steerSignal, { workflowId, targets }));
+    if (isDelivered) await condition(() => isSteered, steeredWithinMs, { summary: 'pods to be steered' });
   }
 
   private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult> {
@@ -337,7 +341,7 @@ class Consolidation {
     const savedPerHour = savingOf(deleting, decision);
     this.progress.enter('done', { facts: { 'saved per hour': savedPerHour } });
     if (decision !== undefined && decision.method !== 'drift') {
-      await beginMeasuring(this.input, { deleting, decision, launched: this.replacement.source.claims });
+      await startMeasuring(this.input, { deleting, decision, launched: this.replacement.source.claims });
     }
     return { outcome: 'done', terminated: nodesOf(deleting), ...this.replacements(), savedPerHour };
   }

@@ -43,7 +43,7 @@ export async function measureSavings({
     ]);
     measured.push(found);
     log.info('measured what a command saved', { command: command.id, ...found });
-    progress.note({ [`after ${name}`]: describe(found) });
+    progress.addFacts({ [`after ${name}`]: describe(found) });
     progress.attributes([{ key: searchAttributes.savingsPerHour, value: found.realised }]);
   }
   progress.enter('done');

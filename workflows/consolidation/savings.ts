@@ -13,16 +13,16 @@ export function savingOf(candidates: readonly Candidate[], decision: Decision | 
   return Math.round((gone - (decision?.priceAfter ?? 0)) * 1e6) / 1e6;
 }
 
-interface Done {
+interface CompletedCommand {
   readonly deleting: readonly Candidate[];
   readonly decision: Decision;
   readonly launched: readonly CreatedClaim[];
 }
 
 /** Starts `measureSavings` as an abandoned child, which goes on after the command has ended. */
-export async function beginMeasuring(
+export async function startMeasuring(
   { cluster, reason }: ConsolidateInput,
-  { deleting, decision: { priceAfter, podCount }, launched }: Done,
+  { deleting, decision: { priceAfter, podCount }, launched }: CompletedCommand,
 ): Promise<void> {
   const { workflowId, firstExecutionRunId } = workflowInfo();
   const command = {

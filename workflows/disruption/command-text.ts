@@ -8,8 +8,8 @@ const podsShown = 12;
 const nodesShown = 8;
 
 /** The facts of a command for the Temporal UI: its saving, replacements, pod moves, rejected alternatives and nodes. */
-export function factsOf({ reason, candidates, decision }: ConsolidateInput): Explanation['facts'] {
-  const nodes = Object.fromEntries(candidates.slice(0, nodesShown).map((one) => [one.node, describeCommand(one)]));
+export function commandFacts({ reason, candidates, decision }: ConsolidateInput): Explanation['facts'] {
+  const nodes = Object.fromEntries(candidates.slice(0, nodesShown).map((one) => [one.node, candidateText(one)]));
   const rest = candidates.length - nodesShown;
   return {
     reason,
@@ -80,7 +80,7 @@ function more(shown: readonly string[], all: number, between = '; '): string {
   return `${shown.join(between)}${rest > 0 ? `${between}and ${rest} more` : ''}`;
 }
 
-export function describeCommand({ instanceType, capacityType, zone, pricePerHour }: Candidate): string {
+export function candidateText({ instanceType, capacityType, zone, pricePerHour }: Candidate): string {
   return `${instanceType} ${capacityType} in ${zone}, ${dollars(pricePerHour)}/h`;
 }
 

@@ -4,8 +4,8 @@ import type { DisruptionsFound, DisruptionView } from '../../activities/disrupti
 import { workflowNow } from '../clock.js';
 import type { DisruptInput, DisruptState, Pause, PauseOrder, PauseScope } from '../messages.js';
 import { searchAttributes } from '../messages.js';
-import { earlySignalsTaken } from '../early-signals.js';
-import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
+import { earlySignalsDelivered } from '../early-signals.js';
+import { HistoryFull, untilHistoryFull, loopUntilHistoryLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
 import { PauseObjects } from '../people/pause-objects.js';
 import type { Pauses } from '../people/pauses.js';
@@ -21,30 +21,30 @@ import { handleOrders, handleQueries, handleSignals } from './disrupt-handlers.j
 import { DisruptionSignals } from './disruption-signals.js';
 import { KnownState } from './known-state.js';
 
-/** A rollout of a Deployment causes many changes at once: wait for them to settle, then look once. */
+/** How long changes have to settle before a round: a rollout of a Deployment causes many at once. */
 const settleMs = 1000;
 /** The operator signals changes; this poll finds changes whose signal was lost. */
 const slowPollMs = 5 * 60_000;
-/** How often nodes are searched for taints whose workflow is gone. */
+/** How often to search for disruption taints whose workflow has ended. */
 const strayCheckMs = 60_000;
 /** Timeout of the activity that looks for commands. It waits for a packing thread, and searches for up to three minutes. */
 const passTimeout = '10 minutes';
 const undecidedFact = 'nothing decided since';
-/** How long a NodePool is paused whose pods were moved too often in a row. */
+/** How long consolidation of a NodePool is paused after its pods were moved too often in a row. */
 const chainPauseMs = 24 * 3_600_000;
 
 /**
  * The only workflow that counts disruptions against budgets (budgets/every-disruption-asks). It decides which nodes to disrupt
  * and starts one `consolidate` per command, and grants slots to all other voluntary disruptions. A disruption counts until it has
- * reported its end. Pauses are kept here, and passed on to running disruptions.
+ * reported its end. It also keeps the pauses and signals them to running disruptions.
  */
 export async function disrupt(input: DisruptInput): Promise<never> {
   const run = new DisruptRun(input);
-  await earlySignalsTaken();
+  await earlySignalsDelivered();
   await run.readPauses();
   void run.pauseObjects.follow();
   void run.steering.follow();
-  await roundsUntilLong({ round: () => run.pass(), isIdle: () => run.isIdle });
+  await loopUntilHistoryLong({ round: () => run.round(), isIdle: () => run.isIdle });
   return continueAsNew<typeof disrupt>({ ...input, carried: run.state() });
 }
 
@@ -107,7 +107,7 @@ class DisruptRun {
     const onChange = (): void => this.afterPauseChange();
     // A pause that cannot be written to Kubernetes is in force all the same: show that only Temporal has it.
     const onUnwritten = (why: string | undefined): void =>
-      this.progress.say('pauses that Kubernetes does not have', why);
+      this.progress.setFact('pauses that Kubernetes does not have', why);
     const told = { onChange, onUnwritten };
     return new PauseObjects(this.activities.kube, this.known.pauses, told, carried?.pauseWrites);
   }
@@ -137,23 +137,23 @@ class DisruptRun {
   }
 
   /** Removes taints whose workflow is gone, and adopts workflows that hold taints and are not known. */
-  private async releaseStrays(): Promise<void> {
+  private async removeStrayTaints(): Promise<void> {
     this.strayCheckAt = workflowNow() + strayCheckMs;
     const isSteering = this.steering.state !== undefined;
     const { running, slotRequests } = this.known;
-    const { owners = [] } = await orGiveUp(() =>
+    const { owners = [] } = await untilHistoryFull(() =>
       this.activities.kube.releaseStrays({ running: running.all, ...(isSteering ? { isSteering } : {}) }),
     );
     const asking = slotRequests.waiting.map(({ workflowId }) => workflowId);
-    // A `disrupt` before this one may have told them an older state of the pauses.
+    // The `disrupt` that started them may have sent them an older state of the pauses.
     this.signals.hold(running.adopt(owners, { asking, now: workflowNow() }));
   }
 
   /** One round: waits for a change, then grants slots, looks for commands and starts them. */
-  async pass(): Promise<undefined> {
+  async round(): Promise<undefined> {
     await this.awaitChange();
     try {
-      await this.watchdog.over(() => this.look());
+      await this.watchdog.run(() => this.decide());
       this.failed.succeeded();
     } catch (error) {
       this.changed = true;
@@ -162,38 +162,40 @@ class DisruptRun {
     }
   }
 
-  private async look(): Promise<void> {
+  private async decide(): Promise<void> {
     const { watchdog } = this;
     watchdog.enter('checking which disruptions still run');
     await this.forgetEnded();
     watchdog.enter('removing taints of disruptions that are over');
-    if (workflowNow() >= this.strayCheckAt) await this.releaseStrays();
+    if (workflowNow() >= this.strayCheckAt) await this.removeStrayTaints();
     watchdog.enter('deciding about slots');
     const slotsCheckAt = await this.slotGrants.decide();
     watchdog.enter('deciding what may go');
     const look = { summary: 'what may go?', startToCloseTimeout: passTimeout };
-    const found = await orGiveUp(() => this.activities.kube.findDisruptions.executeWithOptions(look, [this.view()]));
-    this.note(found);
+    const found = await untilHistoryFull(() =>
+      this.activities.kube.findDisruptions.executeWithOptions(look, [this.view()]),
+    );
+    this.takeIn(found);
     watchdog.enter('starting what was decided');
     for (const { workflowId, why, isSuperseded } of found.moot ?? []) {
       await this.commands.withdraw(workflowId, why, isSuperseded === true);
     }
     // One command that cannot be started does not stop the others; the next round tries it again.
     await settleInTurn(found.commands, (command) => this.commands.start(command));
-    // The next method has still to look (candidates/methods-in-order).
+    // A method that found commands ends the search: the methods after it have yet to search (candidates/methods-in-order).
     if (found.again === true) this.changed = true;
-    this.wakeAt = this.nextLook(found, slotsCheckAt);
+    this.wakeAt = this.nextRoundAt(found, slotsCheckAt);
     this.showState(found);
   }
 
-  /** When to look again though nothing is known to have changed, milliseconds of the epoch. */
-  private nextLook({ nextCheckAt = Number.POSITIVE_INFINITY }: DisruptionsFound, slotsCheckAt: number): number {
+  /** When the next round is due if no change is signalled, milliseconds of the epoch. */
+  private nextRoundAt({ nextCheckAt = Number.POSITIVE_INFINITY }: DisruptionsFound, slotsCheckAt: number): number {
     const { running, pauses, questions } = this.known;
     return Math.min(
       nextCheckAt,
       slotsCheckAt,
       workflowNow() + slowPollMs,
-      // Nothing else says that the owner of a taint is closed (candidates/left-over-taints).
+      // Adopted workflows do not signal their end: only the check for stray taints finds it (candidates/left-over-taints).
       running.hasAdopted ? this.strayCheckAt : Number.POSITIVE_INFINITY,
       pauses.nextEnd(),
       questions.nextEnd(),
@@ -202,7 +204,7 @@ class DisruptRun {
 
   private showState({ held }: DisruptionsFound): void {
     const { running, slotRequests, questions } = this.known;
-    this.progress.note({
+    this.progress.addFacts({
       running: running.all.length,
       held: held.map(({ nodePool, why }) => `${nodePool}: ${why}`).join('; ') || 'nothing',
       ...(slotRequests.waiting.length === 0 ? {} : { 'slots waited for': slotRequests.waiting.length }),
@@ -217,7 +219,7 @@ class DisruptRun {
       await condition(() => this.changed, wait, { summary: 'next budget window or look' });
     }
     this.changed = false;
-    // So that a hundred signals of one Deployment cause one look.
+    // A rollout of a Deployment sends many signals, which should cause one round.
     await condition(() => false, settleMs, { summary: 'changes to settle' });
     this.changed = false;
   }
@@ -230,11 +232,11 @@ class DisruptRun {
     return this.known.view();
   }
 
-  /** Takes in what the last look found. */
-  private note(found: DisruptionsFound): void {
+  /** Records the findings of a round; pauses NodePools whose pods are moved in chains. */
+  private takeIn(found: DisruptionsFound): void {
     const { lastFindings, pauses } = this.known;
     if (found.recorded !== undefined) this.known.takeOver(found.recorded);
-    this.progress.say(undecidedFact, lastFindings.note(found));
+    this.progress.setFact(undecidedFact, lastFindings.note(found));
     for (const { nodePool, why } of found.chains ?? []) {
       const scope: PauseScope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' };
       this.pause(() => pauses.add({ scope, reason: why, actor: 'stowage', until: workflowNow() + chainPauseMs }));
@@ -264,7 +266,7 @@ class DisruptRun {
 }
 
 function progressOf(cluster: string, pauses: Pauses): Progress {
-  const title = 'Disruption: nodes go away when they are not needed';
+  const title = 'Disruption: removes nodes that are not needed';
   const attributes = [{ key: searchAttributes.cluster, value: cluster }, pausedAttribute(pauses)];
   return new Progress(title, attributes, {}, 'watching');
 }

@@ -82,13 +82,13 @@ export class KnownState {
 
   takeRequest(request: SlotRequest): void {
     this.slotRequests.take(request);
-    this.running.answersFor(request.workflowId);
+    this.running.dropAdopted(request.workflowId);
   }
 
   /** Nodes of a slot that are no longer needed: all, or the named ones. */
   returned(slot: string, nodes: readonly string[] | undefined): void {
     this.slotRequests.withdraw(slot, nodes);
-    this.running.answersFor(slot.split('#')[0]!);
+    this.running.dropAdopted(slot.split('#')[0]!);
     this.running.returned(slot, nodes);
   }
 

@@ -23,11 +23,11 @@ const refusedFor: ReadonlyMap<string | undefined, number> = new Map([
 /** The state of `disrupt` about commands that wait for approval and commands that were refused. */
 export class Questions {
   private questions: readonly OpenQuestion[];
-  private turnedDown: readonly Refused[];
+  private refusedCommands: readonly Refused[];
 
   constructor(carried?: QuestionsState) {
     this.questions = carried?.open ?? [];
-    this.turnedDown = carried?.refused ?? [];
+    this.refusedCommands = carried?.refused ?? [];
   }
 
   get open(): readonly OpenQuestion[] {
@@ -40,12 +40,12 @@ export class Questions {
   }
 
   get refused(): readonly Refused[] {
-    return this.turnedDown;
+    return this.refusedCommands;
   }
 
   /** Undefined when there is nothing to carry over. */
   get state(): QuestionsState | undefined {
-    const { questions: open, turnedDown: refused } = this;
+    const { questions: open, refusedCommands: refused } = this;
     return open.length + refused.length === 0 ? undefined : { open, refused };
   }
 
@@ -84,28 +84,28 @@ export class Questions {
     if (forMs === undefined) return false;
     const { reason: cause, candidates: nodes, saves = 0 } = of;
     const refused = { reason: cause, nodes, saves, why: (reason ?? outcome ?? '').slice(0, 160), at: now };
-    this.turnedDown = [...this.turnedDown, { ...refused, until: now + forMs }].slice(-mostRefused);
+    this.refusedCommands = [...this.refusedCommands, { ...refused, until: now + forMs }].slice(-mostRefused);
     return true;
   }
 
   /** Adds refusals that were recorded on NodePools. */
   remember(refused: readonly Refused[]): void {
-    this.turnedDown = [...refused, ...this.turnedDown].slice(-mostRefused);
+    this.refusedCommands = [...refused, ...this.refusedCommands].slice(-mostRefused);
   }
 
   expire(now: number): void {
-    if (this.turnedDown.some(({ until }) => until <= now))
-      this.turnedDown = this.turnedDown.filter(({ until }) => until > now);
+    if (this.refusedCommands.some(({ until }) => until <= now))
+      this.refusedCommands = this.refusedCommands.filter(({ until }) => until > now);
   }
 
   /** When the next refusal ends, milliseconds of the epoch; infinity when there is none. */
   nextEnd(): number {
-    return Math.min(...this.turnedDown.map(({ until }) => until));
+    return Math.min(...this.refusedCommands.map(({ until }) => until));
   }
 
   reconsider(order: ReconsiderOrder): readonly Refused[] {
-    this.turnedDown = this.turnedDown.filter((one) => !concerns(one, order));
-    return this.turnedDown;
+    this.refusedCommands = this.refusedCommands.filter((one) => !concerns(one, order));
+    return this.refusedCommands;
   }
 
   /** Throws a typed refusal for an order that makes no sense. */
@@ -118,8 +118,8 @@ export class Questions {
     for (const [field, text] of Object.entries({ node, nodePool }))
       if (text !== undefined && (typeof text !== 'string' || text === ''))
         throw refuse(refusals.invalid, `${field} is ${JSON.stringify(text).slice(0, 60)}: give a name`);
-    if (this.turnedDown.some((one) => concerns(one, order))) return;
-    const there = [...new Set(this.turnedDown.flatMap(({ nodes }) => nodes.map((one) => one.node)))].slice(0, 10);
+    if (this.refusedCommands.some((one) => concerns(one, order))) return;
+    const there = [...new Set(this.refusedCommands.flatMap(({ nodes }) => nodes.map((one) => one.node)))].slice(0, 10);
     throw refuse(
       refusals.nothingRefused,
       `nothing is refused for ${node ?? nodePool ?? 'any node'}; refused: ${there.join(', ') || 'nothing'}`,

@@ -9,40 +9,40 @@ import { withoutSlot } from './slot-requests.js';
  */
 export class RunningDisruptions {
   private running: readonly RunningDisruption[];
-  private gone: readonly PastDisruption[];
+  private pastDisruptions: readonly PastDisruption[];
 
   constructor(carried: Pick<Partial<DisruptState>, 'running' | 'pastDisruptions'> = {}) {
     this.running = carried.running ?? [];
-    this.gone = carried.pastDisruptions ?? [];
+    this.pastDisruptions = carried.pastDisruptions ?? [];
   }
 
   get all(): readonly RunningDisruption[] {
     return this.running;
   }
 
-  /** Whether the end of one of them is told by nobody. */
+  /** Whether there are adopted ones, which do not signal their end. */
   get hasAdopted(): boolean {
     return this.running.some(({ isAdopted }) => isAdopted === true);
   }
 
   get past(): readonly PastDisruption[] {
-    return this.gone;
+    return this.pastDisruptions;
   }
 
-  /** Counts a disruption from now on. The function that is returned undoes that. */
+  /** Counts a disruption from now on. Returns a function that undoes this. */
   begin(one: RunningDisruption): () => void {
-    const before = this.gone;
+    const before = this.pastDisruptions;
     this.running = [...this.running, one];
-    this.gone = recordDisruption(before, one.reason, one.candidates, one.since);
+    this.pastDisruptions = recordDisruption(before, one.reason, one.candidates, one.since);
     return () => {
       this.running = this.running.filter((other) => other !== one);
-      this.gone = before;
+      this.pastDisruptions = before;
     };
   }
 
   /** Adds past disruptions that were recorded on NodePools. */
   remember(past: readonly PastDisruption[]): void {
-    this.gone = [...past, ...this.gone];
+    this.pastDisruptions = [...past, ...this.pastDisruptions];
   }
 
   /** Drops all entries of a workflow that has ended. */
@@ -60,8 +60,8 @@ export class RunningDisruptions {
     this.running = withoutSlot(this.running, slot, nodes);
   }
 
-  /** The workflow requests or returns slots itself: drops what was adopted of it. */
-  answersFor(workflowId: string): void {
+  /** Drops what was adopted of a workflow, once it requests or returns slots itself. */
+  dropAdopted(workflowId: string): void {
     this.running = withoutAdopted(this.running, workflowId);
   }
 

@@ -1,7 +1,7 @@
 import type { DisruptionView } from '../../activities/disruption/contract.js';
 import { counted } from '../../core/plurals.js';
 import { workflowNow } from '../clock.js';
-import { orGiveUp } from '../history-limit.js';
+import { untilHistoryFull } from '../history-limit.js';
 import type { SlotDecision, SlotRequest } from '../messages.js';
 import type { Pauses } from '../people/pauses.js';
 import type { Activities } from '../proxies.js';
@@ -49,7 +49,7 @@ export class SlotGrants {
       ...(together === true ? { together } : {}),
     }));
     const summary = `slots for ${counted(requests.length, 'request')}`;
-    const { decisions } = await orGiveUp(() =>
+    const { decisions } = await untilHistoryFull(() =>
       activities.kube.decideSlots.executeWithOptions({ summary, startToCloseTimeout: timeout }, [
         { view: view(), requests },
       ]),

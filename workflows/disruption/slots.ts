@@ -8,8 +8,8 @@ import { notify } from '../other-workflows.js';
 import { setSignalHandler } from '../handlers.js';
 
 /** A request is repeated with growing intervals, because `disrupt` may have lost it. */
-const askAgainMs = 5 * 60_000;
-const askAgainAtMostMs = 3_600_000;
+const repeatAfterMs = 5 * 60_000;
+const repeatAtMostMs = 3_600_000;
 
 /**
  * Requests disruption slots from `disrupt`, which counts all disruptions against budgets (budgets/every-disruption-asks). Build
@@ -49,7 +49,7 @@ export class Slot {
   /** When the refusal may change, milliseconds of the epoch. */
   nextCheckAt: number | undefined;
   private askedAt = 0;
-  private askAgainIn = askAgainMs;
+  private repeatIn = repeatAfterMs;
   private returned = false;
 
   constructor(
@@ -80,27 +80,31 @@ export class Slot {
    * Waits until `count` nodes (default one, at most all) are granted, `or` holds, or `ms` have passed. Returns whether that many
    * are granted.
    */
-  async settled({ count = 1, ms, or }: { count?: number; ms?: number; or?: () => boolean } = {}): Promise<boolean> {
+  async awaitGranted({
+    count = 1,
+    ms,
+    or,
+  }: { count?: number; ms?: number; or?: () => boolean } = {}): Promise<boolean> {
     const wanted = Math.min(count, this.candidates.length);
     const enough = (): boolean => this.granted.length >= wanted;
     const deadline = ms === undefined ? Number.POSITIVE_INFINITY : workflowNow() + ms;
     while (!enough() && or?.() !== true && workflowNow() < deadline) {
-      const again = this.askedAt + this.askAgainIn;
+      const again = this.askedAt + this.repeatIn;
       const wait = Math.max(1, Math.min(again, deadline) - workflowNow());
       await condition(() => enough() || or?.() === true, wait, { summary: 'a disruption slot' });
       if (!enough() && workflowNow() >= again) {
-        this.askAgainIn = Math.min(askAgainAtMostMs, this.askAgainIn * 2);
+        this.repeatIn = Math.min(repeatAtMostMs, this.repeatIn * 2);
         await this.ask();
       }
     }
     return enough();
   }
 
-  /** As `settled`, but also returns on a new refusal; `none`: `ms` have passed or `or` holds. */
-  async news({ ms, or }: { ms?: number; or: () => boolean }): Promise<'granted' | 'refused' | 'none'> {
-    const told = JSON.stringify(this.refused);
-    const isNew = (): boolean => JSON.stringify(this.refused) !== told;
-    const granted = await this.settled({ ...(ms === undefined ? {} : { ms }), or: () => isNew() || or() });
+  /** As `awaitGranted`, but also returns on a new refusal; `none`: `ms` have passed or `or` holds. */
+  async awaitAnswer({ ms, or }: { ms?: number; or: () => boolean }): Promise<'granted' | 'refused' | 'none'> {
+    const before = JSON.stringify(this.refused);
+    const isNew = (): boolean => JSON.stringify(this.refused) !== before;
+    const granted = await this.awaitGranted({ ...(ms === undefined ? {} : { ms }), or: () => isNew() || or() });
     if (granted) return 'granted';
     return isNew() ? 'refused' : 'none';
   }

@@ -11,7 +11,7 @@ import type { RolloutRules, RolloutView } from '../../activities/drift/contract.
 import { workflowIds } from '../../core/ids.js';
 import { waveBackOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
-import { isRunOver } from '../history-limit.js';
+import { isContinueAsNewDue } from '../history-limit.js';
 import type {
   Candidate,
   ClaimRef,
@@ -121,7 +121,7 @@ class Rollout {
     for (;;) {
       const view = await this.look([]);
       if (view.state === 'superseded') return this.superseded(view.by);
-      const ended = await this.mayGo(view);
+      const ended = await this.checkBeforeWave(view);
       if (ended === 'wait') continue;
       if (ended !== undefined) return ended;
       const { rules } = view;
@@ -175,7 +175,7 @@ class Rollout {
   }
 
   /** Checks before each wave what ends the rollout or makes it wait. */
-  private async mayGo(view: Live): Promise<ReplaceDriftedResult | 'wait' | undefined> {
+  private async checkBeforeWave(view: Live): Promise<ReplaceDriftedResult | 'wait' | undefined> {
     const { drifted, blocked, blockedBy, leftAlone, approval, rules } = view;
     const isAsked = approval !== undefined && !this.state.agreed && leftAlone === undefined && drifted.length > 0;
     if (!isAsked && !this.isStopped(rules)) this.question.withdraw();
@@ -221,7 +221,7 @@ class Rollout {
     const { waves, last } = this.state;
     const size = waveSize(rules, { last, total: view.total });
     const chosen = view.drifted.slice(0, size);
-    this.progress.note({ wave: waves + 1, 'nodes in it': chosen.length, 'nodes left': view.drifted.length });
+    this.progress.addFacts({ wave: waves + 1, 'nodes in it': chosen.length, 'nodes left': view.drifted.length });
     const launched = await this.replaceAll(chosen);
     if (this.changed) return undefined;
     const replaced = launched.length;
@@ -258,7 +258,7 @@ class Rollout {
       progress.enter('replacing', { waitingFor: going.size === 0 ? slot.waitingFor : `${going.size} under way` });
       const more = (): boolean =>
         this.changed || oversight.isAborted || gone().length > 0 || slot.granted.some(({ node }) => !going.has(node));
-      await slot.settled({ count: chosen.length, ms: hour, or: more });
+      await slot.awaitGranted({ count: chosen.length, ms: hour, or: more });
       oversight.throwIfAborted();
       await oversight.gate();
     }
@@ -306,7 +306,7 @@ class Rollout {
 
   private fail(why: string): void {
     this.state = { ...this.state, failed: this.state.failed + 1 };
-    this.progress.note({ 'last failure': why, failed: this.state.failed });
+    this.progress.addFacts({ 'last failure': why, failed: this.state.failed });
   }
 
   /** Waits for the soak. A new node that is not Ready at its end counts as failed instead of replaced. */
@@ -321,7 +321,7 @@ class Rollout {
     const bad = Math.min(view.unwell.length, this.state.replaced);
     if (bad === 0) return undefined;
     this.state = { ...this.state, replaced: this.state.replaced - bad, failed: this.state.failed + bad };
-    this.progress.note({ 'not well after the soak': view.unwell.join(', '), failed: this.state.failed });
+    this.progress.addFacts({ 'not well after the soak': view.unwell.join(', '), failed: this.state.failed });
     return undefined;
   }
 
@@ -343,7 +343,7 @@ class Rollout {
       await this.oversight.gate();
       const back = await this.activities.kube.rollBack({ nodePool, poolUid, hash, why });
       if (back.outcome === 'rolledBack') return this.end('rolledBack', why);
-      this.progress.note({ 'no rollback': back.why });
+      this.progress.addFacts({ 'no rollback': back.why });
     }
     const asked = { timeoutMs: stoppedMs, onTimeout: 'Reject' } as const;
     const question = {
@@ -378,17 +378,17 @@ class Rollout {
     const why = `asked for by ${withReason(order.actor, order.reason)}`;
     const back = await this.activities.kube.rollBack({ nodePool, poolUid, hash, why });
     if (back.outcome === 'nothing') {
-      this.progress.note({ 'no rollback': back.why });
+      this.progress.addFacts({ 'no rollback': back.why });
       throw refuse(refusals.nothingToRollBack, back.why);
     }
     this.rolledBack = why;
     for (const id of this.replacing) this.outbox.send(() => getExternalWorkflowHandle(id).signal(abortSignal, order));
-    this.oversight.stopBy(order);
+    this.oversight.abortBy(order);
     return this.progress.explanation;
   }
 
   private async continueAsNewIfLong(): Promise<void> {
-    if (!(await isRunOver(this.oversight, () => this.outbox.isEmpty))) return;
+    if (!(await isContinueAsNewDue(this.oversight, () => this.outbox.isEmpty))) return;
     const { askedUntil } = this.question;
     await continueAsNew<typeof replaceDrifted>({ ...this.input, carried: { ...this.state, askedUntil } });
   }

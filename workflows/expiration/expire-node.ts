@@ -5,7 +5,7 @@ import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.j
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
 import { Slots } from '../disruption/slots.js';
 import type { Slot } from '../disruption/slots.js';
-import { isRunOver } from '../history-limit.js';
+import { isContinueAsNewDue } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
 import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
@@ -152,9 +152,9 @@ class Expiration {
     const view = await this.look();
     if (view === undefined) return this.end('gone');
     const { candidate } = view;
-    const isAsked = view.approval !== undefined && view.leftAlone === undefined && !isOver(view);
+    const isAsked = view.approval !== undefined && view.leftAlone === undefined && !isPastHardDeadline(view);
     if (!isAsked) this.question.withdraw();
-    if (isOver(view)) return this.force(candidate);
+    if (isPastHardDeadline(view)) return this.force(candidate);
     if (candidate === undefined) return this.terminate('forced');
     if (view.leftAlone !== undefined) {
       await this.pause(view, `a change of policy: ${view.leftAlone}`, hour);
@@ -179,13 +179,13 @@ class Expiration {
       yes: 'launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold',
     };
     const news = (): boolean => this.changed;
-    const consent = await this.question.ask(view.approval, question, { news, atMostMs: restOf(view) });
+    const consent = await this.question.ask(view.approval, question, { news, atMostMs: untilHardDeadlineMs(view) });
     if (consent === undefined) return undefined;
     this.agreed = consent.answer === 'approved';
     if (this.agreed) return undefined;
     const why = consentText(consent);
     if (view.mustGoAt === undefined) return this.decline('rejected', why);
-    await this.pause(view, `the hard deadline: ${why}`, restOf(view));
+    await this.pause(view, `the hard deadline: ${why}`, untilHardDeadlineMs(view));
     const after = await this.look();
     return after === undefined ? this.end('gone') : this.force(after.candidate);
   }
@@ -194,10 +194,10 @@ class Expiration {
   private async force(candidate: Candidate | undefined): Promise<ExpireNodeResult> {
     if (candidate === undefined) return this.terminate('forced');
     const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
-    await slot.settled({ ms: answerWithinMs, or: () => slot.refused.length > 0 || this.oversight.isAborted });
+    await slot.awaitGranted({ ms: answerWithinMs, or: () => slot.refused.length > 0 || this.oversight.isAborted });
     while (slot.refused.some(({ paused }) => paused === true)) {
       this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      await slot.news({ ms: lookEveryMs, or: () => this.changed || this.oversight.isAborted });
+      await slot.awaitAnswer({ ms: lookEveryMs, or: () => this.changed || this.oversight.isAborted });
       this.oversight.throwIfAborted();
       if ((await this.look()) === undefined) return this.end('gone');
       await this.continueAsNewIfLong();
@@ -211,7 +211,10 @@ class Expiration {
     const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
     while (slot.granted.length === 0) {
       this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor, until: view.mustGoAt });
-      const news = await slot.news({ ms: Math.min(restOf(view), lookEveryMs), or: () => this.changed });
+      const news = await slot.awaitAnswer({
+        ms: Math.min(untilHardDeadlineMs(view), lookEveryMs),
+        or: () => this.changed,
+      });
       this.oversight.throwIfAborted();
       if (news !== 'granted' && (this.changed || news === 'none')) return false;
     }
@@ -222,7 +225,7 @@ class Expiration {
   private async replace(view: Live, candidate: Candidate): Promise<'ready' | 'failed' | 'held'> {
     const { oversight } = this;
     await oversight.gate();
-    const wait = Math.min(attemptMs, restOf(view));
+    const wait = Math.min(attemptMs, untilHardDeadlineMs(view));
     const replacement = this.begin(view);
     await replacement.taint('Expired', [candidate]);
     const refused = await replacement.launch(wait);
@@ -241,7 +244,7 @@ class Expiration {
       return 'held';
     }
     if (readiness.state === 'ready') return 'ready';
-    this.progress.note({ 'last attempt': readiness.why });
+    this.progress.addFacts({ 'last attempt': readiness.why });
     await replacement.undo();
     await this.returnSlot();
     return 'failed';
@@ -267,7 +270,7 @@ class Expiration {
   }
 
   private async pause(view: Live, waitingFor: string, ms: number): Promise<void> {
-    const wait = Math.min(ms, restOf(view));
+    const wait = Math.min(ms, untilHardDeadlineMs(view));
     this.progress.enter('waiting', { waitingFor, until: workflowNow() + wait });
     await this.oversight.wait(wait, { summary: waitingFor, until: () => this.changed, retryable: true });
   }
@@ -283,7 +286,7 @@ class Expiration {
 
   /** Continues as new if the history is long, but not before pending orders are carried out. */
   private async continueAsNewIfLong(): Promise<void> {
-    if (!(await isRunOver(this.oversight))) return;
+    if (!(await isContinueAsNewDue(this.oversight))) return;
     await this.replacement.undo();
     const { agreed } = this;
     const { askedUntil } = this.question;
@@ -291,10 +294,10 @@ class Expiration {
   }
 }
 
-function restOf({ mustGoAt }: Live): number {
+function untilHardDeadlineMs({ mustGoAt }: Live): number {
   return mustGoAt === undefined ? Number.MAX_SAFE_INTEGER : Math.max(1, mustGoAt - workflowNow());
 }
 
-function isOver({ mustGoAt }: Live): boolean {
+function isPastHardDeadline({ mustGoAt }: Live): boolean {
   return mustGoAt !== undefined && mustGoAt <= workflowNow();
 }

@@ -22,18 +22,18 @@ const drainMarginMs = 20_000;
 /** How long a replacement on a rebalance recommendation may take. After that the node stays. */
 const replaceAheadMs = 15 * 60_000;
 
-/** Events after which the instance is gone or stopping: there is no time for a replacement. */
-const alreadyGoing: ReadonlySet<string> = new Set(['instance_stopped', 'instance_terminated']);
+/** Events after which the instance is stopping or gone, which leaves no time for a replacement. */
+const instanceEnding: ReadonlySet<string> = new Set(['instance_stopped', 'instance_terminated']);
 /** Notices that give the time when the cloud takes the instance. */
-const ending: ReadonlySet<string> = new Set(['spot_interrupted', 'capacity_reservation_interrupted']);
-/** Failed status checks: the protection of pods ends at once. */
-const forceful: ReadonlySet<string> = new Set(['instance_status', 'system_status']);
+const withEndTime: ReadonlySet<string> = new Set(['spot_interrupted', 'capacity_reservation_interrupted']);
+/** Failed status checks. The drain does not respect the protection of pods, since they may not be running any more. */
+const endsProtection: ReadonlySet<string> = new Set(['instance_status', 'system_status']);
 
 /**
  * Priority of the first activity of each workflow: if many instances are interrupted, all nodes are cordoned before any is
  * drained.
  */
-const firstLook = { priorityKey: 1 };
+const inspectPriority = { priorityKey: 1 };
 
 type Known = Extract<InstanceView, { state: 'known' }>;
 
@@ -86,7 +86,7 @@ class Interruption {
       if (isHint(notice.kind)) {
         if (view.rebalance !== 'Replace' || !(await this.replaceAhead(view, notice))) continue;
       } else {
-        await this.prepare(view, notice);
+        await this.replaceForNotice(view, notice);
       }
       await this.terminate(view, notice);
       return this.drained();
@@ -118,10 +118,10 @@ class Interruption {
     const { instanceId } = this.input;
     this.progress.attributes([{ key: searchAttributes.reason, value: kind }]);
     this.progress.enter('inspecting', { facts: { notice: kind, 'given at': timeText(at) } });
-    const takesPods = isHint(kind) || alreadyGoing.has(kind) || forceful.has(kind);
-    return this.activities.cloud.inspectInstance.executeWithOptions({ summary: kind, priority: firstLook }, [
+    const cordonsLater = isHint(kind) || instanceEnding.has(kind) || endsProtection.has(kind);
+    return this.activities.cloud.inspectInstance.executeWithOptions({ summary: kind, priority: inspectPriority }, [
       // The node is cordoned by the first activity, before anything else is decided.
-      { instanceId, kind, at, ...(takesPods ? {} : { cordonFor: workflowInfo().workflowId }) },
+      { instanceId, kind, at, ...(cordonsLater ? {} : { cordonFor: workflowInfo().workflowId }) },
     ]);
   }
 
@@ -132,7 +132,7 @@ class Interruption {
   private async replaceAhead(view: Known, { kind }: InterruptionNotice): Promise<boolean> {
     const { nodeName } = view;
     if (nodeName === undefined || view.deleting) return false;
-    this.name(view);
+    this.showClaim(view);
     if (view.podsToMove === 0) return true;
     const until = workflowNow() + replaceAheadMs;
     await this.begin(view, nodeName, kind, replaceAheadMs);
@@ -142,19 +142,19 @@ class Interruption {
       facts: { node: nodeName, 'pods to move': view.podsToMove },
     });
     const { state } = await this.replacement.awaitReady(replaceAheadMs, () => this.next < this.notices.length);
-    this.progress.note({ replacement: state });
+    this.progress.addFacts({ replacement: state });
     if (state === 'ready') return true;
     // If a notice arrived meanwhile, its handling uses the replacement.
     if (state !== 'interrupted') await this.replacement.undo();
     return false;
   }
 
-  private async prepare(view: Known, notice: InterruptionNotice): Promise<void> {
-    this.name(view);
+  private async replaceForNotice(view: Known, notice: InterruptionNotice): Promise<void> {
+    this.showClaim(view);
     this.replacement.passPointOfNoReturn();
     const { nodeName } = view;
-    if (nodeName === undefined || view.deleting || view.podsToMove === 0 || alreadyGoing.has(notice.kind)) return;
-    if (forceful.has(notice.kind)) return;
+    if (nodeName === undefined || view.deleting || view.podsToMove === 0 || instanceEnding.has(notice.kind)) return;
+    if (endsProtection.has(notice.kind)) return;
     if (!this.replacement.isLaunched) await this.begin(view, nodeName, notice.kind, noticeMs);
     const drainBy = notice.at + noticeMs - view.longestGraceMs - drainMarginMs;
     this.progress.enter('replacing', {
@@ -164,10 +164,10 @@ class Interruption {
     });
     const rest = drainBy - workflowNow();
     const state = rest <= 0 ? 'late' : (await this.replacement.awaitReady(rest)).state;
-    this.progress.note({ replacement: state });
+    this.progress.addFacts({ replacement: state });
   }
 
-  private name({ nodePool, claim }: Known): void {
+  private showClaim({ nodePool, claim }: Known): void {
     this.progress.attributes([
       { key: searchAttributes.nodePool, value: nodePool },
       { key: searchAttributes.nodeClaim, value: claim.name },
@@ -176,7 +176,7 @@ class Interruption {
 
   private async begin({ claim, cordoned }: Known, node: string, reason: string, holdMs: number): Promise<void> {
     const { replacement } = this;
-    if (cordoned === true) replacement.isTaintedAlready(reason, [{ claim, node }]);
+    if (cordoned === true) replacement.noteTainted(reason, [{ claim, node }]);
     else await replacement.taint(reason, [{ claim, node }]);
     await replacement.launch(holdMs);
   }
@@ -186,41 +186,41 @@ class Interruption {
     const { claim, nodePool } = view;
     const { kind } = notice;
     const workflowId = workflowIds.terminate(cluster, claim.uid);
-    const until = endOf(notice);
+    const until = instanceEndOf(notice);
     this.progress.enter('draining', {
       waitingFor: view.nodeName ?? claim.name,
       ...(until === undefined ? {} : { until }),
     });
     let over = false;
-    const hurrying = this.expediteOnNews(workflowId, () => over);
+    const expediting = this.forwardNotices(workflowId, () => over);
     try {
-      const end = await this.replacement.drain({ claim, nodePool, reason: kind, ...urgency(notice) });
+      const end = await this.replacement.drain({ claim, nodePool, reason: kind, ...drainOrderOf(notice) });
       if (end === 'elsewhere') await this.expediteDrain(workflowId, notice);
     } finally {
       over = true;
     }
-    await hurrying;
+    await expediting;
   }
 
   /** Passes notices that arrive during the drain on to `terminateNode`, since they may shorten the deadline. */
-  private async expediteOnNews(workflowId: string, over: () => boolean): Promise<void> {
+  private async forwardNotices(workflowId: string, over: () => boolean): Promise<void> {
     for (;;) {
       await condition(() => over() || this.next < this.notices.length);
       if (over()) return;
       const notice = this.notices[this.next++]!;
-      this.progress.note({ notice: notice.kind });
+      this.progress.addFacts({ notice: notice.kind });
       await this.expediteDrain(workflowId, notice);
     }
   }
 
   private async expediteDrain(workflowId: string, notice: InterruptionNotice): Promise<void> {
-    const order = urgency(notice);
+    const order = drainOrderOf(notice);
     if (order.deadline === undefined && order.instanceEndsAt === undefined) return;
     await notify(() => getExternalWorkflowHandle(workflowId).signal(expediteSignal, { ...order, reason: notice.kind }));
   }
 
   private drained(): HandleInterruptionResult {
-    const ends = this.notices.map(endOf).filter((end) => end !== undefined);
+    const ends = this.notices.map(instanceEndOf).filter((end) => end !== undefined);
     if (ends.length === 0) {
       this.progress.enter('done');
       return this.result('drained');
@@ -241,13 +241,13 @@ class Interruption {
 }
 
 /** When the cloud takes the instance, milliseconds of the epoch. */
-function endOf({ kind, at }: InterruptionNotice): number | undefined {
-  return ending.has(kind) ? at + noticeMs : undefined;
+function instanceEndOf({ kind, at }: InterruptionNotice): number | undefined {
+  return withEndTime.has(kind) ? at + noticeMs : undefined;
 }
 
 /** What the drain needs from the notice: when the instance ends, or a deadline of now. */
-function urgency(notice: InterruptionNotice): { readonly deadline?: number; readonly instanceEndsAt?: number } {
-  const end = endOf(notice);
+function drainOrderOf(notice: InterruptionNotice): { readonly deadline?: number; readonly instanceEndsAt?: number } {
+  const end = instanceEndOf(notice);
   if (end !== undefined) return { instanceEndsAt: end };
-  return forceful.has(notice.kind) ? { deadline: workflowNow() } : {};
+  return endsProtection.has(notice.kind) ? { deadline: workflowNow() } : {};
 }

@@ -132,7 +132,7 @@ class Launch {
     const { instance } = result;
     this.providerId = instance.providerId;
     this.progress.attributes([{ key: searchAttributes.instanceId, value: instance.instanceId }]);
-    this.progress.note({
+    this.progress.addFacts({
       instance: instance.instanceId,
       type: instance.instanceType,
       zone: instance.zone,
@@ -156,7 +156,7 @@ class Launch {
       this.progress.enter('launching', { waitingFor: 'an instance', facts: { attempt } });
       const result = await this.attempt(attempt, allowedMs - spentMs);
       if (result === 'stopped' || result.state !== 'failed') return result;
-      this.progress.note({ 'last failure': result.message });
+      this.progress.addFacts({ 'last failure': result.message });
       if (result.isUnavailable !== true) spentMs += result.tookMs;
       const pauseMs = Math.min(backOffMs(attempt, backOff), allowedMs - spentMs);
       if (pauseMs <= 0) return result;
@@ -231,10 +231,10 @@ class Launch {
       const result = await this.activities.cloud.tagInstance.executeWithOptions(options, [
         { claim: this.input.claim, providerId, nodeName },
       ]);
-      if (result.state === 'failed') this.progress.note({ 'not tagged': result.message });
+      if (result.state === 'failed') this.progress.addFacts({ 'not tagged': result.message });
     } catch (error) {
       if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-      this.progress.note({ 'not tagged': lastMessage(error) });
+      this.progress.addFacts({ 'not tagged': lastMessage(error) });
     }
   }
 

@@ -37,7 +37,7 @@ export class ApprovalQuestion {
     this.until ??= workflowNow() + approval.timeoutMs;
     const timeoutMs = Math.max(1, Math.min(this.until - workflowNow(), atMostMs));
     const { lookEveryMs = tenMinutes } = this.options;
-    const consent = await this.oversight.consentUnless(
+    const consent = await this.oversight.askForApproval(
       news,
       { ...approval, timeoutMs },
       { ...question, ...(timeoutMs > lookEveryMs ? { lookAgainMs: lookEveryMs } : {}) },

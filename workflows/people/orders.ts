@@ -75,7 +75,7 @@ export function handleOrderSignal(
   } catch (error) {
     const message = messageOf(error);
     log.info('an order was not obeyed', { order: name, why: message });
-    progress.note({ 'last order refused': `${name}: ${message}` });
+    progress.addFacts({ 'last order refused': `${name}: ${message}` });
     return;
   }
   act();

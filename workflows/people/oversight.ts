@@ -68,7 +68,7 @@ const held = 'paused';
 /** The order of another disruption need not have an actor. */
 const expediteShape = optional(object({ actor: absentOr(text), reason: absentOr(text) }));
 
-/** Whether the error is the one that `gate`, `wait` and `consentUnless` throw after an `abort`. */
+/** Whether the error is the one that `gate`, `wait` and `askForApproval` throw after an `abort`. */
 export function isAborted(error: unknown): error is ApplicationFailure {
   return error instanceof ApplicationFailure && error.type === aborted;
 }
@@ -86,7 +86,7 @@ export class Oversight {
   private asking = false;
   private phaseBefore = '';
   /** The condition that ends the current wait. */
-  private stopsAt: (() => boolean) | undefined;
+  private waitedFor: (() => boolean) | undefined;
   private question: AskedQuestion | undefined;
   private waiting: { readonly retryable: boolean; end: WaitEnd | undefined } | undefined;
   private stage: 'revocable' | 'draining' | 'finished' = 'revocable';
@@ -185,7 +185,7 @@ export class Oversight {
       this.progress.enter(held, { waitingFor: this.holders });
       this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
       await marks?.release();
-      await this.stop(() => !this.isHeld || this.abortedBy !== undefined);
+      await this.waitFor(() => !this.isHeld || this.abortedBy !== undefined);
       this.progress.attributes([{ key: searchAttributes.paused, value: false }]);
       this.progress.enter(phase);
       this.throwIfAborted();
@@ -198,7 +198,7 @@ export class Oversight {
    * so that the caller can check whether the question still makes sense; the question stays open until it is asked again or
    * withdrawn.
    */
-  async consentUnless(
+  async askForApproval(
     news: () => boolean,
     approval: ApprovalAsked,
     { lookAgainMs, ...question }: Question,
@@ -207,15 +207,15 @@ export class Oversight {
     const { timeoutMs, onTimeout } = approval;
     const byDefault = onTimeout === 'Approve' ? 'approved' : 'rejected';
     const until = workflowNow() + timeoutMs;
-    this.begin({ ...question, until: new Date(until).toISOString(), unanswered: `it is ${byDefault}` });
+    this.openQuestion({ ...question, until: new Date(until).toISOString(), unanswered: `it is ${byDefault}` });
     this.progress.enter(awaitingApproval, {
       waitingFor: `${questionText(question)} (${byDefault} if nobody answers)`,
       until,
     });
     const over = (): boolean => this.answer !== undefined || this.abortedBy !== undefined || news();
     const ms = Math.max(1, Math.min(timeoutMs, lookAgainMs ?? timeoutMs));
-    const inTime = await this.stop(over, ms, `approval; ${byDefault} if nobody answers`);
-    const given = this.given();
+    const inTime = await this.waitFor(over, ms, `approval; ${byDefault} if nobody answers`);
+    const given = this.currentAnswer();
     const isLookedAt = inTime || lookAgainMs !== undefined;
     if (given === undefined && isLookedAt && this.abortedBy === undefined) return undefined;
     this.endQuestion();
@@ -236,9 +236,9 @@ export class Oversight {
    * Opens a question, or goes on with the open one. Its `breaks` tells the command line that a yes has to say `force`, and
    * why (people/yes-that-breaks-protection).
    */
-  private begin(question: AskedQuestion): void {
+  private openQuestion(question: AskedQuestion): void {
     this.question = question;
-    this.progress.asks(question);
+    this.progress.setQuestion(question);
     if (this.asking) return;
     this.asking = true;
     this.answer = undefined;
@@ -249,7 +249,7 @@ export class Oversight {
   private endQuestion(): void {
     if (!this.asking) return;
     this.asking = false;
-    this.progress.asks(undefined);
+    this.progress.setQuestion(undefined);
     this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
   }
 
@@ -257,15 +257,15 @@ export class Oversight {
    * Asks for approval beside other work, whose phase stays, and without a default. Undefined if nobody answered within `ms` or
    * before `until` held.
    */
-  async ask(
+  async askBeside(
     ms: number,
     options: { readonly summary: string; readonly until: () => boolean; readonly question: AskedQuestion },
   ): Promise<Consent | undefined> {
-    this.begin(options.question);
+    this.openQuestion(options.question);
     const over = (): boolean => this.answer !== undefined || options.until();
     try {
-      await this.stop(over, Math.max(1, ms), options.summary);
-      return this.given();
+      await this.waitFor(over, Math.max(1, ms), options.summary);
+      return this.currentAnswer();
     } finally {
       this.endQuestion();
     }
@@ -280,7 +280,7 @@ export class Oversight {
     const waiting: NonNullable<Oversight['waiting']> = { retryable: options.retryable ?? false, end: undefined };
     this.waiting = waiting;
     const over = (): boolean => waiting.end !== undefined || this.abortedBy !== undefined || options.until?.() === true;
-    const inTime = await this.stop(over, Math.max(1, ms), options.summary);
+    const inTime = await this.waitFor(over, Math.max(1, ms), options.summary);
     if (this.waiting === waiting) this.waiting = undefined;
     this.throwIfAborted();
     return waiting.end ?? (inTime ? 'met' : 'elapsed');
@@ -292,7 +292,7 @@ export class Oversight {
   }
 
   /** Ends the run as an abort does, for other orders with that effect. */
-  stopBy(order: Order): void {
+  abortBy(order: Order): void {
     this.abortedBy = order;
   }
 
@@ -306,14 +306,14 @@ export class Oversight {
    * Waits, and remembers the condition, so that an order which ends the wait is answered after the workflow has gone on (see
    * `answered`).
    */
-  private async stop(over: () => boolean, ms?: number, summary = ''): Promise<boolean> {
-    this.stopsAt = over;
+  private async waitFor(over: () => boolean, ms?: number, summary = ''): Promise<boolean> {
+    this.waitedFor = over;
     try {
       if (ms !== undefined) return await condition(over, ms, { summary });
       await condition(over);
       return true;
     } finally {
-      this.stopsAt = undefined;
+      this.waitedFor = undefined;
     }
   }
 
@@ -321,9 +321,9 @@ export class Oversight {
   private async answered(act: () => unknown): Promise<Explanation> {
     const { phase, waitingFor } = this.progress.explanation;
     act();
-    const over = this.stopsAt;
+    const over = this.waitedFor;
     const isOver = over?.() === true;
-    if (isOver) await condition(() => this.stopsAt !== over);
+    if (isOver) await condition(() => this.waitedFor !== over);
     const after = this.progress.explanation;
     if (after.phase !== phase || after.waitingFor !== waitingFor) return after;
     // What the order sets off has yet to say so of itself; what it waited for it waits for no more.
@@ -332,7 +332,7 @@ export class Oversight {
   }
 
   /** A method, so that TypeScript does not take `answer` for unchanged across an await. */
-  private given(): Consent | undefined {
+  private currentAnswer(): Consent | undefined {
     return this.answer;
   }
 
@@ -349,29 +349,29 @@ export class Oversight {
   private answerWith(answer: Consent['answer'], { actor, reason, force }: Order): Explanation {
     const broken = this.question?.breaks;
     if (broken !== undefined && force === true)
-      this.progress.note({ 'force ordered by': `${withReason(actor, reason)}: ${broken}` });
+      this.progress.addFacts({ 'force ordered by': `${withReason(actor, reason)}: ${broken}` });
     this.answer = { answer, by: actor, ...(reason === undefined ? {} : { reason }) };
     return this.progress.explanation;
   }
 
   private abort(order: Order): Explanation {
     this.abortedBy = order;
-    this.progress.note({ 'aborted by': withReason(order.actor, order.reason) });
+    this.progress.addFacts({ 'aborted by': withReason(order.actor, order.reason) });
     return this.progress.explanation;
   }
 
   private retry(order: Order): Explanation {
-    this.progress.note({ 'tried again by': withReason(order.actor, order.reason) });
+    this.progress.addFacts({ 'tried again by': withReason(order.actor, order.reason) });
     if (this.waiting?.retryable === true) this.waiting.end = 'retried';
     this.options.onRetry?.(order);
     return this.progress.explanation;
   }
 
   private expedite(order: ExpediteOrder): Explanation {
-    this.progress.note({ 'expedited by': withReason(order.actor ?? 'another disruption', order.reason) });
+    this.progress.addFacts({ 'expedited by': withReason(order.actor ?? 'another disruption', order.reason) });
     const broken = this.options.breaks?.(order);
     if (broken !== undefined && order.actor !== undefined)
-      this.progress.note({ 'force ordered by': `${withReason(order.actor, order.reason)}: ${broken}` });
+      this.progress.addFacts({ 'force ordered by': `${withReason(order.actor, order.reason)}: ${broken}` });
     if (this.waiting !== undefined) this.waiting.end = 'expedited';
     this.options.onExpedite?.(order);
     return this.progress.explanation;
@@ -380,8 +380,8 @@ export class Oversight {
   private hold(order: HoldOrder): Explanation {
     this.changeHold(() => void (this.holder = order.on ? order : undefined));
     const by = withReason(order.actor, order.reason);
-    this.progress.say('held by', order.on ? by : undefined);
-    this.progress.say('let go on by', order.on ? undefined : by);
+    this.progress.setFact('held by', order.on ? by : undefined);
+    this.progress.setFact('let go on by', order.on ? undefined : by);
     return this.progress.explanation;
   }
 

@@ -41,7 +41,7 @@ import {
   searchAttributes,
 } from '../messages.js';
 import { leftOutFact } from '../people/oversight-messages.js';
-import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
+import { HistoryFull, untilHistoryFull, loopUntilHistoryLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
 import { startLaunches } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
@@ -60,8 +60,8 @@ const marksKept = 500;
 const marksKeptMs = 60_000;
 const rowsKept = 50;
 /** How long a batch waits for the watch cache to be current before it counts as failed. */
-const readyMs = 30_000;
-const looks = { firstMs: 250, longestMs: 2000 };
+const cacheWaitMs = 30_000;
+const cacheBackOff = { firstMs: 250, longestMs: 2000 };
 /** Bounds how often a batch is planned again without NodePools whose NodeClaims the API server refused. */
 const roundsPerBatch = 50;
 
@@ -72,7 +72,7 @@ const roundsPerBatch = 50;
  */
 export async function provision(input: ProvisionInput): Promise<never> {
   const run = new ProvisionRun(input);
-  await roundsUntilLong({ round: () => run.batch() });
+  await loopUntilHistoryLong({ round: () => run.batch() });
   return continueAsNew<typeof provision>({ ...input, window: run.window, carried: run.state() });
 }
 
@@ -125,7 +125,7 @@ class ProvisionRun {
     setSignalHandler(replaceSignal, (request) => {
       if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
     });
-    setSignalHandler(deletingNodesSignal, (told) => this.hold(told));
+    setSignalHandler(deletingNodesSignal, (told) => this.noteDeleting(told));
     setSignalHandler(configureSignal, ({ window }) => void (this.window = window));
     setQueryHandler(planQuery, () => this.last);
   }
@@ -155,13 +155,13 @@ class ProvisionRun {
     const requests = [...this.replacements];
     this.isPending = false;
     this.batches += 1;
-    this.holdPlaces(requests);
+    this.reserveForRequests(requests);
     try {
       await this.rounds(requests);
       this.replacements = this.replacements.filter((request) => !requests.includes(request));
       this.failed.succeeded();
     } catch (error) {
-      // The next attempt looks at all pending pods and answers the same requests.
+      // The next attempt plans for all pending pods and answers the same requests.
       this.isPending = true;
       if (error instanceof HistoryFull) throw error;
       await this.failed.backOff('a batch', error);
@@ -183,7 +183,7 @@ class ProvisionRun {
     } while (more);
     this.resume = plan.resume;
     await this.answer(requests, rounds);
-    this.summarise(plan, rows);
+    this.showBatch(plan, rows);
   }
 
   /** The window stays open while new pods arrive within `idleMs`, at most for `maxMs` (provisioning/batch-window). */
@@ -202,10 +202,10 @@ class ProvisionRun {
   }
 
   /**
-   * Takes in nodes that are about to be removed, or that stay. A request is ended only by its own id, also when it was not
-   * planned yet (commands/given-back).
+   * Plans without these nodes from now on, or with them again. A replacement request is taken back only by its own id, even before
+   * it was planned (commands/given-back).
    */
-  private hold({ nodes, until, marks, request }: DeletingNodes): void {
+  private noteDeleting({ nodes, until, marks, request }: DeletingNodes): void {
     const isOver = (held: NodeUntil): boolean => nodes.includes(held.node) && held.request === request;
     this.deleting = this.deleting.filter((held) => !isOver(held));
     this.replacements = this.replacements.filter(({ id }) => id !== request);
@@ -213,7 +213,7 @@ class ProvisionRun {
     this.mark(marks);
   }
 
-  private holdPlaces(requests: readonly ReplacementRequest[]): void {
+  private reserveForRequests(requests: readonly ReplacementRequest[]): void {
     const now = workflowNow();
     this.deleting = this.deleting.filter(({ until }) => until > now);
     for (const { id, nodes, holdMs } of requests) {
@@ -224,15 +224,15 @@ class ProvisionRun {
 
   /** Plans, after waiting until the watch cache is current. The wait is a timer here, so that it takes up no slot of a worker. */
   private async plan(): Promise<Planned> {
-    const until = workflowNow() + readyMs;
+    const until = workflowNow() + cacheWaitMs;
     for (let look = 1; ; look++) {
       this.progress.enter('packing', { facts: { batch: this.batches } });
       const summary = `pack batch ${this.batches}`;
-      const result = await orGiveUp(() =>
+      const result = await untilHistoryFull(() =>
         this.activities.packing.planNodes.executeWithOptions({ summary }, [this.view()]),
       );
       if (result.state === 'planned') return result;
-      const waitMs = Math.min(backOffMs(look, looks), until - workflowNow());
+      const waitMs = Math.min(backOffMs(look, cacheBackOff), until - workflowNow());
       if (waitMs <= 0) throw ApplicationFailure.create({ message: result.reason, type: failureTypes.unavailable.type });
       this.progress.enter('waiting to plan', { waitingFor: result.reason, until });
       await sleep(waitMs, { summary: `wait for ${result.reason}`.slice(0, 200) });
@@ -277,16 +277,16 @@ class ProvisionRun {
       planId,
       created.map((claim) => this.launchOf(claim, plan, requests)),
     );
-    this.rest(resting, refused);
+    this.excludePools(resting, refused);
     return { created, resting };
   }
 
-  /** Leaves NodePools out of the next plans whose NodeClaims the API server refused. */
-  private rest(resting: readonly RestingPool[], refused: ClaimsCreated['refused']): void {
+  /** Leaves NodePools whose NodeClaims the API server refused out of the next plans. */
+  private excludePools(resting: readonly RestingPool[], refused: ClaimsCreated['refused']): void {
     const names = new Set(resting.map(({ nodePool }) => nodePool));
     this.resting = [...this.resting.filter(({ nodePool }) => !names.has(nodePool)), ...resting];
     const [first] = refused;
-    if (first !== undefined) this.progress.note({ 'last refused': first.reason });
+    if (first !== undefined) this.progress.addFacts({ 'last refused': first.reason });
   }
 
   private async nominate({ nominated, nominationMs }: Planned): Promise<void> {
@@ -326,7 +326,7 @@ class ProvisionRun {
     }
   }
 
-  private summarise(plan: Planned, claims: BatchSummary['claims']): void {
+  private showBatch(plan: Planned, claims: BatchSummary['claims']): void {
     this.last = {
       batch: this.batches,
       claims: claims.slice(0, rowsKept),
@@ -337,7 +337,7 @@ class ProvisionRun {
       pricePerHour: plan.pricePerHour,
       lowerBoundPerHour: plan.lowerBoundPerHour,
     };
-    this.progress.note({
+    this.progress.addFacts({
       batch: this.batches,
       'claims created': claims.length,
       'pods on existing nodes': plan.onExistingNodes,

@@ -9,7 +9,7 @@ import type { Question } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import { notify } from '../other-workflows.js';
-import { isRunOver } from '../history-limit.js';
+import { isContinueAsNewDue } from '../history-limit.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
@@ -53,7 +53,7 @@ class Repair {
   private changed = false;
   private readonly slots: Slots;
   private slot: Slot | undefined;
-  private going: { done: boolean; failure?: unknown } | undefined;
+  private termination: { done: boolean; failure?: unknown } | undefined;
   private agreed: boolean;
   /** The unhealthy condition, as last seen. */
   private condition: string | undefined;
@@ -89,12 +89,12 @@ class Repair {
     for (const step of due.steps) {
       await this.oversight.gate();
       const view = await this.look();
-      if (view.state !== 'unhealthy' && this.going === undefined) return this.endOf(view);
+      if (view.state !== 'unhealthy' && this.termination === undefined) return this.endOf(view);
       this.steps.push(step.action);
-      const outcome = await this.take(step, due);
+      const outcome = await this.takeStep(step, due);
       if (outcome !== undefined) return outcome;
     }
-    return this.afterTheLast();
+    return this.afterLastStep();
   }
 
   /**
@@ -127,7 +127,7 @@ class Repair {
       const facts = { node: view.nodeName, condition: what, since: timeText(since) };
       const rest = dueAt - workflowNow();
       if (rest <= 0 && blocked === undefined) {
-        this.progress.note(facts);
+        this.progress.addFacts(facts);
         return view;
       }
       if (rest > 0) {
@@ -152,7 +152,7 @@ class Repair {
     this.slot = await this.slots.request('Unhealthy', [candidate]);
     for (;;) {
       this.changed = false;
-      if (await this.slot.settled({ ms: slowPollMs, or: () => this.changed || this.oversight.isAborted })) {
+      if (await this.slot.awaitGranted({ ms: slowPollMs, or: () => this.changed || this.oversight.isAborted })) {
         return undefined;
       }
       this.oversight.throwIfAborted();
@@ -165,7 +165,7 @@ class Repair {
 
   /** Called only before the first repair step, so the next run can start from the beginning. */
   private async continueAsNewIfLong(): Promise<void> {
-    if (!(await isRunOver(this.oversight))) return;
+    if (!(await isContinueAsNewDue(this.oversight))) return;
     await continueAsNew<typeof repairNode>({ ...this.input, agreed: this.agreed });
   }
 
@@ -175,13 +175,13 @@ class Repair {
     return view;
   }
 
-  private async take(
+  private async takeStep(
     step: ResolvedRepairStep,
     { nodeName, providerId, condition: what }: Unhealthy,
   ): Promise<RepairNodeResult | undefined> {
     const { claim } = this.input;
     if (step.action === 'Reboot') return this.reboot(step, providerId);
-    if (this.going === undefined) {
+    if (this.termination === undefined) {
       await this.activities.kube.countRepair({ claim, condition: what.split('=')[0] ?? '' });
     }
     return step.action === 'Replace' ? this.replace(step, nodeName) : this.force(step);
@@ -193,12 +193,12 @@ class Repair {
     const { state } = await this.activities.cloud.rebootInstance.executeWithOptions({ summary: providerId }, [
       { claim, providerId },
     ]);
-    this.progress.note({ reboot: state });
-    return state === 'rebooting' ? this.recovers(waitMs) : undefined;
+    this.progress.addFacts({ reboot: state });
+    return state === 'rebooting' ? this.awaitRecovery(waitMs) : undefined;
   }
 
   /** Waits for the node to recover. Undefined if it is still unhealthy after `ms`. */
-  private async recovers(ms: number): Promise<RepairNodeResult | undefined> {
+  private async awaitRecovery(ms: number): Promise<RepairNodeResult | undefined> {
     const end = workflowNow() + ms;
     while (workflowNow() < end) {
       this.changed = false;
@@ -226,19 +226,19 @@ class Repair {
       ({ state } = await replacement.awaitReady(waitMs, stops));
       if (stops() || state === 'interrupted') await replacement.undo();
     } while (stops() || state === 'interrupted');
-    this.progress.note({ replacement: state });
+    this.progress.addFacts({ replacement: state });
     const view = await this.look();
     if (view.state !== 'unhealthy') return this.endOf(view);
     this.terminate(undefined);
-    return this.gone(Math.max(1, end - workflowNow()));
+    return this.awaitGone(Math.max(1, end - workflowNow()));
   }
 
   /** Step Force: ends the protection of pods (repair/forced), by a deadline of now on a new or running drain. */
   private async force({ waitMs }: ResolvedRepairStep): Promise<RepairNodeResult | undefined> {
     const deadline = workflowNow();
-    if (this.going === undefined) this.terminate(deadline);
+    if (this.termination === undefined) this.terminate(deadline);
     else await this.expediteDrain(deadline);
-    return this.gone(waitMs);
+    return this.awaitGone(waitMs);
   }
 
   private async expediteDrain(deadline: number): Promise<void> {
@@ -251,18 +251,18 @@ class Repair {
 
   private terminate(deadline: number | undefined): void {
     this.oversight.passPointOfNoReturn();
-    const going: NonNullable<Repair['going']> = { done: false };
-    this.going = going;
-    void this.terminated(deadline).then(
-      () => (going.done = true),
+    const termination: NonNullable<Repair['termination']> = { done: false };
+    this.termination = termination;
+    void this.runTermination(deadline).then(
+      () => (termination.done = true),
       (failure: unknown) => {
-        going.failure = failure;
-        going.done = true;
+        termination.failure = failure;
+        termination.done = true;
       },
     );
   }
 
-  private async terminated(deadline: number | undefined): Promise<void> {
+  private async runTermination(deadline: number | undefined): Promise<void> {
     const { claim, nodePool } = this.input;
     const end = await this.replacement.drain({
       claim,
@@ -284,23 +284,23 @@ class Repair {
     }
   }
 
-  private async gone(ms: number): Promise<RepairNodeResult | undefined> {
-    const going = this.going!;
+  private async awaitGone(ms: number): Promise<RepairNodeResult | undefined> {
+    const termination = this.termination!;
     this.progress.enter('draining', { waitingFor: this.input.claim.name, until: workflowNow() + ms });
-    await this.oversight.wait(ms, { summary: 'the node to be gone', until: () => going.done });
-    return going.done ? this.replaced() : undefined;
+    await this.oversight.wait(ms, { summary: 'the node to be gone', until: () => termination.done });
+    return termination.done ? this.replaced() : undefined;
   }
 
   /** After the last step: waits for a drain under way. A node that was only rebooted stays. */
-  private async afterTheLast(): Promise<RepairNodeResult> {
-    const { going } = this;
-    if (going === undefined) return this.end('unhealthy', 'no repair step is left');
-    await condition(() => going.done);
+  private async afterLastStep(): Promise<RepairNodeResult> {
+    const { termination } = this;
+    if (termination === undefined) return this.end('unhealthy', 'no repair step is left');
+    await condition(() => termination.done);
     return this.replaced();
   }
 
   private replaced(): RepairNodeResult {
-    const failure = this.going?.failure;
+    const failure = this.termination?.failure;
     if (failure !== undefined) throw failure as Error;
     return this.end('replaced');
   }

@@ -44,7 +44,7 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
   /** Taints the nodes, so that no new pods are scheduled to them; returns those that could be tainted. */
   async taint<Node extends ReplacedNode>(reason: string, candidates: readonly Node[]): Promise<readonly Node[]> {
     // Set before the call: an attempt that fails may have tainted some of them.
-    this.isTaintedAlready(reason, candidates);
+    this.noteTainted(reason, candidates);
     const { tainted } = await this.kube.taintCandidates.executeWithOptions(
       { summary: `taint ${counted(candidates.length, 'node')}` },
       [{ reason, candidates, owner: workflowInfo().workflowId }],
@@ -53,7 +53,7 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
   }
 
   /** Notes nodes that another step of this workflow has tainted. */
-  isTaintedAlready(reason: string, candidates: readonly ReplacedNode[]): void {
+  noteTainted(reason: string, candidates: readonly ReplacedNode[]): void {
     this.reason = reason;
     this.replaced = candidates;
   }

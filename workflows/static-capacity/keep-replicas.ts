@@ -12,7 +12,7 @@ import type {
   ReplicasState,
 } from '../messages.js';
 import { replacementSettledSignal, replicasChangedSignal, searchAttributes } from '../messages.js';
-import { HistoryFull, orGiveUp, roundsUntilLong } from '../history-limit.js';
+import { HistoryFull, untilHistoryFull, loopUntilHistoryLong } from '../history-limit.js';
 import { FailedSteps } from '../failed-steps.js';
 import { startTermination } from '../termination/start-termination.js';
 import { startLaunch } from '../launch/start-launch.js';
@@ -39,7 +39,7 @@ type Live = Extract<ReplicasView, { state: 'live' }>;
  */
 export async function keepReplicas(input: KeepReplicasInput): Promise<KeepReplicasResult> {
   const run = new Keeping(input);
-  const ended = await roundsUntilLong({
+  const ended = await loopUntilHistoryLong({
     round: () => run.round(),
     isIdle: allHandlersFinished,
     hasOrders: () => run.isAborted,
@@ -92,7 +92,7 @@ class Keeping {
   async round(): Promise<KeepReplicasResult | undefined> {
     try {
       await this.awaitChange();
-      await orGiveUp(() => this.oversight.gate());
+      await untilHistoryFull(() => this.oversight.gate());
       const view = await this.look();
       if (view.state === 'gone') return this.end(view.why);
       await this.act(view);
@@ -120,7 +120,7 @@ class Keeping {
     const { nodePool, poolUid } = this.input;
     const { deleting } = this.state;
     const summary = 'what is there, what is wanted';
-    return orGiveUp(() =>
+    return untilHistoryFull(() =>
       this.activities.kube.viewReplicas.executeWithOptions({ summary }, [{ nodePool, poolUid, deleting }]),
     );
   }
@@ -129,7 +129,7 @@ class Keeping {
     const { replicas, running, pending, held } = view;
     this.state = { ...this.state, deleting: view.deleting };
     this.pollAt = workflowNow() + (held === undefined ? slowPollMs : heldPollMs);
-    this.progress.note({ replicas, nodes: running, 'being replaced': pending });
+    this.progress.addFacts({ replicas, nodes: running, 'being replaced': pending });
     if (view.remove.length > 0) await this.remove(view.remove);
     else if (view.create.length > 0) await this.create(view);
     const until = this.pollAt;
@@ -152,7 +152,7 @@ class Keeping {
       [{ planId: `${workflowId}/${chain}/${rounds}`, claims: create, typeLists, reason: 'provisioned' }],
     );
     const [first] = refused;
-    if (first !== undefined) this.progress.note({ 'not created': first.reason });
+    if (first !== undefined) this.progress.addFacts({ 'not created': first.reason });
     await settleAll(created, (claim) => this.launch(claim));
     // Look again: only the NodeClaims show whether there are enough now.
     if (refused.length === 0) this.changed = true;

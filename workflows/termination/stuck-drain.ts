@@ -78,7 +78,7 @@ export class StuckDrain {
     if (escalation === undefined) return;
     const { current, next } = escalation;
     const active = isTaking ? current : undefined;
-    this.deps.progress.note({
+    this.deps.progress.addFacts({
       'active step': active === undefined ? 'none' : active.action,
       'next step': next === undefined ? 'none' : `${next.action} at ${timeText(next.at)}`,
     });
@@ -98,7 +98,7 @@ export class StuckDrain {
 
   private async escalate(step: EscalationStep, { since, blockers }: Stuck, nodeName: string): Promise<void> {
     const { claim, progress, activities, force } = this.deps;
-    const note = (what: string): void => progress.note({ [`escalation: ${step.action}`]: what });
+    const note = (what: string): void => progress.addFacts({ [`escalation: ${step.action}`]: what });
     const at = timeText(workflowNow());
     this.showSteps();
     try {
@@ -145,15 +145,18 @@ export class StuckDrain {
       unanswered: next === undefined ? 'the drain goes on waiting' : `${next.action} follows`,
       until: new Date(until).toISOString(),
     };
-    this.deps.progress.note({
+    this.deps.progress.addFacts({
       question: `${questionText(question)}; without an answer until ${timeText(until)} ${question.unanswered}`,
     });
-    const consent = await this.deps.oversight.ask(next === undefined ? longestQuestionMs : next.at - workflowNow(), {
-      summary: 'whether to force the drain',
-      question,
-      until: () => this.escalation?.state.stuckSince !== stuckSince,
-    });
-    this.deps.progress.drop('question');
+    const consent = await this.deps.oversight.askBeside(
+      next === undefined ? longestQuestionMs : next.at - workflowNow(),
+      {
+        summary: 'whether to force the drain',
+        question,
+        until: () => this.escalation?.state.stuckSince !== stuckSince,
+      },
+    );
+    this.deps.progress.removeFact('question');
     if (consent === undefined) return 'nobody answered';
     if (consent.answer === 'approved') this.deps.force(withReason(consent.by, consent.reason));
     else this.escalation?.refuse();

@@ -56,7 +56,7 @@ class Termination {
   private settled: { readonly providerId?: string } | undefined;
   private blockers: readonly DrainBlocker[] = [];
   /** Name of the node that is being drained. */
-  private drains: string | undefined;
+  private drainingNode: string | undefined;
 
   constructor(private readonly input: TerminateNodeInput) {
     this.byUrgency = {
@@ -80,8 +80,8 @@ class Termination {
     );
     this.oversight = new Oversight(this.progress, {
       onExpedite: (order) => this.expedite(order),
-      breaks: (order) => this.breaks(order),
-      onRetry: () => this.lookNow(),
+      breaks: (order) => this.endedProtection(order),
+      onRetry: () => this.pollNow(),
     });
     const { progress, oversight } = this;
     this.stuck = new StuckDrain({
@@ -108,7 +108,7 @@ class Termination {
     this.deadline.stamped(start.deadline);
     this.longestGraceMs = start.longestGraceMs ?? 0;
     const providerId = start.providerId ?? (await this.stopLaunch());
-    if (start.nodeName !== undefined) await this.empty(start, start.nodeName);
+    if (start.nodeName !== undefined) await this.drain(start, start.nodeName);
     if (providerId !== undefined) await this.removeInstance(providerId);
     this.progress.enter('finishing');
     await this.activities.kube.finishTermination({
@@ -119,7 +119,7 @@ class Termination {
     return this.result('terminated');
   }
 
-  /** A launch may be creating an instance just now. Stops it, and returns the provider id if there is an instance. */
+  /** Stops the launch, which may be creating an instance now. Returns the provider id if there is an instance. */
   private async stopLaunch(): Promise<string | undefined> {
     const { cluster, claim } = this.input;
     const launchId = workflowIds.launch(cluster, claim.uid);
@@ -136,12 +136,12 @@ class Termination {
     return view.state === 'gone' ? undefined : view.providerId;
   }
 
-  private async empty(start: Terminating, nodeName: string): Promise<void> {
+  private async drain(start: Terminating, nodeName: string): Promise<void> {
     const since = this.input.carried?.drainingSince ?? workflowNow();
-    this.progress.note({ node: nodeName });
-    this.drains = nodeName;
+    this.progress.addFacts({ node: nodeName });
+    this.drainingNode = nodeName;
     await this.stuck.beside(nodeName, start.escalation, () => this.drainAndDetach(start, nodeName, since));
-    this.drains = undefined;
+    this.drainingNode = undefined;
     this.blockers = [];
     this.progress.attributes([{ key: searchAttributes.blockedBy, value: null }]);
   }
@@ -201,7 +201,7 @@ class Termination {
       }
       interval.polled(progress.state === 'blocked' || progress.evicted > 0 || progress.remaining !== last.remaining);
       last = progress;
-      await this.continueWhenLong(since);
+      await this.continueAsNewIfLong(since);
       const pause = interval.nextMs(workflowNow(), progress.dueAt);
       await condition(() => this.expediteScope.isExpedited, pause, { summary: `${phase}: the next look` });
     }
@@ -232,17 +232,17 @@ class Termination {
     this.blockers = progress.blockers ?? [];
     this.stuck.report(progress);
     this.progress.attributes([{ key: searchAttributes.blockedBy, value: progress.blockedBy[0] ?? null }]);
-    const ends = endedBy(this.blockers, this.drains ?? '');
-    if (ends === undefined) this.progress.drop('can be ended by');
-    if (progress.blockers !== undefined) this.progress.blocked(blockedTexts(progress.blockers));
-    this.progress.note({
+    const ends = endedBy(this.blockers, this.drainingNode ?? '');
+    if (ends === undefined) this.progress.removeFact('can be ended by');
+    if (progress.blockers !== undefined) this.progress.setBlockedBy(blockedTexts(progress.blockers));
+    this.progress.addFacts({
       'pods left': progress.remaining,
       ...(ends === undefined ? {} : { 'can be ended by': ends }),
     });
     this.stuck.showSteps();
   }
 
-  private async continueWhenLong(drainingSince: number): Promise<void> {
+  private async continueAsNewIfLong(drainingSince: number): Promise<void> {
     if (!isHistoryLong()) return;
     await this.stuck.stepIsTaken();
     const { startedAt, evicted } = this;
@@ -259,29 +259,29 @@ class Termination {
     });
   }
 
-  /** Which pods an `expedite` order takes the protection of, in words. */
-  private breaks({ deadline, instanceEndsAt }: ExpediteOrder): string | undefined {
-    const { drains } = this;
-    if (drains === undefined || (deadline === undefined && instanceEndsAt !== undefined)) return undefined;
+  /** Which pods would lose their protection by an `expedite` order, in words; undefined if none would. */
+  private endedProtection({ deadline, instanceEndsAt }: ExpediteOrder): string | undefined {
+    const { drainingNode } = this;
+    if (drainingNode === undefined || (deadline === undefined && instanceEndsAt !== undefined)) return undefined;
     const held = protectedText(this.blockers);
     if (deadline === undefined) return held === undefined ? undefined : `it deletes the pods ${held}`;
     const now = held === undefined ? '' : `, now ${held}`;
-    return `it deletes at ${timeText(deadline)} whatever pods are left on ${drains}${now}`;
+    return `it deletes at ${timeText(deadline)} whatever pods are left on ${drainingNode}${now}`;
   }
 
   /** Ends the protection of pods at the deadline, by default now. They keep their grace periods. */
   private force(by: string, deadline?: number): void {
-    if (this.deadline.shorten(deadline === undefined ? {} : { deadline }, this.longestGraceMs, by)) this.lookNow();
+    if (this.deadline.shorten(deadline === undefined ? {} : { deadline }, this.longestGraceMs, by)) this.pollNow();
   }
 
   /** Publishes which pods were deleted in spite of their protection (termination/forced-pods). */
   private async publishForced({ forced }: DrainProgress): Promise<void> {
-    if (forced === undefined || this.drains === undefined) return;
+    if (forced === undefined || this.drainingNode === undefined) return;
     const by = this.deadline.forced();
     if (by === undefined) return;
     const what = `deleted ${podsText(forced)} in spite of what protects pods`;
-    this.progress.note({ 'forced by': `${by}: ${what}` });
-    const event = { nodes: [this.drains], reason: 'DrainForced', message: `Drain forced by ${by}: ${what}` };
+    this.progress.addFacts({ 'forced by': `${by}: ${what}` });
+    const event = { nodes: [this.drainingNode], reason: 'DrainForced', message: `Drain forced by ${by}: ${what}` };
     await this.activities.kube.publishDisruption.executeWithOptions({ summary: 'event DrainForced' }, [event]);
   }
 
@@ -289,11 +289,11 @@ class Termination {
     const { actor, reason, force, deadline, instanceEndsAt } = order;
     if (actor !== undefined && force === true) this.force(withReason(actor, reason), deadline);
     // A person's order without `force` ends no protection: it only polls at once.
-    else if (actor !== undefined && deadline === undefined && instanceEndsAt === undefined) this.lookNow();
-    else if (this.deadline.shorten(order, this.longestGraceMs)) this.lookNow();
+    else if (actor !== undefined && deadline === undefined && instanceEndsAt === undefined) this.pollNow();
+    else if (this.deadline.shorten(order, this.longestGraceMs)) this.pollNow();
   }
 
-  private lookNow(): void {
+  private pollNow(): void {
     this.expediteScope.expedite();
   }
 
@@ -312,17 +312,17 @@ class Termination {
     ]);
     if (state === 'gone') return;
     await this.activities.kube.markInstanceTerminating({ claim });
-    await this.instanceGone(providerId);
+    await this.awaitInstanceGone(providerId);
   }
 
   /** Waits until the instance is gone, by timers: EC2 takes minutes, in which no activity should occupy a worker. */
-  private async instanceGone(providerId: string): Promise<void> {
+  private async awaitInstanceGone(providerId: string): Promise<void> {
     const interval = new PollInterval();
     for (let state = 'there'; state !== 'gone';) {
       await sleep(interval.nextMs(workflowNow()), { summary: `${providerId} to be gone` });
       ({ state } = await this.activities.cloud.findInstance({ providerId }));
       interval.polled(false);
-      if (state !== 'gone') await this.continueWhenLong(this.input.carried?.drainingSince ?? this.startedAt);
+      if (state !== 'gone') await this.continueAsNewIfLong(this.input.carried?.drainingSince ?? this.startedAt);
     }
   }
 

@@ -5,8 +5,8 @@ import { activitiesOf } from '../proxies.js';
 
 type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
 
-/** Validates a command: by simulation before it begins, and against the API server once its nodes are tainted. */
-export class Checks {
+/** Validates a command: by another simulation before it begins, and against the API server after its nodes are tainted. */
+export class CommandValidation {
   /** Nodes that pods are nominated to, and until when. */
   private readonly nominated = new Map<string, number>();
 
@@ -22,12 +22,12 @@ export class Checks {
    */
   async validate(created: readonly string[]): Promise<readonly Candidate[] | string> {
     const { cluster, reason, candidates, decision } = this.input;
-    const isAwaited = ({ node }: Candidate): boolean => (this.nominated.get(node) ?? 0) > workflowNow();
-    const coming = decision === undefined ? undefined : candidates.find(isAwaited);
-    if (coming !== undefined) return `pods are on their way to ${coming.node}`;
+    const isNominated = ({ node }: Candidate): boolean => (this.nominated.get(node) ?? 0) > workflowNow();
+    const nominated = decision === undefined ? undefined : candidates.find(isNominated);
+    if (nominated !== undefined) return `pods are on their way to ${nominated.node}`;
     const verdict = await activitiesOf(cluster).kube.validateCandidates.executeWithOptions(
       { summary: 'validate: simulate once more', startToCloseTimeout: '10 minutes' },
-      [{ reason, candidates, ...judged(decision), ...(created.length === 0 ? {} : { created }) }],
+      [{ reason, candidates, ...validatedParts(decision), ...(created.length === 0 ? {} : { created }) }],
     );
     if (verdict.valid.length > 0) return verdict.valid;
     return verdict.dropped[0]?.why ?? 'no candidate is left';
@@ -44,7 +44,7 @@ export class Checks {
   }
 }
 
-function judged(decision: ConsolidateInput['decision']) {
+function validatedParts(decision: ConsolidateInput['decision']) {
   if (decision === undefined) return {};
   const { method, replacements, typeLists, alongside } = decision;
   return { decision: { method, replacements, typeLists, alongside } };
