@@ -19,8 +19,9 @@ import {
   steerSignal,
   withdrawSignal,
 } from '../messages.js';
-import { consentText, isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
-import type { Consent, Question } from '../people/oversight.js';
+import { isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
+import { consentText } from '../people/consent.js';
+import type { Consent, Question } from '../people/consent.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';

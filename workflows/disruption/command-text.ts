@@ -1,6 +1,6 @@
 import { dollars } from '../../core/dollars.js';
 import { counted } from '../../core/plurals.js';
-import type { Question } from '../people/oversight.js';
+import type { Question } from '../people/consent.js';
 import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } from '../messages.js';
 
 /** How many pods are listed by name in the Temporal UI; the rest is counted. */

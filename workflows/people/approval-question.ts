@@ -1,6 +1,7 @@
 import { workflowNow } from '../clock.js';
 import type { ApprovalAsked } from '../messages.js';
-import type { Consent, Oversight, Question } from './oversight.js';
+import type { Oversight } from './oversight.js';
+import type { Consent, Question } from './consent.js';
 
 const tenMinutes = 10 * 60_000;
 

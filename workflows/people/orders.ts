@@ -42,6 +42,15 @@ export function checkTime(field: string, at: unknown): void {
   throw refuse(refusals.invalid, `${field} is ${JSON.stringify(at)}: give milliseconds of the epoch`);
 }
 
+/** Throws unless the order confirms with `force` that pods may lose their protection. `broken`: what it would do, in words. */
+export function checkForce(name: string, { force }: Partial<Order>, broken: string): void {
+  if (force === true) return;
+  throw refuse(
+    refusals.breaksProtection,
+    `${broken}; say so with "force": true (stowage ${name} --force), or leave it as it is`,
+  );
+}
+
 interface Takable<Given, Answer> {
   readonly signal: SignalDefinition<[Given]>;
   readonly update: UpdateDefinition<Answer, [Given]>;

@@ -18,27 +18,14 @@ import {
   retryUpdate,
   searchAttributes,
 } from '../messages.js';
-import { checkActor, checkTime, handleOrderSignal, refuse, handleOrder } from './orders.js';
+import type { Consent, Question } from './consent.js';
+import { consentText, withReason } from './consent.js';
+import { Hold, heldPhase } from './hold.js';
+import { checkActor, checkForce, checkTime, handleOrderSignal, refuse, handleOrder } from './orders.js';
+import { PendingApproval } from './pending-approval.js';
 import type { Progress } from '../progress.js';
 import { setSignalHandler, setUpdateHandler } from '../handlers.js';
 import { absentOr, object, optional, text } from '../../core/shapes.js';
-
-/** The answer to an approval question. */
-export interface Consent {
-  readonly answer: 'approved' | 'rejected';
-  /** A person; `nobody` after a timeout; `policy` if no approval was needed. */
-  readonly by: string;
-  readonly reason?: string;
-}
-
-/** An approval question; Oversight knows until when an answer is waited for. */
-export interface Question extends Omit<AskedQuestion, 'until' | 'unanswered'> {
-  /**
-   * Time after which the call returns without an answer, so that the caller can check the cause; the question stays open.
-   * Milliseconds.
-   */
-  readonly lookAgainMs?: number;
-}
 
 /** What ended a wait. */
 export type WaitEnd = 'elapsed' | 'met' | 'expedited' | 'retried';
@@ -62,8 +49,6 @@ export interface OversightOptions {
 const aborted = 'Aborted';
 /** The phase of a workflow that asks before it does anything. */
 const awaitingApproval = 'awaiting approval';
-/** The phase of a workflow that a pause or a person holds. */
-const held = 'paused';
 
 /** The order of another disruption need not have an actor. */
 const expediteShape = optional(object({ actor: absentOr(text), reason: absentOr(text) }));
@@ -79,15 +64,11 @@ export function isAborted(error: unknown): error is ApplicationFailure {
  * signal. Build it before the first await of the workflow.
  */
 export class Oversight {
-  private paused: boolean;
-  private holder: HoldOrder | undefined;
+  private readonly held: Hold;
+  private readonly approval: PendingApproval;
   private abortedBy: Order | undefined;
-  private answer: Consent | undefined;
-  private asking = false;
-  private phaseBefore = '';
   /** The condition that ends the current wait. */
   private waitedFor: (() => boolean) | undefined;
-  private question: AskedQuestion | undefined;
   private waiting: { readonly retryable: boolean; end: WaitEnd | undefined } | undefined;
   private stage: 'revocable' | 'draining' | 'finished' = 'revocable';
 
@@ -95,10 +76,11 @@ export class Oversight {
     private readonly progress: Progress,
     private readonly options: OversightOptions = {},
   ) {
-    this.paused = options.paused ?? false;
-    this.holder = options.heldBy;
+    const { paused = false, heldBy } = options;
+    this.held = new Hold(progress, paused, heldBy, (held) => options.onHold?.(held));
+    this.approval = new PendingApproval(progress);
     const holdSignalled = (hold: boolean | HoldOrder): void => {
-      if (typeof hold === 'boolean') this.changeHold(() => void (this.paused = hold));
+      if (typeof hold === 'boolean') this.held.pause(hold);
       else handleOrderSignal(this.progress, 'hold', { check: () => this.checkHold(hold), act: () => this.hold(hold) });
     };
     setSignalHandler(holdSignal, holdSignalled);
@@ -147,12 +129,12 @@ export class Oversight {
 
   /** Whether an answer was given that the asking code has not read yet: continue-as-new would lose it. */
   get isAnswerWaiting(): boolean {
-    return this.asking && this.answer !== undefined;
+    return this.approval.isAnswerWaiting;
   }
 
   /** The hold by a person, for continue-as-new. */
   get heldBy(): HoldOrder | undefined {
-    return this.holder;
+    return this.held.by;
   }
 
   /**
@@ -160,18 +142,12 @@ export class Oversight {
    * its history grows only by signals.
    */
   get isOrderWaiting(): boolean {
-    return this.isAnswerWaiting || this.holder !== undefined || this.isAborted;
+    return this.isAnswerWaiting || this.heldBy !== undefined || this.isAborted;
   }
 
   /** Whether a pause or a person holds it. */
   get isHeld(): boolean {
-    return this.paused || this.holder !== undefined;
-  }
-
-  private get holders(): string {
-    const { paused, holder } = this;
-    const all = [...(paused ? ['the pause to end'] : []), ...(holder ? [`${holder.actor} to let it go on`] : [])];
-    return all.join(' and ');
+    return this.held.isActive;
   }
 
   /**
@@ -182,7 +158,7 @@ export class Oversight {
     this.throwIfAborted();
     while (this.isHeld) {
       const { phase } = this.progress;
-      this.progress.enter(held, { waitingFor: this.holders });
+      this.progress.enter(heldPhase, { waitingFor: this.held.waitingFor });
       this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
       await marks?.release();
       await this.waitFor(() => !this.isHeld || this.abortedBy !== undefined);
@@ -207,18 +183,18 @@ export class Oversight {
     const { timeoutMs, onTimeout } = approval;
     const byDefault = onTimeout === 'Approve' ? 'approved' : 'rejected';
     const until = workflowNow() + timeoutMs;
-    this.openQuestion({ ...question, until: new Date(until).toISOString(), unanswered: `it is ${byDefault}` });
+    this.approval.open({ ...question, until: new Date(until).toISOString(), unanswered: `it is ${byDefault}` });
     this.progress.enter(awaitingApproval, {
       waitingFor: `${questionText(question)} (${byDefault} if nobody answers)`,
       until,
     });
-    const over = (): boolean => this.answer !== undefined || this.abortedBy !== undefined || news();
+    const over = (): boolean => this.approval.answer !== undefined || this.abortedBy !== undefined || news();
     const ms = Math.max(1, Math.min(timeoutMs, lookAgainMs ?? timeoutMs));
     const inTime = await this.waitFor(over, ms, `approval; ${byDefault} if nobody answers`);
-    const given = this.currentAnswer();
+    const given = this.approval.answer;
     const isLookedAt = inTime || lookAgainMs !== undefined;
     if (given === undefined && isLookedAt && this.abortedBy === undefined) return undefined;
-    this.endQuestion();
+    this.approval.close();
     this.throwIfAborted();
     const consent: Consent = given ?? { answer: byDefault, by: 'nobody', reason: 'nobody answered in time' };
     this.progress.enter(consent.answer, { facts: { consent: consentText(consent) } });
@@ -227,30 +203,7 @@ export class Oversight {
 
   /** Closes the question, because its cause is gone. Does nothing if there is none. */
   withdrawQuestion(): void {
-    if (!this.asking) return;
-    this.endQuestion();
-    this.progress.enter(this.phaseBefore);
-  }
-
-  /**
-   * Opens a question, or goes on with the open one. Its `breaks` tells the command line that a yes has to say `force`, and
-   * why (people/yes-that-breaks-protection).
-   */
-  private openQuestion(question: AskedQuestion): void {
-    this.question = question;
-    this.progress.setQuestion(question);
-    if (this.asking) return;
-    this.asking = true;
-    this.answer = undefined;
-    this.phaseBefore = this.progress.phase;
-    this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: true }]);
-  }
-
-  private endQuestion(): void {
-    if (!this.asking) return;
-    this.asking = false;
-    this.progress.setQuestion(undefined);
-    this.progress.attributes([{ key: searchAttributes.awaitingApproval, value: false }]);
+    this.approval.withdraw();
   }
 
   /**
@@ -261,13 +214,13 @@ export class Oversight {
     ms: number,
     options: { readonly summary: string; readonly until: () => boolean; readonly question: AskedQuestion },
   ): Promise<Consent | undefined> {
-    this.openQuestion(options.question);
-    const over = (): boolean => this.answer !== undefined || options.until();
+    this.approval.open(options.question);
+    const over = (): boolean => this.approval.answer !== undefined || options.until();
     try {
       await this.waitFor(over, Math.max(1, ms), options.summary);
-      return this.currentAnswer();
+      return this.approval.answer;
     } finally {
-      this.endQuestion();
+      this.approval.close();
     }
   }
 
@@ -299,7 +252,7 @@ export class Oversight {
   /** From here on every order is refused. */
   finish(): void {
     this.stage = 'finished';
-    this.endQuestion();
+    this.approval.close();
   }
 
   /**
@@ -331,11 +284,6 @@ export class Oversight {
     return isOver ? { phase: this.stage === 'revocable' ? 'goes on' : phase, facts: after.facts } : after;
   }
 
-  /** A method, so that TypeScript does not take `answer` for unchanged across an await. */
-  private currentAnswer(): Consent | undefined {
-    return this.answer;
-  }
-
   throwIfAborted(): void {
     if (this.abortedBy === undefined) return;
     const { actor, reason } = this.abortedBy;
@@ -346,11 +294,13 @@ export class Oversight {
     });
   }
 
-  private answerWith(answer: Consent['answer'], { actor, reason, force }: Order): Explanation {
-    const broken = this.question?.breaks;
-    if (broken !== undefined && force === true)
-      this.progress.addFacts({ 'force ordered by': `${withReason(actor, reason)}: ${broken}` });
-    this.answer = { answer, by: actor, ...(reason === undefined ? {} : { reason }) };
+  private answerWith(answer: Consent['answer'], order: Order): Explanation {
+    this.approval.answerWith(answer, order);
+    return this.progress.explanation;
+  }
+
+  private hold(order: HoldOrder): Explanation {
+    this.held.order(order);
     return this.progress.explanation;
   }
 
@@ -377,22 +327,6 @@ export class Oversight {
     return this.progress.explanation;
   }
 
-  private hold(order: HoldOrder): Explanation {
-    this.changeHold(() => void (this.holder = order.on ? order : undefined));
-    const by = withReason(order.actor, order.reason);
-    this.progress.setFact('held by', order.on ? by : undefined);
-    this.progress.setFact('let go on by', order.on ? undefined : by);
-    return this.progress.explanation;
-  }
-
-  private changeHold(change: () => void): void {
-    const before = this.isHeld;
-    change();
-    // One of two that hold it may let go while it waits.
-    if (this.isHeld && this.progress.phase === held) this.progress.enter(held, { waitingFor: this.holders });
-    if (this.isHeld !== before) this.options.onHold?.(this.isHeld);
-  }
-
   private checkOpen(): void {
     if (this.abortedBy !== undefined) {
       const { actor, reason } = this.abortedBy;
@@ -410,16 +344,21 @@ export class Oversight {
   private checkAnswer(order: Order): void {
     checkActor(order);
     this.checkOpen();
-    if (!this.asking)
-      throw refuse(refusals.nothingToApprove, `nothing awaits approval: the phase is ${this.progress.phase}`);
-    if (this.answer !== undefined)
-      throw refuse(refusals.nothingToApprove, `${this.answer.answer} by ${this.answer.by} already`);
+    this.approval.checkAnswer();
   }
 
   private checkApprove(order: Order): void {
-    this.checkAnswer(order);
-    const broken = this.question?.breaks;
-    if (broken !== undefined) checkForce('approve', order, broken);
+    checkActor(order);
+    this.checkOpen();
+    this.approval.checkApprove(order);
+  }
+
+  private checkHold(order: HoldOrder): void {
+    checkActor(order);
+    if (typeof order.on !== 'boolean')
+      throw refuse(refusals.invalid, `on is ${JSON.stringify(order.on)}: true to hold, false to let go on`);
+    this.checkRevocable(order.on ? 'hold' : 'let go on');
+    this.held.checkOrder(order);
   }
 
   private checkAbort(order: Order): void {
@@ -456,44 +395,9 @@ export class Oversight {
     const isPerson = order.actor !== undefined || (order.deadline ?? order.instanceEndsAt) === undefined;
     if (broken !== undefined && isPerson) checkForce('expedite', order, broken);
   }
-
-  private checkHold(order: HoldOrder): void {
-    checkActor(order);
-    if (typeof order.on !== 'boolean')
-      throw refuse(refusals.invalid, `on is ${JSON.stringify(order.on)}: true to hold, false to let go on`);
-    this.checkRevocable(order.on ? 'hold' : 'let go on');
-    if (order.on && this.holder !== undefined)
-      throw refuse(refusals.heldAlready, `${withReason(this.holder.actor, this.holder.reason)} holds it already`);
-    if (!order.on && this.holder === undefined)
-      throw refuse(
-        refusals.nothingHeld,
-        this.paused
-          ? 'a pause holds it, no person: stowage resume ends that, and stowage status lists it'
-          : 'nobody holds it',
-      );
-  }
-}
-
-/** Throws unless the order confirms with `force` that pods may lose their protection. */
-function checkForce(name: string, { force }: Partial<Order>, broken: string): void {
-  if (force === true) return;
-  throw refuse(
-    refusals.breaksProtection,
-    `${broken}; say so with "force": true (stowage ${name} --force), or leave it as it is`,
-  );
 }
 
 /** Waits until all updates are answered: Temporal would drop the answers at the end of the run. */
 export async function ordersAnswered(): Promise<void> {
   if (!allHandlersFinished()) await condition(allHandlersFinished);
-}
-
-/** For example `rejected by ann (release)`, or that nobody answered in time. */
-export function consentText({ answer, by, reason }: Consent): string {
-  return by === 'nobody' ? `${answer}: nobody answered in time` : `${answer} by ${withReason(by, reason)}`;
-}
-
-/** For example `ann (release)`. */
-export function withReason(actor: string, reason: string | undefined): string {
-  return reason === undefined || reason === '' ? actor : `${actor} (${reason})`;
 }

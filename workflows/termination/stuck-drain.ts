@@ -3,7 +3,7 @@ import { rootCause } from '@temporalio/common';
 import type { DrainBlocker, DrainProgress, EscalationStep } from '../../activities/termination/contract.js';
 import { workflowNow } from '../clock.js';
 import { questionText, type ClaimRef } from '../messages.js';
-import { consentText, withReason } from '../people/oversight.js';
+import { consentText, withReason } from '../people/consent.js';
 import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
 import type { Activities } from '../proxies.js';

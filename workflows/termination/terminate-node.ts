@@ -13,7 +13,8 @@ import { blockedTexts, endedBy, podsText, protectedText, waitText } from './drai
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
 import { launchSettledSignal, searchAttributes, stopLaunchSignal } from '../messages.js';
 import { PollInterval } from './poll-interval.js';
-import { ordersAnswered, Oversight, withReason } from '../people/oversight.js';
+import { ordersAnswered, Oversight } from '../people/oversight.js';
+import { withReason } from '../people/consent.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../proxies.js';
 import type { Activities } from '../proxies.js';

@@ -1,0 +1,28 @@
+import type { AskedQuestion } from './oversight-messages.js';
+
+/** The answer to an approval question. */
+export interface Consent {
+  readonly answer: 'approved' | 'rejected';
+  /** A person; `nobody` after a timeout; `policy` if no approval was needed. */
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/** An approval question; Oversight knows until when an answer is waited for. */
+export interface Question extends Omit<AskedQuestion, 'until' | 'unanswered'> {
+  /**
+   * Time after which the call returns without an answer, so that the caller can check the cause; the question stays open.
+   * Milliseconds.
+   */
+  readonly lookAgainMs?: number;
+}
+
+/** For example `rejected by ann (release)`, or that nobody answered in time. */
+export function consentText({ answer, by, reason }: Consent): string {
+  return by === 'nobody' ? `${answer}: nobody answered in time` : `${answer} by ${withReason(by, reason)}`;
+}
+
+/** For example `ann (release)`. */
+export function withReason(actor: string, reason: string | undefined): string {
+  return reason === undefined || reason === '' ? actor : `${actor} (${reason})`;
+}
