@@ -9,8 +9,8 @@ import { notify } from './other-workflows.js';
 const backOff = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
- * Signals an entity workflow of the cluster, and starts it if it does not run: it may not be started yet, or somebody terminated
- * it. Retries until the signal is delivered; only a cancellation ends it earlier.
+ * Signals an entity workflow of the cluster, and starts it if it does not run. Retries until the signal is delivered; only a
+ * cancellation ends it earlier.
  */
 export async function signalEntity<Args extends unknown[]>(
   cluster: string,

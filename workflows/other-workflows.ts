@@ -2,8 +2,8 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { isCancellation, log } from '@temporalio/workflow';
 
 /**
- * Whether a child workflow did not start because a workflow of that id runs or has run: somebody else has started it, which is as
- * good.
+ * Whether a child workflow did not start because a workflow with this id runs or has run. Callers take it for started, since the id
+ * identifies the work.
  */
 export function isStartedAlready(error: unknown): boolean {
   return error instanceof WorkflowExecutionAlreadyStartedError;
@@ -16,7 +16,7 @@ export async function notify(signal: () => Promise<void>): Promise<boolean> {
     return true;
   } catch (error) {
     if (isCancellation(error)) throw error;
-    log.debug('nobody took the signal', { error });
+    log.debug('a signal was not delivered', { error });
     return false;
   }
 }

@@ -23,7 +23,7 @@ export function withAdopted(
   return [...own, ...adopted];
 }
 
-/** Drops what was adopted of a workflow, once that requests or returns slots itself. */
+/** Drops the adopted entries of a workflow, once it requests or returns slots itself. */
 export function withoutAdopted(
   running: readonly RunningDisruption[],
   workflowId: string,

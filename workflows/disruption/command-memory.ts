@@ -9,9 +9,9 @@ const mostKept = 300;
 const rest = { firstMs: 15_000, longestMs: hour };
 
 /**
- * Updates what is remembered of nodes after a disruption ended. Of nodes that pods were moved to: how often in a row these pods
- * were moved, so that no chain of moves goes on without end. Of nodes whose command failed: how often, and until when they are
- * left alone, for longer after each failure. Entries without a change for a day are dropped.
+ * Updates the memory of nodes after a disruption has ended. For the targets of a command that is done it counts how often in a row
+ * their pods were moved, which bounds chains of moves. For the candidates of a command that failed it counts the failures, and until
+ * when they are not disrupted for the same reason, longer after each failure. Entries without a change for a day are dropped.
  */
 export function remember(
   memory: readonly NodeMemory[],

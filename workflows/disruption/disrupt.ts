@@ -125,7 +125,7 @@ class DisruptRun {
     this.failed.succeeded();
   }
 
-  /** Forgets disruptions whose workflow is gone without a report, as after a person terminated it. */
+  /** Forgets disruptions whose workflow ended without a signal, for example because a person terminated it. */
   private async forgetEnded(): Promise<void> {
     const { running } = this.known;
     const before = running.all.length;
@@ -136,7 +136,7 @@ class DisruptRun {
     if (running.all.length < before) this.strayCheckAt = 0;
   }
 
-  /** Removes taints whose workflow is gone, and adopts workflows that hold taints and are not known. */
+  /** Removes taints whose workflow has ended, and adopts workflows that own taints and are unknown here. */
   private async removeStrayTaints(): Promise<void> {
     this.strayCheckAt = workflowNow() + strayCheckMs;
     const isSteering = this.steering.state !== undefined;

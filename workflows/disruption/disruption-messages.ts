@@ -84,7 +84,7 @@ export interface RunningDisruption {
   readonly slot?: string;
   /** Whether it was adopted because of its taints (disruption/adoption.ts). */
   readonly isAdopted?: boolean;
-  /** Whether it has to be told of pods that are nominated to its nodes. */
+  /** Whether it wants `nominated` signals about its nodes. */
   readonly wantsNominations?: boolean;
   /** Dollars per hour. */
   readonly saves?: number;
@@ -153,7 +153,7 @@ export interface BudgetView {
   readonly changesAt?: string;
 }
 
-/** Nodes of a NodePool, what they cost, and what they would cost at least. */
+/** The number of nodes of a NodePool, their price, and the least possible price. */
 export interface PoolCapacity {
   readonly nodePool: string;
   readonly nodes: number;

@@ -9,7 +9,7 @@ import type { Questions } from './questions.js';
 import type { RunningDisruptions } from './running-disruptions.js';
 
 /** How often a long disruption is checked to be still running, since it counts against budgets. */
-const askedEveryMs = 3_600_000;
+const pingEveryMs = 3_600_000;
 
 interface SignalDeps {
   readonly outbox: Outbox;
@@ -20,11 +20,11 @@ interface SignalDeps {
 
 /** Signals from `disrupt` to running disruptions and to those that wait for approval. */
 export class DisruptionSignals {
-  private readonly askedAt = new Map<string, number>();
+  private readonly pingedAt = new Map<string, number>();
 
   constructor(private readonly deps: SignalDeps) {}
 
-  /** Tells them whether a pause holds them. */
+  /** Signals to each whether a pause holds it. */
   hold(disruptions: readonly RunningDisruption[] = this.listeners()): void {
     const { outbox, pauses } = this.deps;
     for (const { workflowId, reason, candidates } of disruptions) {
@@ -33,7 +33,7 @@ export class DisruptionSignals {
     }
   }
 
-  /** Tells commands of pods nominated to their nodes, so that their validation sees these pods (commands/validation). */
+  /** Passes on which nodes pods are nominated to, because the validation of commands needs it (commands/validation). */
   nominated(nodes: readonly NodeUntil[]): void {
     for (const { workflowId, candidates, wantsNominations } of this.listeners()) {
       const own = nodes.filter(({ node }) => candidates.some((one) => one.node === node));
@@ -42,15 +42,15 @@ export class DisruptionSignals {
     }
   }
 
-  /** Signals disruptions that run for long. If the signal cannot be delivered, the workflow is gone. */
+  /** Signals disruptions that have run for long, to find those whose workflow has ended: such a signal cannot be delivered. */
   async pingOld(onEnded: (workflowId: string) => void): Promise<void> {
     const now = workflowNow();
     for (const { workflowId, reason, candidates, since } of this.listeners()) {
-      if (now - (this.askedAt.get(workflowId) ?? since) < askedEveryMs) continue;
-      this.askedAt.set(workflowId, now);
+      if (now - (this.pingedAt.get(workflowId) ?? since) < pingEveryMs) continue;
+      this.pingedAt.set(workflowId, now);
       const held = this.deps.pauses.holding(reason, candidates) !== undefined;
       if (await notify(() => getExternalWorkflowHandle(workflowId).signal(holdSignal, held))) continue;
-      this.askedAt.delete(workflowId);
+      this.pingedAt.delete(workflowId);
       onEnded(workflowId);
     }
   }

@@ -60,7 +60,7 @@ export class RunningDisruptions {
     this.running = withoutSlot(this.running, slot, nodes);
   }
 
-  /** Drops what was adopted of a workflow, once it requests or returns slots itself. */
+  /** Drops the adopted entries of a workflow, once it requests or returns slots itself. */
   dropAdopted(workflowId: string): void {
     this.running = withoutAdopted(this.running, workflowId);
   }

@@ -68,7 +68,7 @@ export class SlotGrants {
     );
     const granted = request.together === true && free.length < request.candidates.length ? [] : free;
     if (granted.length > 0) {
-      // A command of `disrupt` itself that had waited for approval: keep what is known of it.
+      // If it is a command that waited for approval, its saving is known from the question.
       const { wantsNominations, saves } = questions.find(workflowId) ?? {};
       const known = {
         ...(wantsNominations === undefined ? {} : { wantsNominations }),
@@ -78,8 +78,8 @@ export class SlotGrants {
       questions.granted(workflowId);
       slotRequests.grant(id, granted);
     }
-    const heard = await slotRequests.notify(request, { ...decision, granted: running.grantedTo(id) });
-    if (heard) return;
+    const isDelivered = await slotRequests.notify(request, { ...decision, granted: running.grantedTo(id) });
+    if (isDelivered) return;
     slotRequests.withdraw(id, undefined);
     running.returned(id, undefined);
   }

@@ -28,7 +28,7 @@ export interface SlotDecision {
   readonly nextCheckAt?: number;
 }
 
-/** A node whose slot was refused: `why`, whether by a pause, or because the node is gone. */
+/** A node whose slot was refused, and why in words. `paused`: by a pause. `gone`: the node does not exist any more. */
 export interface RefusedNode {
   readonly node: string;
   readonly why: string;

@@ -159,8 +159,8 @@ class Rollout {
   }
 
   /**
-   * Ends the rollout because a person refused it, or nobody answered for weeks. It is recorded on the NodePool, so that the
-   * rollout does not start again for this template.
+   * Ends the rollout after a refusal or a question without an answer. Recorded on the NodePool, so that no rollout starts again for
+   * this template.
    */
   async stop(outcome: 'rejected' | 'stopped' | 'aborted', reason: string): Promise<ReplaceDriftedResult> {
     const { nodePool, poolUid, hash } = this.input;

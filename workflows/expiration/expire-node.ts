@@ -122,7 +122,7 @@ class Expiration {
     return { outcome, replacements, ...(reason === undefined ? {} : { reason }) };
   }
 
-  /** Waits until the expiration begins by the policy, which is read again now and then. Undefined if the NodeClaim is gone. */
+  /** Waits until the expiration is due. Reads the policy again once a day, since it may change. Undefined if the NodeClaim is gone. */
   private async untilDue(): Promise<Live | undefined> {
     for (;;) {
       const view = await this.look();

@@ -13,7 +13,7 @@ export interface InterruptionNotice {
 export interface HandleInterruptionInput {
   readonly cluster: string;
   readonly instanceId: string;
-  /** Notices that a workflow before this one had received when somebody terminated it. */
+  /** Notices that an earlier workflow for the instance had received when it was terminated. */
   readonly notices?: readonly InterruptionNotice[];
 }
 

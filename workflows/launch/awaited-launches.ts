@@ -40,8 +40,8 @@ export class AwaitedLaunches {
     while (!over()) {
       const rest = deadline - workflowNow();
       if (rest <= 0) return 'late';
-      const heard = await condition(over, Math.min(rest, lookEveryMs), { summary });
-      if (!heard) await this.look(claims());
+      const isOver = await condition(over, Math.min(rest, lookEveryMs), { summary });
+      if (!isOver) await this.look(claims());
     }
     return settled() ? 'settled' : 'interrupted';
   }

@@ -67,7 +67,8 @@ class Launch {
   private readonly activities;
   private readonly progress: Progress;
   private readonly scope = new CancellationScope();
-  private readonly askers = new Set<string>();
+  /** Ids of the workflows that asked it to stop, and wait for the answer. */
+  private readonly stopRequesters = new Set<string>();
   private stopped = false;
   private changed = false;
   private providerId: string | undefined;
@@ -77,7 +78,7 @@ class Launch {
     this.activities = activitiesOf(input.cluster);
     setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
     setSignalHandler(stopLaunchSignal, ({ replyTo }) => {
-      if (replyTo !== undefined) this.askers.add(replyTo);
+      if (replyTo !== undefined) this.stopRequesters.add(replyTo);
       this.stopped = true;
       // An attempt under way runs to its end, since it may have created an instance; only the wait for the next one is cancelled.
       this.scope.cancel();
@@ -117,8 +118,8 @@ class Launch {
       await notify(() => getExternalWorkflowHandle(waiter).signal(replacementSettledSignal, news));
     }
     const settled = this.providerId === undefined ? {} : { providerId: this.providerId };
-    for (const asker of this.askers) {
-      await notify(() => getExternalWorkflowHandle(asker).signal(launchSettledSignal, settled));
+    for (const requester of this.stopRequesters) {
+      await notify(() => getExternalWorkflowHandle(requester).signal(launchSettledSignal, settled));
     }
   }
 
@@ -252,7 +253,7 @@ class Launch {
     });
   }
 
-  /** When the time is up the API server is asked itself, because the watch cache may lag behind. */
+  /** Syncs the Node. Before a timeout is taken as final it reads the API server, because the watch cache may lag behind. */
   private async look(time: OutageAwareTimeout | undefined): Promise<NodeSync> {
     const { claim } = this.input;
     const sync = await this.activities.kube.syncNode({ claim });

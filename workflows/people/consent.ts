@@ -8,7 +8,7 @@ export interface Consent {
   readonly reason?: string;
 }
 
-/** An approval question; Oversight knows until when an answer is waited for. */
+/** An approval question. Oversight adds until when it waits for an answer. */
 export interface Question extends Omit<AskedQuestion, 'until' | 'unanswered'> {
   /**
    * Time after which the call returns without an answer, so that the caller can check the cause; the question stays open.
@@ -17,12 +17,12 @@ export interface Question extends Omit<AskedQuestion, 'until' | 'unanswered'> {
   readonly lookAgainMs?: number;
 }
 
-/** For example `rejected by ann (release)`, or that nobody answered in time. */
+/** Such as `rejected by ann (release)` or `rejected: nobody answered in time`. */
 export function consentText({ answer, by, reason }: Consent): string {
   return by === 'nobody' ? `${answer}: nobody answered in time` : `${answer} by ${withReason(by, reason)}`;
 }
 
-/** For example `ann (release)`. */
+/** Such as `ann (release)`. */
 export function withReason(actor: string, reason: string | undefined): string {
   return reason === undefined || reason === '' ? actor : `${actor} (${reason})`;
 }

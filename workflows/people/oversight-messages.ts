@@ -28,11 +28,11 @@ export interface AskedQuestion {
   /** What yes does, such as `evicts 2 pods and terminates 1 node`. */
   readonly yes: string;
   readonly no?: string;
-  /** What comes when nobody answers, such as `it is rejected`. */
+  /** What happens without an answer, such as `it is rejected`. */
   readonly unanswered: string;
   /** Until when an answer is waited for, ISO 8601. */
   readonly until: string;
-  /** Which pods a yes takes the protection of: such a yes has to say `force`. */
+  /** Which pods lose their protection by a yes: such a yes has to say `force`. */
   readonly breaks?: string;
   /** The pods that a yes moves: how many, and where the first of them go. */
   readonly moves?: { readonly podCount: number; readonly first: readonly string[] };
@@ -40,13 +40,13 @@ export interface AskedQuestion {
 
 type QuestionParts = Pick<AskedQuestion, 'what' | 'yes' | 'no' | 'breaks'>;
 
-/** What the answers to a question do, a text for each. */
+/** The effects of the answers to a question, a text for each. */
 export function effectsOf({ yes, no, breaks }: Omit<QuestionParts, 'what'>): readonly string[] {
   const effects = [`yes ${yes}`, ...(breaks === undefined ? [] : [breaks]), ...(no === undefined ? [] : [`no ${no}`])];
   return [...new Set(effects)];
 }
 
-/** A question in one sentence: what is asked, what yes does, and what no does. */
+/** A question in one sentence, with the effects of yes and no. */
 export function questionText(question: QuestionParts): string {
   const { what } = question;
   return `${what}${what.endsWith('?') ? '' : ':'} ${effectsOf(question).join('; ')}`;

@@ -41,7 +41,7 @@ export interface OversightOptions {
   readonly onRetry?: (order: Order) => void;
   /** Called when a hold begins or ends. */
   readonly onHold?: (held: boolean) => void;
-  /** Which pods an `expedite` order takes the protection of, in words: such an order has to say `force`. */
+  /** Which pods would lose their protection by an `expedite` order, in words: such an order has to say `force`. */
   readonly breaks?: (order: ExpediteOrder) => string | undefined;
 }
 
@@ -60,8 +60,8 @@ export function isAborted(error: unknown): error is ApplicationFailure {
 
 /**
  * Handles people's orders to one workflow: `approve`, `reject`, `abort`, `expedite`, `retry` and `hold`, as signals and as
- * updates. An order that makes no sense now is refused with a typed failure if it is an update, and noted and ignored if it is a
- * signal. Build it before the first await of the workflow.
+ * updates. An order that is not possible now is refused: an update with a typed failure, a signal with a fact in `explain`. Build
+ * it before the first await of the workflow, because it sets handlers.
  */
 export class Oversight {
   private readonly held: Hold;
@@ -207,8 +207,8 @@ export class Oversight {
   }
 
   /**
-   * Asks for approval beside other work, whose phase stays, and without a default. Undefined if nobody answered within `ms` or
-   * before `until` held.
+   * Asks for approval beside other work, without a change of phase and without a default answer. Undefined if nobody answered within
+   * `ms` or before `until` held.
    */
   async askBeside(
     ms: number,
@@ -279,7 +279,7 @@ export class Oversight {
     if (isOver) await condition(() => this.waitedFor !== over);
     const after = this.progress.explanation;
     if (after.phase !== phase || after.waitingFor !== waitingFor) return after;
-    // What the order sets off has yet to say so of itself; what it waited for it waits for no more.
+    // The workflow has not shown its next phase yet, and no longer waits for what it showed before.
     if (this.abortedBy !== undefined) return { phase: 'aborted', facts: after.facts };
     return isOver ? { phase: this.stage === 'revocable' ? 'goes on' : phase, facts: after.facts } : after;
   }

@@ -36,7 +36,7 @@ export interface ProvisionInput {
 export interface ProvisionState {
   /** Number of batches over all runs. NodeClaim names are derived from it. */
   readonly batches: number;
-  /** Run id of the first run. NodeClaim names contain it, so that they do not repeat after `provision` was started anew. */
+  /** Run id of the first run. NodeClaim names are derived from it, so that they do not repeat after `provision` is started again. */
   readonly chain: string;
   /** Whether pods became pending since the last batch was planned. */
   readonly isPending: boolean;
@@ -44,7 +44,7 @@ export interface ProvisionState {
   readonly replacements: readonly ReplacementRequest[];
   readonly deleting: readonly NodeUntil[];
   readonly last?: BatchSummary;
-  /** Where the next batch goes on, if the last one had more pods than it could plan. */
+  /** Where the next batch continues, if the last one had more pods than it could plan. */
   readonly resume?: Resume;
   readonly resting?: readonly RestingPool[];
 }

@@ -90,7 +90,7 @@ class ProvisionRun {
   private deleting: NodeUntil[];
   private resting: readonly RestingPool[];
   private last: BatchSummary | undefined;
-  /** Where the next batch goes on, if the last one had more pods than it could plan. */
+  /** Where the next batch continues, if the last one had more pods than it could plan. */
   private resume: Resume | undefined;
   private readonly failed: FailedSteps;
 

@@ -10,7 +10,7 @@ export interface Round {
   readonly created: readonly CreatedClaim[];
 }
 
-/** Workflows that wait for NodeClaim `index` of the plan: those that disrupt a node whose pods are planned onto it. */
+/** Ids of the workflows that wait for NodeClaim `index` of the plan, because pods of their nodes are planned onto it. */
 export function waitersOf(plan: Planned, index: number, requests: readonly ReplacementRequest[]): readonly string[] {
   const { deleting } = plan;
   const awaiting =

@@ -95,7 +95,7 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
       if (replaced.length > 0) await this.untaint(replaced);
     } catch (error) {
       if (isCancellation(error)) throw error;
-      // `disrupt` removes taints whose workflow is gone.
+      // `disrupt` removes taints whose workflow has ended.
       log.warn('could not take the taints off', { error });
     }
     await this.source.giveBack();

@@ -21,6 +21,6 @@ export interface ReplacementSource {
    * holds.
    */
   awaitReady(ms: number, interrupt: () => boolean): Promise<Readiness>;
-  /** The nodes stay: `provision` plans with them again. Launched nodes stay. Idempotent. */
+  /** Takes back that the nodes will be removed: `provision` plans with them again. Launched nodes stay. Idempotent. */
   giveBack(): Promise<void>;
 }

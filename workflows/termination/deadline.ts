@@ -42,8 +42,8 @@ export class Deadline {
     };
   }
 
-  /** Notes the deadline that the NodeClaim has already. */
-  stamped(deadline: number | undefined): void {
+  /** Notes the deadline that is written on the NodeClaim already. */
+  noteAnnounced(deadline: number | undefined): void {
     this.announced = deadline;
     if (deadline !== undefined) this.at = Math.min(deadline, this.at ?? deadline);
   }
@@ -64,7 +64,7 @@ export class Deadline {
     return isSooner || endsSooner;
   }
 
-  /** Notes that protected pods were deleted past the deadline. Returns whose order that was; undefined if nobody's. */
+  /** Notes that protected pods were deleted past the deadline. Returns who ordered it; undefined if it is the NodeClaim's own. */
   forced(): string | undefined {
     this.forcing ??= this.by;
     return this.by;

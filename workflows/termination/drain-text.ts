@@ -36,10 +36,10 @@ export function protectedText(blockers: readonly DrainBlocker[]): string | undef
   return protectedBy.map((blocker) => `${podsText(blocker)}, which ${by(blocker)} protects`).join('; ');
 }
 
-/** Causes that somebody has to end: nothing of it passes by itself. */
+/** Causes that do not end by themselves: a person has to change or delete something. */
 const endedByPeople: ReadonlySet<DrainBlocker['cause']> = new Set(['do-not-disrupt', 'pdb-never', 'several-pdbs']);
 
-/** What people can do about a drain that stands still until they do something; undefined if anything else blocks it too. */
+/** How people can end the blockers of a drain; undefined if it has a blocker that may end by itself. */
 export function endedBy(blockers: readonly DrainBlocker[], node: string): string | undefined {
   const [first] = blockers;
   if (first === undefined || blockers.some(({ cause }) => !endedByPeople.has(cause))) return undefined;

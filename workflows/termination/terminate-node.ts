@@ -106,7 +106,7 @@ class Termination {
       { claim, deleteClaim, reason, ...(this.deadline.at === undefined ? {} : { deadline: this.deadline.at }) },
     ]);
     if (start.state === 'gone') return this.result('gone');
-    this.deadline.stamped(start.deadline);
+    this.deadline.noteAnnounced(start.deadline);
     this.longestGraceMs = start.longestGraceMs ?? 0;
     const providerId = start.providerId ?? (await this.stopLaunch());
     if (start.nodeName !== undefined) await this.drain(start, start.nodeName);
@@ -125,10 +125,10 @@ class Termination {
     const { cluster, claim } = this.input;
     const launchId = workflowIds.launch(cluster, claim.uid);
     this.progress.enter('stopping the launch', { waitingFor: launchId, until: workflowNow() + launchSettlesWithinMs });
-    const heard = await notify(() =>
+    const isDelivered = await notify(() =>
       getExternalWorkflowHandle(launchId).signal(stopLaunchSignal, { replyTo: workflowInfo().workflowId }),
     );
-    if (heard) {
+    if (isDelivered) {
       await condition(() => this.settled !== undefined, launchSettlesWithinMs, { summary: 'launch to settle' });
     }
     if (this.settled?.providerId !== undefined) return this.settled.providerId;
