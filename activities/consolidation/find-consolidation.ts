@@ -14,16 +14,9 @@ import type { ActivityDeps } from '../deps.js';
 import { reportLeftOut } from '../report-left-out.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
-import {
-  allowedFor,
-  memoryOf,
-  pausableOf,
-  poolNameOf,
-  rulesByPool,
-  searchOf,
-  whyPaused,
-  whyRested,
-} from '../look/disruption-context.js';
+import { allowedFor, poolNameOf, rulesByPool, searchOf } from '../look/disruption-context.js';
+import { memoryOf, whyNotMovedAgain } from '../look/node-memory.js';
+import { pausableOf, whyPaused } from '../look/paused.js';
 import { counted } from '../../core/plurals.js';
 import { stampOf, withoutCatalogue } from '../look/look-stamp.js';
 import { allowedToPropose, whyAnswered } from '../look/asked.js';
@@ -333,7 +326,7 @@ function whyKept(
   if (searchOf(context, poolNameOf(view)) !== context.mode) return otherMode;
   const why =
     whyPaused(context.pauses, 'Underutilized', pausableOf(view)) ??
-    whyRested(context, view, rules) ??
+    whyNotMovedAgain(context, view, rules) ??
     whyAnswered(context, view, 'Underutilized');
   if (why !== undefined) return why;
   const depth = memoryOf(context, view)?.depth ?? 0;

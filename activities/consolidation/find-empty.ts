@@ -2,7 +2,8 @@ import { emptyNodes } from '../../disruption/consolidation/emptiness.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { candidateOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
-import { isLookedAt, pausableOf, poolNameOf, rulesByPool, whyPaused } from '../look/disruption-context.js';
+import { isLookedAt, poolNameOf, rulesByPool } from '../look/disruption-context.js';
+import { pausableOf, whyPaused } from '../look/paused.js';
 import { allowedToPropose, whyAnswered } from '../look/asked.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
 

@@ -6,7 +6,7 @@ import type { DisruptionDetails } from './contract.js';
 
 const capacityTold = 200;
 
-/** The nodes of each NodePool with their price and what they would cost at least, and the latter for all together. */
+/** The number of nodes, price and least possible price of each NodePool, and the least possible price of all together. */
 export function capacityDetails(
   { views, pools }: DisruptionContext,
   least: LeastPossible | undefined,
@@ -28,7 +28,7 @@ export function capacityDetails(
   return { capacity, ...(ofAll === undefined ? {} : { leastPossiblePerHour: ofAll }) };
 }
 
-/** What is there costs what it costs, also where its offerings are out of capacity now. */
+/** The price of running nodes counts even if their offerings are out of capacity now. */
 function atMost(price: number, bound: number | undefined): number | undefined {
   return bound === undefined ? undefined : rounded(Math.min(price, bound));
 }

@@ -10,7 +10,8 @@ import type { ActivityDeps } from '../deps.js';
 import { record } from '../look/decision-record.js';
 import type { Proposal, Proposals, RecordedCommand } from '../look/decision-record.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
-import { allowedFor, disruptionContext, iso, restEnds, rulesByPool } from '../look/disruption-context.js';
+import { allowedFor, disruptionContext, iso, rulesByPool } from '../look/disruption-context.js';
+import { backOffEnds } from '../look/node-memory.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
 import { findDrift, waitsOfDrift } from '../drift/find-drift.js';
 import type { DriftAside } from '../drift/find-drift.js';
@@ -128,7 +129,7 @@ export class Finder {
     return fresh.every((each) => each);
   }
 
-  /** All methods for NodePools that act, then for those that only recommend; consolidation also for those that ask a person, in between. */
+  /** Each method for NodePools with mode Act, then for those with mode Recommend. Consolidation separately for NodePools whose policy asks for approval. */
   private looks(context: DisruptionContext, seen: number): readonly (() => Proposals | Promise<Proposals>)[] {
     const { deps, aside } = this;
     const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
@@ -160,7 +161,7 @@ export class Finder {
     const checks = [
       ...all.flatMap((found) => found.checks),
       ...context.nominationEnds.values(),
-      ...restEnds(context, rulesByPool(context)),
+      ...backOffEnds(context, rulesByPool(context)),
       ...leastDue,
       // The watch cache does not have the change yet, and there will be no further signal: search again.
       ...(isFresh ? [] : [context.now + laggingAgainMs]),

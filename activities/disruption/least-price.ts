@@ -4,11 +4,11 @@ import { packingInput } from '../../cluster/packing-input.js';
 import type { LeastPossible } from '../../packing/least-possible.js';
 import type { ActivityDeps } from '../deps.js';
 
-/** A busy cluster changes all the time, and nobody decides by this: it is worked out every so often at most, and for a twentieth of the time. */
+/** It is only shown to people, so a busy cluster computes it at most this often, and spends at most a twentieth of the time on it. */
 const leastRestMs = 15_000;
 const restFactor = 20;
 
-/** What the pods that run cost at least, for people to look at; worked out again when the cluster has changed. */
+/** The least possible price of the running pods, shown to people. Computed again after the cluster has changed. */
 export class LeastPrice {
   private last: LeastPossible | undefined;
   private seen = -1;

@@ -2,7 +2,8 @@ import { decideAdmission } from '../../disruption/budgets/admission.js';
 import type { SlotDecision } from '../../workflows/messages.js';
 import type { DisruptionActivities, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { disruptionContext, whyPaused } from '../look/disruption-context.js';
+import { disruptionContext } from '../look/disruption-context.js';
+import { whyPaused } from '../look/paused.js';
 import { isDisrupting } from '../../disruption/budgets/pool-counts.js';
 
 type Input = Parameters<DisruptionActivities['decideSlots']>[0];

@@ -10,7 +10,9 @@ import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { Proposal, Proposals } from '../look/decision-record.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../look/disruption-context.js';
-import { isLookedAt, pausableOf, poolNameOf, whyPaused, whyRests } from '../look/disruption-context.js';
+import { isLookedAt, poolNameOf } from '../look/disruption-context.js';
+import { whyBackedOff } from '../look/node-memory.js';
+import { pausableOf, whyPaused } from '../look/paused.js';
 import { allowedToPropose, whyAnswered } from '../look/asked.js';
 import { emptyThenOldest } from './drift-order.js';
 import { replacementsIn } from '../static-capacity/replicas.js';
@@ -69,7 +71,7 @@ function candidatesOf(
       const why =
         whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
         whyAnswered(context, view, 'Drifted') ??
-        whyRests(context, view, 'Drifted') ??
+        whyBackedOff(context, view, 'Drifted') ??
         whyNotCandidate(view, context, 'eventual');
       if (why !== undefined) held.push({ nodePool: name, why: `${nodeNameOf(view)} has drifted: ${why}` });
       return why === undefined;

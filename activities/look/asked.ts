@@ -4,7 +4,9 @@ import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { Allowance } from '../../disruption/budgets/budgets.js';
 import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { allowedFor, pausableOf, poolNameOf, rulesByPool, whyPaused, whyRests } from './disruption-context.js';
+import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
+import { whyBackedOff } from './node-memory.js';
+import { pausableOf, whyPaused } from './paused.js';
 import { timeText } from '../../core/time-text.js';
 
 /** The order of the methods (candidates/methods-in-order): an earlier one takes a question's place. */
@@ -22,13 +24,13 @@ export function questionAbout(
   return questions.find((one) => holdsUp(one.reason, reason) && one.candidates.some(({ claim }) => claim.uid === uid));
 }
 
-/** Drift does not wait until somebody answers whether an empty node may go (people/drift-before-empty). */
+/** Drift does not wait for the answer to a question about an empty node (people/drift-before-empty). */
 function holdsUp(asked: DisruptionReason, reason: DisruptionReason): boolean {
   if (asked === 'Empty' && reason === 'Drifted') return false;
   return order.indexOf(asked) <= order.indexOf(reason);
 }
 
-/** Whether drift is about to take the node, or to ask: nobody then is asked about it as an empty one as well. */
+/** Whether drift takes the node or asks about it, so that there is no second question about it as an empty node. */
 function goesAsDrifted(context: DisruptionContext, view: NodeView): boolean {
   const uid = uidOf(view);
   const nodePool = poolNameOf(view);
@@ -40,7 +42,7 @@ function goesAsDrifted(context: DisruptionContext, view: NodeView): boolean {
   return (
     whyPaused(context.pauses, 'Drifted', pausableOf(view)) === undefined &&
     refusalOf(context, view, 'Drifted') === undefined &&
-    whyRests(context, view, 'Drifted') === undefined &&
+    whyBackedOff(context, view, 'Drifted') === undefined &&
     allowedToPropose(context, nodePool, 'Drifted').allowed > 0
   );
 }

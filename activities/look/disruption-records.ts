@@ -30,7 +30,7 @@ const node = object({ claim: object({ name: text, uid: text }), node: text, node
 const pastShape = object({ reason, at: number, nodes: number });
 const refusedShape = object({ reason, nodes: listOf(node), saves: number, why: text, at: number, until: number });
 
-/** What the NodePools of the cache keep. What somebody wrote there that is none is passed over, and logged. */
+/** The records on the NodePools of the watch cache. Malformed ones are ignored and logged. */
 export function recordsOf({ log }: Pick<ActivityDeps, 'log'>, pools: readonly NodePool[]): DisruptionRecords {
   const pastDisruptions: PastDisruption[] = [];
   const refusals = new Map<string, Refused>();
@@ -91,7 +91,7 @@ function textOf(nodePool: string, { pastDisruptions, refused }: DisruptionRecord
   }
 }
 
-/** The records of an annotation that are well formed, and what is wrong with the others. */
+/** The well-formed records of an annotation, and what is wrong with the others. */
 function parse(annotation: string | undefined): { readonly records: PoolRecords; readonly wrong: readonly string[] } {
   if (annotation === undefined) return { records: {}, wrong: [] };
   let value: unknown;

@@ -16,7 +16,7 @@ import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { SetAside } from '../../packing/types.js';
 
-/** The objects that decisions may read, and what they cannot work with. */
+/** The objects that decisions can read, and those that are left alone because they cannot be read. */
 export interface Readable {
   readonly views: readonly NodeView[];
   readonly pools: readonly NodePool[];
@@ -53,7 +53,7 @@ export function readable(
   return { views: kept, pools: goodPools, aside, without: views.filter((view) => !known.has(view)) };
 }
 
-/** Nodes that are left alone count, as disrupting: nobody knows better (candidates/unreadable-nodes). */
+/** Budgets count nodes that are left alone, as disrupting, because their state is unknown (candidates/unreadable-nodes). */
 export function withAside(
   counts: ReadonlyMap<string, PoolCount>,
   without: readonly NodeView[],

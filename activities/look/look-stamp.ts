@@ -1,6 +1,7 @@
 import type { InstanceType } from '../../core/instance-type.js';
 import type { DisruptionContext } from './disruption-context.js';
-import { restEnds, rulesByPool } from './disruption-context.js';
+import { rulesByPool } from './disruption-context.js';
+import { backOffEnds } from './node-memory.js';
 
 /** By NodePool; a pool whose types could not be had is missing. */
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
@@ -22,7 +23,7 @@ export function stampOf(
     questions.map(({ workflowId }) => workflowId),
     refused.map(({ at, until }) => [at, until]),
     [...nominated].sort(),
-    [...restEnds(context, rulesByPool(context))].sort(),
+    [...backOffEnds(context, rulesByPool(context))].sort(),
     [...catalogues].map(([nodePool, types]) => [nodePool, digestOf(types)]),
   ]);
 }
@@ -32,7 +33,7 @@ export function withoutCatalogue({ pools }: DisruptionContext, catalogues: Catal
   return [...pools.keys()].filter((name) => !catalogues.has(name));
 }
 
-/** Changes with what is offered and at which price; worked out once for a catalogue. */
+/** Changes with the offerings and their prices. Computed once for each catalogue. */
 function digestOf(types: readonly InstanceType[]): string {
   let digest = digests.get(types);
   if (digest === undefined) digests.set(types, (digest = sumsOf(types)));

@@ -8,16 +8,9 @@ import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionView } from '../disruption/contract.js';
 import { whyAnswered } from './asked.js';
 import type { DisruptionContext } from './disruption-context.js';
-import {
-  allowedFor,
-  memoryOf,
-  pausableOf,
-  poolNameOf,
-  rulesByPool,
-  whyPaused,
-  whyRested,
-  whyRests,
-} from './disruption-context.js';
+import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
+import { memoryOf, whyNotMovedAgain, whyBackedOff } from './node-memory.js';
+import { pausableOf, whyPaused } from './paused.js';
 import { timeText } from '../../core/time-text.js';
 
 /** Of a drifted node that nothing keeps. */
@@ -95,7 +88,7 @@ function byDrift(view: NodeView, context: DisruptionContext, running: Disruption
   const why =
     whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
     whyAnswered(context, view, 'Drifted') ??
-    whyRests(context, view, 'Drifted') ??
+    whyBackedOff(context, view, 'Drifted') ??
     whyNotCandidate(view, context, 'eventual');
   if (why !== undefined) return [`it has drifted, and stays: ${why}`];
   const closed = whyClosed(context, poolNameOf(view), 'Drifted');
@@ -120,7 +113,7 @@ function byMemory(view: NodeView, context: DisruptionContext): string[] {
   const answered = whyAnswered(context, view, isEmpty(view) ? 'Empty' : 'Underutilized');
   if (isEmpty(view) || answered !== undefined) return answered === undefined ? [] : [answered];
   const rules = rulesByPool(context)(poolNameOf(view));
-  const rested = whyRested(context, view, rules);
+  const rested = whyNotMovedAgain(context, view, rules);
   const depth = memoryOf(context, view)?.depth ?? 0;
   const chain = `its pods were moved ${counted(depth, 'time')} in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
   return [...(rested === undefined ? [] : [rested]), ...(depth < rules.maxMoveChain ? [] : [chain])];

@@ -2,26 +2,26 @@ import { cutText } from '../../core/cut-text.js';
 import { timeText } from '../../core/time-text.js';
 import type { NodeWaits } from '../../workflows/messages.js';
 
-/** What a node waits for that may go, and that the last search did not take. */
+/** Why the last search did not take a node that may be disrupted. */
 export interface NodeWait {
   readonly node: string;
-  /** Until what is waited for is there the node stays, or goes as soon as that is there. */
+  /** Whether the node stays until then, or is disrupted as soon as it may be. */
   readonly verdict: 'may go' | 'stays';
-  /** What it waits for, with no time in it: as long as that is the same, the node waits since then. */
+  /** What it waits for, in words without a time: while the words stay the same, the node waits for the same thing. */
   readonly what: string;
-  /** When that is there, if known, milliseconds of the epoch. */
+  /** When the wait ends, if known, milliseconds of the epoch. */
   readonly until?: number;
 }
 
-/** The most bytes of what is told of one search. */
+/** The most bytes of the reasons of one search, which are part of an activity's result. */
 const mostBytes = 16 * 1024;
 const mostOfWhat = 500;
 
-/** Since when nodes wait for what they wait for. Kept in the process only: one that forgets it counts from its first search. */
+/** Since when each node waits for the same thing. Kept in the process: a new process counts from its first search. */
 export class WaitingNodes {
   private since = new Map<string, { readonly what: string; readonly at: number }>();
 
-  /** Takes in the waits of a search at `now`. Returns them in words, nodes with the same words together. */
+  /** Records the waits of a search at `now`, milliseconds of the epoch. Returns them in words, grouped by these. */
   note(waits: readonly NodeWait[], now: number): NodeWaits {
     const since = new Map<string, { readonly what: string; readonly at: number }>();
     const byWhy = new Map<string, { readonly verdict: NodeWait['verdict']; readonly why: string; nodes: string[] }>();
@@ -31,18 +31,18 @@ export class WaitingNodes {
       const began = known?.what === wait.what ? known : { what: wait.what, at: now };
       since.set(wait.node, began);
       const why = waitText(wait, began.at);
-      const told = byWhy.get(why);
-      room -= wait.node.length + (told === undefined ? why.length : 0);
+      const group = byWhy.get(why);
+      room -= wait.node.length + (group === undefined ? why.length : 0);
       if (room < 0) continue;
-      if (told === undefined) byWhy.set(why, { verdict: wait.verdict, why, nodes: [wait.node] });
-      else told.nodes.push(wait.node);
+      if (group === undefined) byWhy.set(why, { verdict: wait.verdict, why, nodes: [wait.node] });
+      else group.nodes.push(wait.node);
     }
     this.since = since;
     return [...byWhy.values()];
   }
 }
 
-/** Of one that stays the same as `status` and its event say. */
+/** The wait in words. A node that stays has the words of its event, without a time. */
 function waitText({ what, until, verdict }: NodeWait, since: number): string {
   const text = cutText(what, mostOfWhat);
   if (verdict === 'stays') return text;

@@ -8,11 +8,13 @@ import type { ActivityDeps } from '../deps.js';
 import { initializedAt, awaitedNode, nodesForPodsOfDrainingNodes } from '../../cluster/awaited-nodes.js';
 
 /**
- * Nodes that pods are on their way to, and that are no candidates until then (provisioning/nominated-nodes): those that `provision` planned
- * pods onto, by node or, while the node was still to come, by claim; those that pods are nominated to; those that were launched for
- * pods of a node that still drains; those that a running disruption launched; and, while pods pend, those that have only just
- * initialized, since kube-scheduler binds with a delay of its own. `ends` has those that cease to be nominated at a time that is known,
- * milliseconds of the epoch: a drain may take for ever.
+ * Nodes that pods are nominated to, which are no candidates until these pods are bound (provisioning/nominated-nodes):
+ * - nodes, or NodeClaims without a Node, that `provision` planned pods onto,
+ * - nodes in the `nominatedNodeName` of a pod,
+ * - nodes launched for pods of a node that still drains, and nodes launched by a running disruption,
+ * - nodes initialized just now while pods are pending, because kube-scheduler binds with a delay.
+ *
+ * `ends`: when a nomination ends, milliseconds of the epoch, where that is known; the end of a drain is not.
  */
 export function nominatedNodes(
   deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
@@ -22,7 +24,7 @@ export function nominatedNodes(
   const now = deps.now();
   const until = new Map(nominations.map((each) => [each.node, each.until]));
   const plans = running.map(({ workflowId }) => `${workflowId}/`);
-  const someoneWaits = once(() => deps.cache.all('Pod').some(isPending));
+  const arePodsPending = once(() => deps.cache.all('Pod').some(isPending));
   const awaited = new Set([
     ...deps.cache.all('Pod').flatMap((pod) => awaitedNode(deps, pod)?.node ?? []),
     ...nodesForPodsOfDrainingNodes(deps),
@@ -35,7 +37,7 @@ export function nominatedNodes(
     const end = Math.max(
       until.get(nodeNameOf(view)) ?? 0,
       until.get(claim.metadata.name ?? '') ?? 0,
-      fresh > now && someoneWaits() ? fresh : 0,
+      fresh > now && arePodsPending() ? fresh : 0,
     );
     const node = nodeNameOf(view);
     const plan = claim.metadata.annotations?.[annotations.plan];

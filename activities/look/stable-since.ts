@@ -14,7 +14,7 @@ export class StableSince {
 
   /**
    * Takes in a search: nodes that it named, and nodes that it did not ask about because their pools let none go just now.
-   * All others begin anew.
+   * All others start again.
    */
   note(
     views: readonly NodeView[],

@@ -4,7 +4,8 @@ import type { NodeVerdict, Pause, RunningDisruption } from '../../workflows/mess
 import type { DisruptionView } from '../disruption/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { whyNotTaken } from '../consolidation/find-consolidation.js';
-import { disruptionContext, iso, pausableOf, whyPaused } from '../look/disruption-context.js';
+import { disruptionContext, iso } from '../look/disruption-context.js';
+import { pausableOf, whyPaused } from '../look/paused.js';
 import { hindrancesOf, turnOf } from '../look/node-verdicts.js';
 
 /** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (candidates/who-may-go). */
