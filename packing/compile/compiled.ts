@@ -37,7 +37,7 @@ import { unusedPools } from './unused-pools.js';
 import type { Universe } from './universe.js';
 import { mapped } from '../lists.js';
 import { normaliseKey } from '../requirements/requirements.js';
-import type { PoolLimit } from './pool-limit.js';
+import type { PoolLimit } from './pool-limits.js';
 import { poolLimits } from './pool-limits.js';
 import { nameOf, namespaceOf } from '../names.js';
 import type { PackingInput, Resume } from '../types.js';

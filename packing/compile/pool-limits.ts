@@ -3,10 +3,30 @@ import { labels } from '../../api/labels.js';
 import type { Pool } from './pools.js';
 import type { Coverage } from './coverage.js';
 import { commitmentId } from './catalogue-terms.js';
-import { type Universe } from './universe.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import type { Row, Universe } from './universe.js';
 import type { CompiledNode } from './nodes.js';
-import { typeUse, type PoolLimit } from './pool-limit.js';
 import { lookUp } from '../../core/own.js';
+
+/** What a NodePool's limits leave, or what is left of a capacity reservation or commitment. */
+export interface PoolLimit {
+  readonly pool?: string;
+  readonly reservation?: string;
+  /** Resource name; `nodes` counts nodes. */
+  readonly resource: string;
+  remaining: number;
+}
+
+/** How much of the limit one node of a type uses. */
+export function typeUse({ resource }: PoolLimit, type: InstanceType): number {
+  return resource === 'nodes' ? 1 : (lookUp(type.capacity, resource) ?? 0);
+}
+
+/** How much of the limit one node of a row uses. */
+export function rowUse({ type, profile, offering }: Row, limit: PoolLimit): number {
+  if (limit.reservation === undefined) return profile.pool.name === limit.pool ? typeUse(limit, type) : 0;
+  return profile.reservation === limit.reservation ? (offering.commitment?.use ?? 1) : 0;
+}
 
 interface LimitedBy {
   readonly pools: readonly Pool[];

@@ -13,7 +13,7 @@ import { contradiction, limitShortfall, varietyShortfall } from './shortfalls.js
 import { keyKeepingOut } from './pool-types.js';
 import { offeringTest, unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
-import type { PoolLimit } from '../compile/pool-limit.js';
+import type { PoolLimit } from '../compile/pool-limits.js';
 import { probableKey } from '../requirements/typo.js';
 import {
   describeRequirement,

@@ -12,7 +12,7 @@ import { freshValue } from '../compile/fresh-value.js';
 import type { Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import { fullName, nameOf } from '../names.js';
-import { rowUse, typeUse, type PoolLimit } from '../compile/pool-limit.js';
+import { rowUse, typeUse, type PoolLimit } from '../compile/pool-limits.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { Member } from '../place/part.js';

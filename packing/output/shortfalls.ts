@@ -8,7 +8,7 @@ import { requiredTerms } from '../compile/node-terms.js';
 import { holdsOne } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
-import { typeUse, type PoolLimit } from '../compile/pool-limit.js';
+import { typeUse, type PoolLimit } from '../compile/pool-limits.js';
 import { impossibleKey } from '../requirements/requirements.js';
 import type { Cause } from '../types.js';
 

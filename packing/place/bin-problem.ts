@@ -4,9 +4,7 @@ import type { Profile } from '../compile/universe.js';
 import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
 import { offerTable, type OfferTable } from './offer-table.js';
-import { rowUse, type PoolLimit } from '../compile/pool-limit.js';
-
-export type { PoolLimit } from '../compile/pool-limit.js';
+import { rowUse, type PoolLimit } from '../compile/pool-limits.js';
 
 export interface NumberedProblem {
   readonly problem: BinProblem;

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../place/open-claim.js';
-import type { PoolLimit } from '../place/bin-problem.js';
+import type { PoolLimit } from '../compile/pool-limits.js';
 import { isFree } from '../place/admission.js';
 import type { Feasibility } from '../place/feasibility.js';
 import { removePorts, type PlacedPod, type NodeState } from '../place/node-states.js';

@@ -1,5 +1,6 @@
 import type { Compiled } from '../compile/compiled.js';
-import { limitUse, type PoolLimit } from '../place/bin-problem.js';
+import { limitUse } from '../place/bin-problem.js';
+import { type PoolLimit } from '../compile/pool-limits.js';
 import type { TentativeNode } from './tentative-node.js';
 
 /** What nodes to launch take of the limits of NodePools. */

@@ -9,7 +9,7 @@ import { blockersOf, sentence } from '../output/blockers.js';
 import { Explaining, notExplained } from '../output/explaining.js';
 import { TypeExplainer } from '../output/type-groups.js';
 import type { Assigner } from '../place/assigner.js';
-import type { PoolLimit } from '../place/bin-problem.js';
+import type { PoolLimit } from '../compile/pool-limits.js';
 import type { Cell } from '../place/cells.js';
 import { topologyBlocker } from '../place/explain.js';
 import type { Feasibility } from '../place/feasibility.js';

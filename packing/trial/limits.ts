@@ -1,8 +1,7 @@
 import { labels } from '../../api/labels.js';
 import { commitmentId } from '../compile/catalogue-terms.js';
 import type { Compiled } from '../compile/compiled.js';
-import { rowUse, type PoolLimit } from '../compile/pool-limit.js';
-import { capacityOf, poolLimits } from '../compile/pool-limits.js';
+import { rowUse, type PoolLimit, capacityOf, poolLimits } from '../compile/pool-limits.js';
 import type { Row } from '../compile/universe.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Journal } from './journal.js';
