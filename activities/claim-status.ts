@@ -3,6 +3,8 @@ import type { Condition } from '../api/kubernetes.js';
 import { updateClaim } from '../cluster/writes.js';
 import { isTrue, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
+import { messageOf } from '../core/error-message.js';
+import { isDomainError } from '../core/failures.js';
 import { formatResource } from '../core/quantities.js';
 import type { Resources } from '../core/resources.js';
 import type { ClaimRef } from '../workflows/messages.js';
@@ -31,6 +33,28 @@ export async function setConditions(
       ? undefined
       : { status: { conditions: after, ...more } };
   });
+}
+
+/**
+ * Sets conditions that only tell what goes on, as those of a termination do: an API server that refuses them holds nothing up
+ * (termination/conditions-only-tell).
+ */
+export async function tellConditions(
+  deps: Pick<ActivityDeps, 'kube' | 'now' | 'log'>,
+  ref: ClaimRef,
+  changes: readonly ConditionChange[],
+): Promise<NodeClaim | undefined> {
+  try {
+    return await setConditions(deps, ref, changes);
+  } catch (error) {
+    if (!isDomainError(error, 'Denied') && !isDomainError(error, 'Invalid')) throw error;
+    const conditions = changes.map(({ type }) => type);
+    deps.log.warn(
+      { nodeClaim: ref.name, conditions, error: messageOf(error) },
+      'could not tell conditions of a NodeClaim',
+    );
+    return undefined;
+  }
 }
 
 export function conditionsWith(

@@ -213,6 +213,32 @@ describe('terminating a node', () => {
     });
   });
 
+  // Rule `termination/conditions-only-tell`.
+  test.each(['Denied', 'Invalid'] as const)('conditions that are refused (%s) hold up no termination', async (type) => {
+    put('web');
+    const { kube } = world.deps;
+    const patch = kube.patch.bind(kube);
+    let refused = 0;
+    const refusing: typeof kube.patch = async (kind, ref, change, options) => {
+      if (kind !== 'NodeClaim' || options?.subresource !== 'status') return patch(kind, ref, change, options);
+      refused += 1;
+      throw new DomainError(type, 'no nodeclaims/status today');
+    };
+    Object.assign(world.deps, { kube: { ...kube, patch: refusing } });
+    const termination = createTerminationActivities(world.deps);
+
+    expect(await begin()).toMatchObject({ state: 'terminating', nodeName: 'n1' });
+    expect(await drain()).toMatchObject({ state: 'done', evicted: 1 });
+    await createDrainActivities(world.deps).awaitVolumesDetached({
+      ...{ claim, nodeName: 'n1', known: [], since: world.clock.now },
+    });
+    await termination.markInstanceTerminating({ claim });
+    await termination.finishTermination({ claim, nodeName: 'n1', reason: 'empty' });
+
+    expect(refused).toBeGreaterThan(0);
+    expect([...names(), ...world.kube.objects('Node'), ...world.kube.objects('NodeClaim')]).toEqual([]);
+  });
+
   test('pods are counted by why their node is disrupted (metrics/drained)', async () => {
     const counted: [string, unknown][] = [];
     Object.assign(world.deps.metrics, { count: (name: string, own: object) => void counted.push([name, own]) });

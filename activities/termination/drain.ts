@@ -14,7 +14,7 @@ import { EvictionOrder } from './eviction-order.js';
 import { inBatches } from '../../core/in-batches.js';
 import { instanceIsGone } from './instance-watch.js';
 import { labelsOf } from '../../cluster/labels-of.js';
-import { setConditions } from '../claim-status.js';
+import { tellConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { keepMarked, nodesOfDrain } from './mark-nodes.js';
 import { awaitVolumes } from './volumes.js';
@@ -178,7 +178,7 @@ class Drain {
   }
 
   private async done(): Promise<DrainProgress> {
-    const claim = await setConditions(this.deps, this.input.claim, [{ type: 'Drained', status: 'True' }]);
+    const claim = await tellConditions(this.deps, this.input.claim, [{ type: 'Drained', status: 'True' }]);
     this.deps.metrics.count('nodes_drained_total', { nodepool: claim === undefined ? '' : labelsOf(claim).nodePool });
     return this.progress('done', []);
   }
@@ -314,7 +314,7 @@ class Drain {
   private async showBlockers(blockers: readonly DrainBlocker[]): Promise<void> {
     const held = blockers.map(blockerText).join('; ');
     const message = held === '' ? 'the node is being drained' : held;
-    await setConditions(this.deps, this.input.claim, [
+    await tellConditions(this.deps, this.input.claim, [
       { type: 'Drained', status: 'Unknown', reason: 'Draining', message: message.slice(0, 1000) },
     ]);
   }

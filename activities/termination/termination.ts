@@ -12,7 +12,7 @@ import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
 import { identityOf } from '../../cluster/labels-of.js';
-import { setConditions } from '../claim-status.js';
+import { tellConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { deleteClaimInTurn, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { markNodes } from './mark-nodes.js';
@@ -26,7 +26,7 @@ export function createTerminationActivities(deps: ActivityDeps): TerminationActi
       await stamp(deps, claim, deadline);
     },
     markInstanceTerminating: async ({ claim }) => {
-      await setConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
+      await tellConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
     },
     finishTermination: (input) => finish(deps, input),
   });
@@ -143,7 +143,7 @@ async function deletingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node 
   if (conditionOf(conditions, 'Drained') === undefined) {
     const message = 'the node is being drained';
     const draining = { type: 'Drained', status: 'Unknown', reason: 'Draining', message } as const;
-    await setConditions(deps, identityOf(claim), [draining]);
+    await tellConditions(deps, identityOf(claim), [draining]);
   }
   return node;
 }

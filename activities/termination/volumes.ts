@@ -6,7 +6,7 @@ import type { ActivityDeps } from '../deps.js';
 import { volumeBlockers } from './drain-blockers.js';
 import { instanceIsGone } from './instance-watch.js';
 import { keepMarked, nodesOfDrain } from './mark-nodes.js';
-import { setConditions } from '../claim-status.js';
+import { tellConditions } from '../claim-status.js';
 import { regarding } from '../../core/regarding.js';
 import { counted } from '../../core/plurals.js';
 
@@ -20,13 +20,13 @@ export async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promi
   await keepMarked(deps, input);
   const attached = attachedVolumes(deps, nodesOfDrain(deps, input));
   if (attached.length === 0) {
-    await setConditions(deps, claim, [{ type: 'VolumesDetached', status: 'True' }]);
+    await tellConditions(deps, claim, [{ type: 'VolumesDetached', status: 'True' }]);
     return done;
   }
   const blockers = volumeBlockers(attached);
   const message = `waiting for ${counted(attached.length, 'volume')}: ${attached.slice(0, blockers.length).join(', ')}`;
   if (deadline !== undefined && deps.now() >= deadline) {
-    await setConditions(deps, claim, [volumes('False', 'TerminationGracePeriodElapsed', message)]);
+    await tellConditions(deps, claim, [volumes('False', 'TerminationGracePeriodElapsed', message)]);
     return done;
   }
   if (await instanceIsGone(deps, nodeName)) return { ...done, instanceGone: true };
@@ -34,7 +34,7 @@ export async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promi
   const due = deadline === undefined ? {} : { dueAt: deadline };
   const left = { blockedBy, remaining: attached.length, evicted: 0, blockers, ...due };
   if (blockedBy.join() === known.join()) return { ...left, state: 'waiting' };
-  await setConditions(deps, claim, [volumes('Unknown', 'AwaitingVolumeDetachment', message)]);
+  await tellConditions(deps, claim, [volumes('Unknown', 'AwaitingVolumeDetachment', message)]);
   publish(deps, nodeName, message);
   return { ...left, state: 'blocked' };
 }
