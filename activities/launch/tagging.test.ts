@@ -60,6 +60,21 @@ describe('tags that need the name of the node', () => {
     expect(tagged()).toEqual([]);
   });
 
+  test.each(['Unavailable', 'Throttled'] as const)(
+    'that only lack time (%s) are tried again, and alarm nobody',
+    async (type) => {
+      const early = new DomainError(type, 'ec2:DescribeInstances: the tags of i-c1 are not visible yet');
+      world.cloud.failNext('tag', early);
+      await expect(tag('c1')).rejects.toBe(early);
+      world.cloud.failNext('tag', early);
+      await expect(tagUntagged(world.deps)).resolves.toEqual({ tagged: 0, failed: `NodeClaim c1: ${early.message}` });
+
+      await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
+
+      expect(world.events).toEqual([]);
+    },
+  );
+
   test('are made up for later; one refusal speaks for all', async () => {
     world.cloud.failNext('tag', denied);
 

@@ -8,6 +8,7 @@ import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/labels-of.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
+import { isDomainError } from '../../core/failures.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** How many instances one call of `tagUntagged` tags. */
@@ -20,7 +21,10 @@ interface Untagged {
   readonly nodeName: string;
 }
 
-/** Adds the tags that need the names of node and NodeClaim, once (launch/tags-after-registration). A node works without them. */
+/**
+ * Adds the tags that need the names of node and NodeClaim, once (launch/tags-after-registration). A node works without them. Throws
+ * where only time is lacking, for the call to be tried again: EC2 shows an instance before its tags.
+ */
 export async function tagInstance(
   deps: ActivityDeps,
   { claim: ref, providerId, nodeName }: Untagged,
@@ -31,11 +35,14 @@ export async function tagInstance(
   try {
     await deps.cloud.tag(providerId, { Name: nodeName, 'karpenter.sh/nodeclaim': ref.name });
   } catch (error) {
+    if (isPassing(error)) throw error;
     return { state: 'failed', message: tell(deps, claim, error) };
   }
   await updateClaim(deps.kube, ref, () => ({ metadata: { annotations: { [annotations.tagged]: 'true' } } }));
   return { state: 'tagged' };
 }
+
+const isPassing = (error: unknown): boolean => isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled');
 
 /** Shows the failure on the NodeClaim; the call itself is in the metrics of cloud calls. */
 function tell(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
@@ -54,7 +61,9 @@ function tell(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
 export async function tagUntagged(deps: ActivityDeps): ReturnType<CloudActivities['tagUntagged']> {
   let tagged = 0;
   for (const untagged of untaggedOf(deps).slice(0, mostAtATime)) {
-    const result = await tagInstance(deps, untagged);
+    const result = await tagInstance(deps, untagged).catch((error: unknown) => {
+      return { state: 'failed', message: messageOf(error).slice(0, longestMessage) } as const;
+    });
     if (result.state === 'failed') return { tagged, failed: `NodeClaim ${untagged.claim.name}: ${result.message}` };
     if (result.state === 'tagged') tagged += 1;
   }
