@@ -84,6 +84,8 @@ const jestOf = (step, run) => [
   process.execPath,
   [
     '--experimental-vm-modules',
+    // Each file's modules are new to V8, and run for a moment: code is optimised after four times as long as by default.
+    '--interrupt-budget=300000',
     '--no-warnings=ExperimentalWarning',
     'node_modules/jest/bin/jest.js',
     // Crowded machines are slow, not wrong.
