@@ -18,7 +18,9 @@ if [ ! -s "$data/PG_VERSION" ]; then
   rm /tmp/password
   echo 'host all all all scram-sha-256' >> "$data/pg_hba.conf"
 fi
-exec ${asPostgres} postgres -D "$data" -c listen_addresses='*' -c unix_socket_directories=/tmp
+# Where pg_isready looks.
+mkdir -p /var/run/postgresql && chown postgres /var/run/postgresql
+exec ${asPostgres} postgres -D "$data" -c listen_addresses='*' -c unix_socket_directories=/var/run/postgresql
 `;
 
 /** As auto-setup: databases, schemas, server, namespace. */
@@ -119,7 +121,7 @@ function standIns(tools: Toolchain): StandIn[] {
       },
       dockerfile: `FROM ${services}
 COPY temporal temporal-server temporal-sql-tool /usr/local/bin/
-COPY schema /etc/temporal/schema
+ADD schema.tar /etc/temporal/schema/
 COPY docker.yaml /etc/temporal/config/docker.yaml
 COPY start.sh /
 ENTRYPOINT ["/start.sh"]
@@ -138,7 +140,7 @@ ENTRYPOINT ["temporal-ui", "--root", "/etc/ui", "--env", "docker", "start"]
       tag: 'motoserver/moto:5.2.5',
       files: { packages: sitePackages(tools.motoPython) },
       dockerfile: `FROM ${services}
-COPY packages /packages
+ADD packages.tar /packages/
 ENV PYTHONPATH=/packages PYTHONDONTWRITEBYTECODE=1
 ENTRYPOINT ["python3", "-m", "moto.server", "--host=0.0.0.0", "--port=5000"]
 `,

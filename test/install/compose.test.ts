@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -11,7 +11,7 @@ import { createKubeClient } from '../../kube/client.js';
 import { isRunning, within } from '../live/world.js';
 import { buildComposeImages } from './compose-images.js';
 import { importNodeImages, startDocker, type Docker } from './docker.js';
-import { run } from './run.js';
+import { removeFolder, run } from './run.js';
 
 // docker-compose.yml as it is, on a daemon of this test's own. Public images have stand-ins of the same names, of this machine's parts.
 const lacks = process.env.STOWAGE_COMPOSE_LACKS ?? 'it is started by npm run test:install';
@@ -31,14 +31,16 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
   let docker: Docker | undefined;
   let tools: Toolchain;
   let made: string[] = [];
+  let files: readonly string[] = [];
   const compose = (...args: string[]): Promise<string> =>
-    run(tools.compose, ['--file', file, '--file', join(folder, 'host-network.yml'), ...args], {
+    run(tools.compose, [...files.flatMap((each) => ['--file', each]), ...args], {
       env: { ...docker?.env },
       cwd: repositoryRoot(),
     });
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'stowage-compose-'));
+    files = [file, join(folder, 'host-network.yml')];
     const parts = [
       'kubernetes',
       'temporal',
@@ -56,7 +58,7 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
     // This machine's package registries may be reached from the host alone.
     const built = Object.entries(services).filter(([, { build }]) => build !== undefined);
     const overrides = { services: Object.fromEntries(built.map(([name]) => [name, { build: { network: 'host' } }])) };
-    writeFileSync(join(folder, 'host-network.yml'), stringify(overrides));
+    writeFileSync(files[1]!, stringify(overrides));
     // Services that share an image would each build it: the first of them does, the others find it made.
     say('building the images of the project');
     for (const name of ['keys', 'stowage']) await compose('build', name);
@@ -67,7 +69,7 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
       await compose('down', '--volumes', '--timeout', '5').catch(() => '');
       await docker.stop();
     }
-    rmSync(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   }, minutes(3));
 
   test('every image that it names and does not build has a stand-in, and none is pulled', () => {
@@ -126,5 +128,26 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
       expect(await compose('logs', '--tail', '1', 'stowage')).toContain('"msg":"stopped"');
     },
     minutes(2),
+  );
+
+  test(
+    'npm run demo takes this way by itself, tells its story, and takes everything down',
+    async () => {
+      await compose('down', '--volumes', '--timeout', '5');
+      const config = join(folder, 'docker-config');
+      mkdirSync(join(config, 'cli-plugins'), { recursive: true });
+      symlinkSync(tools.compose, join(config, 'cli-plugins/docker-compose'));
+      const began = Date.now();
+      const told = await run('npm', ['run', '-s', 'demo'], {
+        env: { ...docker?.env, DOCKER_CONFIG: config, COMPOSE_FILE: files.join(':') },
+        cwd: repositoryRoot(),
+      });
+
+      expect(told).toContain('Docker runs here: the shortest way.');
+      expect(told).toContain('What happened to each node');
+      expect(await compose('ps', '--all', '--quiet')).toBe('');
+      say(`npm run demo took ${Math.round((Date.now() - began) / 1000)} s`);
+    },
+    minutes(12),
   );
 });

@@ -8,18 +8,30 @@ export const versions = ['0.1.0-first', '0.1.0-second'] as const;
 export const temporalImage = 'temporalio/temporal:1.5.1';
 export const sandboxImage = 'stowage-test/pause:1';
 
+export interface BuiltImages {
+  /** Of all images, for `ctr images import`. */
+  readonly archive: string;
+  /** Digests of the layers of the first version, and of a build of it that used nothing of the first. */
+  readonly layers: readonly [first: readonly string[], again: readonly string[]];
+}
+
 /**
  * Builds all images into an archive for `ctr images import`. The bases are stand-ins of the same names, from Debian's and npm's
  * packages, so that nothing is pulled.
  */
-export async function buildImages(folder: string, tools: Partial<Toolchain>): Promise<string> {
+export async function buildImages(folder: string, tools: Partial<Toolchain>): Promise<BuiltImages> {
   const docker = await startDocker(folder);
   try {
     await importNodeImages(docker, tools.nodeImage ?? '');
-    for (const version of versions) {
-      const args = ['build', '--network', 'host', '--build-arg', `VERSION=${version}`, '--tag', `stowage:${version}`];
+    const build = async (version: string, tag: string, ...more: readonly string[]): Promise<readonly string[]> => {
+      const args = ['build', ...more, '--network', 'host', '--build-arg', `VERSION=${version}`, '--tag', tag];
       await docker.run([...args, repositoryRoot()]);
-    }
+      const layers = await docker.run(['image', 'inspect', '--format', '{{json .RootFS.Layers}}', tag]);
+      return JSON.parse(layers) as string[];
+    };
+    const first = await build(versions[0], `stowage:${versions[0]}`);
+    const again = await build(versions[0], 'stowage:again', '--no-cache');
+    await build(versions[1], `stowage:${versions[1]}`);
     await buildStandIn(docker, folder, {
       tag: temporalImage,
       files: { temporal: tools.temporal ?? '' },
@@ -33,7 +45,7 @@ export async function buildImages(folder: string, tools: Partial<Toolchain>): Pr
     const archive = join(folder, 'images.tar');
     const all = [...versions.map((version) => `stowage:${version}`), temporalImage, sandboxImage];
     await docker.run(['save', '--output', archive, ...all]);
-    return archive;
+    return { archive, layers: [first, again] };
   } finally {
     await docker.stop();
   }

@@ -45,6 +45,18 @@ async function launchFor(name: string): Promise<Node> {
   );
 }
 
+interface Check {
+  readonly name: string;
+  readonly state: string;
+}
+
+/** What `stowage doctor` says in a pod of the operator, with its rights and settings; its exit status tells no more. */
+async function doctor(...flags: readonly string[]): Promise<readonly Check[]> {
+  const command = `stowage doctor -o json ${flags.join(' ')} || true`;
+  const said = await world.kubectl(['-n', namespace, 'exec', 'deploy/stowage-operator', '--', 'sh', '-c', command]);
+  return (JSON.parse(said) as { checks: readonly Check[] }).checks;
+}
+
 async function install(verb: 'install' | 'upgrade', values: Readonly<Record<string, string>>): Promise<void> {
   const args = ['--namespace', namespace, '--wait', '--timeout', '5m', ...sets(values)];
   try {
@@ -67,6 +79,13 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
   afterAll(async () => {
     await stop();
   }, minutes(3));
+
+  test('the image has the same layers whenever it is built', () => {
+    const [first, again] = world.images.layers;
+
+    expect(first.length).toBeGreaterThan(1);
+    expect(again).toEqual(first);
+  });
 
   test(
     'operators and workers become ready, two of each, on the node that Stowage does not manage',
@@ -93,6 +112,34 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
       say(await world.kubectl(['get', 'pods', '-A', '-o', 'wide']));
     },
     minutes(4),
+  );
+
+  test(
+    'stowage doctor, asked in a pod, finds nothing wrong',
+    async () => {
+      const checks = await doctor();
+
+      expect(checks.filter(({ state }) => state !== 'ok' && state !== 'skipped')).toEqual([]);
+      expect(checks.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['permissions', 'definitions', 'temporal', 'cloud-launch', 'interruption-queue']),
+      );
+    },
+    minutes(3),
+  );
+
+  test.each([
+    ['a Temporal that does not answer', '--temporal-address=127.0.0.1:9', 'temporal'],
+    ['a Temporal namespace that is not there', '--temporal-namespace=elsewhere', 'temporal-namespace'],
+    ['a region that is not the cluster’s', '--aws-region=eu-west-1', 'cloud-region'],
+    ['a queue that is not there', '--interruption-queue=elsewhere', 'interruption-queue'],
+  ])(
+    'stowage doctor, asked in a pod, names %s',
+    async (_, flag, check) => {
+      const failed = (await doctor(flag)).filter(({ state }) => state === 'failed').map(({ name }) => name);
+
+      expect(failed).toContain(check);
+    },
+    minutes(3),
   );
 
   test(
@@ -125,7 +172,12 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
         metadata: { name: 'held', namespace: 'default' },
         spec: { maxUnavailable: 0, selector: { matchLabels: { app: 'held' } } },
       });
-      const claim = (await kube.list('NodeClaim')).find(({ status }) => status?.nodeName === held.metadata.name)!;
+      // Its status may name the node after the pod runs there.
+      const claim = await observe(
+        'the NodeClaim of its node',
+        async () => (await kube.list('NodeClaim')).find(({ status }) => status?.nodeName === held.metadata.name),
+        within(60),
+      );
       const workflowId = `${cluster}/terminate/${claim.metadata.uid ?? ''}`;
       await kube.delete('NodeClaim', { name: claim.metadata.name ?? '' });
       const running = await observe(

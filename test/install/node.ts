@@ -28,7 +28,6 @@ export async function startNode(
       await stopProcess(record, 10_000);
       await endContainers(ctr);
       await stopProcess(containerd, 10_000);
-      await unmountBelow(folder);
     },
   };
 }
@@ -127,11 +126,4 @@ async function endContainers(ctr: (args: readonly string[]) => Promise<string>):
     await ctr(['tasks', 'delete', '--force', id]).catch(() => '');
   for (const id of lines(await ctr(['containers', 'list', '--quiet'])))
     await ctr(['containers', 'delete', id]).catch(() => '');
-}
-
-async function unmountBelow(folder: string): Promise<void> {
-  const mounts = (await run('cat', ['/proc/self/mounts'])).split('\n').map((line) => line.split(' ')[1] ?? '');
-  for (const mount of mounts.filter((each) => each.startsWith(`${folder}/`)).reverse()) {
-    await run('umount', ['--lazy', mount]).catch(() => '');
-  }
 }

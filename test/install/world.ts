@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -9,10 +9,10 @@ import { startStack, type Stack } from '../../devstack/stack.js';
 import { ensureToolchain } from '../../devstack/toolchain.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/port.js';
-import { buildImages, versions } from './images.js';
+import { buildImages, versions, type BuiltImages } from './images.js';
 import { bridge, startNetwork } from './network.js';
 import { startNode } from './node.js';
-import { run } from './run.js';
+import { removeFolder, run } from './run.js';
 
 export const namespace = 'stowage';
 export const cluster = 'stowage-install';
@@ -23,6 +23,7 @@ export interface InstallWorld {
   readonly kube: KubeClient;
   readonly cloud: CloudProxyControl;
   readonly client: Client;
+  readonly images: BuiltImages;
   /** Values of the chart that fit this cluster. */
   readonly values: Readonly<Record<string, string>>;
   /** Host and port of the stack's Temporal, for pods. */
@@ -38,12 +39,12 @@ export async function startInstallWorld(say: (line: string) => void): Promise<In
   const stopping: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
     for (const each of stopping.reverse()) await each();
-    rmSync(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   };
   try {
     const tools = await ensureToolchain(['kubelet', 'helm', 'node-image', 'temporal']);
     say('building the images');
-    const archive = await buildImages(folder, tools);
+    const images = await buildImages(folder, tools);
     say('starting the control plane, Temporal and the cloud');
     const parts = ['apiserver', 'controllers', 'temporal', 'cloud', 'joiner'] as const;
     const stack = await startStack({
@@ -65,10 +66,11 @@ export async function startInstallWorld(say: (line: string) => void): Promise<In
       await connection.close();
     });
     say('starting containerd and the kubelet');
-    const node = await startNode(folder, { kubelet: tools.kubelet ?? '', kubeconfig, archive });
+    const node = await startNode(folder, { kubelet: tools.kubelet ?? '', kubeconfig, archive: images.archive });
     stopping.push(node.stop);
     return {
       stack,
+      images,
       kube,
       cloud: new CloudProxyControl(stack.awsEndpoint ?? ''),
       client: new Client({ connection }),
