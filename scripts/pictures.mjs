@@ -2,6 +2,8 @@
 //   node scripts/pictures.mjs [--name demo] [--chromium /usr/bin/chromium]
 // For status.png, question.png and report.png, of a stack on which somebody is asked something:
 //   node scripts/pictures.mjs --name NAME --people
+// For pods.png, of what npm run test:install said of them:
+//   node scripts/pictures.mjs --terminal pods.png --command 'kubectl get pods -A -o wide' < what-it-said.txt
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -15,13 +17,16 @@ const { values } = parseArgs({
     chromium: { type: 'string', default: '/usr/bin/chromium' },
     out: { type: 'string', default: 'docs/pictures' },
     people: { type: 'boolean', default: false },
+    terminal: { type: 'string' },
+    command: { type: 'string', default: '' },
     folder: { type: 'string' },
   },
 });
 
 const state = process.env.XDG_STATE_HOME || join(homedir(), '.local/state');
 const folder = values.folder ?? join(state, 'stowage', values.name);
-const { endpoints } = JSON.parse(readFileSync(join(folder, 'stack.json'), 'utf8'));
+const { endpoints = {} } =
+  values.terminal === undefined ? JSON.parse(readFileSync(join(folder, 'stack.json'), 'utf8')) : {};
 const steering = ['--cluster-name', 'stowage-local', '--temporal-address', endpoints.temporalAddress];
 
 async function main() {
@@ -33,7 +38,8 @@ async function main() {
     const page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
     const open = (path) => page.goto(`${endpoints.temporalUiUrl}${path}`, { waitUntil: 'networkidle' });
     const shoot = (file) => page.screenshot({ path: join(values.out, file) });
-    await (values.people ? people : demo)({ page, open, shoot });
+    if (values.terminal === undefined) await (values.people ? people : demo)({ page, open, shoot });
+    else await terminal(page, values.command, readFileSync(0, 'utf8'), values.terminal);
   } finally {
     await browser.close();
   }
@@ -52,6 +58,19 @@ async function demo({ page, open, shoot }) {
   }
 }
 
+/** What a command printed, as a terminal has it. */
+async function terminal(page, command, text, file) {
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  const longest = Math.max(...text.split('\n').map(({ length }) => length));
+  const style =
+    `display: inline-block; width: ${Math.min(150, Math.max(132, longest))}ch; margin: 0; padding: 20px; ` +
+    'font: 13px/1.45 monospace; background: #16191d; ' +
+    'color: #e6e6e6; white-space: pre-wrap; overflow-wrap: anywhere';
+  await page.setViewportSize({ width: 1300, height: 1000 });
+  await page.setContent(`<body style="margin: 0"><pre style="${style}">$ ${command}\n${escaped}</pre></body>`);
+  await page.locator('pre').screenshot({ path: join(values.out, file) });
+}
+
 /** What `stowage status` says, as a terminal has it, a question as the Temporal UI has it, and the report. */
 async function people({ page, open, shoot }) {
   const text = execFileSync(
@@ -61,13 +80,7 @@ async function people({ page, open, shoot }) {
       encoding: 'utf8',
     },
   );
-  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  const style =
-    'display: inline-block; width: 132ch; margin: 0; padding: 20px; font: 13px/1.45 monospace; background: #16191d; ' +
-    'color: #e6e6e6; white-space: pre-wrap; overflow-wrap: anywhere';
-  await page.setViewportSize({ width: 1200, height: 1000 });
-  await page.setContent(`<body style="margin: 0"><pre style="${style}">$ stowage status\n${escaped}</pre></body>`);
-  await page.locator('pre').screenshot({ path: join(values.out, 'status.png') });
+  await terminal(page, 'stowage status', text, 'status.png');
   await page.setViewportSize({ width: 1440, height: 1000 });
   await open(`/namespaces/default/workflows?query=${encodeURIComponent('StowageAwaitingApproval = true')}`);
   await page.locator('a[href*="consolidate"]').first().click();
