@@ -1,4 +1,4 @@
-/** The JSON form of a field of KubeletConfiguration. Durations are Go durations as text. */
+/** The JSON form of a value of KubeletConfiguration. Durations are Go durations as text; `moment` may be nanoseconds instead. */
 export type KubeletFieldKind =
   | 'boolean'
   | 'integer'
@@ -9,8 +9,14 @@ export type KubeletFieldKind =
   | 'integers'
   | 'stringMap'
   | 'booleanMap'
-  | 'object'
-  | 'objects';
+  | 'stringsMap'
+  | 'quantity'
+  | 'quantityMap'
+  | 'moment';
+
+/** A field's form: that of a value, of an object with these fields, or of a list of such objects. */
+export type KubeletForm = KubeletFieldKind | { readonly fields: KubeletFields } | { readonly each: KubeletFields };
+export type KubeletFields = Readonly<{ [field: string]: KubeletForm }>;
 
 const byKind: Readonly<Record<KubeletFieldKind, string>> = {
   boolean: `cgroupsPerQOS cpuCFSQuota enableContentionProfiling enableControllerAttachDetach enableDebugFlagsHandler
@@ -39,16 +45,54 @@ const byKind: Readonly<Record<KubeletFieldKind, string>> = {
   stringMap: `cpuManagerPolicyOptions evictionHard evictionMinimumReclaim evictionSoft evictionSoftGracePeriod kubeReserved
     qosReserved systemReserved topologyManagerPolicyOptions`,
   booleanMap: 'featureGates',
-  object: `authentication authorization crashLoopBackOff logging memorySwap staticPodURLHeader tracing userNamespaces`,
-  objects: 'registerWithTaints reservedMemory shutdownGracePeriodByPodPriority',
+  stringsMap: 'staticPodURLHeader',
+  quantity: '',
+  quantityMap: '',
+  moment: '',
+};
+
+const logOptions: KubeletForm = { fields: { splitStream: 'boolean', infoBufferSize: 'quantity' } };
+const nested: KubeletFields = {
+  authentication: {
+    fields: {
+      x509: { fields: { clientCAFile: 'string' } },
+      webhook: { fields: { enabled: 'boolean', cacheTTL: 'duration' } },
+      anonymous: { fields: { enabled: 'boolean' } },
+    },
+  },
+  authorization: {
+    fields: {
+      mode: 'string',
+      webhook: { fields: { cacheAuthorizedTTL: 'duration', cacheUnauthorizedTTL: 'duration' } },
+    },
+  },
+  crashLoopBackOff: { fields: { maxContainerRestartPeriod: 'duration' } },
+  logging: {
+    fields: {
+      format: 'string',
+      flushFrequency: 'moment',
+      verbosity: 'integer',
+      vmodule: { each: { filePattern: 'string', verbosity: 'integer' } },
+      options: { fields: { text: logOptions, json: logOptions } },
+    },
+  },
+  memorySwap: { fields: { swapBehavior: 'string' } },
+  tracing: { fields: { endpoint: 'string', samplingRatePerMillion: 'integer' } },
+  userNamespaces: { fields: { idsPerPod: 'integer' } },
+  registerWithTaints: { each: { key: 'string', value: 'string', effect: 'string', timeAdded: 'string' } },
+  reservedMemory: { each: { numaNode: 'integer', limits: 'quantityMap' } },
+  shutdownGracePeriodByPodPriority: { each: { priority: 'integer', shutdownGracePeriodSeconds: 'integer' } },
 };
 
 /** Every field of KubeletConfiguration `kubelet.config.k8s.io/v1beta1` as of Kubernetes 1.36, with its form. */
-export const kubeletFields: ReadonlyMap<string, KubeletFieldKind> = new Map(
-  (Object.keys(byKind) as KubeletFieldKind[]).flatMap((kind) =>
-    byKind[kind].split(/\s+/).map((name) => [name, kind] as const),
+export const kubeletFields: KubeletFields = {
+  ...Object.fromEntries(
+    (Object.keys(byKind) as KubeletFieldKind[]).flatMap((kind) =>
+      byKind[kind].split(/\s+/).flatMap((name) => (name === '' ? [] : [[name, kind] as const])),
+    ),
   ),
-);
+  ...nested,
+};
 
 /** The fields that every image family has a place for in its user data (node-classes/kubelet-fields). */
 export const understoodKubeletFields: readonly string[] = [

@@ -46,6 +46,16 @@ describe('kubeletVerdict', () => {
   // Rule `node-classes/kubelet-checks`.
   test.each<[Kubelet, string[]]>([
     [{ maxPodz: 1 }, invalid('.maxPodz')],
+    [{ logging: { format: 12_345 } }, invalid('.logging.format')],
+    [{ logging: { options: { json: { nope: 'x' } } } }, invalid('.logging.options.json.nope')],
+    [{ logging: { vmodule: [{ filePattern: 'a', verbosity: '1' }] } }, invalid('.logging.vmodule[0].verbosity')],
+    [{ reservedMemory: { numaNode: 0 } }, invalid('.reservedMemory')],
+    [{ evictionMinimumReclaim: { notASignal: '500Mi' } }, invalid('.evictionMinimumReclaim.notASignal')],
+    [{ evictionMinimumReclaim: { 'memory.available': 'lots' } }, invalid('.evictionMinimumReclaim[memory.available]')],
+    [
+      { evictionSoft: { 'memory.available': '5%' }, evictionSoftGracePeriod: { 'memory.available': '-1m' } },
+      invalid('.evictionSoftGracePeriod[memory.available]'),
+    ],
     [{ maxPods: 1.5 }, invalid('.maxPods')],
     [{ maxPods: -1 }, invalid('.maxPods')],
     [{ podsPerCore: -1 }, invalid('.podsPerCore')],
@@ -121,9 +131,24 @@ describe('kubeletVerdict', () => {
     expect(verdict(kubelet, 'AL2023', true)).toBeUndefined();
   });
 
+  test('nested settings are decoded as well', () => {
+    const kubelet = {
+      logging: {
+        flushFrequency: 5_000_000_000,
+        vmodule: [{ filePattern: 'a*', verbosity: 3 }],
+        options: { json: { infoBufferSize: '100Mi', splitStream: true } },
+      },
+      authentication: { webhook: { enabled: true, cacheTTL: '2m' } },
+      reservedMemory: [{ numaNode: 0, limits: { memory: '1Gi', 'hugepages-2Mi': 0 } }],
+      shutdownGracePeriodByPodPriority: [{ priority: 100_000, shutdownGracePeriodSeconds: 10 }],
+      staticPodURLHeader: { 'x-token': ['a'] },
+    };
+    expect(verdict(kubelet)).toBeUndefined();
+  });
+
   // Rule `node-classes/kubelet-fields`.
   test('every field that is understood everywhere is a kubelet field', () => {
-    expect(understoodKubeletFields.filter((name) => !kubeletFields.has(name))).toEqual([]);
+    expect(understoodKubeletFields.filter((name) => !(name in kubeletFields))).toEqual([]);
   });
 });
 

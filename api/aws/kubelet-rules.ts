@@ -1,7 +1,13 @@
 import { issue, type Issue } from '../schema/issues.js';
 import { quantityPattern } from '../schema/fields.js';
 import type { AmiFamily } from './ec2-node-class.js';
-import { kubeletFields, understoodKubeletFields, type KubeletFieldKind } from './kubelet-fields.js';
+import {
+  kubeletFields,
+  understoodKubeletFields,
+  type KubeletFieldKind,
+  type KubeletFields,
+  type KubeletForm,
+} from './kubelet-fields.js';
 import { lookUp } from '../../core/own.js';
 
 /** What `spec.kubelet` of an EC2NodeClass holds: any JSON object. */
@@ -35,6 +41,8 @@ const percentage = /^([0-9]+(\.[0-9]+)?)%$/;
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isMap = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
+const isAmount = (value: unknown): boolean =>
+  typeof value === 'number' || (isText(value) && quantityPattern.test(value));
 const isListOf = (value: unknown, test: (item: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(test);
 
@@ -51,8 +59,19 @@ const forms: Readonly<Record<KubeletFieldKind, { allowed: string; test: (value: 
     allowed: 'true or false by name',
     test: (value) => isMap(value) && Object.values(value).every((each) => typeof each === 'boolean'),
   },
-  object: { allowed: 'an object', test: isMap },
-  objects: { allowed: 'a list of objects', test: (value) => isListOf(value, isMap) },
+  stringsMap: {
+    allowed: 'lists of texts by name',
+    test: (value) => isMap(value) && Object.values(value).every((each) => isListOf(each, isText)),
+  },
+  quantity: { allowed: 'a quantity such as 100Mi', test: isAmount },
+  quantityMap: {
+    allowed: 'quantities by name',
+    test: (value) => isMap(value) && Object.values(value).every(isAmount),
+  },
+  moment: {
+    allowed: 'a duration such as 10s, or nanoseconds',
+    test: (value) => Number.isInteger(value) || (isText(value) && goDuration.test(value)),
+  },
 };
 
 const isQuantity = (text: string): boolean => quantityPattern.test(text);
@@ -69,18 +88,27 @@ function expressionFields(kubelet: Kubelet): (readonly string[])[] {
   return found;
 }
 
-/** What decoding into KubeletConfiguration would refuse: unknown fields and wrong forms. */
+/** What decoding into KubeletConfiguration would refuse: unknown fields and wrong forms, however deep. */
 function decodingIssues(kubelet: Kubelet): Issue[] {
-  return Object.entries(kubelet).flatMap(([name, value]) => {
-    const kind = kubeletFields.get(name);
-    if (kind === undefined) {
-      return [
-        issue([...root, name], value, 'a field of KubeletConfiguration kubelet.config.k8s.io/v1beta1', 'unknown field'),
-      ];
-    }
-    const expression = name === 'maxPods' && isText(value);
-    return expression || forms[kind].test(value) ? [] : [issue([...root, name], value, forms[kind].allowed)];
+  const isExpression = isText(kubelet['maxPods']);
+  return fieldIssues(root, kubelet, isExpression ? { ...kubeletFields, maxPods: 'string' } : kubeletFields);
+}
+
+function fieldIssues(at: readonly string[], found: Kubelet, fields: KubeletFields): Issue[] {
+  return Object.entries(found).flatMap(([name, value]) => {
+    const form = lookUp(fields, name);
+    if (form !== undefined) return formIssues([...at, name], value, form);
+    return [
+      issue([...at, name], value, 'a field of KubeletConfiguration kubelet.config.k8s.io/v1beta1', 'unknown field'),
+    ];
   });
+}
+
+function formIssues(at: readonly string[], value: unknown, form: KubeletForm): Issue[] {
+  if (typeof form === 'string') return forms[form].test(value) ? [] : [issue(at, value, forms[form].allowed)];
+  if ('fields' in form) return isMap(value) ? fieldIssues(at, value, form.fields) : [issue(at, value, 'an object')];
+  if (!Array.isArray(value)) return [issue(at, value, 'a list of objects')];
+  return value.flatMap((each, i) => formIssues([...at, String(i)], each, { fields: form.each }));
 }
 
 function textMap(kubelet: Kubelet, name: string): Record<string, string> {
@@ -97,7 +125,7 @@ function isThreshold(text: string): boolean {
 
 function evictionIssues(kubelet: Kubelet): Issue[] {
   const issues: Issue[] = [];
-  for (const name of ['evictionHard', 'evictionSoft']) {
+  for (const name of ['evictionHard', 'evictionSoft', 'evictionMinimumReclaim']) {
     for (const [signal, threshold] of Object.entries(textMap(kubelet, name))) {
       const at = [...root, name, signal];
       if (!signals.includes(signal)) issues.push(issue(at, signal, `one of ${signals.join(', ')}`, 'unknown signal'));
@@ -109,7 +137,8 @@ function evictionIssues(kubelet: Kubelet): Issue[] {
   for (const [signal, period] of grace) {
     const at = [...root, 'evictionSoftGracePeriod', signal];
     if (!signals.includes(signal)) issues.push(issue(at, signal, `one of ${signals.join(', ')}`, 'unknown signal'));
-    if (!goDuration.test(period)) issues.push(issue(at, period, 'a duration such as 1m30s'));
+    if (!goDuration.test(period) || period.startsWith('-'))
+      issues.push(issue(at, period, 'a duration such as 1m30s that is not negative'));
     if (!soft.includes(signal)) issues.push(issue(at, period, 'signals of evictionSoft', 'no such evictionSoft'));
   }
   for (const signal of soft.filter((each) => !grace.some(([name]) => name === each))) {
