@@ -31,6 +31,8 @@ export interface Outcome {
   readonly listed?: readonly string[];
   /** Whether it costs less afterwards. */
   readonly cheaper?: boolean;
+  /** Dollars per hour, to the tenth of a cent. */
+  readonly saved?: number;
   /** How many go of each name before its last dash. */
   readonly byGroup?: Readonly<Record<string, number>>;
 }
@@ -51,6 +53,7 @@ const views: { readonly [Key in keyof Outcome]-?: (result: Consolidation) => unk
       .sort(),
   listed: (result) => replacements(result)[0]?.instanceTypes,
   cheaper: ({ priceBefore, priceAfter }) => priceAfter < priceBefore - 1e-9,
+  saved: ({ priceBefore, priceAfter }) => Math.round((priceBefore - priceAfter) * 1000) / 1000,
   byGroup: (result) => {
     const counts: Record<string, number> = {};
     for (const name of goneOf(result)) {

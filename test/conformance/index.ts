@@ -28,6 +28,23 @@ import { nodeClaimCases } from './schemas/node-claims.js';
 import { nodeOverlaySchemaCases } from './schemas/node-overlays.js';
 import { nodePoolCases, nodePoolDefaultCases, nodePoolLaterCases } from './schemas/node-pools.js';
 import { existingNodeCases, inFlightCases } from './scheduling/nodes.js';
+import { stateNodeCases } from './state/nodes.js';
+import { statePoolCases } from './state/pools.js';
+import { stateSyncCases } from './state/synced.js';
+import {
+  changedBufferCases,
+  deadlineCases,
+  otherConsolidatableCases,
+  otherConsolidationCases,
+  otherDriftCases,
+  otherHashCases,
+  otherValidationCases,
+  priceCases,
+  profileCases,
+  savingCases,
+  severalConditionCases,
+  unavailableCases,
+} from './state/others.js';
 import { preferenceCases } from './scheduling/preferences.js';
 import { cheapestCases, minValuesCases } from './scheduling/selection.js';
 import { packingCases, typeCases } from './scheduling/types.js';
@@ -116,12 +133,20 @@ export const suites: readonly Suite[] = [
   },
   {
     path: `${disruption}/consolidation_test.go`,
-    told: [watchedCases, budgetCases, replaceCases, deleteCases, severalCases, bufferCases].flat(),
+    told: [
+      watchedCases,
+      budgetCases,
+      replaceCases,
+      deleteCases,
+      severalCases,
+      bufferCases,
+      otherConsolidationCases,
+    ].flat(),
   },
-  { path: `${disruption}/suite_test.go`, told: disruptionCases },
+  { path: `${disruption}/suite_test.go`, told: [...disruptionCases, ...deadlineCases] },
   { path: `${disruption}/emptiness_test.go`, told: [...emptinessCases, ...emptyBufferCases] },
   { path: 'pkg/scheduling/requirement_test.go', told: requirementCases },
-  { path: 'pkg/scheduling/requirements_test.go', told: requirementsCases },
+  { path: 'pkg/scheduling/requirements_test.go', told: [...requirementsCases, ...profileCases] },
   { path: 'pkg/scheduling/hostportusage_test.go', told: hostPortCases },
   { path: 'pkg/scheduling/taints_test.go', told: ephemeralTaintCases },
   { path: 'pkg/apis/v1/nodepool_budgets_test.go', told: budgetRuleCases },
@@ -136,16 +161,23 @@ export const suites: readonly Suite[] = [
   { path: `${disruption}/singlenodeconsolidation_test.go`, told: singleNodeCases },
   { path: 'pkg/utils/resources/suite_test.go', told: resourceCases },
   { path: 'pkg/cloudprovider/suite_test.go', told: cloudProviderCases },
-  { path: 'pkg/controllers/nodeclaim/disruption/drift_test.go', told: claimDriftCases },
-  { path: 'pkg/controllers/nodeclaim/disruption/consolidation_test.go', told: consolidatableCases },
-  { path: 'pkg/controllers/nodeclaim/disruption/suite_test.go', told: claimConditionCases },
-  { path: 'pkg/controllers/nodepool/hash/suite_test.go', told: poolHashCases },
+  { path: 'pkg/controllers/nodeclaim/disruption/drift_test.go', told: [...claimDriftCases, ...otherDriftCases] },
+  {
+    path: 'pkg/controllers/nodeclaim/disruption/consolidation_test.go',
+    told: [...consolidatableCases, ...otherConsolidatableCases],
+  },
+  {
+    path: 'pkg/controllers/nodeclaim/disruption/suite_test.go',
+    told: [...claimConditionCases, ...severalConditionCases],
+  },
+  { path: 'pkg/controllers/nodepool/hash/suite_test.go', told: [...poolHashCases, ...otherHashCases] },
   { path: `${disruption}/balanced_test.go`, told: balancedMoveCases },
-  { path: `${disruption}/balanced_scoring_test.go`, told: balancedScoreCases },
-  { path: `${disruption}/balanced_adversarial_test.go`, told: balancedAdversarialCases },
+  { path: `${disruption}/balanced_scoring_test.go`, told: [...balancedScoreCases, ...priceCases] },
+  { path: `${disruption}/balanced_adversarial_test.go`, told: [...balancedAdversarialCases, ...unavailableCases] },
+  { path: `${disruption}/consolidation_logging_test.go`, told: savingCases },
   { path: `${disruption}/balanced_integration_test.go`, told: balancedFleetCases },
   { path: 'pkg/controllers/capacitybuffer/helpers_test.go', told: bufferSizeCases },
-  { path: 'pkg/controllers/capacitybuffer/suite_test.go', told: bufferResolutionCases },
+  { path: 'pkg/controllers/capacitybuffer/suite_test.go', told: [...bufferResolutionCases, ...changedBufferCases] },
   { path: 'pkg/controllers/provisioning/buffers_test.go', told: bufferStatusCases },
   { path: 'pkg/state/virtualpods/utilities_test.go', told: virtualPodCases },
   { path: 'pkg/state/virtualpods/virtualpods_test.go', told: virtualPodCacheCases },
@@ -164,6 +196,10 @@ export const suites: readonly Suite[] = [
   { path: `${disruption}/queue_test.go`, told: queueCases },
   { path: `${scheduling}/reservationmanager_test.go`, told: reservationCases },
   { path: 'pkg/state/nodepoolhealth/suite_test.go', told: poolHealthCases },
+  {
+    path: 'pkg/controllers/state/suite_test.go',
+    told: [...stateNodeCases, ...stateSyncCases, ...statePoolCases],
+  },
   { path: 'pkg/controllers/state/statenodepool_test.go', told: nodeLimitCases },
   { path: 'pkg/utils/nodepool/suite_test.go', told: poolOrderCases },
   { path: 'pkg/utils/node/suite_test.go', told: nodeUtilCases },
@@ -179,7 +215,7 @@ export const suites: readonly Suite[] = [
   { path: 'pkg/apis/v1/nodeclaim_validation_cel_test.go', told: nodeClaimCases },
   { path: 'pkg/apis/v1/nodepool_validation_cel_test.go', told: nodePoolCases },
   { path: 'pkg/apis/v1/nodepool_default_test.go', told: nodePoolDefaultCases },
-  { path: 'pkg/controllers/nodepool/validation/suite_test.go', told: nodePoolLaterCases },
+  { path: 'pkg/controllers/nodepool/validation/suite_test.go', told: [...nodePoolLaterCases, ...otherValidationCases] },
   { path: 'pkg/apis/v1alpha1/nodeoverlay_validation_test.go', told: nodeOverlaySchemaCases },
   { path: 'pkg/apis/autoscaling/v1beta1/suite_test.go', told: capacityBufferSchemaCases },
 ];

@@ -314,6 +314,31 @@ export const overlayCases: readonly Told[] = [
     'a resource for a type that there is not',
     amounts({ a: { ...ofTypes('none'), ...fuses('1') } }, fuse, {}),
   ),
+  same(
+    2124,
+    'two overlays, each with a resource of its own',
+    gives(() => {
+      const overlays = {
+        a: { ...ofTypes('default'), capacity: { [fuse]: '1' } },
+        b: { ...ofTypes('default'), capacity: { 'hugepages-1Gi': '2Gi' } },
+      };
+      const type = applied(overlays, usual)
+        .catalogues.get('default')
+        ?.find(({ name }) => name === 'default');
+      return [type?.capacity[fuse], type?.capacity['hugepages-1Gi']];
+    }, [1, 2 * 2 ** 30]),
+  ),
+  same(
+    2606,
+    'types get no labels of the NodePool',
+    gives(() => {
+      const types = applied({ a: { ...ofTypes('default'), ...fuses('1') } }, usual).catalogues.get('second') ?? [];
+      const keys = types.flatMap((each) => each.requirements.map(({ key }) => key));
+      return [labels.nodePool, 'karpenter.k8s.aws/ec2nodeclass', 'example.com/test'].filter((key) =>
+        keys.includes(key),
+      );
+    }, []),
+  ),
   same(1999, 'a resource for a type', amounts({ a: { ...ofTypes('default'), ...fuses('1') } }, fuse, { default: 1 })),
   same(
     2029,
