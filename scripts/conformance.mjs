@@ -1,16 +1,14 @@
-// Writes docs/conformance.md: `npm run conformance`. With `--upstream DIRECTORY`, a clone of kubernetes-sigs/karpenter, the list of
-// Karpenter's tests is read anew from its HEAD first, and it is told which tests have moved since.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Writes docs/conformance.md and docs/conformance-aws.md: `npm run conformance`. With `--upstream DIRECTORY`, a clone of kubernetes-sigs/karpenter, or
+// `--aws DIRECTORY`, one of aws/karpenter-provider-aws, the list of its tests is read anew from its HEAD first, and it is told which tests have moved since.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { format, resolveConfig } from 'prettier';
-import { conformancePage } from './conformance/page.mjs';
+import { awsProvider, conformancePage, karpenter } from './conformance/page.mjs';
 import { movedTests, readUpstream } from './conformance/upstream.mjs';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..');
-const list = join(root, 'test/conformance/upstream.json');
-const file = join(root, 'docs/conformance.md');
 const pretty = async (path, text) => format(text, { ...(await resolveConfig(path)), filepath: path });
 
 /** The cases are TypeScript without anything that runs tests. */
@@ -26,12 +24,20 @@ async function cases() {
   }
 }
 
-const { suites, apart } = await cases();
-const at = process.argv.indexOf('--upstream');
-if (at >= 0) {
-  const now = readUpstream(process.argv[at + 1]);
-  for (const { path, from, to } of movedTests(suites, JSON.parse(readFileSync(list, 'utf8')), now))
-    console.log(`${path}: the test of line ${from} ${to === undefined ? 'is gone' : `is in line ${to} now`}`);
-  writeFileSync(list, await pretty(list, JSON.stringify(now)));
+/** Writes one page; `option` names the directory that its list of tests is read from. */
+async function write(of, { suites, apart }, option) {
+  const [list, page] = [join(root, of.list), join(root, of.page)];
+  const at = process.argv.indexOf(option);
+  if (at >= 0) {
+    const now = readUpstream(process.argv[at + 1]);
+    const before = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : now;
+    for (const { path, from, to } of movedTests(suites, before, now))
+      console.log(`${path}: the test of line ${from} ${to === undefined ? 'is gone' : `is in line ${to} now`}`);
+    writeFileSync(list, await pretty(list, JSON.stringify(now)));
+  }
+  writeFileSync(page, await pretty(page, conformancePage(suites, apart, JSON.parse(readFileSync(list, 'utf8')), of)));
 }
-writeFileSync(file, await pretty(file, conformancePage(suites, apart, JSON.parse(readFileSync(list, 'utf8')))));
+
+const { suites, apart, awsSuites, awsApart } = await cases();
+await write(karpenter, { suites, apart }, '--upstream');
+await write(awsProvider, { suites: awsSuites, apart: awsApart }, '--aws');

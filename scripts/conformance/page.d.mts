@@ -4,4 +4,20 @@ export interface Upstream {
   readonly commit: string;
   readonly suites: Readonly<Record<string, readonly (readonly [line: number, digest: string])[]>>;
 }
-export function conformancePage(suites: readonly Suite[], apart: readonly Apart[], upstream: Upstream): string;
+/** Whose tests a page is about; `list` and `page` are files below the root. */
+export interface Source {
+  readonly title: string;
+  readonly repository: string;
+  readonly owner: string;
+  readonly folder: string;
+  readonly list: string;
+  readonly page: string;
+}
+export const karpenter: Source;
+export const awsProvider: Source;
+export function conformancePage(
+  suites: readonly Suite[],
+  apart: readonly Apart[],
+  upstream: Upstream,
+  of?: Source,
+): string;

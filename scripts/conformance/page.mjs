@@ -4,6 +4,24 @@ const table = (head, rows) =>
   [row(...head), row(...head.map(() => '---')), ...rows.map((each) => row(...each))].join('\n');
 const verdicts = ['same', 'differs', 'not applicable'];
 
+/** Whose tests a page is about. */
+export const karpenter = {
+  title: 'Conformance',
+  repository: 'kubernetes-sigs/karpenter',
+  owner: 'own',
+  folder: 'test/conformance/',
+  list: 'test/conformance/upstream.json',
+  page: 'docs/conformance.md',
+};
+export const awsProvider = {
+  title: 'Conformance with the AWS provider',
+  repository: 'aws/karpenter-provider-aws',
+  owner: "AWS provider's",
+  folder: 'test/conformance/aws/',
+  list: 'test/conformance/aws/upstream.json',
+  page: 'docs/conformance-aws.md',
+};
+
 /** What cases say of the tests of a suite. Throws for a line that has no test, and for a test that is told twice. */
 function toldOf({ path, told }, tests) {
   const lines = new Set(tests.map(([line]) => line));
@@ -29,10 +47,10 @@ const counts = (seen, total) => {
 };
 const sum = (rows) => rows.reduce((a, b) => a.map((each, i) => each + b[i]));
 
-/** The whole page. `suites` are told case by case, `apart` names folders and files that do not apply as a whole. */
-export function conformancePage(suites, apart, { commit, suites: upstream }) {
+/** The whole page. `suites` are told case by case, `apart` names folders and files that do not apply as a whole; `of` is whose tests they are. */
+export function conformancePage(suites, apart, { commit, suites: upstream }, of = karpenter) {
   const link = (path, line, to) =>
-    `[${to === undefined ? line : `${line} to ${to}`}](https://github.com/kubernetes-sigs/karpenter/blob/${commit}/${path}#L${line})`;
+    `[${to === undefined ? line : `${line} to ${to}`}](https://github.com/${of.repository}/blob/${commit}/${path}#L${line})`;
   for (const { path } of suites)
     if (upstream[path] === undefined) throw new Error(`${path} is no suite of Karpenter's`);
   const told = suites.map((suite) => ({
@@ -48,10 +66,10 @@ export function conformancePage(suites, apart, { commit, suites: upstream }) {
   });
   const figures = [...told.map(({ path, seen, tests }) => ({ path, figures: counts(seen, tests.length) })), ...others];
   const head = ['suite', 'tests', ...verdicts, 'not told'];
-  return `# Conformance
+  return `# ${of.title}
 
-What the tests of Karpenter's own suites are here, test by test: commit \`${commit.slice(0, 12)}\` of kubernetes-sigs/karpenter, everything below \`pkg/\`. Written by
-\`npm run conformance\` from \`test/conformance/\`, whose cases tell each test anew, in words of this project, as a small cluster with what has to come out; lines lead to the
+What the tests of Karpenter's ${of.owner} suites are here, test by test: commit \`${commit.slice(0, 12)}\` of ${of.repository}, everything below \`pkg/\`. Written by
+\`npm run conformance\` from \`${of.folder}\`, whose cases tell each test anew, in words of this project, as a small cluster with what has to come out; lines lead to the
 test that is meant. \`npm test\` runs them. Plans are judged by the checker as well. What a running
 process does (\`test/conformance/running\`) is told of the whole product, its operator, workflows and activities, in simulated time ([docs/simulation](simulation.md)).
 

@@ -66,6 +66,7 @@ import { initializationCases, registrationCases } from './running/registering.js
 import { detachCases } from './running/deadlines.js';
 import { drainCases } from './running/termination.js';
 import type { Apart, Suite } from './told.js';
+export { awsApart, awsSuites } from './aws/index.js';
 import { avoidingCases, followingCases } from './topology/affinity.js';
 import { defaultCases, taintCases } from './topology/others.js';
 import {

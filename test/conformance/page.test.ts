@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { conformancePage, type Upstream } from '../../scripts/conformance/page.mjs';
+import { awsProvider, conformancePage, type Upstream } from '../../scripts/conformance/page.mjs';
 import { movedTests, testsOf } from '../../scripts/conformance/upstream.mjs';
-import { apart, suites } from './index.js';
+import { apart, awsApart, awsSuites, suites } from './index.js';
 import { notApplicable, same, type Suite } from './told.js';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
@@ -26,8 +26,17 @@ test('docs/conformance.md is what the cases say (npm run conformance)', () => {
   expect(cells(read('../../docs/conformance.md'))).toEqual(cells(conformancePage(suites, apart, upstream)));
 });
 
+test('docs/conformance-aws.md is what the cases of the AWS provider say (npm run conformance)', () => {
+  const list = JSON.parse(read('./aws/upstream.json')) as Upstream;
+  expect(cells(read('../../docs/conformance-aws.md'))).toEqual(
+    cells(conformancePage(awsSuites, awsApart, list, awsProvider)),
+  );
+});
+
 test('rules that differences cite are there', () => {
-  const cited = suites.flatMap(({ told }) => told.flatMap(({ rule }) => (rule === undefined ? [] : [rule])));
+  const cited = [...suites, ...awsSuites].flatMap(({ told }) =>
+    told.flatMap(({ rule }) => (rule === undefined ? [] : [rule])),
+  );
   const missing = cited.filter((rule) => {
     const [page, name] = rule.split('/') as [string, string];
     const file = new URL(`../../docs/behaviour/${page}.md`, import.meta.url);

@@ -1,0 +1,174 @@
+import { evaluate, type Variables } from '../../../cloud/aws/expression.js';
+import { hasExpressions, resolvedKubelet } from '../../../cloud/aws/kubelet-expressions.js';
+import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+
+const variables = (vcpus = 4, memory_mib = 8192, default_enis = 3, ips_per_eni = 10, max_pods = 20): Variables => ({
+  ...{ vcpus, memory_mib, default_enis, ips_per_eni, max_pods },
+  instance_type: 'm5.large',
+});
+const worth = (expected: number, source: string, given = variables()): Check =>
+  gives(() => Math.trunc(Number(evaluate(source, given))), expected);
+/** Whether it comes to a number that is finite; text and conditions do not. */
+const isNumber = (source: string, given: Variables): boolean => {
+  try {
+    const value = evaluate(source, given);
+    return typeof value === 'number' && Number.isFinite(value);
+  } catch {
+    return false;
+  }
+};
+const counts = (expected: boolean, ...sources: readonly string[]): Check =>
+  gives(
+    () => sources.map((source) => isNumber(source, variables())),
+    sources.map(() => expected),
+  );
+const enis = '((default_enis - 1) * (ips_per_eni - 1))';
+const large = variables(16, 65_536, 8, 30, 58);
+const byType = 'instance_type == "m5.large" ? vcpus * 2 : vcpus';
+const sizes: Readonly<Record<number, readonly [number, number, number, number, number]>> = {
+  194: [2, 8192, 3, 10, 27],
+  195: [4, 8192, 4, 15, 58],
+  196: [16, 65_536, 8, 30, 234],
+  197: [96, 393_216, 15, 50, 737],
+  198: [128, 3_997_696, 8, 30, 234],
+  199: [448, 25_165_824, 15, 50, 737],
+};
+
+const evaluated: readonly Told[] = [
+  same(51, 'pods by network interfaces', worth(20, `${enis} + 2`)),
+  same(64, 'pods by prefixes', worth(250, `min(250, ${enis} * 16 + 2)`)),
+  same(77, 'CPU by CPUs', worth(480, 'max(60, vcpus * 30)', large)),
+  same(90, 'memory by pods', worth(11 * 58 + 255, '11 * max_pods + 255', large)),
+  same(103, 'the lesser of a number and max_pods', worth(20, 'min(110, max_pods)')),
+  same(109, 'the greater of a whole and a broken number', worth(60, 'max(vcpus, 60.5)')),
+  same(116, 'the lesser of a broken and a whole number', worth(20, 'min(110.5, max_pods)')),
+  same(
+    123,
+    'by the name of the type',
+    gives(
+      () => ['m5.large', 'c5.xlarge'].map((instance_type) => evaluate(byType, { ...variables(), instance_type })),
+      [8, 4],
+    ),
+  ),
+  same(135, 'below zero', worth(-98, 'vcpus - 100', variables(2))),
+  same([141, 146], 'nothing by zero', counts(false, '100 / (vcpus - vcpus)', '100 % (vcpus - vcpus)')),
+  same([151, 158], 'not with broken numbers either', counts(false, '100.0 / 0.0', '0.0 / 0.0')),
+  ...Object.entries(sizes).map(([at, size]) =>
+    same(
+      Number(at),
+      `a type of ${size[0]} CPUs and ${size[1]} MiB`,
+      gives(() => {
+        const given = variables(...size);
+        const texts = [
+          'min(110, default_enis * (ips_per_eni - 1))',
+          'max(60, vcpus * 30)',
+          'max(100, memory_mib / 64)',
+        ];
+        return [
+          ...texts.map((text) => Number(evaluate(text, given)) >= 0),
+          Math.trunc(Number(evaluate('memory_mib / 100', given))),
+          evaluate('max_pods * 11', given),
+        ];
+      }, [true, true, true, Math.trunc(size[1] / 100), size[4] * 11]),
+    ),
+  ),
+  ...(['max(3, 7)', 'max(3.9, 7.9)', 'max(3, 7.9)', 'max(7.9, 3)'] as const).map((source, i) =>
+    same(213 + i, source, worth(7, source)),
+  ),
+  ...(['min(3, 7)', 'min(3.9, 7.9)', 'min(3, 7.9)', 'min(7.9, 3)'] as const).map((source, i) =>
+    same(217 + i, source, worth(3, source)),
+  ),
+];
+
+const info = {
+  VCpuInfo: { DefaultVCpus: 2 },
+  MemoryInfo: { SizeInMiB: 8192 },
+  NetworkInfo: { MaximumNetworkInterfaces: 3, Ipv4AddressesPerInterface: 10 },
+};
+type Amounts = Readonly<Record<string, string>>;
+/** What amounts come to on a type of 2 CPUs and 8 GiB. */
+const reserved = (given: Amounts, expected: Amounts): Check =>
+  gives(() => resolvedKubelet({ kubeReserved: given }, info, 20)['kubeReserved'], expected);
+const nothing = 'vcpus - vcpus';
+const noThunk = 'when variables are read: they are at hand here';
+
+const amounts: readonly Told[] = [
+  same(228, 'quantities stay', reserved({ cpu: '100m', memory: '256Mi' }, { cpu: '100m', memory: '256Mi' })),
+  same([233, 306], 'CPU', reserved({ cpu: 'vcpus * 30' }, { cpu: '60m' })),
+  same(239, 'CPU is in thousandths', reserved({ cpu: 'max(60, vcpus * 30)' }, { cpu: '60m' })),
+  same(249, 'half a CPU', reserved({ cpu: 'vcpus * 250' }, { cpu: '500m' })),
+  same(
+    258,
+    'units by resource',
+    reserved(
+      { memory: 'max_pods * 11', 'ephemeral-storage': '1 + 1', pid: 'max_pods * 10' },
+      { memory: '224Mi', 'ephemeral-storage': '2Gi', pid: '200' },
+    ),
+  ),
+  same(282, 'a hundredth of the memory', reserved({ memory: 'memory_mib / 100' }, { memory: '96Mi' })),
+  same(290, 'a sixty-fourth of it', reserved({ memory: 'memory_mib / 64' }, { memory: '128Mi' })),
+  same(300, 'CPU by tens', reserved({ cpu: '70 + vcpus' }, { cpu: '80m' })),
+  same(313, 'upwards', reserved({ cpu: '60 + vcpus - 1' }, { cpu: '70m' })),
+  same(
+    323,
+    'what is nearly the same is the same',
+    gives(
+      () =>
+        ['70 + vcpus - 1', '80 - vcpus'].map(
+          (cpu) => resolvedKubelet({ kubeReserved: { cpu } }, info, 20)['kubeReserved'],
+        ),
+      [{ cpu: '80m' }, { cpu: '80m' }],
+    ),
+  ),
+  same(333, 'memory by sixteens', reserved({ memory: 'max_pods + vcpus' }, { memory: '32Mi' })),
+  same(339, 'nothing stays nothing', reserved({ cpu: nothing, memory: nothing }, { cpu: '0m', memory: '0Mi' })),
+  same(
+    348,
+    'other resources are not rounded',
+    reserved({ pid: '70 + vcpus - 1', 'ephemeral-storage': 'vcpus + 1' }, { pid: '71', 'ephemeral-storage': '3Gi' }),
+  ),
+  same(
+    358,
+    'a very large amount stays above nothing',
+    gives(() => {
+      const made = resolvedKubelet({ kubeReserved: { cpu: '9223372036854775807 - vcpus + 2' } }, info, 20);
+      return Number.parseFloat((made['kubeReserved'] as Amounts)['cpu']!) > 0;
+    }, true),
+  ),
+  same(387, 'an amount of nothing', reserved({ cpu: nothing }, { cpu: '0m' })),
+  same(392, 'half of the memory', reserved({ memory: 'memory_mib * 0.5' }, { memory: '4096Mi' })),
+  notApplicable([398, 409, 420, 431, 445, 453], 'how often variables are read', noThunk),
+];
+
+/** pkg/cel/environment_test.go, evaluation and what is no number. */
+export const expressionCases: readonly Told[] = [
+  ...evaluated,
+  ...amounts,
+  ...(
+    [
+      [464, 'a good expression', true, `${enis} + 2`],
+      [467, 'one that does not end', false, '((default_enis -'],
+      [470, 'a name that nobody knows', false, 'undefined_var + 1'],
+      [473, 'a condition', false, 'vcpus > 4'],
+      [476, 'a text', false, 'instance_type'],
+      [481, 'nothing', false, ''],
+      [484, 'blanks', false, '   '],
+    ] as const
+  ).map(([at, title, expected, source]) => same(at, title, counts(expected, source))),
+  notApplicable(495, 'many at the same time', 'nothing is shared between evaluations'),
+];
+const settings = (expected: boolean, kubelet: Readonly<Record<string, unknown>> | undefined): Check =>
+  gives(() => hasExpressions(kubelet), expected);
+
+/** pkg/apis/v1/kubeletconfiguration_test.go, which settings are expressions. */
+export const expressionFieldCases: readonly Told[] = [
+  same(36, 'no settings', settings(false, undefined)),
+  same(40, 'settings of nothing', settings(false, {})),
+  same(43, 'numbers and quantities', settings(false, { maxPods: 110, kubeReserved: { cpu: '100m', memory: '256Mi' } })),
+  same(51, 'pods', settings(true, { maxPods: 'vcpus * 10' })),
+  same(55, 'a number of pods', settings(false, { maxPods: 58 })),
+  same(59, 'of kubelet', settings(true, { kubeReserved: { cpu: 'vcpus * 30' } })),
+  same(63, 'of the system', settings(true, { systemReserved: { memory: 'max_pods * 11' } })),
+  same(67, 'beside quantities', settings(true, { kubeReserved: { cpu: '100m', memory: `${enis} + 2` } })),
+  same(78, 'thresholds are none', settings(false, { evictionHard: { 'memory.available': '10%' }, podsPerCore: 10 })),
+];

@@ -1,0 +1,19 @@
+import type { Apart, Suite } from '../told.js';
+import { expressionCases, expressionFieldCases } from './expressions.js';
+import { nodeClassHashCases } from './hashes.js';
+import { kubeletCases } from './kubelet.js';
+import { nodeClassCases } from './node-classes.js';
+
+/** Suites of Karpenter's AWS provider, as far as they are told. */
+export const awsSuites: readonly Suite[] = [
+  { path: 'pkg/apis/v1/ec2nodeclass_validation_cel_test.go', told: nodeClassCases },
+  { path: 'pkg/apis/v1/kubeletconfiguration_validation_test.go', told: kubeletCases },
+  { path: 'pkg/apis/v1/ec2nodeclass_hash_test.go', told: nodeClassHashCases },
+  { path: 'pkg/apis/v1/kubeletconfiguration_test.go', told: expressionFieldCases },
+  { path: 'pkg/cel/environment_test.go', told: expressionCases },
+];
+
+export const awsApart: readonly Apart[] = [
+  { path: 'pkg/controllers/metrics/', why: 'metrics are those of docs/metrics.md' },
+  { path: 'pkg/operator/options/', why: 'settings are those of docs/settings.md' },
+];
