@@ -3,6 +3,7 @@ import { expressionCases, expressionFieldCases } from './expressions.js';
 import { nodeClassHashCases } from './hashes.js';
 import { kubeletCases } from './kubelet.js';
 import { nodeClassCases } from './node-classes.js';
+import { awsNodePoolCases, bottlerocketVersionCases } from './pools-and-images.js';
 
 /** Suites of Karpenter's AWS provider, as far as they are told. */
 export const awsSuites: readonly Suite[] = [
@@ -11,6 +12,8 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/apis/v1/ec2nodeclass_hash_test.go', told: nodeClassHashCases },
   { path: 'pkg/apis/v1/kubeletconfiguration_test.go', told: expressionFieldCases },
   { path: 'pkg/cel/environment_test.go', told: expressionCases },
+  { path: 'pkg/apis/v1/nodepool_validation_cel_test.go', told: awsNodePoolCases },
+  { path: 'pkg/providers/amifamily/bottlerocket_test.go', told: bottlerocketVersionCases },
 ];
 
 export const awsApart: readonly Apart[] = [
