@@ -98,7 +98,7 @@ export class Replica {
   private spawned(): ProcessRecord {
     const { role, settings } = this.options;
     const root = repositoryRoot();
-    const args = ['--enable-source-maps', join(root, 'bin/stowage'), 'run', '--role', role];
+    const args = [join(root, 'bin/stowage'), 'run', '--role', role];
     const env = {
       ...this.stack.environment,
       LISTEN_ADDRESS: '127.0.0.1',

@@ -12,7 +12,7 @@ export function stowageComponent(context: StackContext, environment: Record<stri
     part: 'stowage',
     address: health,
     command: process.execPath,
-    args: ['--enable-source-maps', join(repositoryRoot(), 'bin/stowage'), 'run'],
+    args: [join(repositoryRoot(), 'bin/stowage'), 'run'],
     env: {
       ...environment,
       LISTEN_ADDRESS: '127.0.0.1',
