@@ -1,4 +1,5 @@
 import { labels } from '../../api/labels.js';
+import type { InstanceType } from '../../core/instance-type.js';
 import { counted } from '../../core/plurals.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
@@ -178,9 +179,14 @@ function roomBlocker(
   const demand = feasibility.demand(podClass);
   const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
   const isVaried = feasibility.profiles(podClass.shape, level).some((profile) => profile.pool === pool);
-  if (!isVaried || !free.some((profile) => holdsOne(compiled.offers.of(profile), demand))) {
+  const isHeld = free.some((profile) => holdsOne(compiled.offers.of(profile), demand));
+  if (!isVaried || !isHeld) {
     const short = varietyShortfall(compiled, pool, free, demand);
-    return short === undefined ? resourceBlocker(compiled, pool, free, demand) : { nodePool, ...short };
+    if (short !== undefined) return { nodePool, ...short };
+    const holds = (type: InstanceType): boolean =>
+      demand.every((wanted, d) => wanted <= compiled.offers.allocatable(type)[d]!);
+    const sold = isHeld ? undefined : unavailableBlocker(level, pool, compiled.wellKnown, holds);
+    return sold ?? resourceBlocker(compiled, pool, free, demand);
   }
   const short = limitShortfall(compiled, limits, free, demand);
   const isSpent = isAdmitted && short?.subject !== undefined;

@@ -9,12 +9,13 @@ import type { Blocker, Cause } from '../types.js';
 
 /**
  * Whether offerings that are unavailable for now are what the pods lack: the first by name that their
- * requirements would allow, with its reason and when it is tried again.
+ * requirements would allow, of a type that is large enough (`holds`), with its reason and when it is tried again.
  */
 export function unavailableBlocker(
   { constraints }: Level,
   { name, types, requirements }: Pool,
   wellKnown: ReadonlySet<string>,
+  holds: (type: InstanceType) => boolean = () => true,
 ): Blocker | undefined {
   // What the NodePool itself rules out no offering allows.
   const merged = constraints
@@ -23,6 +24,7 @@ export function unavailableBlocker(
   if (merged.length === 0) return undefined;
   let first: Unavailable | undefined;
   for (const { type, offering } of unavailableIn(types)) {
+    if (!holds(type)) continue;
     if (first !== undefined && compareText(textOf(type, offering), textOf(first.type, first.offering)) >= 0) continue;
     const allows = offeringTest(type, offering, requirements, wellKnown);
     if (isAllowed(requirements, allows) && merged.some((asked) => isAllowed(asked, allows))) first = { type, offering };

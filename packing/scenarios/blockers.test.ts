@@ -129,6 +129,26 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     });
   });
 
+  test('larger types without capacity, where those that have some are too small', () => {
+    const gone = {
+      available: false,
+      unavailableReason: 'out of capacity',
+      unavailableUntil: Date.UTC(2026, 0, 1, 14, 5),
+    };
+    const types = [
+      instanceType('m4', { cpu: 4 }),
+      instanceType('a8', { cpu: 8, offerings: [offering('zone-a', 'spot', 0.1, gone)] }),
+      instanceType('m16', { cpu: 16, offerings: [offering('zone-b', 'spot', 0.1, gone)] }),
+    ];
+    const reasonOf = (cpu: string): Blocker => blockerOf({ pods: [pod('p', { cpu })] }, { types });
+    expect(reasonOf('10')).toMatchObject({
+      reason: 'Offerings',
+      subject: 'zone-b',
+      message: 'm16 in zone-b has no spot capacity: out of capacity; excluded until 14:05 UTC',
+    });
+    expect(reasonOf('20')).toMatchObject({ reason: 'Resources', subject: 'cpu' });
+  });
+
   test('a spread over a label that no node has', () => {
     const spread = [{ maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' as const }];
     expect(blockerOf({ pods: [pod('p', { topologySpreadConstraints: spread })] }).message).toBe(
