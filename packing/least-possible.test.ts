@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import { instanceType, node, offering, packingInput, pod, podsOf, pool } from '../test/builders/packing-fixtures.js';
 import { leastPossible } from './least-possible.js';
@@ -50,8 +51,16 @@ describe('what the pods that run cost at least', () => {
     const daemon = pod('daemon', onNode('a'));
     daemon.metadata.ownerReferences = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' }];
     const lost = pod('lost', { ...onNode('a'), nodeSelector: { [labels.zone]: 'nowhere' } });
-    const { all } = leastPossible(packingInput({ nodes: [node('a')], pods: [daemon, lost] }, { types: [large] }));
-    expect(all).toBe(0);
+    const leastOf = (...pods: Pod[]) =>
+      leastPossible(packingInput({ nodes: [node('a')], pods }, { types: [large] })).all;
+    expect(leastOf(daemon, lost, pod('p', onNode('a')))).toBeCloseTo(0.8, 6);
+    expect(leastOf(daemon)).toBe(0);
+  });
+
+  test('is not known where nothing can be launched for the pods, as for a NodePool that is not Ready', () => {
+    const lost = pod('lost', { ...onNode('a'), nodeSelector: { [labels.zone]: 'nowhere' } });
+    const { all, byPool } = leastPossible(packingInput({ nodes: [node('a')], pods: [lost] }, { types: [large] }));
+    expect([all, [...byPool]]).toEqual([undefined, []]);
   });
 
   test('counts the pods of nodes that are on their way out, and is nothing where nothing runs', () => {

@@ -23,8 +23,8 @@ export interface LeastPossible {
 
 /**
  * Lower bounds for the price of the nodes of NodePools, were all of them launched anew for the pods that run on them (surfaces/least-possible). What
- * the pools cannot launch now, such as for a pod that fits nothing any more, is left out, so that the bounds hold all the same. More pods than
- * one pass takes have none.
+ * the pools cannot launch now, such as for a pod that fits nothing any more, is left out, so that the bounds hold all the same. Where they can launch nothing, and for more
+ * pods than one pass takes, there is none.
  */
 export function leastPossible(input: PackingInput): LeastPossible {
   const onPools = podsByPool(input);
@@ -81,7 +81,10 @@ function boundOf(compiled: Compiled): number | undefined {
   const feasibility = new Feasibility(compiled);
   const names = new Namespaces(compiled.input.objects.namespaces, namespacesOf(compiled));
   const book = new RuleBook(new Groups(compiled.labelKeys, names), compiled);
-  return lowerBoundOfPlaced({ compiled, feasibility, book, nodes: [], free: [] }, placeable(compiled, feasibility));
+  const placed = placeable(compiled, feasibility);
+  // Where nothing can be launched now, as for a NodePool that is not Ready, zero would say nothing.
+  if (placed.size === 0) return undefined;
+  return lowerBoundOfPlaced({ compiled, feasibility, book, nodes: [], free: [] }, placed);
 }
 
 function placeable(compiled: Compiled, feasibility: Feasibility): Map<PodClass, number> {
