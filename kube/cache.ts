@@ -2,6 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { isDomainError } from '../core/failures.js';
 import { Connectivity, type ConnectivityListeners } from './connectivity.js';
+import { Freshness } from './freshness.js';
 import { Indices } from './indices.js';
 import { createInterner } from './intern.js';
 import { compareVersions } from './kinds.js';
@@ -12,7 +13,7 @@ import { slim } from './slim.js';
 import { Store } from './store.js';
 import type { Change } from './store.js';
 import { Waiters } from './waiters.js';
-import { isLeftBehind, isNewer, newestSince, probeOf } from './watch-probe.js';
+import { isLeftBehind, probeOf } from './watch-probe.js';
 import type { WatchProbeOptions } from './watch-probe.js';
 
 export interface ClusterCacheOptions extends ConnectivityListeners {
@@ -54,9 +55,7 @@ class WatchedCluster implements ClusterCache {
   private readonly waiters = new Waiters();
   private readonly connectivity: Connectivity;
   private readonly indices = new Indices();
-  /** By kind: everything until then is here, milliseconds of the epoch. */
-  private readonly fresh = new Map<Kind, number>();
-  private readonly checks = new Map<Kind, Promise<boolean>>();
+  private readonly freshness: Freshness;
   private readonly clock: LimiterClock;
   private readonly random: () => number;
 
@@ -66,6 +65,13 @@ class WatchedCluster implements ClusterCache {
     this.clock = options.clock ?? limiterClock;
     this.random = options.random ?? Math.random;
     for (const kind of options.kinds) this.stores.set(kind, new Store());
+    this.freshness = new Freshness({
+      client: options.client,
+      clock: this.clock,
+      selectors: options.selectors ?? {},
+      probe: options.probe,
+      versionOf: (kind) => (this.pending.has(kind) ? undefined : this.store(kind).version),
+    });
   }
 
   get kinds(): readonly Kind[] {
@@ -133,19 +139,11 @@ class WatchedCluster implements ClusterCache {
   }
 
   get freshAt(): number | undefined {
-    return this.synced && this.fresh.size > 0 ? Math.min(...this.fresh.values()) : undefined;
+    return this.synced ? this.freshness.ofAll : undefined;
   }
 
-  async isFresh(kind: Kind, since: number): Promise<boolean> {
-    if ((this.fresh.get(kind) ?? Number.NEGATIVE_INFINITY) >= since) return true;
-    // One that runs already may have begun too early.
-    for (let check = 0; check < 2; check++) {
-      const running = this.checks.get(kind) ?? this.check(kind).finally(() => this.checks.delete(kind));
-      this.checks.set(kind, running);
-      if (!(await running)) return false;
-      if ((this.fresh.get(kind) ?? Number.NEGATIVE_INFINITY) >= since) return true;
-    }
-    return false;
+  isFresh(kind: Kind, since: number): Promise<boolean> {
+    return this.freshness.isFresh(kind, since);
   }
 
   until(condition: () => boolean, signal: AbortSignal): Promise<void> {
@@ -187,23 +185,6 @@ class WatchedCluster implements ClusterCache {
     }
   }
 
-  /** Asks the API server whether the cache lacks anything of the kind. */
-  private async check(kind: Kind): Promise<boolean> {
-    const beganAt = this.clock.now();
-    const selectors = this.options.selectors?.[kind];
-    const version = (): string => this.store(kind).version;
-    const { answerMs } = probeOf(kind, this.options.probe);
-    try {
-      const never = new AbortController().signal;
-      const newest = await newestSince(this.options.client, this.clock, { kind, selectors, version }, answerMs, never);
-      if (this.pending.has(kind) || isNewer(newest, version())) return false;
-      this.fresh.set(kind, Math.max(beganAt, this.fresh.get(kind) ?? beganAt));
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   /**
    * Whether a watch may begin where the one before ended. After a failure the API server may be at an earlier version, as from a backup: it takes a
    * watch from a version that is yet to come, and tells of nothing.
@@ -224,7 +205,7 @@ class WatchedCluster implements ClusterCache {
     });
     this.connectivity.reached(kind);
     this.takeList(kind, items, resourceVersion);
-    this.fresh.set(kind, beganAt);
+    this.freshness.has(kind, beganAt);
   }
 
   private takeList(kind: Kind, items: readonly Kinds[Kind][], resourceVersion: string): void {
@@ -261,7 +242,7 @@ class WatchedCluster implements ClusterCache {
         // What a dead connection gives up late has been brought by the next one.
         if (attempt.signal.aborted) return;
         heardAt = this.clock.now();
-        this.fresh.set(kind, heardAt);
+        this.freshness.has(kind, heardAt);
         if (type === 'BOOKMARK') store.advance(object.metadata.resourceVersion);
         else {
           const own = slim(kind, object, this.interner);
@@ -285,7 +266,7 @@ class WatchedCluster implements ClusterCache {
       heardAt,
       onAnswer: (beganAt: number, isBehind: boolean) => {
         this.connectivity.answered(kind);
-        if (!isBehind) this.fresh.set(kind, beganAt);
+        if (!isBehind) this.freshness.has(kind, beganAt);
       },
       onFailure: (error: Error) => {
         if (isDomainError(error, 'Unavailable')) this.connectivity.failed(kind, error, 1);
