@@ -5,7 +5,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { labels } from '../api/labels.js';
 import type { CloudProvider, LaunchedInstance } from '../cloud/port.js';
 import { isTrue } from '../core/conditions.js';
-import { isDomainError } from '../core/failures.js';
+import { isTransient } from '../core/failures.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Bound, Purse } from './purse.js';
 import { nodeClassOf, poolName, type ClassName, type Target } from './target.js';
@@ -144,7 +144,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
   } catch (error) {
-    if (isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled')) return undefined;
+    if (isTransient(error)) return undefined;
     throw error;
   }
 }

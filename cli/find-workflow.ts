@@ -35,7 +35,7 @@ async function rolloutsOf(
   { client, cluster }: Pick<TemporalTarget, 'client' | 'cluster'>,
   nodePool: string,
 ): Promise<readonly Found[]> {
-  const query = `${openWorkflowsQuery(cluster)} AND StowageNodePool = ${quotedForQuery(nodePool)} AND WorkflowType = 'replaceDrifted'`;
+  const query = `${openWorkflowsQuery(cluster)} AND ${searchAttributes.nodePool.name} = ${quotedForQuery(nodePool)} AND WorkflowType = 'replaceDrifted'`;
   const found: Found[] = [];
   for await (const { workflowId, typedSearchAttributes } of client.workflow.list({ query }))
     found.push(foundOf(workflowId, typedSearchAttributes));
@@ -76,7 +76,7 @@ function orderable(id: string, kind: WorkflowKind, order: NodeOrder | 'rollback'
 
 /** A NodePool stands for its rollout. Where it has none, what is under way for its nodes has to be named. */
 async function refuseOtherNodesOf(target: TemporalTarget, nodePool: string, order: NodeOrder): Promise<void> {
-  const query = `${openWorkflowsQuery(target.cluster)} AND StowageNodePool = ${quotedForQuery(nodePool)}`;
+  const query = `${openWorkflowsQuery(target.cluster)} AND ${searchAttributes.nodePool.name} = ${quotedForQuery(nodePool)}`;
   const lines: string[] = [];
   for await (const { workflowId, typedSearchAttributes } of target.client.workflow.list({ query })) {
     const found = foundOf(workflowId, typedSearchAttributes);

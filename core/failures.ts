@@ -37,3 +37,8 @@ export function isDomainError(error: unknown, type?: FailureType): error is Doma
   if (!(error !== null && typeof error === 'object' && 'name' in error && error.name === 'DomainError')) return false;
   return type === undefined || (error as DomainError).type === type;
 }
+
+/** Whether the call failed for want of an answer or by throttling: the same call may succeed later. */
+export function isTransient(error: unknown): boolean {
+  return isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled');
+}

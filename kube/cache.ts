@@ -205,7 +205,7 @@ class WatchedCluster implements ClusterCache {
     });
     this.connectivity.reached(kind);
     this.takeList(kind, items, resourceVersion);
-    this.freshness.has(kind, beganAt);
+    this.freshness.advance(kind, beganAt);
   }
 
   private takeList(kind: Kind, items: readonly Kinds[Kind][], resourceVersion: string): void {
@@ -242,7 +242,7 @@ class WatchedCluster implements ClusterCache {
         // What a dead connection gives up late has been brought by the next one.
         if (attempt.signal.aborted) return;
         heardAt = this.clock.now();
-        this.freshness.has(kind, heardAt);
+        this.freshness.advance(kind, heardAt);
         if (type === 'BOOKMARK') store.advance(object.metadata.resourceVersion);
         else {
           const own = slim(kind, object, this.interner);
@@ -266,7 +266,7 @@ class WatchedCluster implements ClusterCache {
       heardAt,
       onAnswer: (beganAt: number, isBehind: boolean) => {
         this.connectivity.answered(kind);
-        if (!isBehind) this.freshness.has(kind, beganAt);
+        if (!isBehind) this.freshness.advance(kind, beganAt);
       },
       onFailure: (error: Error) => {
         if (isDomainError(error, 'Unavailable')) this.connectivity.failed(kind, error, 1);

@@ -23,8 +23,8 @@ export class Freshness {
     return this.until.size > 0 ? Math.min(...this.until.values()) : undefined;
   }
 
-  /** Everything of the kind until `at` is in the cache. */
-  has(kind: Kind, at: number): void {
+  /** Records that everything of the kind until `at` is in the cache. */
+  advance(kind: Kind, at: number): void {
     this.until.set(kind, at);
   }
 

@@ -3,7 +3,7 @@ import { activityInfo } from '@temporalio/activity';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { labels } from '../../api/labels.js';
 import type { CloudProvider, LaunchRequest, NodeClass } from '../../cloud/port.js';
-import { DomainError, failures, isDomainError } from '../../core/failures.js';
+import { DomainError, failures, isDomainError, isTransient } from '../../core/failures.js';
 import { conditionOf } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
 import type { Kind } from '../../kube/port.js';
@@ -85,14 +85,12 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, attempt: number): Promi
     return { state: 'refused', reason, message: result.error.message };
   } catch (error) {
     // Computed before the failure is reported, which may take long.
-    const isUnavailable = isOutage(error) && isSilentSince(deps, began);
+    const isUnavailable = isTransient(error) && isSilentSince(deps, began);
     const tookMs = Math.max(0, deps.now() - began);
     const message = await launchFailed(deps, ref, claim, error);
     return { state: 'failed', message, tookMs, ...(isUnavailable ? { isUnavailable } : {}) };
   }
 }
-
-const isOutage = (error: unknown): boolean => isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled');
 
 /** Whether the cloud has not answered any call of this process since then: then the failure says nothing about the NodeClaim. */
 const isSilentSince = ({ cloud }: ActivityDeps, since: number): boolean => (cloud.answeredAt ?? 0) < since;

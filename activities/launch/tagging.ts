@@ -8,7 +8,7 @@ import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/labels-of.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
-import { isDomainError } from '../../core/failures.js';
+import { isTransient } from '../../core/failures.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** How many instances one call of `tagUntagged` tags. */
@@ -35,14 +35,12 @@ export async function tagInstance(
   try {
     await deps.cloud.tag(providerId, { Name: nodeName, 'karpenter.sh/nodeclaim': ref.name });
   } catch (error) {
-    if (isPassing(error)) throw error;
+    if (isTransient(error)) throw error;
     return { state: 'failed', message: tell(deps, claim, error) };
   }
   await updateClaim(deps.kube, ref, () => ({ metadata: { annotations: { [annotations.tagged]: 'true' } } }));
   return { state: 'tagged' };
 }
-
-const isPassing = (error: unknown): boolean => isDomainError(error, 'Unavailable') || isDomainError(error, 'Throttled');
 
 /** Shows the failure on the NodeClaim; the call itself is in the metrics of cloud calls. */
 function tell(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {

@@ -65,10 +65,10 @@ function providerIdOf({ cache }: Pick<ActivityDeps, 'cache'>, { claim, nodeName 
 }
 
 function isMarked({ metadata, spec }: Node): boolean {
-  return metadata.deletionTimestamp !== undefined && hasTaint(spec) && hasLabels(metadata, offLoadBalancers);
+  return metadata.deletionTimestamp !== undefined && hasDisruptedTaint(spec) && hasLabels(metadata, offLoadBalancers);
 }
 
-const hasTaint = (spec: Node['spec']): boolean =>
+const hasDisruptedTaint = (spec: Node['spec']): boolean =>
   spec?.taints?.some(({ key, effect }) => key === taints.disrupted.key && effect === taints.disrupted.effect) ?? false;
 
 const hasLabels = ({ labels: present }: Node['metadata'], wanted: Readonly<Record<string, string>>): boolean =>
@@ -89,7 +89,7 @@ export async function taintNode(
   return updateNode(deps.kube, name, ({ metadata, spec }) => {
     if (providerID !== undefined && spec?.providerID !== providerID) return undefined;
     const present = spec?.taints ?? [];
-    const tainted = hasTaint(spec);
+    const tainted = hasDisruptedTaint(spec);
     const finalized = metadata.finalizers?.includes(finalizers.termination) === true;
     if (tainted && hasLabels(metadata, more) && finalized) return undefined;
     return {

@@ -4,7 +4,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
-import { isDomainError } from '../../core/failures.js';
+import { isTransient } from '../../core/failures.js';
 import { canonicalJson, hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { launchOptions } from '../../core/launch-options.js';
@@ -191,7 +191,7 @@ interface Verdict {
 /** What a refusal says of the node class; throws where it says nothing of it. */
 function verdictOf(error: unknown, reason: string, action: string): Verdict {
   const failure = toDomainError(error, action);
-  if (isPassing(failure)) throw failure;
+  if (isTransient(failure)) throw failure;
   if (failure.type === 'NodeClassNotReady') return passing(refused(...reasonIn(failure.message)));
   if (failure.type === 'InsufficientCapacity') return passing(succeeded);
   if (isProfileUnknown(failure)) {
@@ -213,8 +213,4 @@ function reasonIn(text: string): [reason: string, message: string] {
 
 function refused(reason: string, message: string): ConditionChange {
   return { type, status: 'False', reason, message };
-}
-
-function isPassing(error: unknown): boolean {
-  return isDomainError(error, 'Throttled') || isDomainError(error, 'Unavailable');
 }

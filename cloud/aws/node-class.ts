@@ -6,7 +6,7 @@ import type { Condition } from '../../api/kubernetes.js';
 import { conditionOf, withCondition, withReady } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../core/drift-hash.js';
-import { isDomainError } from '../../core/failures.js';
+import { isDomainError, isTransient } from '../../core/failures.js';
 import type { NodeClassResolution } from '../port.js';
 import type { AwsCalls } from './calls.js';
 import { eniPods } from './capacity.js';
@@ -218,8 +218,7 @@ export class NodeClassResolver {
       if (problem === undefined) return { found: values, condition: { type, status: 'True' } };
       return { found: values, condition: { type, status: 'False', ...problem } };
     } catch (error) {
-      const away = isDomainError(error, 'Throttled') || isDomainError(error, 'Unavailable');
-      if (away && Object.values(previous).some(isSomething)) return { found: previous };
+      if (isTransient(error) && Object.values(previous).some(isSomething)) return { found: previous };
       return { found: previous, condition: { type, ...failureCondition(error) } };
     }
   }
@@ -251,9 +250,7 @@ function failureCondition(error: unknown): Omit<ConditionChange, 'type'> {
   }
   if (isDomainError(error, 'NotFound')) return { status: 'False', reason: 'ResourceNotFound', message };
   if (isDomainError(error, 'Denied')) return { status: 'False', reason: 'Unauthorized', message };
-  if (isDomainError(error, 'Throttled') || isDomainError(error, 'Unavailable')) {
-    return { status: 'Unknown', reason: 'CloudUnavailable', message };
-  }
+  if (isTransient(error)) return { status: 'Unknown', reason: 'CloudUnavailable', message };
   return { status: 'False', reason: 'ResolutionFailed', message };
 }
 
