@@ -6,7 +6,7 @@ import { lengthText } from './history/retention.js';
 import { lifeOf } from './history/life.js';
 import { readNode, type Sources } from './history/read-node.js';
 import { liveSettings, withLive } from './live.js';
-import { lifeText } from './output/life-table.js';
+import { lifeText } from './history/life-table.js';
 import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
 
 /** Of a large cluster, hundreds of histories are looked through for the name of a Node. */

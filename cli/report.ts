@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { DurationError, parseDuration } from '../core/durations.js';
 import { UsageError } from './exit.js';
-import { reportText } from './output/report-table.js';
+import { reportText } from './report/report-table.js';
 import { readActivity } from './report/read-activity.js';
 import { reportOf, type ActivityReport } from './report/sums.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';

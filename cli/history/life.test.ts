@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WorkflowKind } from '../../core/ids.js';
-import { lifeText } from '../output/life-table.js';
+import { lifeText } from './life-table.js';
 import { lifeOf } from './life.js';
 import type { NodeRecords, Step } from './records.js';
 import { lifeEntries } from './life-entries.js';

@@ -7,7 +7,7 @@ import { parseWorkflowId } from '../../core/ids.js';
 import { lookUp } from '../../core/own.js';
 import { UsageError } from '../exit.js';
 import { knownLife } from '../history.js';
-import { lifeText } from '../output/life-table.js';
+import { lifeText } from './life-table.js';
 import { decodeHistory } from './decode.js';
 import type { Engine, Listed } from './engine.js';
 import { lifeOf } from './life.js';

@@ -1,5 +1,5 @@
 import { age } from '../output/status-table.js';
-import { headline, newestOf, orderText, tookMs } from '../output/report-table.js';
+import { headline, newestOf, orderText, tookMs } from './report-table.js';
 import { hourly } from '../output/table.js';
 import { nodesChart, savingsChart, type Chart } from './charts.js';
 import { timeParts, titleOf, type ActivityReport } from './sums.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { reportText } from '../output/report-table.js';
+import { reportText } from './report-table.js';
 import type { Activity, DoneRow, Measured } from './activity.js';
 import { reportPage } from './page.js';
 import { reportOf, timeParts } from './sums.js';

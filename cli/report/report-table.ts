@@ -1,9 +1,9 @@
 import { compareText } from '../../core/compare-text.js';
 import { counted } from '../../core/plurals.js';
-import type { DoneRow, Forced, OrderGiven } from '../report/activity.js';
-import { savedBy, titleOf, type ActivityReport, type ReasonSum, type Totals } from '../report/sums.js';
-import { age } from './status-table.js';
-import { hourly, renderTable } from './table.js';
+import type { DoneRow, Forced, OrderGiven } from './activity.js';
+import { savedBy, titleOf, type ActivityReport, type ReasonSum, type Totals } from './sums.js';
+import { age } from '../output/status-table.js';
+import { hourly, renderTable } from '../output/table.js';
 import { timeText } from '../../core/time-text.js';
 
 const shownLast = 10;

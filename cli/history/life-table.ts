@@ -1,6 +1,6 @@
-import type { Life, OpenWorkflow } from '../history/life.js';
-import { age } from './status-table.js';
-import { renderTable } from './table.js';
+import type { Life, OpenWorkflow } from './life.js';
+import { age } from '../output/status-table.js';
+import { renderTable } from '../output/table.js';
 import { timeText } from '../../core/time-text.js';
 
 /** A node's life for a person: a line a step, with the time since the one before. */
