@@ -2,7 +2,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations } from '../api/labels.js';
 import type { NodeClass } from '../cloud/port.js';
 import { canonicalJson, hashText } from '../core/hash.js';
-import { nodePoolHash } from '../core/drift-hash.js';
+import { nodePoolHash } from '../disruption/drift/template-hash.js';
 
 const selected = ['amis', 'securityGroups', 'subnets'] as const;
 

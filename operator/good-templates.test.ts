@@ -3,7 +3,7 @@ import { annotations } from '../api/labels.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Condition } from '../api/kubernetes.js';
 import { disruptionPolicies } from '../api/stowage/disruption-policy.js';
-import { nodePoolHash } from '../core/drift-hash.js';
+import { nodePoolHash } from '../disruption/drift/template-hash.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';

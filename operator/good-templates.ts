@@ -5,7 +5,7 @@ import { isManaged } from '../cluster/cluster.js';
 import { labelsOf } from '../cluster/labels-of.js';
 import { updateObject } from '../cluster/writes.js';
 import { isTrue } from '../core/conditions.js';
-import { nodePoolHash } from '../core/drift-hash.js';
+import { nodePoolHash } from '../disruption/drift/template-hash.js';
 import { canonicalJson } from '../core/hash.js';
 import { poolStamp, templateDrift } from '../disruption/drift/drift.js';
 import { rulingOf } from '../disruption/policies/ruling.js';

@@ -12,7 +12,7 @@ import type { ConditionChange } from '../core/conditions.js';
 import { formatResource } from '../core/quantities.js';
 import { registrationHealth } from '../core/registration-health.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
-import { nodePoolHash, nodePoolHashVersion } from '../core/drift-hash.js';
+import { nodePoolHash, nodePoolHashVersion } from '../disruption/drift/template-hash.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { whyNoInstanceType } from '../packing/output/pool-types.js';
 import { inSpan } from './in-span.js';

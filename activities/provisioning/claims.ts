@@ -6,7 +6,7 @@ import { hashText } from '../../core/hash.js';
 import { parseResources } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { countedCapacity, nodeOf } from '../../cluster/cluster.js';
-import { nodePoolHash, nodePoolHashVersion } from '../../core/drift-hash.js';
+import { nodePoolHash, nodePoolHashVersion } from '../../disruption/drift/template-hash.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { NewObject } from '../../kube/port.js';
 import type { RestingPool } from '../../workflows/messages.js';

@@ -5,7 +5,7 @@ import { annotations } from '../../api/labels.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { conditionOf, withCondition, withReady } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
-import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../core/drift-hash.js';
+import { ec2NodeClassHash, ec2NodeClassHashVersion } from './node-class-hash.js';
 import { isDomainError, isTransient } from '../../core/failures.js';
 import type { NodeClassResolution } from '../port.js';
 import type { AwsCalls } from './calls.js';

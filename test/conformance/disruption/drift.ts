@@ -1,5 +1,5 @@
 import { annotations, labels } from '../../../api/labels.js';
-import { nodePoolHash, nodePoolHashVersion } from '../../../core/drift-hash.js';
+import { nodePoolHash, nodePoolHashVersion } from '../../../disruption/drift/template-hash.js';
 import type { InstanceType } from '../../../core/instance-type.js';
 import { consolidatableAt } from '../../../disruption/consolidation/consolidatable.js';
 import { driftOf, mayDrift, migratedHashes, templateDrift } from '../../../disruption/drift/drift.js';

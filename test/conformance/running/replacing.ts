@@ -1,5 +1,5 @@
 import { annotations, taints } from '../../../api/labels.js';
-import { nodePoolHashVersion } from '../../../core/drift-hash.js';
+import { nodePoolHashVersion } from '../../../disruption/drift/template-hash.js';
 import { notApplicable, same, type Check, type Told } from '../told.js';
 import { isThere, podOn, runningNode } from './nodes.js';
 import { minute, running, second, type Running } from './stage.js';

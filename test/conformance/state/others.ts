@@ -1,10 +1,10 @@
 import { annotations, labels } from '../../../api/labels.js';
 import { offering } from '../../../cases/catalogues.js';
 import type { CatalogueEntry } from '../../../checker/types.js';
-import { nominatedNodes } from '../../../activities/look/nominations.js';
+import { nominatedNodes } from '../../../activities/disruption-context/nominations.js';
 import { nodeViews } from '../../../cluster/cluster.js';
 import { conditionOf } from '../../../core/conditions.js';
-import { nodePoolHashVersion } from '../../../core/drift-hash.js';
+import { nodePoolHashVersion } from '../../../disruption/drift/template-hash.js';
 import { resolveBuffer } from '../../../packing/compile/buffers.js';
 import { buffer, objectsOf, one, whole } from '../buffers/made.js';
 import { consolidates } from '../consolidations.js';

@@ -1,0 +1,58 @@
+import { describe, expect, test } from '@jest/globals';
+import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
+import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
+import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
+import { ec2NodeClassHash } from './node-class-hash.js';
+
+function classHash(patch: Patch, caBundle?: string): string {
+  const { spec: parsed } = ec2NodeClasses.mustParse(build('EC2NodeClass', patch));
+  return ec2NodeClassHash(parsed, { amiFamily: resolvedAmiFamily(parsed), caBundle });
+}
+
+// Rule `node-classes/hash`.
+describe('ec2NodeClassHash', () => {
+  test.each<[string, Patch]>([
+    ['role', { 'spec.role': 'other' }],
+    ['userData', { 'spec.userData': 'echo' }],
+    ['tags', { 'spec.tags': { team: 'red' } }],
+    ['kubelet', { 'spec.kubelet': { maxPods: 10 } }],
+    ['a public address forbidden', { 'spec.associatePublicIPAddress': false }],
+    ['metadataOptions', { 'spec.metadataOptions.httpTokens': 'optional' }],
+    ['placementGroupSelector', { 'spec.placementGroupSelector': { name: 'spread' } }],
+    ['blockDeviceMappings', { 'spec.blockDeviceMappings': [{ ebs: { volumeSize: '20Gi' } }] }],
+    ['the family of the alias', { 'spec.amiSelectorTerms': [{ alias: 'al2@latest' }] }],
+  ])('changes with %s', (_what, patch) => {
+    expect(classHash(patch)).not.toBe(classHash({}));
+  });
+
+  test.each<[string, Patch]>([
+    ['subnetSelectorTerms', { 'spec.subnetSelectorTerms': [{ id: 'subnet-1' }] }],
+    ['securityGroupSelectorTerms', { 'spec.securityGroupSelectorTerms': [{ id: 'sg-1' }] }],
+    ['capacityReservationSelectorTerms', { 'spec.capacityReservationSelectorTerms': [{ id: 'cr-1' }] }],
+    ['the version of the alias', { 'spec.amiSelectorTerms': [{ alias: 'al2023@v20240625' }] }],
+    ['ipPrefixCount', { 'spec.ipPrefixCount': 2 }],
+    ['amiFamily naming what the alias implies (node-classes/family-in-effect)', { 'spec.amiFamily': 'AL2023' }],
+    ['no tags', { 'spec.tags': {} }],
+    ['defaults written out', { 'spec.metadataOptions': { httpTokens: 'required' } }],
+  ])('does not change with %s', (_what, patch) => {
+    expect(classHash(patch)).toBe(classHash({}));
+  });
+
+  test('changes with the CA bundle', () => {
+    expect(classHash({}, 'bundle')).not.toBe(classHash({}));
+  });
+
+  test('takes devices in any order, and no rootVolume as false', () => {
+    const devices = [{ deviceName: '/dev/xvda', rootVolume: true }, { deviceName: '/dev/xvdb' }];
+    const same = [
+      { deviceName: '/dev/xvdb', rootVolume: false },
+      { deviceName: '/dev/xvda', rootVolume: true },
+    ];
+
+    expect(classHash({ 'spec.blockDeviceMappings': devices })).toBe(classHash({ 'spec.blockDeviceMappings': same }));
+  });
+
+  test('stays the same from release to release', () => {
+    expect(classHash({ 'spec.tags': { team: 'red' }, 'spec.kubelet': { maxPods: 10 } })).toBe('2d34c57ca04958e3');
+  });
+});
