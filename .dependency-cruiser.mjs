@@ -56,6 +56,8 @@ const pipeline = [
     'The model is what every stage shares.',
   ),
 ];
+/** Folders that every subject of a layer may import. */
+const shared = { disruption: [], workflows: ['calls'], activities: [] };
 /** Which other subjects a subject of a layer may import: a new arrow is a decision. */
 const subjects = {
   disruption: {
@@ -71,32 +73,31 @@ const subjects = {
   workflows: {
     provisioning: ['launch', 'people'],
     launch: [],
-    // Of consolidation the type of the child that it starts.
     disruption: ['consolidation', 'people'],
-    consolidation: ['disruption', 'people', 'replacement'],
+    consolidation: ['people', 'replacement'],
     replacement: ['launch', 'people', 'termination'],
-    drift: ['disruption', 'people', 'replacement'],
-    expiration: ['disruption', 'people', 'replacement'],
+    drift: ['people', 'replacement'],
+    expiration: ['people', 'replacement'],
     interruption: ['replacement'],
-    repair: ['disruption', 'people', 'replacement'],
+    repair: ['people', 'replacement'],
     termination: ['people'],
     'static-capacity': ['launch', 'people', 'termination'],
     people: [],
     'garbage-collection': [],
   },
   activities: {
-    look: ['provisioning'],
+    'disruption-context': ['provisioning'],
     provisioning: ['people'],
-    launch: ['provisioning', 'garbage-collection', 'interruption'],
-    disruption: ['look', 'consolidation', 'drift', 'people', 'provisioning', 'termination'],
-    consolidation: ['look'],
-    drift: ['look', 'provisioning', 'static-capacity'],
+    launch: ['provisioning'],
+    disruption: ['disruption-context', 'consolidation', 'drift', 'people', 'provisioning', 'termination'],
+    consolidation: ['disruption-context'],
+    drift: ['disruption-context', 'provisioning', 'static-capacity'],
     expiration: ['provisioning', 'static-capacity'],
     interruption: ['disruption'],
     repair: [],
     termination: [],
     'static-capacity': ['provisioning'],
-    people: ['look', 'consolidation', 'provisioning'],
+    people: ['disruption-context', 'consolidation', 'provisioning'],
     'garbage-collection': [],
   },
 };
@@ -105,7 +106,10 @@ const betweenSubjects = Object.entries(subjects).flatMap(([layer, own]) =>
     never(
       `${layer}-${subject}-meets-no-other`,
       `^${layer}/${subject}/`,
-      { path: `^${layer}/[^/]+/`, pathNot: `^${layer}/((${[subject, ...others].join('|')})/|[a-z-]+/contract\\.ts$)` },
+      {
+        path: `^${layer}/[^/]+/`,
+        pathNot: `^${layer}/((${[subject, ...shared[layer], ...others].join('|')})/|[a-z-]+/contract\\.ts$)`,
+      },
       `What two subjects need is in ${layer}/, cluster/, core/ or disruption/; see subjects in .dependency-cruiser.mjs.`,
     ),
   ),
@@ -209,12 +213,12 @@ export default {
       '^worker/',
       `worker/|activities/|core/|packing/|disruption/|api/|workflows/messages\\.ts|${npm('@temporalio/[a-z-]+')}|crypto|worker_threads|async_hooks|timers|vm|url|path|fs|os|v8|node:`,
       'The worker runs workflows and activities: what they are made of is wired in process/.',
-      `cluster/|cloud/port\\.ts|kube/|process/settings\\.ts|${npm('pino')}`,
+      `cluster/|cloud/port\\.ts|kube/|${npm('pino')}`,
     ),
     never(
       'process-is-the-top',
       '^(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|operator|worker)/',
-      { path: '^(process|cli)/', dependencyTypesNot: ['type-only'] },
+      '^(process|cli)/',
       'Nobody imports the composition but the command line and tests.',
     ),
     never(

@@ -1,4 +1,5 @@
 import type { TaskQueue } from '../workflows/messages.js';
+import { createConsolidationActivities } from './consolidation/consolidation.js';
 import { createClaimActivities } from './provisioning/claims.js';
 import { createCloudActivities } from './launch/cloud.js';
 import type { ActivityDeps } from './deps.js';
@@ -7,6 +8,9 @@ import { createDrainActivities } from './termination/drain.js';
 import { createEntityActivities } from './entities.js';
 import { createEscalationActivities } from './termination/escalation.js';
 import { createLaunchActivities } from './launch/launch.js';
+import { createGarbageActivities } from './garbage-collection/garbage.js';
+import { createInterruptionActivities } from './interruption/inspect-instance.js';
+import { createNodeExplanationActivities, createPodExplanationActivities } from './people/explanations.js';
 import { createPauseActivities } from './people/pauses.js';
 import { createPlanningActivities } from './provisioning/planning.js';
 import { createRepairActivities } from './repair/repair.js';
@@ -25,18 +29,24 @@ export function createActivities(deps: ActivityDeps): Readonly<Record<TaskQueue,
     ...createLaunchActivities(deps),
     ...createTerminationActivities(deps),
     ...createDisruptionActivities(deps),
+    ...createConsolidationActivities(deps),
+    ...createNodeExplanationActivities(deps),
     ...createEscalationActivities(deps),
     ...createRepairActivities(deps),
     ...createReplicasActivities(deps),
     ...createRolloutActivities(deps),
     ...createExpirationActivities(deps),
   };
-  const cloud = createCloudActivities(deps);
+  const cloud = {
+    ...createCloudActivities(deps),
+    ...createInterruptionActivities(deps),
+    ...createGarbageActivities(deps),
+  };
   // Workers of these queues serve all activities that interruptions and terminations use.
   const ending = withHeartbeats({ ...control, ...cloud, ...createDrainActivities(deps) });
   return {
     control: withHeartbeats(control),
-    packing: withHeartbeats(createPlanningActivities(deps)),
+    packing: withHeartbeats({ ...createPlanningActivities(deps), ...createPodExplanationActivities(deps) }),
     cloud: withHeartbeats(cloud),
     drain: ending,
     urgent: ending,

@@ -13,7 +13,6 @@ import { measuring } from './activity-metrics.js';
 import { logInterceptor } from './log-context.js';
 import { withUrgency } from './urgency.js';
 import type { ActivityDeps } from '../activities/deps.js';
-import type { Settings } from '../process/settings.js';
 
 const restartMs = 5000;
 /** Workflows that were told of a trace go on telling: also a process that exports none. */
@@ -68,12 +67,17 @@ function plain(meta: Record<string, unknown> | undefined): Record<string, unknow
   };
 }
 
+/** The settings of the process that workers read, by the names of their variables. */
+export interface WorkerSettings {
+  readonly TEMPORAL_NAMESPACE: string;
+  readonly CLOUD_CALLS_PER_SECOND: number;
+  readonly WORKER_VERSIONING: boolean;
+  readonly WORKER_BUILD_ID: string;
+}
+
 /** What workers need of their process. */
 export interface WorkerWorld extends ActivityDeps {
-  readonly settings: Pick<
-    Settings,
-    'TEMPORAL_NAMESPACE' | 'CLOUD_CALLS_PER_SECOND' | 'WORKER_VERSIONING' | 'WORKER_BUILD_ID'
-  >;
+  readonly settings: WorkerSettings;
   readonly identity: string;
 }
 

@@ -2,9 +2,9 @@ import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { MootQuestion } from '../../workflows/messages.js';
-import { refusalOf, whyAnswered } from '../look/asked.js';
-import { allowedFor } from '../look/disruption-context.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
+import { refusalOf, whyAnswered } from '../disruption-context/asked.js';
+import { allowedFor } from '../disruption-context/disruption-context.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 
 /** How many times the saving of an open question another command needs to replace it. */
 const betterThanAsked = 1.5;

@@ -1,11 +1,11 @@
 import { emptyNodes } from '../../disruption/consolidation/emptiness.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { candidateOf } from '../../cluster/cluster.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import { isLookedAt, poolNameOf, rulesByPool } from '../look/disruption-context.js';
-import { pausableOf, whyPaused } from '../look/paused.js';
-import { allowedToPropose, whyAnswered } from '../look/asked.js';
-import type { Proposal, Proposals } from '../look/decision-record.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import { isLookedAt, poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
+import { pausableOf, whyPaused } from '../disruption-context/paused.js';
+import { allowedToPropose, whyAnswered } from '../disruption-context/asked.js';
+import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 
 /** The most candidates of one command, to bound its payload; the next search finds the rest. */
 const candidatesPerCommand = 100;

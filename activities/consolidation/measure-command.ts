@@ -3,8 +3,8 @@ import { labels } from '../../api/labels.js';
 import type { FinishedCommand, SavingsMeasured } from '../../workflows/messages.js';
 import { nodeViews, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
-import { rounded } from '../look/decision-record.js';
-import { iso, poolNameOf } from '../look/disruption-context.js';
+import { rounded } from '../disruption-context/decision-record.js';
+import { iso, poolNameOf } from '../disruption-context/disruption-context.js';
 
 /**
  * Measures the saving of a command: the price of the removed nodes less that of the replacements that still run. New nodes of the

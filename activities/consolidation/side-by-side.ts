@@ -1,7 +1,7 @@
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/consolidation/types.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import { poolNameOf } from '../look/disruption-context.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import { poolNameOf } from '../disruption-context/disruption-context.js';
 
 const nobody: ReadonlySet<string> = new Set();
 

@@ -5,18 +5,20 @@ import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { ClusterChanges } from '../disruption/cluster-changes.js';
+import type { ConsolidationActivities } from './contract.js';
 import type { DisruptionActivities } from '../disruption/contract.js';
 import { createDisruptionActivities } from '../disruption/disruption.js';
+import { createConsolidationActivities } from './consolidation.js';
 
 const dedicated: Taint = { key: 'dedicated', value: 'db', effect: 'NoSchedule' };
 
 describe('steering', () => {
   let world: ActivityWorld;
-  let activities: DisruptionActivities;
+  let activities: ConsolidationActivities & DisruptionActivities;
 
   beforeEach(async () => {
     world = await createActivityWorld();
-    activities = createDisruptionActivities(world.deps);
+    activities = { ...createDisruptionActivities(world.deps), ...createConsolidationActivities(world.deps) };
   });
   afterEach(() => world.stop());
 

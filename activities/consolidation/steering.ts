@@ -4,13 +4,13 @@ import { compareText } from '../../core/compare-text.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { isGoing, managedClaims, nodeOf } from '../../cluster/cluster.js';
-import type { DisruptionActivities } from '../disruption/contract.js';
+import type { ConsolidationActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { eachAtBest } from '../by-itself.js';
 import { updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
 
-type Input = Parameters<DisruptionActivities['steerPods']>[0];
+type Input = Parameters<ConsolidationActivities['steerPods']>[0];
 
 /** The most nodes with the taint at a time: each is written when a drain begins and when the last one ends. */
 const mostSteered = 50;

@@ -2,8 +2,8 @@ import { nodeNameOf } from '../../cluster/cluster.js';
 import { listedNames } from '../../core/listed-names.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import type { NodeWait } from '../look/node-waits.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import type { NodeWait } from '../disruption-context/node-waits.js';
 import type { SideBySide } from './side-by-side.js';
 import { emptyNodesAwaited, goesAt } from './waits-for-empty-nodes.js';
 

@@ -4,8 +4,8 @@ import type { ConsolidationCommand } from '../../disruption/consolidation/types.
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import { allowedFor, poolNameOf } from '../look/disruption-context.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import { allowedFor, poolNameOf } from '../disruption-context/disruption-context.js';
 
 /** What sums of prices may differ by, dollars per hour. */
 const rounding = 1e-9;

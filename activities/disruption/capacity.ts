@@ -1,7 +1,7 @@
 import type { LeastPossible } from '../../packing/least-possible.js';
-import { rounded } from '../look/decision-record.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import { poolNameOf } from '../look/disruption-context.js';
+import { rounded } from '../disruption-context/decision-record.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import { poolNameOf } from '../disruption-context/disruption-context.js';
 import type { DisruptionDetails } from './contract.js';
 
 const capacityTold = 200;

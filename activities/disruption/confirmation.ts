@@ -8,7 +8,7 @@ import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { eachByItself } from '../by-itself.js';
 import { activePauses } from '../people/pauses.js';
-import { whyPaused } from '../look/paused.js';
+import { whyPaused } from '../disruption-context/paused.js';
 
 type Input = Parameters<DisruptionActivities['confirmCandidates']>[0];
 type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;

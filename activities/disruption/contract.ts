@@ -6,50 +6,17 @@ import type {
   DecisionSummary,
   DisruptionMethod,
   DisruptionReason,
-  FinishedCommand,
   CandidateRef,
   MootQuestion,
-  NodeMemory,
-  NodeUntil,
   NodesThatStay,
-  NodeVerdict,
   NodeWaits,
-  OpenQuestion,
-  PastDisruption,
-  Pause,
   PoolCapacity,
-  Refused,
   RunningDisruption,
-  SavingsMeasured,
   SlotDecision,
   SlotRequest,
   TaintOwner,
 } from '../../workflows/messages.js';
-
-/** State of `disrupt` that decisions need besides the cluster. */
-export interface DisruptionView {
-  readonly nominations: readonly NodeUntil[];
-  readonly pauses: readonly Pause[];
-  readonly running: readonly RunningDisruption[];
-  /** Past disruptions, for rates and quotas. */
-  readonly pastDisruptions?: readonly PastDisruption[];
-  /** What is remembered of nodes after commands. */
-  readonly memory?: readonly NodeMemory[];
-  /** Commands that wait for approval; they have no slot. */
-  readonly questions?: readonly OpenQuestion[];
-  /** Refused commands. */
-  readonly refused?: readonly Refused[];
-  /** Hash of the `details` that `disrupt` has, so that equal ones are not returned. */
-  readonly knownDetails?: string;
-  /** `disrupt` has just started without state: read the records on NodePools. */
-  readonly isNew?: true;
-}
-
-/** State of `disrupt` that is also recorded on NodePools (budgets/records). */
-export interface DisruptionRecords {
-  readonly pastDisruptions: readonly PastDisruption[];
-  readonly refused: readonly Refused[];
-}
+import type { DisruptionRecords, DisruptionView } from '../disruption-context/contract.js';
 
 export interface DisruptionsFound {
   readonly commands: readonly DisruptionCommand[];
@@ -98,8 +65,6 @@ export interface DisruptionActivities {
     readonly view: DisruptionView;
     readonly requests: readonly Pick<SlotRequest, 'id' | 'reason' | 'candidates' | 'together'>[];
   }): Promise<{ readonly decisions: readonly SlotDecision[] }>;
-  /** Whether one node may be disrupted now, and if not why; changes nothing. */
-  explainNode(input: { readonly node: string; readonly view: DisruptionView }): Promise<NodeVerdict>;
   /** The candidates that may still be disrupted (commands/validation), and why the others may not. */
   validateCandidates(input: {
     reason: DisruptionReason;
@@ -131,8 +96,6 @@ export interface DisruptionActivities {
   }>;
   /** Events on the nodes of a disruption (events/of-a-disruption). */
   publishDisruption(input: { nodes: readonly string[]; reason: string; message: string }): Promise<void>;
-  /** Measures what a command has saved; writes only metrics, the log and an event. */
-  measureCommand(input: { command: FinishedCommand; afterMs: number }): Promise<SavingsMeasured>;
   /** Removes the taints from nodes that stay, but not those that another workflow than `owner` has set. */
   untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[]; owner?: string }): Promise<void>;
   /**
@@ -143,12 +106,4 @@ export interface DisruptionActivities {
     readonly running: readonly RunningDisruption[];
     readonly isSteering?: boolean;
   }): Promise<{ readonly released: readonly string[]; readonly owners?: readonly TaintOwner[] }>;
-  /**
-   * Adds a soft taint to nodes other than these targets (names of nodes or NodeClaims); without targets removes all. `steered` is
-   * the result of the last call.
-   */
-  steerPods(input: {
-    readonly targets: readonly string[];
-    readonly steered: readonly string[];
-  }): Promise<{ readonly steered: readonly string[] }>;
 }

@@ -7,7 +7,7 @@ import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../.
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { Candidate } from '../../workflows/messages.js';
 import type { DisruptionActivities } from './contract.js';
-import { disruptionContext } from '../look/disruption-context.js';
+import { disruptionContext } from '../disruption-context/disruption-context.js';
 import { createDisruptionActivities } from './disruption.js';
 
 const nothing = { nominations: [], pauses: [], running: [] };

@@ -3,11 +3,8 @@ import { confirmCandidates } from './confirmation.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { publishDisruption } from './disruption-events.js';
-import { explainNode } from '../people/explain-node.js';
 import { Finder } from './find-disruptions.js';
-import { measureCommand } from '../consolidation/measure-command.js';
 import { decideSlots } from './slots.js';
-import { steerPods } from '../consolidation/steering.js';
 import { withFailures } from '../to-failure.js';
 import { validateCandidates } from './validation.js';
 
@@ -17,14 +14,11 @@ export function createDisruptionActivities(deps: ActivityDeps): DisruptionActivi
   return withFailures<DisruptionActivities>({
     findDisruptions: (view) => finder.find(view),
     decideSlots: (input) => decideSlots(deps, input),
-    explainNode: (input) => explainNode(deps, input),
     validateCandidates: (input) => validateCandidates(deps, input),
     confirmCandidates: (input) => confirmCandidates(deps, input),
-    measureCommand: (input) => measureCommand(deps, input),
     publishDisruption: (input) => publishDisruption(deps, input),
     taintCandidates: (input) => taintCandidates(deps, input),
     untaintCandidates: (input) => untaintCandidates(deps, input),
     releaseStrays: (input) => releaseStrays(deps, input),
-    steerPods: (input) => steerPods(deps, input),
   });
 }

@@ -7,9 +7,11 @@ import { annotations, labels, taints } from '../../api/labels.js';
 import type { Candidate, OpenQuestion, Refused } from '../../workflows/messages.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { DisruptionActivities, DisruptionsFound, DisruptionView } from './contract.js';
+import type { DisruptionActivities, DisruptionsFound } from './contract.js';
+import type { DisruptionView } from '../disruption-context/contract.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import { createDisruptionActivities } from './disruption.js';
+import { explainNode } from '../people/explain-node.js';
 import { sideBySide } from '../consolidation/side-by-side.js';
 
 const nothing: DisruptionView = { nominations: [], pauses: [], running: [] };
@@ -935,7 +937,7 @@ describe('findDisruptions', () => {
   describe('why not?', () => {
     const whyNot = async (view: Partial<DisruptionView> = {}) => {
       await world.synced();
-      return activities.explainNode({ node: 'node-a', view: { ...nothing, ...view } });
+      return explainNode(world.deps, { node: 'node-a', view: { ...nothing, ...view } });
     };
 
     test('nothing keeps it, or nobody knows of it', async () => {
@@ -1019,7 +1021,7 @@ describe('findDisruptions', () => {
         .filter(({ regarding }) => regarding.name === name)
         .map(({ regarding: { kind }, reason, message }) => `${kind} ${reason}: ${message}`);
     const whyNode = async (node: string): Promise<string> =>
-      (await activities.explainNode({ node, view: nothing })).why;
+      (await explainNode(world.deps, { node, view: nothing })).why;
 
     test('what forbids it is the same everywhere, and an event of node and NodeClaim', async () => {
       putNode('a', [3]);
@@ -1118,7 +1120,7 @@ describe('findDisruptions', () => {
       const view = await arrange();
       await world.synced();
       const { details } = await find(view);
-      const { verdict, why } = await activities.explainNode({ node: 'node-a', view: { ...nothing, ...view } });
+      const { verdict, why } = await explainNode(world.deps, { node: 'node-a', view: { ...nothing, ...view } });
       expect(why).toMatch(says);
       expect(verdict).toBe('stays');
       expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
@@ -1136,7 +1138,7 @@ describe('findDisruptions', () => {
       const found = await find();
       expect(goingNodes(found)).toEqual(['node-b']);
       expect(found.details?.stays).toEqual([]);
-      expect(await activities.explainNode({ node: 'node-c', view: nothing })).toMatchObject({
+      expect(await explainNode(world.deps, { node: 'node-c', view: nothing })).toMatchObject({
         verdict: 'may go',
         why: 'it has drifted: it is replaced in its turn',
       });

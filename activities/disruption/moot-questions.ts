@@ -5,8 +5,8 @@ import { consolidatableAt } from '../../disruption/consolidation/consolidatable.
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { MootQuestion, OpenQuestion } from '../../workflows/messages.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import { poolNameOf, rulesByPool } from '../look/disruption-context.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import { poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
 
 const nobody: ReadonlySet<string> = new Set();
 

@@ -1,9 +1,10 @@
 import { decideAdmission } from '../../disruption/budgets/admission.js';
 import type { SlotDecision } from '../../workflows/messages.js';
-import type { DisruptionActivities, DisruptionView } from './contract.js';
+import type { DisruptionActivities } from './contract.js';
+import type { DisruptionView } from '../disruption-context/contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { disruptionContext } from '../look/disruption-context.js';
-import { whyPaused } from '../look/paused.js';
+import { disruptionContext } from '../disruption-context/disruption-context.js';
+import { whyPaused } from '../disruption-context/paused.js';
 import { isDisrupting } from '../../disruption/budgets/pool-counts.js';
 
 type Input = Parameters<DisruptionActivities['decideSlots']>[0];

@@ -6,9 +6,9 @@ import { consolidatableAt } from '../../disruption/consolidation/consolidatable.
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionDetails } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import { hindrancesOf, turnOf } from '../look/node-verdicts.js';
-import type { NodeWait } from '../look/node-waits.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import { hindrancesOf, turnOf } from '../disruption-context/node-verdicts.js';
+import type { NodeWait } from '../disruption-context/node-waits.js';
 
 const mostTold = 250;
 const mostBytes = 48 * 1024;

@@ -8,8 +8,14 @@ import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { nodeViews, nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import { allowedFor, disruptionContext, isLookedAt, poolNameOf, rulesByPool } from '../look/disruption-context.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import {
+  allowedFor,
+  disruptionContext,
+  isLookedAt,
+  poolNameOf,
+  rulesByPool,
+} from '../disruption-context/disruption-context.js';
 import { identityOf } from '../../cluster/labels-of.js';
 import { waitsForEmptyNodes } from '../consolidation/waits-for-empty-nodes.js';
 import { packingInput } from '../../cluster/packing-input.js';

@@ -8,16 +8,16 @@ import type { Place } from '../../packing/places.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
-import type { Proposal, Proposals } from '../look/decision-record.js';
-import type { DisruptionContext } from '../look/disruption-context.js';
-import { isLookedAt, poolNameOf } from '../look/disruption-context.js';
-import { whyBackedOff } from '../look/node-memory.js';
-import { pausableOf, whyPaused } from '../look/paused.js';
-import { allowedToPropose, whyAnswered } from '../look/asked.js';
+import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
+import type { DisruptionContext } from '../disruption-context/disruption-context.js';
+import { isLookedAt, poolNameOf } from '../disruption-context/disruption-context.js';
+import { whyBackedOff } from '../disruption-context/node-memory.js';
+import { pausableOf, whyPaused } from '../disruption-context/paused.js';
+import { allowedToPropose, whyAnswered } from '../disruption-context/asked.js';
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { placementOf } from '../placement.js';
-import type { NodeWait } from '../look/node-waits.js';
+import type { NodeWait } from '../disruption-context/node-waits.js';
 
 /** The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets further. */
 const mostTried = 5;

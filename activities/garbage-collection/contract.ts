@@ -23,3 +23,12 @@ export interface CollectedObjects {
   readonly nodes: readonly string[];
   readonly failed: readonly GarbageFailure[];
 }
+
+export interface GarbageActivities {
+  /** Terminates instances without a claim. */
+  collectInstances(): Promise<CollectedInstances>;
+  /** Finds objects that seem to have lost their instance or NodeClaim; changes nothing. */
+  findLost(): Promise<LostObjects>;
+  /** Removes those objects if they are still lost; called some time after `findLost`. */
+  collectLost(lost: LostObjects): Promise<CollectedObjects>;
+}

@@ -5,9 +5,16 @@ import { isTrue } from '../../core/conditions.js';
 import type { CloudInstance } from '../../cloud/port.js';
 import type { ClaimRef, NodeRef } from '../../workflows/messages.js';
 import { isHeldWithoutClaim, managedClaims, nodeOf } from '../../cluster/cluster.js';
-import type { CollectedInstances, CollectedObjects, GarbageFailure, LostObjects } from './contract.js';
+import type {
+  CollectedInstances,
+  CollectedObjects,
+  GarbageActivities,
+  GarbageFailure,
+  LostObjects,
+} from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
+import { withFailures } from '../to-failure.js';
 import { inBatches } from '../../core/in-batches.js';
 import { once } from '../../core/once.js';
 import { identityOf } from '../../cluster/labels-of.js';
@@ -19,6 +26,15 @@ const youngestOrphanMs = 30_000;
 const launchTimeoutMs = 300_000;
 /** How many requests to the cloud one collection has in flight. */
 const atOnce = 10;
+
+/** Activities of `collectGarbage`. */
+export function createGarbageActivities(deps: ActivityDeps): GarbageActivities {
+  return withFailures<GarbageActivities>({
+    collectInstances: () => collectInstances(deps),
+    findLost: () => findLost(deps),
+    collectLost: (lost) => collectLost(deps, lost),
+  });
+}
 
 /**
  * Terminates instances of this cluster without a NodeClaim, and deletes their Nodes. NodeClaims are listed from the API server

@@ -20,3 +20,11 @@ export type InstanceView =
       /** Set if the policy of the NodePool replaces nodes on rebalance recommendations. */
       readonly rebalance?: 'Replace';
     };
+
+export interface InterruptionActivities {
+  /**
+   * Finds the NodeClaim of an instance. With `cordonFor`, the id of the workflow that owns the taint, it also taints a node with
+   * pods to evict, in the same activity because a notice leaves little time.
+   */
+  inspectInstance(input: { instanceId: string; kind: string; at: number; cordonFor?: string }): Promise<InstanceView>;
+}

@@ -7,19 +7,23 @@ import { regarding } from '../../core/regarding.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import { taintCandidates } from '../disruption/candidate-marks.js';
 import type { ActivityDeps } from '../deps.js';
-import type { CloudActivities } from '../launch/contract.js';
-import type { InstanceView } from './contract.js';
+import { withFailures } from '../to-failure.js';
+import type { InstanceView, InterruptionActivities } from './contract.js';
 import { interruptionEvents } from './interruption-events.js';
 
 const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
+
+export function createInterruptionActivities(deps: ActivityDeps): InterruptionActivities {
+  return withFailures<InterruptionActivities>({ inspectInstance: (input) => inspectInstance(deps, input) });
+}
 
 /**
  * The first activity for a notice: finds the NodeClaim of the instance, publishes the events, taints the node, and makes the
  * interrupted offering unavailable. All in one activity, because a notice leaves two minutes.
  */
-export async function inspectInstance(
+async function inspectInstance(
   deps: ActivityDeps,
-  { instanceId, kind, at, cordonFor }: Parameters<CloudActivities['inspectInstance']>[0],
+  { instanceId, kind, at, cordonFor }: Parameters<InterruptionActivities['inspectInstance']>[0],
 ): Promise<InstanceView> {
   const { claim, isLaunching } = await claimOfInstance(deps, instanceId);
   if (claim === undefined) return { state: 'unknown', ...(isLaunching ? { mayBeLaunching: true } : {}) };

@@ -13,8 +13,6 @@ import { cataloguesOf, managedClaims, managedPools, nodeClassOf, poolOf } from '
 import { currentAttempt } from '../attempt.js';
 import type { ActivityDeps } from '../deps.js';
 import { overlaid, overlaysInEffect } from '../../cluster/overlays.js';
-import { collectInstances, collectLost, findLost } from '../garbage-collection/garbage.js';
-import { inspectInstance } from '../interruption/inspect-instance.js';
 import { setConditions } from '../claim-status.js';
 import { tagInstance, tagUntagged } from './tagging.js';
 import { withFailures } from '../to-failure.js';
@@ -51,12 +49,8 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
     findInstance: async ({ providerId }) => ({
       state: (await deps.cloud.get(providerId)) === undefined ? 'gone' : 'there',
     }),
-    inspectInstance: (input) => inspectInstance(deps, input),
     refreshCatalogue: async () => deps.cloud.refresh?.(),
     sweepCloud: () => sweep(deps),
-    collectInstances: () => collectInstances(deps),
-    findLost: () => findLost(deps),
-    collectLost: (lost) => collectLost(deps, lost),
   });
 }
 

@@ -1,7 +1,5 @@
 import type { LaunchedInstance } from '../../cloud/port.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import type { CollectedInstances, CollectedObjects, LostObjects } from '../garbage-collection/contract.js';
-import type { InstanceView } from '../interruption/contract.js';
 
 export type ClaimView =
   | { readonly state: 'gone' }
@@ -76,19 +74,8 @@ export interface CloudActivities {
   }): Promise<{ state: 'rebooting' | 'gone' | 'unsupported' }>;
   /** Whether the instance is gone; changes nothing. */
   findInstance(input: { providerId: string }): Promise<{ state: 'there' | 'gone' }>;
-  /**
-   * Finds the NodeClaim of an instance. With `cordonFor`, the id of the workflow that owns the taint, it also taints a node with
-   * pods to evict, in the same activity because a notice leaves little time.
-   */
-  inspectInstance(input: { instanceId: string; kind: string; at: number; cordonFor?: string }): Promise<InstanceView>;
   /** Reads instance types and prices again (instance-types/catalogue-age). */
   refreshCatalogue(): Promise<void>;
   /** Removes launch templates and instance profiles that nothing uses any more (launch-templates/unused-go, node-classes/instance-profiles). */
   sweepCloud(): Promise<void>;
-  /** Terminates instances without a claim. */
-  collectInstances(): Promise<CollectedInstances>;
-  /** Finds objects that seem to have lost their instance or NodeClaim; changes nothing. */
-  findLost(): Promise<LostObjects>;
-  /** Removes those objects if they are still lost; called some time after `findLost`. */
-  collectLost(lost: LostObjects): Promise<CollectedObjects>;
 }

@@ -7,6 +7,8 @@ import { registrationHealth } from '../../core/registration-health.js';
 import type { Kind } from '../../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { InterruptionActivities } from '../interruption/contract.js';
+import { createInterruptionActivities } from '../interruption/inspect-instance.js';
 import { createCloudActivities } from './cloud.js';
 import type { CloudActivities, LaunchActivities, LaunchInstanceResult } from './contract.js';
 import { createLaunchActivities } from './launch.js';
@@ -18,11 +20,13 @@ describe('launching a claim', () => {
   let world: ActivityWorld;
   let launch: LaunchActivities;
   let cloud: CloudActivities;
+  let interruptions: InterruptionActivities;
 
   beforeEach(async () => {
     world = await createActivityWorld();
     launch = createLaunchActivities(world.deps);
     cloud = createCloudActivities(world.deps);
+    interruptions = createInterruptionActivities(world.deps);
     world.kube.put('NodePool', nodePool('default'));
     world.kube.put('EC2NodeClass', nodeClass('default'));
     world.kube.put('NodeClaim', nodeClaim('c1', { spec: { resources: { requests: { cpu: '1' } } } }));
@@ -61,13 +65,13 @@ describe('launching a claim', () => {
     const asked = { instanceId, kind: 'spot_interrupted', at: world.clock.now };
     let isFresh = true;
     Object.assign(world.deps.cache, { all: () => [], isFresh: () => Promise.resolve(isFresh) });
-    await expect(cloud.inspectInstance(asked)).resolves.toEqual({ state: 'unknown' });
+    await expect(interruptions.inspectInstance(asked)).resolves.toEqual({ state: 'unknown' });
 
     isFresh = false;
 
-    await expect(cloud.inspectInstance(asked)).resolves.toMatchObject({ state: 'known', claim });
+    await expect(interruptions.inspectInstance(asked)).resolves.toMatchObject({ state: 'known', claim });
     world.kube.put('NodeClaim', nodeClaim('c2'));
-    await expect(cloud.inspectInstance({ ...asked, instanceId: 'i-other' })).resolves.toEqual({
+    await expect(interruptions.inspectInstance({ ...asked, instanceId: 'i-other' })).resolves.toEqual({
       state: 'unknown',
       mayBeLaunching: true,
     });
@@ -83,7 +87,7 @@ describe('launching a claim', () => {
       (await world.kube.get('Node', { name: 'n1' }))?.spec?.taints?.some(({ key }) => key === taints.disrupted.key) ===
       true;
     await world.synced();
-    await expect(cloud.inspectInstance({ ...asked, cordonFor: 'w' })).resolves.not.toHaveProperty('cordoned');
+    await expect(interruptions.inspectInstance({ ...asked, cordonFor: 'w' })).resolves.not.toHaveProperty('cordoned');
     world.kube.put('Pod', {
       metadata: {
         name: 'web',
@@ -94,10 +98,12 @@ describe('launching a claim', () => {
       status: { phase: 'Running' },
     });
     await world.synced();
-    await expect(cloud.inspectInstance(asked)).resolves.not.toHaveProperty('cordoned');
+    await expect(interruptions.inspectInstance(asked)).resolves.not.toHaveProperty('cordoned');
     expect(await isTainted()).toBe(false);
 
-    await expect(cloud.inspectInstance({ ...asked, cordonFor: 'w' })).resolves.toMatchObject({ cordoned: true });
+    await expect(interruptions.inspectInstance({ ...asked, cordonFor: 'w' })).resolves.toMatchObject({
+      cordoned: true,
+    });
     expect(await isTainted()).toBe(true);
   });
 
@@ -316,13 +322,13 @@ describe('launching a claim', () => {
       ...world.deps.offerings,
       refused: (refused: readonly unknown[]) => Promise.resolve(void reported.push(...refused)),
     };
-    const reporting = createCloudActivities({ ...world.deps, offerings });
+    const inspecting = createInterruptionActivities({ ...world.deps, offerings });
     const instanceId = (await live())!.status!.providerID!.split('/').at(-1)!;
 
-    await reporting.inspectInstance({ instanceId, kind: 'rebalance_recommendation', at: world.clock.now });
+    await inspecting.inspectInstance({ instanceId, kind: 'rebalance_recommendation', at: world.clock.now });
     expect(world.events.map(({ reason }) => reason)).toContain('SpotRebalanceRecommendation');
     expect(reported).toEqual([]);
-    await reporting.inspectInstance({ instanceId, kind: 'spot_interrupted', at: world.clock.now });
+    await inspecting.inspectInstance({ instanceId, kind: 'spot_interrupted', at: world.clock.now });
     expect(reported).toMatchObject([
       { instanceType: labelled[labels.instanceType], zone: labelled[labels.zone], capacityType: 'spot' },
     ]);

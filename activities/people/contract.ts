@@ -1,4 +1,5 @@
-import type { Pause, PauseScope } from '../../workflows/messages.js';
+import type { NodeVerdict, Pause, PauseScope } from '../../workflows/messages.js';
+import type { DisruptionView } from '../disruption-context/contract.js';
 
 /** What becomes of a pod. */
 export interface PodExplanation {
@@ -21,4 +22,14 @@ export interface PauseActivities {
     readonly unremoved?: readonly PauseScope[];
     readonly why?: string;
   }>;
+}
+
+export interface NodeExplanationActivities {
+  /** Whether one node may be disrupted now, and if not why; changes nothing. */
+  explainNode(input: { readonly node: string; readonly view: DisruptionView }): Promise<NodeVerdict>;
+}
+
+export interface PodExplanationActivities {
+  /** Plans anew and says what becomes of one pod; changes nothing. */
+  explainPod(input: { readonly namespace: string; readonly name: string }): Promise<PodExplanation>;
 }

@@ -1,12 +1,12 @@
 import { cutText } from '../../core/cut-text.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { NodeVerdict, Pause, RunningDisruption } from '../../workflows/messages.js';
-import type { DisruptionView } from '../disruption/contract.js';
+import type { DisruptionView } from '../disruption-context/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { whyNotTaken } from '../consolidation/find-consolidation.js';
-import { disruptionContext, iso } from '../look/disruption-context.js';
-import { pausableOf, whyPaused } from '../look/paused.js';
-import { hindrancesOf, turnOf } from '../look/node-verdicts.js';
+import { disruptionContext, iso } from '../disruption-context/disruption-context.js';
+import { pausableOf, whyPaused } from '../disruption-context/paused.js';
+import { hindrancesOf, turnOf } from '../disruption-context/node-verdicts.js';
 
 /** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (candidates/who-may-go). */
 export async function explainNode(

@@ -1,6 +1,5 @@
 import type { Resume } from '../../packing/types.js';
 import type { CacheMark, ClaimPlan, ClaimRef, RestingPool } from '../../workflows/messages.js';
-import type { PodExplanation } from '../people/contract.js';
 
 export interface PlanNodesInput {
   readonly marks: readonly CacheMark[];
@@ -83,8 +82,6 @@ export interface CreateClaimsInput {
 }
 
 export interface PlanningActivities {
-  /** Plans anew and says what becomes of one pod; changes nothing. */
-  explainPod(input: { readonly namespace: string; readonly name: string }): Promise<PodExplanation>;
   planNodes(input: PlanNodesInput): Promise<PlanNodesResult>;
 }
 

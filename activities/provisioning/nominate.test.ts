@@ -9,6 +9,7 @@ import type { PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { createLaunchActivities } from '../launch/launch.js';
 import { createPlanningActivities } from './planning.js';
+import { explainPod } from '../people/explain-pod.js';
 import { lacksNode, awaitedNode } from '../../cluster/awaited-nodes.js';
 
 const claim = { name: 'c1', uid: 'uid-c1' };
@@ -303,7 +304,7 @@ describe('pods on their way to the node that they were nominated to', () => {
     const plan = await planNow();
     expect(planned(plan)).toEqual(['default/b']);
     expect(plan.onExistingNodes).toBe(0);
-    const explain = () => createPlanningActivities(world.deps).explainPod({ namespace: 'default', name: 'a' });
+    const explain = () => explainPod(world.deps, { namespace: 'default', name: 'a' });
     await expect(explain()).resolves.toMatchObject({ state: 'planned', node: 'c1', why: 'c1 was launched for it' });
     world.kube.put('NodeClaim', { ...world.kube.objects('NodeClaim')[0]!, status: {} });
     await world.synced();

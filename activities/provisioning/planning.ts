@@ -8,7 +8,6 @@ import { managedPools } from '../../cluster/cluster.js';
 import { claimPlans } from './claim-plans.js';
 import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { explainPod } from '../people/explain-pod.js';
 import { deletingNodePlans } from './deleting-node-plans.js';
 import { learnMemory } from '../../cluster/learn-memory.js';
 import { packingInput } from '../../cluster/packing-input.js';
@@ -39,7 +38,6 @@ export function createPlanningActivities(deps: ActivityDeps): PlanningActivities
   const launches = new AwaitedInstances(deps, patience);
   return withFailures<PlanningActivities>({
     planNodes: (input) => planNodes(deps, launches, input),
-    explainPod: (input) => explainPod(deps, input),
   });
 }
 

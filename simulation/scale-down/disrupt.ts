@@ -1,5 +1,5 @@
 import type { DisruptionCommand } from '../../disruption/command.js';
-import type { DisruptionView } from '../../activities/disruption/contract.js';
+import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { Finder } from '../../activities/disruption/find-disruptions.js';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';

@@ -19,6 +19,7 @@ import type {
   CollectedInstances,
   CollectedObjects,
   LostObjects,
+  GarbageActivities,
 } from '../../activities/garbage-collection/contract.js';
 import type { DisruptionActivities, DisruptionsFound } from '../../activities/disruption/contract.js';
 import type {
@@ -29,8 +30,14 @@ import type {
   TerminationStart,
 } from '../../activities/termination/contract.js';
 import type { Entity, EntityActivities } from '../../activities/entities-contract.js';
-import type { InstanceView } from '../../activities/interruption/contract.js';
-import type { PauseActivities, PodExplanation } from '../../activities/people/contract.js';
+import type { InstanceView, InterruptionActivities } from '../../activities/interruption/contract.js';
+import type { ConsolidationActivities } from '../../activities/consolidation/contract.js';
+import type {
+  NodeExplanationActivities,
+  PauseActivities,
+  PodExplanation,
+  PodExplanationActivities,
+} from '../../activities/people/contract.js';
 import type { RepairActivities, RepairView } from '../../activities/repair/contract.js';
 import type { ReplicasActivities, ReplicasView } from '../../activities/static-capacity/contract.js';
 import type { RolloutActivities, RolloutView } from '../../activities/drift/contract.js';
@@ -89,6 +96,11 @@ export class FakeActivities
     PauseActivities,
     ExpirationActivities,
     RolloutActivities,
+    InterruptionActivities,
+    GarbageActivities,
+    ConsolidationActivities,
+    NodeExplanationActivities,
+    PodExplanationActivities,
     DisruptionActivities
 {
   readonly calls: { readonly name: string; readonly input: unknown; readonly workflowId: string }[] = [];
@@ -434,13 +446,13 @@ export class FakeActivities
   async measureCommand({
     command,
     afterMs,
-  }: Parameters<DisruptionActivities['measureCommand']>[0]): ReturnType<DisruptionActivities['measureCommand']> {
+  }: Parameters<ConsolidationActivities['measureCommand']>[0]): ReturnType<ConsolidationActivities['measureCommand']> {
     const predicted = command.priceBefore - command.priceAfter;
     const none = { running: 0, gone: 0, launchedSince: 0, launchedSincePerHour: 0 };
     return Promise.resolve({ at: '2026-01-05T12:00:00.000Z', afterMs, predicted, realised: predicted, ...none });
   }
 
-  async explainNode({ node }: { node: string }): ReturnType<DisruptionActivities['explainNode']> {
+  async explainNode({ node }: { node: string }): ReturnType<NodeExplanationActivities['explainNode']> {
     return Promise.resolve({ node, verdict: 'stays', why: 'it is not empty', at: '2026-01-05T12:00:00.000Z' });
   }
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { DisruptionCommand } from '../../disruption/command.js';
-import type { DisruptionView } from '../../activities/disruption/contract.js';
+import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
   abortUpdate,

@@ -1,7 +1,7 @@
 import type { DisruptionActivities } from '../../activities/disruption/contract.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ConsolidateInput, NodeUntil } from '../messages.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 
 type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
 

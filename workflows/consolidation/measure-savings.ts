@@ -5,7 +5,7 @@ import { savingsQuery, searchAttributes } from '../messages.js';
 import { dollars } from '../../core/dollars.js';
 import { setQueryHandler } from '../handlers.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 import { counted } from '../../core/plurals.js';
 
 const hour = 3_600_000;

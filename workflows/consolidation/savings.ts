@@ -4,7 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { dollars } from '../../core/dollars.js';
 import type { Candidate, ConsolidateInput, Decision } from '../messages.js';
-import { isStartedAlready } from '../other-workflows.js';
+import { isStartedAlready } from '../calls/other-workflows.js';
 import type { measureSavings } from './measure-savings.js';
 
 /** The predicted saving of a command, dollars per hour. */

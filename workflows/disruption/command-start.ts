@@ -1,7 +1,7 @@
 import { ParentClosePolicy, startChild } from '@temporalio/workflow';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import type { consolidate } from '../consolidation/consolidate.js';
-import { summaryOf } from './command-text.js';
+import { summaryOf } from '../consolidation/command-text.js';
 import { memoOf } from './disrupt-answers.js';
 
 /** Starts the `consolidate` of a command as an abandoned child, which goes on if `disrupt` ends. */

@@ -6,9 +6,9 @@ import type { CandidateRef, RunningDisruption } from '../messages.js';
 import { withdrawSignal } from '../messages.js';
 import type { Pauses } from '../people/pauses.js';
 import type { Progress } from '../progress.js';
-import { isStartedAlready, notify } from '../other-workflows.js';
+import { isStartedAlready, notify } from '../calls/other-workflows.js';
 import { startCommand } from './command-start.js';
-import { summaryOf } from './command-text.js';
+import { summaryOf } from '../consolidation/command-text.js';
 import type { Questions } from './questions.js';
 import type { RunningDisruptions } from './running-disruptions.js';
 

@@ -1,4 +1,4 @@
-import type { DisruptionView } from '../../activities/disruption/contract.js';
+import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
 import type { DisruptionFinished, NodeVerdict, Pause, PauseOrder, PauseScope } from '../messages.js';
 import { budgetsQuery, capacityQuery, clusterChangedSignal, disruptionFinishedSignal } from '../messages.js';
@@ -16,7 +16,7 @@ import { runningQuery, slotRequestSignal, slotReturnedSignal, steerSignal, whyNo
 import { checkText, handleOrder } from '../people/orders.js';
 import type { PauseObjects } from '../people/pause-objects.js';
 import type { Progress } from '../progress.js';
-import type { Activities } from '../proxies.js';
+import type { Activities } from '../calls/proxies.js';
 import type { DisruptionSignals } from './disruption-signals.js';
 import type { KnownState } from './known-state.js';
 import type { Steering } from './steering.js';

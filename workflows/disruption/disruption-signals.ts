@@ -3,8 +3,8 @@ import { workflowNow } from '../clock.js';
 import type { NodeUntil, RunningDisruption } from '../messages.js';
 import { holdSignal, nominatedSignal } from '../messages.js';
 import type { Pauses } from '../people/pauses.js';
-import { notify } from '../other-workflows.js';
-import type { Outbox } from '../other-workflows.js';
+import { notify } from '../calls/other-workflows.js';
+import type { Outbox } from '../calls/other-workflows.js';
 import type { Questions } from './questions.js';
 import type { RunningDisruptions } from './running-disruptions.js';
 

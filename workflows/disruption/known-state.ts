@@ -1,4 +1,4 @@
-import type { DisruptionRecords, DisruptionView } from '../../activities/disruption/contract.js';
+import type { DisruptionRecords, DisruptionView } from '../../activities/disruption-context/contract.js';
 import { workflowNow } from '../clock.js';
 import type { DisruptionFinished, DisruptState, NodeMemory, SlotRequest } from '../messages.js';
 import { Pauses } from '../people/pauses.js';

@@ -1,10 +1,10 @@
-import type { DisruptionView } from '../../activities/disruption/contract.js';
+import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { counted } from '../../core/plurals.js';
 import { workflowNow } from '../clock.js';
 import { untilHistoryFull } from '../history-limit.js';
 import type { SlotDecision, SlotRequest } from '../messages.js';
 import type { Pauses } from '../people/pauses.js';
-import type { Activities } from '../proxies.js';
+import type { Activities } from '../calls/proxies.js';
 import type { Questions } from './questions.js';
 import type { RunningDisruptions } from './running-disruptions.js';
 import type { SlotRequests } from './slot-requests.js';

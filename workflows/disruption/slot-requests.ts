@@ -1,7 +1,7 @@
 import { getExternalWorkflowHandle } from '@temporalio/workflow';
 import type { CandidateRef, RunningDisruption, SlotDecision, SlotRequest } from '../messages.js';
 import { slotDecidedSignal } from '../messages.js';
-import { notify } from '../other-workflows.js';
+import { notify } from '../calls/other-workflows.js';
 
 /** Bounds the state that continue-as-new carries. A workflow whose request is dropped repeats it. */
 const mostRequests = 200;

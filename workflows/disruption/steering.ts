@@ -4,8 +4,8 @@ import { workflowNow } from '../clock.js';
 import { repeatForever } from '../failed-steps.js';
 import type { MoveTargets, SteeredCommand, SteeringState } from '../messages.js';
 import { steeredSignal } from '../messages.js';
-import type { activitiesOf } from '../proxies.js';
-import { notify } from '../other-workflows.js';
+import type { activitiesOf } from '../calls/proxies.js';
+import { notify } from '../calls/other-workflows.js';
 import { counted } from '../../core/plurals.js';
 
 /**

@@ -1,5 +1,5 @@
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { DisruptionReason, Candidate } from '../disruption/disruption-messages.js';
+import type { DisruptionReason, Candidate } from '../../disruption/command.js';
 import type { Explanation, Order } from '../people/oversight-messages.js';
 
 /* Messages of `replaceDrifted` and `replaceNode`. workflows/messages.ts exports them. */

@@ -3,7 +3,7 @@ import type { CollectedObjects } from '../../activities/garbage-collection/contr
 import type { CollectGarbageInput, CollectGarbageResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 
 /**
  * Pause before the second check. EC2 is eventually consistent and may not list a new instance for some seconds, and the watch

@@ -2,7 +2,7 @@ import { condition } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import type { ClaimRef, LaunchOutcome } from '../messages.js';
 import { replacementSettledSignal } from '../messages.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 import { setSignalHandler } from '../handlers.js';
 
 /**

@@ -1,7 +1,7 @@
 import { searchAttributes } from '../messages.js';
 import type { CloudUpkeepInput } from '../messages.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 
 /** Run by a Schedule: reads instance types and prices again (instance-types/catalogue-age). */
 export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<void> {

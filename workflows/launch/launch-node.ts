@@ -22,8 +22,8 @@ import {
 } from '../messages.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
-import { notify } from '../other-workflows.js';
+import { activitiesOf } from '../calls/proxies.js';
+import { notify } from '../calls/other-workflows.js';
 import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
@@ -43,7 +43,7 @@ const recoveryMs = 3 * minutes;
 const backOff = { firstMs: 1000, longestMs: 1 * minutes };
 const longestAttemptMs = 2 * minutes;
 const leastAttemptMs = 1000;
-/** Heartbeat timeout of the launch activity (workflows/proxies.ts). */
+/** Heartbeat timeout of the launch activity (workflows/calls/proxies.ts). */
 const heartbeatMs = 10_000;
 
 /**

@@ -10,7 +10,7 @@ import { workflowIds } from '../../core/ids.js';
 import { settleAll } from '../../core/settle-all.js';
 import type { launchNode } from './launch-node.js';
 import type { LaunchBatchInput, LaunchNodeInput, LaunchStart } from '../messages.js';
-import { isStartedAlready } from '../other-workflows.js';
+import { isStartedAlready } from '../calls/other-workflows.js';
 import { counted } from '../../core/plurals.js';
 
 /**

@@ -2,7 +2,7 @@ import type { PodExplanation } from '../../activities/people/contract.js';
 import type { ExplainPodInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 
 /**
  * Started by `stowage why`: plans as `provision` would, without acting on the plan, and returns what the plan says of one pod.

@@ -5,7 +5,7 @@ import { workflowNow } from '../clock.js';
 import { repeatForever } from '../failed-steps.js';
 import type { Pause, PauseScope, PauseWrites } from '../messages.js';
 import type { Pauses } from './pauses.js';
-import type { activitiesOf } from '../proxies.js';
+import type { activitiesOf } from '../calls/proxies.js';
 
 const again = { firstMs: 5_000, longestMs: 5 * 60_000 };
 

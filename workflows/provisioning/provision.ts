@@ -45,8 +45,8 @@ import { HistoryFull, untilHistoryFull, loopUntilHistoryLong } from '../history-
 import { FailedSteps } from '../failed-steps.js';
 import { startLaunches } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
-import { notify } from '../other-workflows.js';
+import { activitiesOf } from '../calls/proxies.js';
+import { notify } from '../calls/other-workflows.js';
 import { answerTo, waitersOf } from './replacement-answers.js';
 import type { Round } from './replacement-answers.js';
 import { counted } from '../../core/plurals.js';

@@ -4,13 +4,13 @@ import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
 import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
-import { notifyEntity } from '../entity-signals.js';
+import { notifyEntity } from '../calls/entity-signals.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
 import { startLaunch } from '../launch/start-launch.js';
 import type { Decision } from '../messages.js';
 import { deletingNodesSignal } from '../messages.js';
-import { activitiesOf } from '../proxies.js';
-import { notify } from '../other-workflows.js';
+import { activitiesOf } from '../calls/proxies.js';
+import { notify } from '../calls/other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';
 
 /** What to launch, and whether pods are planned onto it, so that `provision` has to reserve the room. */

@@ -4,7 +4,7 @@ import type { ReplaceNodeInput, ReplaceNodeResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { isAborted, Oversight } from '../people/oversight.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';

@@ -2,7 +2,7 @@ import { isCancellation, log, workflowInfo } from '@temporalio/workflow';
 import { counted } from '../../core/plurals.js';
 import type { Candidate, ClaimRef } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 import type { TerminationRequest } from '../termination/start-termination.js';
 import { runTermination } from '../termination/start-termination.js';
 import type { Readiness, ReplacementSource } from './source.js';

@@ -1,12 +1,12 @@
 import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
-import { signalEntity } from '../entity-signals.js';
+import { signalEntity } from '../calls/entity-signals.js';
 import { setSignalHandler } from '../handlers.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
 import type { ClaimRef, ReplacementsPlanned } from '../messages.js';
 import { deletingNodesSignal, replacementsPlannedSignal, replaceSignal } from '../messages.js';
-import { notify } from '../other-workflows.js';
+import { notify } from '../calls/other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';
 
 /**

@@ -18,7 +18,7 @@ import { startTermination } from '../termination/start-termination.js';
 import { startLaunch } from '../launch/start-launch.js';
 import { isAborted, Oversight } from '../people/oversight.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
 

@@ -2,7 +2,7 @@ import { ChildWorkflowCancellationType, executeChild, ParentClosePolicy, startCh
 import { workflowIds } from '../../core/ids.js';
 import type { TerminateNodeInput } from '../messages.js';
 import { startOptions } from '../messages.js';
-import { isStartedAlready } from '../other-workflows.js';
+import { isStartedAlready } from '../calls/other-workflows.js';
 import type { terminateNode } from './terminate-node.js';
 
 /** Which NodeClaim to terminate, why, and until when. */

@@ -6,7 +6,7 @@ import { questionText, type ClaimRef } from '../messages.js';
 import { consentText, withReason } from '../people/consent.js';
 import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
-import type { Activities } from '../proxies.js';
+import type { Activities } from '../calls/proxies.js';
 import { heldByBudget, protectedText } from './drain-text.js';
 import { Escalation } from './escalation.js';
 import type { EscalationState, Stuck } from './escalation.js';

@@ -1,8 +1,8 @@
 import { getExternalWorkflowHandle, isCancellation, log, sleep } from '@temporalio/workflow';
 import type { SignalDefinition } from '@temporalio/common';
-import type { Entity } from '../activities/entities-contract.js';
-import { backOffMs } from '../core/back-off.js';
-import { workflowIds } from '../core/ids.js';
+import type { Entity } from '../../activities/entities-contract.js';
+import { backOffMs } from '../../core/back-off.js';
+import { workflowIds } from '../../core/ids.js';
 import { activitiesOf } from './proxies.js';
 import { notify } from './other-workflows.js';
 

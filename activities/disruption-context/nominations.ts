@@ -3,7 +3,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { once } from '../../core/once.js';
 import { isPending } from '../../core/pods.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
-import type { DisruptionView } from '../disruption/contract.js';
+import type { DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { initializedAt, awaitedNode, nodesForPodsOfDrainingNodes } from '../../cluster/awaited-nodes.js';
 

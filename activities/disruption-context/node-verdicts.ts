@@ -5,7 +5,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
-import type { DisruptionView } from '../disruption/contract.js';
+import type { DisruptionView } from './contract.js';
 import { whyAnswered } from './asked.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';

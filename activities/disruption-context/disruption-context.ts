@@ -12,7 +12,7 @@ import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { NodeMemory, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
 import { managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
-import type { DisruptionRecords, DisruptionView } from '../disruption/contract.js';
+import type { DisruptionRecords, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { recordsOf } from './disruption-records.js';
 import { readable, withAside } from './left-alone.js';

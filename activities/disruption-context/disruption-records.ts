@@ -8,7 +8,7 @@ import { rememberedForMs } from '../../disruption/budgets/limits.js';
 import { rulingOf } from '../../disruption/policies/ruling.js';
 import { updateObject } from '../../cluster/writes.js';
 import type { PastDisruption, Refused } from '../../workflows/messages.js';
-import type { DisruptionRecords } from '../disruption/contract.js';
+import type { DisruptionRecords } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 
 /*

@@ -1,20 +1,27 @@
 import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ActivityInterfaceFor } from '@temporalio/workflow';
-import type { ClaimActivities, PlanningActivities } from '../activities/provisioning/contract.js';
-import type { CloudActivities, LaunchActivities } from '../activities/launch/contract.js';
-import type { DisruptionActivities } from '../activities/disruption/contract.js';
+import type { ClaimActivities, PlanningActivities } from '../../activities/provisioning/contract.js';
+import type { CloudActivities, LaunchActivities } from '../../activities/launch/contract.js';
+import type { DisruptionActivities } from '../../activities/disruption/contract.js';
 import type {
   DrainActivities,
   EscalationActivities,
   TerminationActivities,
-} from '../activities/termination/contract.js';
-import type { EntityActivities } from '../activities/entities-contract.js';
-import type { PauseActivities } from '../activities/people/contract.js';
-import type { RepairActivities } from '../activities/repair/contract.js';
-import type { ReplicasActivities } from '../activities/static-capacity/contract.js';
-import type { RolloutActivities } from '../activities/drift/contract.js';
-import type { ExpirationActivities } from '../activities/expiration/contract.js';
-import { taskQueues } from './messages.js';
+} from '../../activities/termination/contract.js';
+import type { EntityActivities } from '../../activities/entities-contract.js';
+import type { ConsolidationActivities } from '../../activities/consolidation/contract.js';
+import type { GarbageActivities } from '../../activities/garbage-collection/contract.js';
+import type { InterruptionActivities } from '../../activities/interruption/contract.js';
+import type {
+  NodeExplanationActivities,
+  PauseActivities,
+  PodExplanationActivities,
+} from '../../activities/people/contract.js';
+import type { RepairActivities } from '../../activities/repair/contract.js';
+import type { ReplicasActivities } from '../../activities/static-capacity/contract.js';
+import type { RolloutActivities } from '../../activities/drift/contract.js';
+import type { ExpirationActivities } from '../../activities/expiration/contract.js';
+import { taskQueues } from '../messages.js';
 
 type KubernetesActivities = EntityActivities &
   PauseActivities &
@@ -22,16 +29,21 @@ type KubernetesActivities = EntityActivities &
   LaunchActivities &
   TerminationActivities &
   DisruptionActivities &
+  ConsolidationActivities &
+  NodeExplanationActivities &
   EscalationActivities &
   RepairActivities &
   ReplicasActivities &
   RolloutActivities &
   ExpirationActivities;
 
+type PackingActivities = PlanningActivities & PodExplanationActivities;
+type CloudQueueActivities = CloudActivities & InterruptionActivities & GarbageActivities;
+
 export interface Activities {
   readonly kube: ActivityInterfaceFor<KubernetesActivities>;
-  readonly packing: ActivityInterfaceFor<PlanningActivities>;
-  readonly cloud: ActivityInterfaceFor<CloudActivities>;
+  readonly packing: ActivityInterfaceFor<PackingActivities>;
+  readonly cloud: ActivityInterfaceFor<CloudQueueActivities>;
   readonly drain: ActivityInterfaceFor<DrainActivities>;
 }
 
@@ -56,7 +68,7 @@ export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefi
       scheduleToCloseTimeout: '30 days',
       retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '30 seconds' },
     }),
-    packing: proxyActivities<PlanningActivities>({
+    packing: proxyActivities<PackingActivities>({
       taskQueue: queues.packing,
       heartbeatTimeout,
       startToCloseTimeout: '10 minutes',
@@ -64,7 +76,7 @@ export function activitiesOf(cluster: string, queue: 'drain' | 'urgent' | undefi
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
       cancellationType: ActivityCancellationType.TRY_CANCEL,
     }),
-    cloud: proxyActivities<CloudActivities>({
+    cloud: proxyActivities<CloudQueueActivities>({
       taskQueue: queues[queue ?? 'cloud'],
       heartbeatTimeout,
       startToCloseTimeout: '2 minutes',

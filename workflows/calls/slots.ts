@@ -1,10 +1,10 @@
 import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
-import { signalEntity } from '../entity-signals.js';
+import { signalEntity } from './entity-signals.js';
 import type { Candidate, DisruptionReason, CandidateRef, SlotDecision, SlotRequest } from '../messages.js';
 import { slotDecidedSignal, slotRequestSignal, slotReturnedSignal } from '../messages.js';
-import { notify } from '../other-workflows.js';
+import { notify } from './other-workflows.js';
 import { setSignalHandler } from '../handlers.js';
 
 /** A request is repeated with growing intervals, because `disrupt` may have lost it. */

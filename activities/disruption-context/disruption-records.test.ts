@@ -4,7 +4,8 @@ import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { PastDisruption, Refused } from '../../workflows/messages.js';
 import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
-import type { DisruptionsFound, DisruptionView } from '../disruption/contract.js';
+import type { DisruptionsFound } from '../disruption/contract.js';
+import type { DisruptionView } from './contract.js';
 import { createDisruptionActivities } from '../disruption/disruption.js';
 
 const hour = 3_600_000;
