@@ -2,25 +2,27 @@
 #
 #   docker build --tag stowage:local .
 #
-# Releases give both images by digest: --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
-ARG BUILD_IMAGE=node:24-bookworm
-ARG NODE_IMAGE=node:24-bookworm-slim
+# It needs BuildKit, Docker's builder since version 23. All that runs while it builds runs on the builder's own architecture.
+ARG BUILD_IMAGE=node:24.21.0-bookworm@sha256:64af3819f9275802414d7cdc38c27e9d82bd564dec4d4da87d008255d36c63b4
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 
-FROM ${BUILD_IMAGE} AS build
+FROM --platform=$BUILDPLATFORM ${BUILD_IMAGE} AS build
 WORKDIR /source
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 ARG VERSION=
 ARG SOURCE_DATE_EPOCH=0
+ARG TARGETARCH
 # All that is laid over the base, in one tree whose times are given: the same sources give the same layer. Temporal's client trusts what the
 # system trusts; the slim image has no certificates.
-RUN node scripts/image.mjs /image/stowage --version "${VERSION}" \
+RUN node scripts/image.mjs /image/stowage --version "${VERSION}" --arch "${TARGETARCH}" \
     && mkdir -p /image/usr/local/bin /image/etc/ssl/certs \
     && ln -s /stowage/stowage /image/usr/local/bin/stowage \
     && cp --dereference /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
     && find /image -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
 
+# Files alone: an image of another architecture needs no emulation.
 FROM ${NODE_IMAGE}
 ARG NODE_IMAGE
 ARG VERSION=

@@ -1,20 +1,22 @@
-// node scripts/image.mjs FOLDER [--version VERSION]: writes all that the stowage image holds, ready to run with Node alone:
+// node scripts/image.mjs FOLDER [--version VERSION] [--arch amd64|arm64]: writes all that the stowage image holds, ready to run with Node alone:
 //
 //   main.js                     the stowage command, with its chunks: operator, worker and CLI
 //   packing-thread.js           what packing threads run
 //   workflow-worker-thread.js   what Temporal's workflow threads run
 //   workflow-bundle.js          the workflows, bundled as Temporal's SDK does it: nothing is bundled at start
-//   releases/, mappings.wasm    the SDK's native library, for this architecture alone, and its reader of source maps
+//   releases/, mappings.wasm    the SDK's native library, for the one architecture (this machine's unless told), and its reader of source maps
 //   *.json                      what sources read beside themselves, such as list prices
 //   sbom.cdx.json, licenses.txt what of which package is in it
 //
 // The same sources and packages give the same bytes.
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { copyAssets } from './image/assets.mjs';
 import { bundlePrograms } from './image/bundle.mjs';
+import { nativeLibrary } from './image/native.mjs';
 import { packagesIn } from './image/packages.mjs';
 import { licenceTexts, sbom } from './image/sbom.mjs';
 
@@ -63,25 +65,23 @@ async function bundleWorkflows(folder) {
 }
 
 /** What packages read from files beside their code. */
-function copyNative(folder) {
+function copyNative(folder, arch) {
   const worker = createRequire(require.resolve('@temporalio/worker/package.json'));
   copyFileSync(worker.resolve('source-map/lib/mappings.wasm'), join(folder, 'mappings.wasm'));
   const bridge = dirname(require.resolve('@temporalio/core-bridge/package.json'));
-  const { getPrebuiltTargetName } = require('@temporalio/core-bridge/common.js');
-  const target = join('releases', getPrebuiltTargetName());
-  if (!existsSync(join(bridge, target))) throw new Error(`@temporalio/core-bridge has no library for ${target}.`);
+  const target = nativeLibrary(bridge, arch);
   cpSync(join(bridge, target), join(folder, target), { recursive: true });
 }
 
 /** Writes the folder anew. */
-async function image(folder, version) {
+async function image(folder, { version, arch }) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const inputs = [
     ...(await bundlePrograms(root, folder, programs, [withoutBundler])),
     ...(await bundleWorkflows(folder)),
   ];
-  copyNative(folder);
+  copyNative(folder, arch);
   copyAssets(root, inputs, folder);
   const packages = packagesIn(root, inputs);
   writeFileSync(join(folder, 'sbom.cdx.json'), sbom({ name: 'stowage', version }, packages));
@@ -94,8 +94,13 @@ async function image(folder, version) {
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 }
 
-const [folder, ...rest] = process.argv.slice(2);
-if (folder === undefined) throw new Error('Usage: node scripts/image.mjs FOLDER [--version VERSION]');
-const given = rest[rest.indexOf('--version') + 1];
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { version: { type: 'string' }, arch: { type: 'string' } },
+});
+const [folder] = positionals;
+if (folder === undefined)
+  throw new Error('Usage: node scripts/image.mjs FOLDER [--version VERSION] [--arch amd64|arm64]');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-await image(resolve(folder), rest.includes('--version') && given !== '' ? given : version);
+// The Dockerfile hands both over, empty where nobody gave them.
+await image(resolve(folder), { version: values.version || version, arch: values.arch });

@@ -53,11 +53,12 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
     tools = (await ensureToolchain(parts)) as Toolchain;
     docker = await startDocker(folder);
     say('building stand-ins of the public images');
-    await importNodeImages(docker, tools.nodeImage);
+    const args = await importNodeImages(docker, tools.nodeImage);
     made = await buildComposeImages(docker, folder, tools);
     // This machine's package registries may be reached from the host alone.
     const built = Object.entries(services).filter(([, { build }]) => build !== undefined);
-    const overrides = { services: Object.fromEntries(built.map(([name]) => [name, { build: { network: 'host' } }])) };
+    const build = { network: 'host', args };
+    const overrides = { services: Object.fromEntries(built.map(([name]) => [name, { build }])) };
     writeFileSync(files[1]!, stringify(overrides));
     // Services that share an image would each build it: the first of them does, the others find it made.
     say('building the images of the project');

@@ -6,6 +6,9 @@ import { run } from './run.js';
 /** npm and Node trust what this machine trusts; node-image has its certificates. */
 const trust = 'NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt';
 
+/** Debian's, which speaks to the engine's own BuildKit: a newer one that stands first on the path would ask for a plugin. */
+const client = '/usr/bin/docker';
+
 /** A daemon of a test's own. */
 export interface Docker {
   /** How others reach it. */
@@ -34,17 +37,22 @@ export async function startDocker(folder: string): Promise<Docker> {
     ],
     { log, cwd: folder },
   );
-  // The builder that comes with the engine; the other one is a plugin.
-  const env = { DOCKER_HOST: socket, DOCKER_BUILDKIT: '0' };
-  const docker = (args: readonly string[]): Promise<string> => run('docker', args, { env });
+  const env = { DOCKER_HOST: socket, DOCKER_BUILDKIT: '1' };
+  const docker = (args: readonly string[]): Promise<string> => run(client, args, { env });
   await waitUntilReady('dockerd', record, log, () => docker(['info']).then(() => true));
   return { env, run: docker, stop: () => stopProcess(record, 15_000) };
 }
 
-/** What `npm ci` and Node of the project's Dockerfiles build on, under the names that these ask for. */
-export async function importNodeImages(docker: Docker, nodeImage: string): Promise<void> {
-  await docker.run(['import', '--change', `ENV ${trust}`, nodeImage, 'node:24-bookworm-slim']);
-  await docker.run(['tag', 'node:24-bookworm-slim', 'node:24-bookworm']);
+const nodeImages = { BUILD_IMAGE: 'node:24-bookworm', NODE_IMAGE: 'node:24-bookworm-slim' };
+
+/**
+ * What the project's Dockerfiles build on, made of this machine's parts: what they pin by digest cannot be made. Gives the build's
+ * arguments that name it.
+ */
+export async function importNodeImages(docker: Docker, nodeImage: string): Promise<typeof nodeImages> {
+  await docker.run(['import', '--change', `ENV ${trust}`, nodeImage, nodeImages.NODE_IMAGE]);
+  await docker.run(['tag', nodeImages.NODE_IMAGE, nodeImages.BUILD_IMAGE]);
+  return nodeImages;
 }
 
 export interface StandIn {
@@ -55,10 +63,13 @@ export interface StandIn {
    */
   readonly files: Readonly<Record<string, string | { readonly text: string }>>;
   readonly dockerfile: string;
+  /** As `linux/arm64`; the machine's own unless told. */
+  readonly platform?: string;
 }
 
 /** An image of what this machine has, under the name of a public one. */
-export async function buildStandIn(docker: Docker, folder: string, { tag, files, dockerfile }: StandIn): Promise<void> {
+export async function buildStandIn(docker: Docker, folder: string, standIn: StandIn): Promise<void> {
+  const { tag, files, dockerfile, platform } = standIn;
   const context = join(folder, 'contexts', tag.replaceAll(/[/:]/g, '-'));
   mkdirSync(context, { recursive: true });
   writeFileSync(join(context, 'Dockerfile'), dockerfile);
@@ -68,5 +79,6 @@ export async function buildStandIn(docker: Docker, folder: string, { tag, files,
     else if (statSync(from).isDirectory()) await run('tar', ['-C', from, '-cf', `${to}.tar`, '.']);
     else copyFileSync(from, to);
   }
-  await docker.run(['build', '--network', 'none', '--tag', tag, context]);
+  const of = platform === undefined ? [] : ['--platform', platform];
+  await docker.run(['build', ...of, '--network', 'none', '--tag', tag, context]);
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { repositoryRoot } from '../../devstack/paths.js';
 import type { Toolchain } from '../../devstack/toolchain.js';
 import { buildStandIn, importNodeImages, startDocker } from './docker.js';
+import { buildForeign, type ForeignImage } from './foreign-image.js';
 
 /** Images of one version each, of the project's Dockerfile. */
 export const versions = ['0.1.0-first', '0.1.0-second'] as const;
@@ -13,6 +14,8 @@ export interface BuiltImages {
   readonly archive: string;
   /** Digests of the layers of the first version, and of a build of it that used nothing of the first. */
   readonly layers: readonly [first: readonly string[], again: readonly string[]];
+  /** The image for arm64, built here. */
+  readonly arm64: ForeignImage;
 }
 
 /**
@@ -22,16 +25,20 @@ export interface BuiltImages {
 export async function buildImages(folder: string, tools: Partial<Toolchain>): Promise<BuiltImages> {
   const docker = await startDocker(folder);
   try {
-    await importNodeImages(docker, tools.nodeImage ?? '');
+    const bases = await importNodeImages(docker, tools.nodeImage ?? '');
     const build = async (version: string, tag: string, ...more: readonly string[]): Promise<readonly string[]> => {
-      const args = ['build', ...more, '--network', 'host', '--build-arg', `VERSION=${version}`, '--tag', tag];
-      await docker.run([...args, repositoryRoot()]);
+      const given = Object.entries({ ...bases, VERSION: version }).flatMap(([name, value]) => [
+        '--build-arg',
+        `${name}=${value}`,
+      ]);
+      await docker.run(['build', '--network', 'host', ...given, ...more, '--tag', tag, repositoryRoot()]);
       const layers = await docker.run(['image', 'inspect', '--format', '{{json .RootFS.Layers}}', tag]);
       return JSON.parse(layers) as string[];
     };
     const first = await build(versions[0], `stowage:${versions[0]}`);
     const again = await build(versions[0], 'stowage:again', '--no-cache');
     await build(versions[1], `stowage:${versions[1]}`);
+    const arm64 = await buildForeign(docker, folder, (tag, ...more) => build(versions[0], tag, ...more));
     await buildStandIn(docker, folder, {
       tag: temporalImage,
       files: { temporal: tools.temporal ?? '' },
@@ -45,7 +52,7 @@ export async function buildImages(folder: string, tools: Partial<Toolchain>): Pr
     const archive = join(folder, 'images.tar');
     const all = [...versions.map((version) => `stowage:${version}`), temporalImage, sandboxImage];
     await docker.run(['save', '--output', archive, ...all]);
-    return { archive, layers: [first, again] };
+    return { archive, layers: [first, again], arm64 };
   } finally {
     await docker.stop();
   }

@@ -3,6 +3,7 @@ import type { Node, Pod } from '../../api/kubernetes.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';
 import { createDefaultPool, isRunning, within } from '../live/world.js';
+import { aarch64 } from './foreign-image.js';
 import { versions } from './images.js';
 import { nodeName } from './node.js';
 import { cluster, namespace, sets, startInstallWorld, type InstallWorld } from './world.js';
@@ -85,6 +86,14 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
 
     expect(first.length).toBeGreaterThan(1);
     expect(again).toEqual(first);
+  });
+
+  test('the image for arm64 is built here, and all that runs in it is for arm64', () => {
+    const { architecture, programs } = world.images.arm64;
+
+    expect(architecture).toBe('arm64');
+    expect(programs.map(({ path }) => path)).toEqual(['releases/aarch64-unknown-linux-gnu/index.node']);
+    expect(programs.map(({ machine }) => machine)).toEqual([aarch64]);
   });
 
   test(

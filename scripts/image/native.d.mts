@@ -1,0 +1,1 @@
+export function nativeLibrary(bridge: string, arch: string | undefined, own?: string): string;
