@@ -2,8 +2,9 @@
 // (prebuilt.json) and they can be downloaded, and from Go, PyPI and Maven packages otherwise.
 // Plain JavaScript on Node's built-ins alone: it runs on a fresh clone before `npm ci`.
 //
-//   node devstack/install.mjs [--tests] [--json] [kubernetes|temporal|moto|temporal-test-server|kubelet|helm|node-image|compose|temporal-server|services-image ...]
+//   node devstack/install.mjs [--tests] [--installed] [--json] [COMPONENT ...]
 //
+// --tests: what `npm test` needs besides the local stack. --installed: takes what is there, and installs nothing.
 // Progress goes to stderr; with --json the paths go to stdout. Each component is built beside its final folder
 // and renamed into place, so a half-finished install is never taken for whole.
 import { createHash } from 'node:crypto';
@@ -27,6 +28,7 @@ import { fileURLToPath } from 'node:url';
 import { composeParts } from './compose-parts.mjs';
 import { containerParts } from './container-parts.mjs';
 import { downloadOrCompile } from './prebuilt.mjs';
+import { signalParts } from './signal-parts.mjs';
 import { archiveClasses, testServerScript } from './temporal/test-server.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -94,6 +96,12 @@ const requirements = {
     what: 'Maven',
     find: () => versionOf('mvn', ['--version'], /Apache Maven (\d+(?:\.\d+)+)/),
     get: 'your system’s packages (on Debian and Ubuntu: apt install maven)',
+  },
+  apt: {
+    wanted: '2',
+    what: 'apt-get',
+    find: () => versionOf('apt-get', ['--version'], /^apt (\d+(?:\.\d+)+)/),
+    get: 'nowhere: it comes with Debian and Ubuntu',
   },
   debootstrap: {
     wanted: '1',
@@ -313,6 +321,8 @@ const components = {
     paths: (folder) => ({ temporalTestServer: join(folder, 'temporal-test-server') }),
   },
 
+  ...signalParts({ run, stamp, platform }),
+
   ...containerParts({
     run,
     stamp,
@@ -331,6 +341,8 @@ const components = {
 };
 
 const stackComponents = ['kubernetes', 'temporal', 'moto'];
+/** Without these, tests count as skipped. */
+const optionalComponents = ['prometheus'];
 
 // ---- one install at a time -------------------------------------------------------------------------------------
 
@@ -445,14 +457,39 @@ async function installOne(name, folder, narrate) {
   }
 }
 
+/** The paths of what is there of the named components. */
+function installed(names) {
+  const folders = names.map((name) => [name, join(cacheFolder(), `${name}-${components[name].version()}`)]);
+  const there = folders.filter(([, folder]) => existsSync(folder));
+  return Object.assign({}, ...there.map(([name, folder]) => components[name].paths(folder)));
+}
+
+async function installOptional(name) {
+  try {
+    return await install([name]);
+  } catch (error) {
+    if (!(error instanceof InstallError)) throw error;
+    process.stderr.write(`Without ${name}: ${error.message}\n`);
+    return {};
+  }
+}
+
+async function pathsFor({ named, flags }) {
+  if (flags.includes('--installed')) return installed(named);
+  const forTests = flags.includes('--tests') && named.length === 0;
+  const paths = await install(
+    named.length > 0 ? named : [...stackComponents, ...(forTests ? ['temporal-test-server'] : [])],
+  );
+  for (const name of forTests ? optionalComponents : []) Object.assign(paths, await installOptional(name));
+  return paths;
+}
+
 async function main() {
   const args = process.argv.slice(2);
-  const named = args.filter((arg) => !arg.startsWith('--'));
-  const names =
-    named.length > 0 ? named : [...stackComponents, ...(args.includes('--tests') ? ['temporal-test-server'] : [])];
+  const [flags, named] = [true, false].map((isFlag) => args.filter((arg) => arg.startsWith('--') === isFlag));
   try {
-    const paths = await install(names);
-    if (args.includes('--json')) process.stdout.write(`${JSON.stringify(paths)}\n`);
+    const paths = await pathsFor({ named, flags });
+    if (flags.includes('--json')) process.stdout.write(`${JSON.stringify(paths)}\n`);
   } catch (error) {
     if (!(error instanceof InstallError)) throw error;
     process.stderr.write(`\n${error.message}\n`);

@@ -4,14 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { stringify } from 'yaml';
+import { installedPrometheus } from '../../test/builders/prometheus.js';
 
 interface Dashboard {
   readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
 }
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-const present = spawnSync('promtool', ['--version']).error === undefined;
-const withPromtool = present ? describe : describe.skip;
+const { promtool } = installedPrometheus();
+const withPromtool = promtool === undefined ? describe.skip : describe;
 const scratch = mkdtempSync(join(tmpdir(), 'stowage-promtool-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -19,7 +20,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 function check(text: string): { readonly status: number | null; readonly said: string } {
   const file = join(scratch, 'rules.yaml');
   writeFileSync(file, text);
-  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(promtool ?? '', ['check', 'rules', file], { encoding: 'utf8' });
   return { status, said: status === 0 ? '' : `${stdout}${stderr}` };
 }
 
@@ -28,7 +29,7 @@ const asGrafanaAsks = (expr: string): string =>
   expr.replaceAll(/\[\$\w+\]/g, '[5m]').replaceAll(/\$\{?\w+(:\w+)?\}?/g, 'x');
 
 withPromtool(
-  `Prometheus' own checker${present ? '' : ' (skipped: no promtool here; Debian has it in package prometheus)'}`,
+  `Prometheus' own checker${promtool === undefined ? ' (skipped: run node devstack/install.mjs prometheus)' : ''}`,
   () => {
     test('takes deploy/alerts.yaml', () => {
       expect(check(read('deploy/alerts.yaml'))).toEqual({ status: 0, said: '' });

@@ -151,6 +151,16 @@ describe('the chart', () => {
     );
   });
 
+  test.each([
+    ['', undefined],
+    ['karpenter', [{ targetLabel: 'job', replacement: 'karpenter' }]],
+  ])('has its metrics under the job "%s"', async (job, relabelings) => {
+    const rendered = await render({ 'metrics.serviceMonitor.enabled': 'true', 'metrics.serviceMonitor.job': job });
+    const { spec } = named(rendered, 'ServiceMonitor', 'stowage') as unknown as { spec: { endpoints: object[] } };
+
+    expect(spec.endpoints).toEqual([{ port: 'metrics', interval: '30s', ...(relabelings && { relabelings }) }]);
+  });
+
   test('has its dashboards as ConfigMaps where they are asked for', async () => {
     const dashboardsOf = (rendered: Rendered[]) => rendered.filter(({ kind }) => kind === 'ConfigMap');
     const found = dashboardsOf(await render({ 'dashboards.enabled': 'true' }));
