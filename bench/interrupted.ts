@@ -65,8 +65,6 @@ export async function interruptAll(
     settings: {
       TEMPORAL_NAMESPACE: 'default',
       CLOUD_CALLS_PER_SECOND: 20,
-      WORKER_VERSIONING: false,
-      WORKER_BUILD_ID: 'bench',
     },
     identity: 'bench',
   };

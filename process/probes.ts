@@ -23,6 +23,8 @@ export class ProcessProgress {
   temporal = false;
   /** Who leads, as this process saw it last. */
   leader: string | undefined;
+  /** Whether other builds may end now; absent where no worker is meant to run. */
+  build: { readonly waitsFor: string | undefined } | undefined;
   private looked: number | undefined;
   private readonly running = new Set<string>();
   /** Queues whose worker fails, by since when. */
@@ -98,7 +100,10 @@ export function readyChecks(
     ...(role === 'worker' ? [] : [leadership(leader, identity)]),
     ...(role === 'operator'
       ? []
-      : [{ name: 'workers', problem: progress.allRun(queues) ? undefined : 'the workers have not started' }]),
+      : [
+          { name: 'workers', problem: progress.allRun(queues) ? undefined : 'the workers have not started' },
+          { name: 'build', problem: progress.build?.waitsFor },
+        ]),
   ];
 }
 

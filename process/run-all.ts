@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { limiterClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
 import { taskQueues } from '../workflows/messages.js';
@@ -14,10 +13,14 @@ import { withRegion } from './region.js';
 import { exportSdkMetrics } from './sdk-metrics.js';
 import { SettingsError } from './settings.js';
 import { connectTemporal, insist, renewConnections, watchTemporal } from './temporal.js';
+import type { TemporalConnections } from './temporal.js';
 import { connectOptions } from './temporal-options.js';
 import { readSettingsWithProfile } from './temporal-profile.js';
-import type { WorkerConnections } from '../worker/connections.js';
 import { installRuntime, runWorkers } from '../worker/workers.js';
+import { Shutdown } from './shutdown.js';
+import { TemporalDeployment } from './versions/deployment.js';
+import { Rollout } from './versions/rollout.js';
+import { buildIdFor } from './versions/build-id.js';
 import { createWorld } from './world.js';
 import type { Tracing } from './tracing/export.js';
 import { startTracing } from './tracing/tracing.js';
@@ -37,13 +40,10 @@ export interface RunOptions {
  */
 export async function runAll(options: RunOptions = {}): Promise<number> {
   const role = options.role ?? 'all';
-  const ending = new AbortController();
-  // Every part of the process hangs on this one signal.
-  setMaxListeners(0, ending.signal);
-  const end = (): void => ending.abort();
+  const shutdown = new Shutdown();
   // Before anything else: as PID 1 of a container a process that does not listen is not ended by SIGTERM.
-  process.once('SIGTERM', end);
-  process.once('SIGINT', end);
+  process.on('SIGTERM', shutdown.request);
+  process.on('SIGINT', shutdown.request);
   let world: World;
   try {
     world = await composed(options);
@@ -73,14 +73,14 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
   });
   world.log.info({ role, cluster: world.cluster }, 'starting');
   try {
-    await run(world, { role, progress, tracing }, ending.signal);
+    await run(world, { role, progress, tracing }, shutdown);
     return 0;
   } catch (error) {
-    if (ending.signal.aborted) return 0;
+    if (shutdown.ending.aborted) return 0;
     world.log.error({ error: error instanceof Error ? error.stack : String(error) }, 'stopping after a failure');
     return 1;
   } finally {
-    ending.abort();
+    shutdown.end();
     await stopHttp();
     await world.close();
     await tracing?.close();
@@ -102,7 +102,8 @@ interface Running {
   readonly tracing: Tracing | undefined;
 }
 
-async function run(world: World, { role, progress, tracing }: Running, signal: AbortSignal): Promise<void> {
+async function run(world: World, { role, progress, tracing }: Running, shutdown: Shutdown): Promise<void> {
+  const signal = shutdown.ending;
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
@@ -125,12 +126,19 @@ async function run(world: World, { role, progress, tracing }: Running, signal: A
     watchTemporal(client, { log, address, onState, onLook: () => progress.beat() }, signal),
   ];
   const workers =
-    role === 'operator' ? undefined : workersOn(world, await connections.forWorkers(), { progress, tracing });
+    role === 'operator' ? undefined : await workersOn(world, connections, { progress, tracing }, shutdown);
   parts.push(renewConnections(settings, connections, log, signal));
   const act = async (own: AbortSignal): Promise<void> => {
     await Promise.all([
       workers === undefined ? undefined : karpenter.whileFree(own, workers),
-      role === 'worker' ? undefined : runOperator(world, client, own, (holder) => void (progress.leader = holder)),
+      role === 'worker'
+        ? undefined
+        : runOperator(
+            world,
+            client,
+            AbortSignal.any([own, shutdown.stopping]),
+            (holder) => void (progress.leader = holder),
+          ),
     ]);
   };
   parts.push(name.whileOwn(new TemporalClusterRegister(client, world.cluster), signal, act));
@@ -142,16 +150,26 @@ async function run(world: World, { role, progress, tracing }: Running, signal: A
 }
 
 /** What workers do stands still with them: workflows that Schedules start meanwhile wait for one, each Schedule's at most once. */
-function workersOn(
+async function workersOn(
   world: World,
-  connections: WorkerConnections,
+  connections: TemporalConnections,
   { progress, tracing }: Pick<Running, 'progress' | 'tracing'>,
-): (free: AbortSignal) => Promise<void> {
-  const dataConverter = workerConverter(world.settings, (problem) =>
-    world.log.warn({ problem }, 'the keys of payloads stay as they were'),
+  shutdown: Shutdown,
+): Promise<(free: AbortSignal) => Promise<void>> {
+  const { settings, log, cluster } = world;
+  const dataConverter = workerConverter(settings, (problem) =>
+    log.warn({ problem }, 'the keys of payloads stay as they were'),
   );
+  const forWorkers = await connections.forWorkers();
+  const deployment = new TemporalDeployment(connections.client, cluster);
+  const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
+  const buildId = await insist(() => buildIdFor(settings, deployment, log), temporal, log, shutdown.ending);
+  const rollout = new Rollout({ deployment, buildId, log, clock: limiterClock });
+  progress.build = rollout;
+  shutdown.finish(() => rollout.drained(settings.WORKER_DRAIN_DURATION));
   return async (free) => {
-    await runWorkers(world, connections, free, progress, { dataConverter, tracing: tracing?.worker });
+    const extras = { dataConverter, tracing: tracing?.worker, buildId };
+    await Promise.all([runWorkers(world, forWorkers, free, progress, extras), rollout.follow(free)]);
     progress.rests();
   };
 }

@@ -162,8 +162,17 @@ const fields = {
     .string()
     .optional()
     .describe('file with the keys that payloads in Temporal are encrypted with; read again when it changes'),
-  WORKER_BUILD_ID: z.string().min(1).default('dev').describe('version of the workflow code'),
-  WORKER_VERSIONING: flag.describe('pin workflows to the worker version that started them'),
+  WORKER_BUILD_ID: z
+    .string()
+    .regex(/^[\w.+-]{1,128}$/, 'is not 1 to 128 letters, digits and . + - _')
+    .optional()
+    .describe('build of the workers, as Temporal knows it; version and digest of the workflow code when absent'),
+  WORKER_VERSIONING: flag.describe(
+    'version the workers: workflows that last minutes end on the build that began them, all others go on in the new one once its workers are there',
+  ),
+  WORKER_DRAIN_DURATION: duration('5m').describe(
+    'how long a worker that is told to end goes on for workflows of its build while another build is current',
+  ),
   PACKING_THREADS: z.coerce.number().int().min(0).max(64).default(1).describe('threads that pack; 0 packs in place'),
   CLOUD_CALLS_PER_SECOND: z.coerce.number().min(0.1).default(20).describe('cloud activities started a second'),
 } as const;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
@@ -24,6 +25,13 @@ export async function workflowBundle(): Promise<{ code: string } | { codePath: s
     }
   }
   return { code };
+}
+
+/** The same for the same workflow code, on any machine that runs the same image. */
+export async function workflowDigest(): Promise<string> {
+  const bundle = await workflowBundle();
+  const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
+  return createHash('sha256').update(code).digest('hex').slice(0, 8);
 }
 
 interface WorkflowSources {

@@ -71,8 +71,6 @@ function plain(meta: Record<string, unknown> | undefined): Record<string, unknow
 export interface WorkerSettings {
   readonly TEMPORAL_NAMESPACE: string;
   readonly CLOUD_CALLS_PER_SECOND: number;
-  readonly WORKER_VERSIONING: boolean;
-  readonly WORKER_BUILD_ID: string;
 }
 
 /** What workers need of their process. */
@@ -88,10 +86,12 @@ export interface WorkerTracing {
   readonly sinks: InjectedSinks<OpenTelemetrySinks>;
 }
 
-/** How workers of this process read and write payloads, and whether they trace. */
+/** How workers of this process read and write payloads, whether they trace, and which build they are. */
 export interface WorkerExtras {
   readonly dataConverter?: DataConverter;
   readonly tracing?: WorkerTracing | undefined;
+  /** Absent where workers have no version. */
+  readonly buildId?: string | undefined;
 }
 
 /** Hears of the workers of this process by their queues. */
@@ -106,7 +106,7 @@ export async function runWorkers(
   connections: WorkerConnections,
   signal: AbortSignal,
   watch: WorkerWatch,
-  { dataConverter = {}, tracing }: WorkerExtras = {},
+  { dataConverter = {}, tracing, buildId }: WorkerExtras = {},
 ): Promise<void> {
   const activities = createActivities(world);
   const queues = taskQueues(world.cluster);
@@ -126,21 +126,24 @@ export async function runWorkers(
         ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),
         ...(name === 'cloud' ? { maxTaskQueueActivitiesPerSecond: world.settings.CLOUD_CALLS_PER_SECOND } : {}),
         ...limits[name],
-        ...versioning(world),
+        ...versioning(world.cluster, buildId),
       };
       return keepRunning(world, name, options, { connections, signal, watch });
     }),
   );
 }
 
-/** Off by default: pinning needs the deployment to be made current on the server. */
-function versioning({ settings, cluster }: WorkerWorld): Partial<WorkerOptions> {
-  if (!settings.WORKER_VERSIONING) return {};
+/** The workers of a cluster, as Temporal's worker versioning names them. */
+export const deploymentName = (cluster: string): string => `stowage-${cluster}`;
+
+/** Workflows that are not to change builds say so themselves (`setWorkflowOptions`). */
+function versioning(cluster: string, buildId: string | undefined): Partial<WorkerOptions> {
+  if (buildId === undefined) return {};
   return {
     workerDeploymentOptions: {
-      version: { deploymentName: `stowage-${cluster}`, buildId: settings.WORKER_BUILD_ID },
+      version: { deploymentName: deploymentName(cluster), buildId },
       useWorkerVersioning: true,
-      defaultVersioningBehavior: 'PINNED',
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
     },
   };
 }

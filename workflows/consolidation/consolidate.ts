@@ -1,4 +1,10 @@
-import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  getExternalWorkflowHandle,
+  setWorkflowOptions,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
@@ -58,6 +64,7 @@ export async function consolidate(input: ConsolidateInput): Promise<ConsolidateR
     await CancellationScope.nonCancellable(() => run.finish(result));
   }
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, consolidate);
 
 /** Ends the run early with a result. */
 class EarlyEnd extends Error {

@@ -1,4 +1,4 @@
-import { sleep } from '@temporalio/workflow';
+import { setWorkflowOptions, sleep } from '@temporalio/workflow';
 import type { CollectedObjects } from '../../activities/garbage-collection/contract.js';
 import type { CollectGarbageInput, CollectGarbageResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
@@ -55,3 +55,4 @@ export async function collectGarbage({ cluster }: CollectGarbageInput): Promise<
   });
   return result;
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, collectGarbage);

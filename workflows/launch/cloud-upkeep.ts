@@ -1,3 +1,4 @@
+import { setWorkflowOptions } from '@temporalio/workflow';
 import { searchAttributes } from '../messages.js';
 import type { CloudUpkeepInput } from '../messages.js';
 import { Progress } from '../progress.js';
@@ -15,6 +16,7 @@ export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<v
   );
   progress.enter('done');
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, refreshCatalogue);
 
 /**
  * Run by a Schedule: deletes launch templates and instance profiles that nothing uses (launch-templates/unused-go,
@@ -29,3 +31,4 @@ export async function sweepCloud({ cluster }: CloudUpkeepInput): Promise<void> {
   );
   progress.enter('done');
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, sweepCloud);

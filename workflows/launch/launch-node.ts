@@ -6,6 +6,7 @@ import {
   continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
+  setWorkflowOptions,
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { ClaimView, LaunchInstanceResult, NodeSync } from '../../activities/launch/contract.js';
@@ -58,6 +59,7 @@ export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome>
   await launch.finish();
   return outcome;
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, launchNode);
 
 type Attempt = LaunchInstanceResult | 'stopped';
 

@@ -1,3 +1,4 @@
+import { setWorkflowOptions } from '@temporalio/workflow';
 import type { PodExplanation } from '../../activities/people/contract.js';
 import type { ExplainPodInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
@@ -18,3 +19,4 @@ export async function explainPod({ cluster, namespace, name }: ExplainPodInput):
   progress.enter('done', { facts: { answer: found.why } });
   return found;
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, explainPod);

@@ -1,3 +1,4 @@
+import { setWorkflowOptions } from '@temporalio/workflow';
 import type { LaunchBatchInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { settleAll } from '../../core/settle-all.js';
@@ -13,3 +14,4 @@ export async function launchBatch({ cluster, launches }: LaunchBatchInput): Prom
   await settleAll(launches, ({ input, ...shown }) => startLaunch(input, shown));
   progress.enter('done');
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, launchBatch);

@@ -1,4 +1,4 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { CancellationScope, setWorkflowOptions } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import type { ReplaceNodeInput, ReplaceNodeResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
@@ -24,6 +24,7 @@ export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeR
     await CancellationScope.nonCancellable(() => run.release());
   }
 }
+setWorkflowOptions({ versioningBehavior: 'PINNED' }, replaceNode);
 
 class Replacing {
   private readonly activities;

@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { Shutdown } from './shutdown.js';
+
+test('a process that is told to end finishes first what it has to, whether that succeeds or not', async () => {
+  const shutdown = new Shutdown();
+  let finish: () => void = () => undefined;
+  shutdown.finish(() => new Promise((resolve) => (finish = resolve)));
+  shutdown.finish(() => Promise.reject(new Error('Temporal is away')));
+
+  shutdown.request();
+  await new Promise(setImmediate);
+  expect([shutdown.stopping.aborted, shutdown.ending.aborted]).toEqual([true, false]);
+
+  finish();
+  await new Promise(setImmediate);
+  expect(shutdown.ending.aborted).toBe(true);
+});
+
+test('told twice, it ends at once', () => {
+  const shutdown = new Shutdown();
+  shutdown.finish(() => new Promise(() => undefined));
+
+  shutdown.request();
+  shutdown.request();
+
+  expect(shutdown.ending.aborted).toBe(true);
+});
