@@ -1,13 +1,24 @@
-import { ApplicationFailure } from '@temporalio/workflow';
+import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 import { failures } from '../core/failures.js';
+import { malformedInput } from './inputs.js';
 import { Unreadable } from './unreadable.js';
 
 /**
- * Fails an activity or child workflow whose result could not be decoded. Without this its fields would all read as undefined,
- * which often means "no". Signals, queries and updates are checked in their handlers. Bundled with the workflows.
+ * Fails a workflow whose input is malformed (inputs.ts), and an activity or child workflow whose result could not be decoded: its
+ * fields would all read as undefined, which often means "no". Signals, queries and updates are checked in their handlers. Bundled with the
+ * workflows.
  */
 export const interceptors = (): WorkflowInterceptors => ({
+  inbound: [
+    {
+      execute: (input, next) => {
+        const { workflowType } = workflowInfo();
+        const wrong = malformedInput(workflowType, input.args);
+        return wrong === undefined ? next(input) : Promise.reject(malformed(workflowType, wrong));
+      },
+    },
+  ],
   outbound: [
     {
       scheduleActivity: (input, next) => readable(`activity ${input.activityType}`, next(input)),
@@ -16,6 +27,13 @@ export const interceptors = (): WorkflowInterceptors => ({
     },
   ],
 });
+
+const malformed = (workflowType: string, wrong: string): ApplicationFailure =>
+  ApplicationFailure.create({
+    type: failures.invalid.type,
+    message: `the input of ${workflowType} is malformed: ${wrong}`,
+    nonRetryable: true,
+  });
 
 function readable(what: string, result: Promise<unknown>): Promise<unknown> {
   const read = result.then((value) => {

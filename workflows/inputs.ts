@@ -1,0 +1,40 @@
+import { listOf, number, object, text, type Shape } from '../core/shapes.js';
+import { unreadableIn } from './unreadable.js';
+
+/*
+ * Whoever has access to Temporal can start a workflow by hand, with any input. Code that meets a field that is not there throws, and
+ * Temporal tries the workflow task again and again. So the input is checked before the workflow begins; one that is malformed fails it, with the
+ * reason. What a run carries over to the next is its own and is not checked.
+ */
+
+const claim = object({ name: text, uid: text });
+const ofCluster = object({ cluster: text });
+const ofClaim = object({ cluster: text, claim, nodePool: text });
+const candidate = object({ claim, node: text, nodePool: text });
+
+/** The shape of each workflow type's input. */
+export const inputShapes: ReadonlyMap<string, Shape> = new Map([
+  ['collectGarbage', ofCluster],
+  ['consolidate', object({ cluster: text, reason: text, candidates: listOf(candidate) })],
+  ['disrupt', ofCluster],
+  ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: number })],
+  ['explainPod', object({ cluster: text, namespace: text, name: text })],
+  ['handleInterruption', object({ cluster: text, instanceId: text })],
+  ['keepReplicas', object({ cluster: text, nodePool: text, poolUid: text })],
+  ['launchBatch', object({ cluster: text, launches: listOf(object({ input: ofClaim, summary: text })) })],
+  ['launchNode', ofClaim],
+  ['measureSavings', object({ cluster: text, command: object({ id: text, nodes: listOf(text), finishedAt: number }) })],
+  ['offerings', ofCluster],
+  ['provision', object({ cluster: text, window: object({ idleMs: number, maxMs: number }) })],
+  ['refreshCatalogue', ofCluster],
+  ['repairNode', ofClaim],
+  ['replaceDrifted', object({ cluster: text, nodePool: text, poolUid: text, hash: text })],
+  ['replaceNode', object({ cluster: text, reason: text, candidate, withinMs: number })],
+  ['sweepCloud', ofCluster],
+  ['terminateNode', object({ cluster: text, claim, nodePool: text, reason: text })],
+]);
+
+/** Why a workflow of this type cannot begin with these arguments; undefined if it can. */
+export function malformedInput(type: string, args: readonly unknown[]): string | undefined {
+  return unreadableIn(args) ?? inputShapes.get(type)?.(args[0], '');
+}
