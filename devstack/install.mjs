@@ -439,11 +439,17 @@ export async function install(names = stackComponents, { quiet = false } = {}) {
   return Object.assign({}, ...located.map(({ name, folder }) => components[name].paths(folder)));
 }
 
+/** Whose folder it is: `temporal-server-...` is none of `temporal`. */
+function componentOf(entry) {
+  const names = Object.keys(components).filter((name) => entry.startsWith(`${name}-`));
+  return names.sort((a, b) => b.length - a.length)[0];
+}
+
 async function installOne(name, folder, narrate) {
   if (existsSync(folder)) return;
   // Only the lock's holder is here, so any other half-made folder of this component belongs to a dead process.
   for (const entry of readdirSync(dirname(folder))) {
-    if (entry.startsWith(`${name}-`) && entry.includes('.partial-'))
+    if (entry.includes('.partial-') && componentOf(entry) === name)
       rmSync(join(dirname(folder), entry), { recursive: true, force: true });
   }
   const partial = `${folder}.partial-${process.pid}`;
