@@ -2,6 +2,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { poolKey } from './catalogue.js';
 import { type Cluster, type Pool, isDaemonPod, isFinished, isDeleting, isMirror } from './cluster.js';
 import { isWindowOpen } from './cron.js';
+import { milliseconds } from './durations.js';
 import { launchesOf } from './placement.js';
 import { podKey } from './pods.js';
 import { fixedLabels, type Prices } from './prices.js';
@@ -27,10 +28,6 @@ function weight({ metadata, spec }: Pod): number {
   return Math.max(0, Math.min(10, 1 + asked + (spec.priority ?? 0) / 2 ** 25));
 }
 const disruption = (pods: readonly Pod[]): number => pods.filter(mustMove).reduce((sum, pod) => sum + weight(pod), 1);
-
-const unit: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000 };
-const milliseconds = (text: string): number =>
-  [...text.matchAll(/(\d+(?:\.\d+)?)([hms])/g)].reduce((sum, [, n, u]) => sum + Number(n) * unit[u!]!, 0);
 
 function isProtected({ metadata, status }: Pod, now: number): boolean {
   const asked = metadata.annotations?.[doNotDisruptKey];

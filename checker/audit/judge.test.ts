@@ -123,6 +123,34 @@ describe('budgets (invariants/budgets-hold)', () => {
     expect(disrupt(...tooMany)).toHaveLength(1);
   });
 
+  /** `disrupted` go in their order, for their reasons. */
+  function disruptFor(disrupted: Readonly<Record<string, string>>, now = start): readonly string[] {
+    for (const name of names) judge.claim(claim(name), false, now);
+    for (const [name, disruptedFor] of Object.entries(disrupted))
+      judge.claim(claim(name, { disruptedFor }), false, now);
+    return judge.problems;
+  }
+
+  // Rule `budgets/reasons`.
+  test('a budget for a reason binds the nodes that go for it, whatever others go for', () => {
+    givePool([{ nodes: '3' }, { nodes: '1', reasons: ['Drifted'] }]);
+    expect(disruptFor({ a: 'Drifted', b: 'Empty', c: 'Underutilized' })).toEqual([]);
+    expect(disruptFor({ a: 'Empty', b: 'Drifted' })).toEqual([
+      'NodePool default: 2 of 4 nodes are disrupted where 1 are allowed for Drifted (invariants/budgets-hold)',
+    ]);
+  });
+
+  // Rule `budgets/schedule`.
+  test.each([
+    ['before it opens', '2026-01-05T08:58:00Z', 0],
+    ['when it has just opened, as what goes was decided before', '2026-01-05T09:02:00Z', 0],
+    ['inside', '2026-01-05T09:30:00Z', 1],
+    ['when it has closed', '2026-01-05T10:01:00Z', 0],
+  ])('a scheduled budget counts while its window is open: %s', (_, time, problems) => {
+    givePool([{ nodes: '0', schedule: '0 9 * * *', duration: '1h' }]);
+    expect(disruptFor({ a: 'Empty' }, Date.parse(time))).toHaveLength(problems);
+  });
+
   test('nodes that end by no choice, and those whose instance ends already, do not count', () => {
     givePool([{ nodes: '1' }]);
     judge.claim(claim('b', { disruptedFor: 'Drifted', terminating: true }), false, start);

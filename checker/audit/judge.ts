@@ -4,6 +4,7 @@ import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, instanceTags, labels } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { selectorMatches } from '../selectors.js';
+import { allowedDisruptions } from './budgets.js';
 
 /** An instance as EC2 has it. */
 export interface AuditedInstance {
@@ -43,8 +44,7 @@ const orphanMs = 5 * 60_000;
 /** A deadline is written in whole seconds. */
 const secondMs = 1000;
 
-const byChoice: readonly BudgetReason[] = ['Underutilized', 'Empty', 'Drifted'];
-const voluntary: ReadonlySet<string | undefined> = new Set<string>(byChoice);
+const byChoice: ReadonlySet<string | undefined> = new Set<BudgetReason>(['Underutilized', 'Empty', 'Drifted']);
 
 const uidOf = ({ metadata }: NodeClaim): string => metadata.uid ?? '';
 const poolOf = ({ metadata }: NodeClaim): string => metadata.labels?.[labels.nodePool] ?? '';
@@ -83,8 +83,9 @@ export class Judge {
     const before = this.claims.get(uidOf(claim))?.claim;
     this.claims.set(uidOf(claim), isGone ? { claim, goneAt: now } : { claim });
     this.count(poolOf(claim), now);
-    if (isGone || !isDisruptedByChoice(claim)) return;
-    if (before === undefined || !isDisruptedByChoice(before)) this.expectWithinBudget(poolOf(claim));
+    const reason = isGone ? undefined : choiceOf(claim);
+    if (reason === undefined || (before !== undefined && choiceOf(before) !== undefined)) return;
+    this.expectWithinBudget(poolOf(claim), reason, now);
   }
 
   /** What EC2 has now; asked for at `askedAt`, milliseconds of the epoch. */
@@ -145,13 +146,14 @@ export class Judge {
     this.counts.set(pool, [...kept, { at: now, nodes: this.own(pool).length }]);
   }
 
-  private expectWithinBudget(pool: string): void {
+  /** One more node goes for this reason. */
+  private expectWithinBudget(pool: string, reason: BudgetReason, now: number): void {
     const nodes = Math.max(...(this.counts.get(pool) ?? []).map((count) => count.nodes));
-    const disrupted = this.own(pool).filter(isDisruptedByChoice).length;
-    const allowed = allowedOf(this.pools.get(pool), nodes);
+    const disrupted = this.own(pool).filter((claim) => choiceOf(claim) !== undefined).length;
+    const allowed = allowedDisruptions(this.pools.get(pool), reason, nodes, now);
     if (disrupted <= allowed) return;
     this.broken(
-      `NodePool ${pool}: ${disrupted} of ${nodes} nodes are disrupted, ${allowed} are allowed (invariants/budgets-hold)`,
+      `NodePool ${pool}: ${disrupted} of ${nodes} nodes are disrupted where ${allowed} are allowed for ${reason} (invariants/budgets-hold)`,
     );
   }
 
@@ -176,19 +178,10 @@ export class Judge {
   }
 }
 
-/** The least that any budget without a schedule allows for every reason; what is on a schedule is not judged. */
-function allowedOf(pool: NodePool | undefined, nodes: number): number {
-  const budgets = (pool?.spec.disruption.budgets ?? []).filter(
-    ({ schedule, reasons }) => schedule === undefined && reasons === undefined,
-  );
-  const counts = budgets.map(({ nodes: text }) =>
-    text.endsWith('%') ? Math.ceil((nodes * Number(text.slice(0, -1))) / 100) : Number(text),
-  );
-  return Math.min(Number.POSITIVE_INFINITY, ...counts);
+/** Why a node goes by choice. One whose instance is being terminated counts no more (budgets/counted-nodes). */
+function choiceOf({ status }: NodeClaim): BudgetReason | undefined {
+  if (isTrue(status?.conditions, 'InstanceTerminating') || !isTrue(status?.conditions, 'DisruptionReason'))
+    return undefined;
+  const reason = conditionOf(status?.conditions, 'DisruptionReason')?.reason;
+  return byChoice.has(reason) ? (reason as BudgetReason) : undefined;
 }
-
-/** One whose instance is being terminated counts no more (budgets/counted-nodes). */
-const isDisruptedByChoice = ({ status }: NodeClaim): boolean =>
-  !isTrue(status?.conditions, 'InstanceTerminating') &&
-  isTrue(status?.conditions, 'DisruptionReason') &&
-  voluntary.has(conditionOf(status?.conditions, 'DisruptionReason')?.reason);

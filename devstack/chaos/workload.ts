@@ -19,6 +19,13 @@ interface App {
   readonly guarded: boolean;
 }
 
+/** Of each kind: always, for a reason, and in a window that is open half of the time. */
+const spotBudgets = [
+  { nodes: '40%' },
+  { nodes: '1', reasons: ['Drifted'] },
+  { nodes: '1', reasons: ['Underutilized'], schedule: '0,30 * * * *', duration: '15m' },
+];
+
 const matchLabels = (app: string): object => ({ labelSelector: { matchLabels: { app } } });
 
 /** Deployments that want different things: room, zones, nodes of their own, and to be disturbed gently. */
@@ -61,7 +68,7 @@ export async function createWorkload(kube: KubeClient, stack: Stack): Promise<vo
   await createPool(kube, spotPool, {
     capacityType: 'spot',
     expireAfter: '4m',
-    spec: { weight: 10, limits: { cpu: '60' }, disruption: { consolidateAfter: '5s', budgets: [{ nodes: '40%' }] } },
+    spec: { weight: 10, limits: { cpu: '60' }, disruption: { consolidateAfter: '5s', budgets: spotBudgets } },
   });
   await createPool(kube, 'on-demand', {
     capacityType: 'on-demand',
