@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { evaluate } from './expression.js';
-import { hasExpressions, resolvedKubelet } from './kubelet-expressions.js';
+import { hasExpressions, resolvedKubelet, unreadableExpressions } from './kubelet-expressions.js';
 
 const variables = { vcpus: 4, memory_mib: 16384, max_pods: 58, instance_type: 'm5.xlarge' };
 
@@ -18,6 +18,10 @@ describe('expressions', () => {
     ['vcpus >= 8 || memory_mib > 8192 ? 1 : 2', 1],
     ['!(vcpus == 4) && true ? 1 : 2', 2],
     ['int(2.9) + double(1)', 3],
+    ['vcpus == 4 ? 1 : 1 / (vcpus - 4)', 1],
+    ['vcpus != 4 ? 1 / (vcpus - 4) : 2', 2],
+    ['vcpus == 4 || 1 / (vcpus - 4) > 0 ? 1 : 2', 1],
+    ['vcpus != 4 && 1 / (vcpus - 4) > 0 ? 1 : 2', 2],
   ])('%s is %d', (source, value) => {
     expect(evaluate(source, variables)).toBe(value);
   });
@@ -28,8 +32,15 @@ describe('expressions', () => {
     ['vcpus / 0', /division by zero/],
     ['vcpus # 2', /nothing known begins at "# 2"/],
     ['pow(2, 3)', /no function pow/],
-    ["vcpus + 'a'", /a is no number/],
+    ["vcpus + 'a'", /a text is no number/],
     ['1 2', /"2" is not expected/],
+    ['vcpus > 4 ? vcpu : 1', /vcpu is not known/],
+    ["vcpus > 4 ? 1 : 'a'", /one branch is a number, the other a text/],
+    ['vcpus ? 1 : 2', /neither true nor false/],
+    ["vcpus == 'a'", /a number is never a text/],
+    ['instance_type + 1', /a text is no number/],
+    ['vcpus.contains(4)', /contains needs texts/],
+    ["instance_type.matches('a')", /there is no matches of a text/],
     ['constructor', /constructor is not known/],
   ])('%s is refused', (source, message) => {
     expect(() => evaluate(source, variables)).toThrow(message);
@@ -67,6 +78,21 @@ describe('kubelet settings by expression', () => {
     });
     const plain = { maxPods: 20 };
     expect(resolvedKubelet(plain, info, 58)).toBe(plain);
+  });
+
+  test('that nobody can read are told by field, whatever the type', () => {
+    const kubelet = {
+      maxPods: 'vcpus > 4',
+      kubeReserved: { cpu: 'vcpus *', memory: '1Gi', pid: '1 / 0' },
+      systemReserved: { memory: 'bogus * 2' },
+    };
+    expect(unreadableExpressions(kubelet)).toEqual([
+      'spec.kubelet.maxPods: "vcpus > 4" gives true or false, which is no number',
+      expect.stringMatching(/^spec.kubelet.kubeReserved.cpu: .*is not expected/),
+      expect.stringMatching(/^spec.kubelet.systemReserved.memory: .*bogus is not known/),
+    ]);
+    expect(unreadableExpressions({ maxPods: 20 })).toEqual([]);
+    expect(unreadableExpressions(undefined)).toEqual([]);
   });
 
   test('that give no amount name the field and the type', () => {

@@ -7,7 +7,15 @@ export class ExpressionError extends Error {
 }
 
 type Value = number | string | boolean;
+type Kind = 'number' | 'text' | 'truth';
 export type Variables = Readonly<Record<string, Value>>;
+type Kinds = Readonly<Record<string, Kind>>;
+
+/** A part of an expression that was read: what it gives is known before it is worked out, as in CEL. */
+interface Part {
+  readonly kind: Kind;
+  readonly of: (variables: Variables) => Value;
+}
 
 /** Each parenthesis takes stack. */
 const longest = 1000;
@@ -47,14 +55,30 @@ const levels: readonly (readonly string[])[] = [
 
 /**
  * Works out an expression of the node class' kubelet settings (node-classes/kubelet-expressions): the part of CEL that
- * numbers need, with `max`, `min` and the tests on texts. Both branches of a condition are worked out, so neither may
- * divide by zero. Throws `ExpressionError`.
+ * numbers need, with `max`, `min` and the tests on texts. Throws `ExpressionError`.
  */
 export function evaluate(source: string, variables: Variables): Value {
+  const kinds = Object.entries(variables).map(([name, value]) => [name, kindOf(value)] as const);
+  return read(source, Object.fromEntries(kinds)).of(variables);
+}
+
+/** Throws `ExpressionError` where an expression over names of these kinds gives no number, whatever they stand for. */
+export function checkReadable(source: string, kinds: Kinds): void {
+  const { kind } = read(source, kinds);
+  if (kind !== 'number') throw new ExpressionError(`${quoted(source)} gives ${nouns[kind]}, which is no number`);
+}
+
+const nouns: Readonly<Record<Kind, string>> = { number: 'a number', text: 'a text', truth: 'true or false' };
+
+function kindOf(value: Value): Kind {
+  if (typeof value === 'string') return 'text';
+  return typeof value === 'number' ? 'number' : 'truth';
+}
+
+function read(source: string, kinds: Kinds): Part {
   if (source.length > longest)
     throw new ExpressionError(`${quoted(source)}: at most ${longest} characters are allowed`);
-  const parser = new Parser(source, tokens(source), variables);
-  return parser.whole();
+  return new Parser(source, tokens(source), kinds).whole();
 }
 
 class Parser {
@@ -63,13 +87,13 @@ class Parser {
   constructor(
     private readonly source: string,
     private readonly list: readonly Token[],
-    private readonly variables: Variables,
+    private readonly kinds: Kinds,
   ) {}
 
-  whole(): Value {
-    const value = this.choice();
+  whole(): Part {
+    const part = this.choice();
     if (this.next.kind !== 'end') this.fail(`"${this.next.text}" is not expected`);
-    return value;
+    return part;
   }
 
   /** The end comes again and again for whoever reads on. */
@@ -91,123 +115,156 @@ class Parser {
     if (!this.take(sign)) this.fail(`expected "${sign}" before "${this.next.text}"`);
   }
 
-  private choice(): Value {
+  /** Both branches are read, one is worked out: the other may divide by zero. */
+  private choice(): Part {
     const condition = this.binary(0);
     if (!this.take('?')) return condition;
     const yes = this.choice();
     this.expect(':');
     const no = this.choice();
-    if (typeof condition !== 'boolean') this.fail('the condition before "?" is neither true nor false');
-    return condition ? yes : no;
+    if (condition.kind !== 'truth') this.fail('the condition before "?" is neither true nor false');
+    if (yes.kind !== no.kind) this.fail(`one branch is ${nouns[yes.kind]}, the other ${nouns[no.kind]}`);
+    return { kind: yes.kind, of: (variables) => (condition.of(variables) === true ? yes : no).of(variables) };
   }
 
-  private binary(level: number): Value {
+  private binary(level: number): Part {
     const signs = levels[level];
     if (signs === undefined) return this.unary();
-    let value = this.binary(level + 1);
+    let part = this.binary(level + 1);
     for (;;) {
       const sign = signs.find((each) => this.take(each));
-      if (sign === undefined) return value;
-      value = this.apply(sign, value, this.binary(level + 1));
+      if (sign === undefined) return part;
+      part = this.apply(sign, part, this.binary(level + 1));
     }
   }
 
-  private unary(): Value {
-    if (this.take('-')) return -this.number(this.unary());
-    if (this.take('!')) return !this.truth(this.unary());
+  private unary(): Part {
+    if (this.take('-')) {
+      const part = this.number(this.unary());
+      return { kind: 'number', of: (variables) => -(part.of(variables) as number) };
+    }
+    if (this.take('!')) {
+      const part = this.truth(this.unary());
+      return { kind: 'truth', of: (variables) => part.of(variables) !== true };
+    }
     return this.member(this.primary());
   }
 
-  private primary(): Value {
+  private primary(): Part {
     const { kind, text } = this.next;
     this.at += 1;
-    if (kind === 'number') return Number(text);
-    if (kind === 'text') return text;
+    if (kind === 'number') return constant(Number(text));
+    if (kind === 'text') return constant(text);
     if (kind === 'name') return this.named(text);
     if (text !== '(') this.fail(`"${text}" is not expected`);
-    const value = this.choice();
+    const part = this.choice();
     this.expect(')');
-    return value;
+    return part;
   }
 
-  private named(name: string): Value {
-    if (name === 'true' || name === 'false') return name === 'true';
-    if (this.take('(')) {
-      const values = this.values();
-      if (name === 'max' || name === 'min') return Math[name](...values.map((value) => this.number(value)));
-      if (name === 'int') return Math.trunc(this.number(values[0]));
-      if (name === 'double') return this.number(values[0]);
-      return this.fail(`there is no function ${name}: max, min, int and double are known`);
-    }
-    const value = lookUp(this.variables, name);
-    if (value !== undefined && Object.hasOwn(this.variables, name)) return value;
-    return this.fail(`${name} is not known; known are ${Object.keys(this.variables).join(', ')}`);
+  private named(name: string): Part {
+    if (name === 'true' || name === 'false') return constant(name === 'true');
+    if (this.take('(')) return this.called(name, this.parts());
+    const kind = lookUp(this.kinds, name);
+    if (kind === undefined) return this.fail(`${name} is not known; known are ${Object.keys(this.kinds).join(', ')}`);
+    return { kind, of: (variables) => lookUp(variables, name)! };
   }
 
-  private values(): Value[] {
-    const values = [this.choice()];
-    while (this.take(',')) values.push(this.choice());
+  private called(name: string, given: readonly Part[]): Part {
+    const work = lookUp(functions, name);
+    if (work === undefined) return this.fail(`there is no function ${name}: max, min, int and double are known`);
+    const numbers = given.map((part) => this.number(part));
+    return { kind: 'number', of: (variables) => work(...numbers.map((part) => part.of(variables) as number)) };
+  }
+
+  private parts(): Part[] {
+    const parts = [this.choice()];
+    while (this.take(',')) parts.push(this.choice());
     this.expect(')');
-    return values;
+    return parts;
   }
 
-  private member(value: Value): Value {
-    if (!this.take('.')) return value;
+  private member(part: Part): Part {
+    if (!this.take('.')) return part;
     const { text: method } = this.next;
     this.at += 1;
     this.expect('(');
-    const [argument] = this.values();
-    if (typeof value !== 'string' || typeof argument !== 'string') this.fail(`${method} needs texts`);
-    switch (method) {
-      case 'startsWith':
-        return this.member(value.startsWith(argument));
-      case 'endsWith':
-        return this.member(value.endsWith(argument));
-      case 'contains':
-        return this.member(value.includes(argument));
-      default:
-        return this.fail(`there is no ${method} of a text: startsWith, endsWith and contains are known`);
-    }
+    const [argument] = this.parts();
+    if (part.kind !== 'text' || argument?.kind !== 'text') return this.fail(`${method} needs texts`);
+    const test = lookUp(methods, method);
+    if (test === undefined)
+      return this.fail(`there is no ${method} of a text: startsWith, endsWith and contains are known`);
+    return this.member({
+      kind: 'truth',
+      of: (variables) => test(part.of(variables) as string, argument.of(variables) as string),
+    });
   }
 
-  private apply(sign: string, left: Value, right: Value): Value {
+  private apply(sign: string, left: Part, right: Part): Part {
     switch (sign) {
       case '||':
-        return this.truth(left) || this.truth(right);
-      case '&&':
-        return this.truth(left) && this.truth(right);
+      case '&&': {
+        const [first, second] = [this.truth(left), this.truth(right)];
+        // The second is worked out only where it decides.
+        return { kind: 'truth', of: (of) => (first.of(of) === (sign === '||') ? sign === '||' : second.of(of)) };
+      }
       case '==':
-        return left === right;
       case '!=':
-        return left !== right;
+        if (left.kind !== right.kind) this.fail(`${nouns[left.kind]} is never ${nouns[right.kind]}`);
+        return { kind: 'truth', of: (of) => (left.of(of) === right.of(of)) === (sign === '==') };
       default:
         return this.arithmetic(sign, this.number(left), this.number(right));
     }
   }
 
-  private arithmetic(sign: string, left: number, right: number): Value {
-    if ((sign === '/' || sign === '%') && right === 0) this.fail('division by zero');
-    // Whole numbers are divided as CEL divides them.
-    const whole = Number.isInteger(left) && Number.isInteger(right);
-    const operations: Readonly<Record<string, () => Value>> = {
-      '+': () => left + right,
-      '-': () => left - right,
-      '*': () => left * right,
-      '/': () => (whole ? Math.trunc(left / right) : left / right),
-      '%': () => left % right,
-      '<': () => left < right,
-      '<=': () => left <= right,
-      '>': () => left > right,
-      '>=': () => left >= right,
+  private arithmetic(sign: string, left: Part, right: Part): Part {
+    const operation = lookUp(operations, sign)!;
+    return {
+      kind: sign === '<' || sign === '<=' || sign === '>' || sign === '>=' ? 'truth' : 'number',
+      of: (variables) => {
+        const [first, second] = [left.of(variables) as number, right.of(variables) as number];
+        if ((sign === '/' || sign === '%') && second === 0)
+          throw new ExpressionError(`${quoted(this.source)}: division by zero`);
+        return operation(first, second);
+      },
     };
-    return lookUp(operations, sign)!();
   }
 
-  private number(value: Value | undefined): number {
-    return typeof value === 'number' ? value : this.fail(`${String(value)} is no number`);
+  private number(part: Part): Part {
+    return part.kind === 'number' ? part : this.fail(`${nouns[part.kind]} is no number`);
   }
 
-  private truth(value: Value): boolean {
-    return typeof value === 'boolean' ? value : this.fail(`${String(value)} is neither true nor false`);
+  private truth(part: Part): Part {
+    return part.kind === 'truth' ? part : this.fail(`${nouns[part.kind]} is neither true nor false`);
   }
 }
+
+function constant(value: Value): Part {
+  return { kind: kindOf(value), of: () => value };
+}
+
+const functions: Readonly<Record<string, (...numbers: number[]) => number>> = {
+  max: Math.max,
+  min: Math.min,
+  int: (value = 0) => Math.trunc(value),
+  double: (value = 0) => value,
+};
+
+const methods: Readonly<Record<string, (text: string, part: string) => boolean>> = {
+  startsWith: (text, part) => text.startsWith(part),
+  endsWith: (text, part) => text.endsWith(part),
+  contains: (text, part) => text.includes(part),
+};
+
+const operations: Readonly<Record<string, (left: number, right: number) => Value>> = {
+  '+': (left, right) => left + right,
+  '-': (left, right) => left - right,
+  '*': (left, right) => left * right,
+  // Whole numbers are divided as CEL divides them.
+  '/': (left, right) => (Number.isInteger(left) && Number.isInteger(right) ? Math.trunc(left / right) : left / right),
+  '%': (left, right) => left % right,
+  '<': (left, right) => left < right,
+  '<=': (left, right) => left <= right,
+  '>': (left, right) => left > right,
+  '>=': (left, right) => left >= right,
+};

@@ -1,6 +1,6 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { DomainError } from '../../core/failures.js';
-import { evaluate, ExpressionError } from './expression.js';
+import { checkReadable, evaluate, ExpressionError } from './expression.js';
 import type { Variables } from './expression.js';
 
 type Kubelet = Readonly<Record<string, unknown>>;
@@ -48,7 +48,37 @@ export function resolvedKubelet(kubelet: Kubelet | undefined, info: InstanceType
   };
 }
 
-function variablesOf(info: InstanceTypeInfo, enisMaxPods: number): Variables {
+/** What the names in expressions are. */
+const kinds = {
+  vcpus: 'number',
+  memory_mib: 'number',
+  default_enis: 'number',
+  ips_per_eni: 'number',
+  max_pods: 'number',
+  instance_type: 'text',
+} as const;
+
+/** What is wrong with the expressions of the settings whatever the instance type, with the fields' names. */
+export function unreadableExpressions(kubelet: Kubelet | undefined): string[] {
+  const { maxPods } = kubelet ?? {};
+  const given = isExpression(maxPods, number) ? [['maxPods', maxPods] as const] : [];
+  const amounts = (['kubeReserved', 'systemReserved'] as const).flatMap((field) =>
+    Object.entries(kubelet?.[field] ?? {}).flatMap(([name, amount]: [string, unknown]) =>
+      isExpression(amount, quantity) ? [[`${field}.${name}`, amount] as const] : [],
+    ),
+  );
+  return [...given, ...amounts].flatMap(([field, expression]) => {
+    try {
+      checkReadable(expression, kinds);
+      return [];
+    } catch (error) {
+      if (error instanceof ExpressionError) return [`spec.kubelet.${field}: ${error.message}`];
+      throw error;
+    }
+  });
+}
+
+function variablesOf(info: InstanceTypeInfo, enisMaxPods: number): Record<keyof typeof kinds, Variables[string]> {
   const network = info.NetworkInfo;
   const card = network?.NetworkCards?.[network.DefaultNetworkCardIndex ?? 0];
   return {

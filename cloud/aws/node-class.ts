@@ -16,7 +16,7 @@ import { UnsupportedAliasError } from './images.js';
 import type { Images } from './images.js';
 import { MissingIdentityError } from './instance-profiles.js';
 import type { InstanceProfiles } from './instance-profiles.js';
-import { hasExpressions, resolvedKubelet } from './kubelet-expressions.js';
+import { hasExpressions, resolvedKubelet, unreadableExpressions } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
 import { findSecurityGroups } from './networks.js';
 import type { Subnets } from './networks.js';
@@ -51,6 +51,14 @@ const dependents = [
   'CapacityReservationsReady',
   'ValidationSucceeded',
 ];
+
+/** Those that validation waits for: it fails where one of them has. */
+const awaited: ReadonlySet<string> = new Set([
+  'AMIsReady',
+  'SubnetsReady',
+  'SecurityGroupsReady',
+  'InstanceProfileReady',
+]);
 
 const minute = 60_000;
 
@@ -163,9 +171,15 @@ export class NodeClassResolver {
       const message = verdict.issues.map((issue) => issue.message).join('; ');
       return { type, status: 'False', reason: verdict.reason, message };
     }
+    const unreadable = unreadableExpressions(nodeClass.spec.kubelet);
+    if (unreadable.length > 0)
+      return { type, status: 'False', reason: 'KubeletExpressionInvalid', message: unreadable.join('; ') };
     if (!complete) {
       const message = 'waiting for subnets, security groups, images and instance profile';
-      return { type, status: 'Unknown', reason: 'DependenciesNotReady', message };
+      const failed = nodeClass.status?.conditions?.some(
+        ({ type: of, status }) => awaited.has(of) && status === 'False',
+      );
+      return { type, status: failed === true ? 'False' : 'Unknown', reason: 'DependenciesNotReady', message };
     }
     try {
       const family = resolvedAmiFamily(nodeClass.spec);
@@ -190,15 +204,15 @@ export class NodeClassResolver {
     );
   }
 
-  /** Expressions that work out for no instance type are wrong; those that fail for some are told with the first. */
+  /** Expressions that do not work out for some instance type are told with the first. */
   private async brokenExpressions({ spec }: EC2NodeClass): Promise<ConditionChange | undefined> {
     if (!hasExpressions(spec.kubelet)) return undefined;
     try {
       const { infos } = await this.deps.machines();
-      const broken = infos.flatMap((info) => expressionProblem(spec.kubelet, info));
-      if (broken.length === 0) return undefined;
-      const reason = broken.length === infos.length ? 'KubeletExpressionInvalid' : 'KubeletExpressionEvaluationFailed';
-      return { type: 'ValidationSucceeded', status: 'False', reason, message: broken[0] ?? '' };
+      const [first] = infos.flatMap((info) => expressionProblem(spec.kubelet, info));
+      if (first === undefined) return undefined;
+      const reason = 'KubeletExpressionEvaluationFailed';
+      return { type: 'ValidationSucceeded', status: 'False', reason, message: first };
     } catch (error) {
       return { type: 'ValidationSucceeded', ...failureCondition(error) };
     }

@@ -1,6 +1,8 @@
+import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
 import { evaluate, type Variables } from '../../../cloud/aws/expression.js';
+import { kubeletSettings } from '../../../cloud/aws/kubelet.js';
 import { hasExpressions, resolvedKubelet } from '../../../cloud/aws/kubelet-expressions.js';
-import { gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { differs, gives, notApplicable, same, type Check, type Told } from '../told.js';
 
 const variables = (vcpus = 4, memory_mib = 8192, default_enis = 3, ips_per_eni = 10, max_pods = 20): Variables => ({
   ...{ vcpus, memory_mib, default_enis, ips_per_eni, max_pods },
@@ -92,6 +94,20 @@ const reserved = (given: Amounts, expected: Amounts): Check =>
 const nothing = 'vcpus - vcpus';
 const noThunk = 'when variables are read: they are at hand here';
 
+/** What reserved amounts of one that does not work out, beside a good one, come to: a refusal of the type. */
+const unusable = (...sources: readonly string[]): Check =>
+  gives(
+    () =>
+      sources.map((cpu) => {
+        try {
+          return resolvedKubelet({ kubeReserved: { memory: '128Mi', cpu } }, info, 20);
+        } catch (error) {
+          return (error as Error).name;
+        }
+      }),
+    sources.map(() => 'DomainError'),
+  );
+
 const amounts: readonly Told[] = [
   same(228, 'quantities stay', reserved({ cpu: '100m', memory: '256Mi' }, { cpu: '100m', memory: '256Mi' })),
   same([233, 306], 'CPU', reserved({ cpu: 'vcpus * 30' }, { cpu: '60m' })),
@@ -135,6 +151,13 @@ const amounts: readonly Told[] = [
       return Number.parseFloat((made['kubeReserved'] as Amounts)['cpu']!) > 0;
     }, true),
   ),
+  differs(
+    [368, 373, 378],
+    'an amount below zero, or that is divided by zero, alone and beside good ones',
+    'node-classes/kubelet-expressions',
+    'the type is left out, and the node class is not ready under either',
+    unusable('vcpus - 100', '100 / (vcpus - vcpus)'),
+  ),
   same(387, 'an amount of nothing', reserved({ cpu: nothing }, { cpu: '0m' })),
   same(392, 'half of the memory', reserved({ memory: 'memory_mib * 0.5' }, { memory: '4096Mi' })),
   notApplicable([398, 409, 420, 431, 445, 453], 'how often variables are read', noThunk),
@@ -160,6 +183,72 @@ export const expressionCases: readonly Told[] = [
 const settings = (expected: boolean, kubelet: Readonly<Record<string, unknown>> | undefined): Check =>
   gives(() => hasExpressions(kubelet), expected);
 
+/** Settings as what this program understands of them; undefined where they are not of a form that it takes. */
+const understood = (given: Kubelet, expected: unknown): Check =>
+  gives(() => (kubeletVerdict(given, 'AL2023', true) === undefined ? kubeletSettings(given) : undefined), expected);
+const interpreted: Kubelet = {
+  ...{ clusterDNS: ['10.0.0.10'], maxPods: 110, podsPerCore: 10, cpuCFSQuota: false },
+  ...{ systemReserved: { cpu: '100m' }, kubeReserved: { memory: '256Mi' }, evictionHard: { 'memory.available': '5%' } },
+  ...{ evictionSoft: { 'memory.available': '10%' }, evictionSoftGracePeriod: { 'memory.available': '1m' } },
+  ...{ evictionMaxPodGracePeriod: 30, imageGCHighThresholdPercent: 80, imageGCLowThresholdPercent: 60 },
+};
+/** Whether the settings all work on a family that is told a few of them alone. */
+const onAl2 = (given: Kubelet | undefined, expected: readonly string[]): Check =>
+  gives(() => {
+    const told = kubeletVerdict(given, 'AL2', true)?.issues.map(({ path }) => path) ?? [];
+    return Object.keys(given ?? {}).filter((field) => told.some((path) => path.startsWith(`spec.kubelet.${field}`)));
+  }, expected);
+/** The number of pods on a type of 2 CPUs, whose interfaces allow 29. */
+const pods = (maxPods: unknown, expected: number | undefined): Check =>
+  gives(() => resolvedKubelet({ ...(maxPods === undefined ? {} : { maxPods }) }, info, 29)['maxPods'], expected);
+const wrong = { podsPerCore: 'ten' };
+
+const fieldCases: readonly Told[] = [
+  same(90, 'no settings, of reserved amounts', settings(false, undefined)),
+  same(94, 'pods alone', settings(true, { maxPods: 'vcpus * 10', kubeReserved: { cpu: '100m' } })),
+  same(
+    102,
+    'either of the two lists of amounts',
+    gives(
+      () => ['kubeReserved', 'systemReserved'].map((field) => hasExpressions({ [field]: { cpu: 'vcpus * 30' } })),
+      [true, true],
+    ),
+  ),
+  same([116, 122], 'settings of nothing, read', understood({}, {})),
+  same(127, 'every setting that is understood', understood(interpreted, interpreted)),
+  same(
+    155,
+    'settings that are only passed on',
+    understood(
+      { serializeImagePulls: false, topologyManagerPolicy: 'best-effort' },
+      { serializeImagePulls: false, topologyManagerPolicy: 'best-effort' },
+    ),
+  ),
+  same(165, 'pods by expression stay one', understood({ maxPods: 'vcpus * 10' }, { maxPods: 'vcpus * 10' })),
+  same([175, 220], 'what is of another type is not read', understood(wrong, undefined)),
+  same([184, 216], 'a number of pods, worked out', pods(58, 58)),
+  same(
+    190,
+    'none, and one by expression',
+    gives(() => [pods(undefined, 0).outcome(), pods('vcpus * 10', 0).outcome()], [undefined, 20]),
+  ),
+  notApplicable([231, 248], 'copies of what was read', 'nothing changes settings that were read'),
+  same(258, 'AL2 is told every setting that is understood', onAl2(interpreted, [])),
+  same(
+    275,
+    'and no other',
+    onAl2({ maxPods: 110, serializeImagePulls: false, registryPullQPS: 10 }, [
+      'serializeImagePulls',
+      'registryPullQPS',
+    ]),
+  ),
+  same(
+    283,
+    'no settings, for AL2',
+    gives(() => [onAl2(undefined, []).outcome(), onAl2({}, []).outcome()], [[], []]),
+  ),
+];
+
 /** pkg/apis/v1/kubeletconfiguration_test.go, which settings are expressions. */
 export const expressionFieldCases: readonly Told[] = [
   same(36, 'no settings', settings(false, undefined)),
@@ -170,5 +259,6 @@ export const expressionFieldCases: readonly Told[] = [
   same(59, 'of kubelet', settings(true, { kubeReserved: { cpu: 'vcpus * 30' } })),
   same(63, 'of the system', settings(true, { systemReserved: { memory: 'max_pods * 11' } })),
   same(67, 'beside quantities', settings(true, { kubeReserved: { cpu: '100m', memory: `${enis} + 2` } })),
+  ...fieldCases,
   same(78, 'thresholds are none', settings(false, { evictionHard: { 'memory.available': '10%' }, podsPerCore: 10 })),
 ];
