@@ -33,7 +33,7 @@ export class Surroundings {
     };
     const through = {
       ...settings,
-      KUBECONFIG: kubernetesThrough(stack, networks.Kubernetes.port),
+      KUBECONFIG: kubernetesThrough(stack, `https://127.0.0.1:${networks.Kubernetes.port}`),
       TEMPORAL_ADDRESS: `127.0.0.1:${networks.Temporal.port}`,
       AWS_ENDPOINT_URL: `http://127.0.0.1:${networks['the cloud'].port}`,
     };

@@ -17,7 +17,9 @@ const minuteMs = 60_000;
 
 async function crash(stage: Stage, { points, minutes, lanes, scenarios }: CrashCommand): Promise<void> {
   const { tell } = stage;
-  tell.chapter(`The worker dies at every step, until ${points} steps are reached or ${minutes} minutes are over`);
+  tell.chapter(
+    `Worker and operator die at every step, until ${points} steps are reached or ${minutes} minutes are over`,
+  );
   const result = await playMatrix(stage, {
     points,
     lanes,
@@ -26,7 +28,7 @@ async function crash(stage: Stage, { points, minutes, lanes, scenarios }: CrashC
     ...(scenarios === undefined ? {} : { scenarios }),
   });
   tell.plain(matrixTable(result));
-  tell.see(`${result.points.length} points in ${result.deaths} deaths of the worker`);
+  tell.see(`${result.points.length} points in ${result.deaths} deaths`);
   expectAllWell(result, points);
 }
 
@@ -43,7 +45,7 @@ function positive(text: string): number {
 
 const options = new Command('test:crash')
   .description(
-    'Plays scenarios side by side on a real local stack, kills the worker at every step of every workflow, and looks whether all come to what they should.',
+    'Plays scenarios side by side on a real local stack, kills the worker at every step of every workflow and the operator after each kind of write, and looks whether all come to what they should.',
   )
   .option('--points <number>', 'how many steps to reach', positive, 300)
   .option('--minutes <number>', 'how long to try', positive, 20)

@@ -3,13 +3,14 @@ import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 import { Auditor } from '../auditor/auditor.js';
 import type { CloudProxyControl } from '../cloud-proxy/control.js';
 import { nodeClassSpec } from '../node-class.js';
-import { Replica } from '../replica.js';
+import { Replica, type ReplicaOptions } from '../replica.js';
 import type { Stack } from '../stack.js';
-import { TemporalProxy } from '../temporal-proxy/proxy.js';
-import type { CrashPoint } from './crash-points.js';
+import type { CrashPoint } from './deaths.js';
 import { Lane } from './lane.js';
 import type { MatrixOptions } from './options.js';
+import { Proxies } from './proxies.js';
 import { MatrixRun } from './run.js';
+import type { Victim } from './victim.js';
 
 export interface MatrixResult {
   readonly points: readonly CrashPoint[];
@@ -26,11 +27,13 @@ interface Parts {
 }
 
 const gates = { FEATURE_GATES: 'StaticCapacity=true,NodeRepair=true' };
+/** Without threads it packs in place, and need not warm up a thread's code at every start: two thirds of its processor time. */
+const inPlace = { PACKING_THREADS: '0' };
 const restMs = 10 * 60_000;
 
 /**
  * Scenarios side by side on one stack, again and again, while the worker is killed by SIGKILL at every step that any of their
- * workflows comes to, once each, and started again. The operator lives on; the auditor watches throughout.
+ * workflows comes to, and the operator after each kind of write, once each, and started again. The auditor watches throughout.
  */
 export async function playMatrix(parts: Parts, options: MatrixOptions): Promise<MatrixResult> {
   const { stack, kube, cloud } = parts;
@@ -41,27 +44,28 @@ export async function playMatrix(parts: Parts, options: MatrixOptions): Promise<
   const auditor = new Auditor(parts);
   await auditor.start();
   const run = new MatrixRun(options);
-  const proxy = await TemporalProxy.start(stack.temporalAddress ?? '', run.points);
+  const proxies = await Proxies.start(stack, run);
   const stopping = new AbortController();
   const cache = createClusterCache({ client: kube, kinds: ['Pod', 'Node', 'NodeClaim'] });
   const replicas: Replica[] = [];
+  const embody = async (victim: Victim, options: Omit<ReplicaOptions, 'name'>): Promise<void> => {
+    const replica = await Replica.start(stack, { name: victim.name, ...options });
+    replicas.push(replica);
+    victim.embody(replica);
+  };
   try {
     await cache.start(stopping.signal);
-    const worker = await Replica.start(stack, {
-      name: 'worker',
-      role: 'worker',
-      settings: { ...gates, TEMPORAL_ADDRESS: proxy.address },
-    });
-    replicas.push(worker);
-    replicas.push(await Replica.start(stack, { name: 'operator', role: 'operator', settings: gates }));
-    await run.play(worker, (pool) => new Lane({ kube, cloud, cache }, pool));
+    await embody(run.worker, { role: 'worker', settings: { ...gates, ...inPlace, ...proxies.workerSettings } });
+    await embody(run.operator, { role: 'operator', settings: { ...gates, ...proxies.operatorSettings } });
+    await run.play((pool) => new Lane({ kube, cloud, cache }, pool));
     await auditor.untilRest(restMs);
     stopping.abort();
-    return { points: run.points.reached, deaths: run.deaths, rounds: run.rounds, problems: await auditor.verdict() };
+    const { points, deaths, rounds } = run;
+    return { points, deaths, rounds, problems: await auditor.verdict() };
   } finally {
     stopping.abort();
     await auditor.stop();
     for (const replica of replicas) await replica.kill();
-    await proxy.stop();
+    await proxies.stop();
   }
 }

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Replica } from '../replica.js';
 import { CrashPoints } from './crash-points.js';
+import type { CrashPoint } from './deaths.js';
 import type { Lane } from './lane.js';
+import { OperatorPoints } from './operator-points.js';
 import type { MatrixOptions } from './options.js';
 import { laneOf, scenarios, type Scenario } from './scenarios.js';
 import type { Task } from './tasks.js';
+import { Victim } from './victim.js';
 
-const most = { events: 60, activities: 2 };
-const gatherMs = 1500;
+const most = { events: 60, activities: 2, calls: 2 };
 /** Time to come up, and for what was in its hands to time out and go on. */
-const quietMs = 15_000;
+const quietMs = { worker: 15_000, operator: 30_000 };
 const watchMs = 1000;
 /** Of the whole cluster: no lane can be told by what they were started with. */
 const everybodys = 'the whole cluster';
@@ -17,26 +18,38 @@ const entities = new Set(['provision', 'disrupt', 'offerings', 'launchBatch']);
 /** Started with the id of an instance or of a move alone. */
 const byType: Readonly<Record<string, string>> = { handleInterruption: 'interruption' };
 
-const onlyJoins = (scenario: string): boolean => scenario === everybodys;
-
-/** Plays lanes, and has the worker die and come up again. */
+/** Plays lanes, and has the worker and the operator die and come up again. */
 export class MatrixRun {
-  readonly points: CrashPoints;
+  readonly worker: Victim;
+  readonly operator: Victim;
+  /** Where the worker dies, by its calls of Temporal. */
+  readonly workerHooks: CrashPoints;
+  /** Where the operator dies, by its calls of Temporal and its writes to Kubernetes. */
+  readonly operatorHooks: OperatorPoints;
   readonly rounds = new Map<string, number>();
-  deaths = 0;
-  private worker: Replica | undefined;
-  private isDying = false;
   private failure: Error | undefined;
   private readonly deadline: number;
 
   constructor(private readonly options: MatrixOptions) {
     this.deadline = Date.now() + options.withinMs;
-    this.points = new CrashPoints({ scenarioOf, most, gatherMs, quietMs, onlyJoins, kill: () => void this.die() });
+    const onlyJoins = (scenario: string): boolean => scenario === everybodys;
+    this.worker = new Victim('worker', { quietMs: quietMs.worker, onlyJoins }, options.tell);
+    this.operator = new Victim('operator', { quietMs: quietMs.operator, onlyJoins: () => false }, options.tell);
+    this.workerHooks = new CrashPoints(this.worker.points, { scenarioOf, most });
+    const operatorsScenario = (about: string): string => scenarioOfPool(laneOf(about)) ?? namedIn(about) ?? everybodys;
+    this.operatorHooks = new OperatorPoints(this.operator.points, { scenarioOf: operatorsScenario, most: most.calls });
+  }
+
+  get points(): CrashPoint[] {
+    return this.victims.flatMap(({ points }) => points.reached);
+  }
+
+  get deaths(): number {
+    return this.victims.reduce((sum, { deaths }) => sum + deaths, 0);
   }
 
   /** Resolves when every lane has come to the end of its last round. */
-  async play(worker: Replica, laneFor: (pool: string) => Lane): Promise<void> {
-    this.worker = worker;
+  async play(laneFor: (pool: string) => Lane): Promise<void> {
     const { scenarios: names, lanes } = this.options;
     const played = scenarios.filter(({ name }) => names === undefined || names.includes(name));
     const ended = new AbortController();
@@ -46,11 +59,19 @@ export class MatrixRun {
     try {
       await Promise.race([Promise.all(all), this.watch(ended.signal)]);
     } finally {
-      this.points.end();
+      this.end();
       ended.abort();
       // Those that go on have nobody to tell any more.
       for (const lane of all) lane.catch(() => undefined);
     }
+  }
+
+  private get victims(): readonly Victim[] {
+    return [this.worker, this.operator];
+  }
+
+  private end(): void {
+    for (const { points } of this.victims) points.end();
   }
 
   private async playLane(scenario: Scenario, lane: Lane): Promise<void> {
@@ -59,45 +80,33 @@ export class MatrixRun {
     for (let round = 0; round === 0 || !this.isOver; round++) {
       await scenario.round(lane, round);
       this.rounds.set(name, (this.rounds.get(name) ?? 0) + 1);
-      this.options.tell(
-        `${lane.pool}: round ${round + 1} done; ${this.points.reached.length} points, ${this.deaths} deaths`,
-      );
-      if (this.isOver) this.points.end();
+      this.options.tell(`${lane.pool}: round ${round + 1} done; ${this.points.length} points, ${this.deaths} deaths`);
+      if (this.isOver) this.end();
     }
     await scenario.end?.(lane);
   }
 
   private get isOver(): boolean {
-    return (
-      this.failure !== undefined || Date.now() > this.deadline || this.points.reached.length >= this.options.points
-    );
+    return this.failure !== undefined || Date.now() > this.deadline || this.points.length >= this.options.points;
   }
 
-  private async die(): Promise<void> {
-    this.isDying = true;
-    try {
-      await this.worker?.kill();
-      this.deaths += 1;
-      this.options.tell(`death ${this.deaths} of the worker, at point ${this.points.reached.length}`);
-      this.points.died();
-      this.worker?.launch();
-    } finally {
-      this.isDying = false;
-    }
-  }
-
-  /** Rejects when the worker ends by itself. */
+  /** Rejects when a process ends by itself. */
   private async watch(signal: AbortSignal): Promise<never> {
     for (;;) {
       await sleep(watchMs, undefined, { signal });
-      if (this.isDying || this.worker?.isRunning !== false) continue;
-      this.failure = new Error(`The worker ended by itself: ${this.worker.said}`);
-      throw this.failure;
+      this.failure = this.victims.map((victim) => victim.failure()).find((error) => error !== undefined);
+      if (this.failure !== undefined) throw this.failure;
     }
   }
 }
 
 function scenarioOf({ workflowType }: Task, input: string): string | undefined {
   if (entities.has(workflowType)) return everybodys;
-  return laneOf(input)?.replace(/-\d+$/, '') ?? byType[workflowType];
+  return scenarioOfPool(laneOf(input)) ?? byType[workflowType];
 }
+
+const scenarioOfPool = (pool: string | undefined): string | undefined => pool?.replace(/-\d+$/, '');
+
+/** The scenario whose lane's NodePool, claim or pod is named first: all of these begin with the lane's name. */
+const namedIn = (text: string): string | undefined =>
+  scenarios.find(({ name }) => new RegExp(`\\b${name}-\\d+\\b`).test(text))?.name;

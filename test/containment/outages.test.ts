@@ -115,7 +115,7 @@ describe('an outage', () => {
     const { stack } = on.world;
     const network = await TcpProxy.start(portOf(stack.apiserver));
     await stack.stopComponent('stowage');
-    const settings = { KUBECONFIG: kubernetesThrough(stack, network.port) };
+    const settings = { KUBECONFIG: kubernetesThrough(stack, `https://127.0.0.1:${network.port}`) };
     const stowage = await Replica.start(stack, { name: 'stowage-through-proxy', role: 'all', settings });
     try {
       await deploy(on.world, 'heard', large);
@@ -147,7 +147,7 @@ describe('an outage', () => {
     const { stack, kube, cloud } = on.world;
     const watches = await SilentWatches.start(stack);
     await stack.stopComponent('stowage');
-    const settings = { KUBECONFIG: kubernetesThrough(stack, watches.port) };
+    const settings = { KUBECONFIG: kubernetesThrough(stack, `https://127.0.0.1:${watches.port}`) };
     const stowage = await Replica.start(stack, { name: 'stowage-with-old-claims', role: 'all', settings });
     try {
       const known = (await on.claims()).map(({ metadata }) => metadata.uid);

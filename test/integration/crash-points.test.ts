@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
-import { CrashPoints, type CrashPoint } from '../../devstack/crash/crash-points.js';
+import { CrashPoints } from '../../devstack/crash/crash-points.js';
+import { Deaths, type CrashPoint } from '../../devstack/crash/deaths.js';
 import { TemporalProxy } from '../../devstack/temporal-proxy/proxy.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { useStack } from './shared-stack.js';
@@ -12,15 +13,13 @@ import { useStack } from './shared-stack.js';
 const { stack } = useStack(['temporal']);
 const taskQueue = `crash-points-${randomUUID()}`;
 const deaths: CrashPoint[][] = [];
-let points: CrashPoints;
+let points: Deaths;
 let proxy: TemporalProxy;
 let said = 0;
 let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  points = new CrashPoints({
-    scenarioOf: (_, input) => (input.includes('hello') ? 'greeting' : undefined),
-    most: { events: 60, activities: 3 },
+  points = new Deaths({
     gatherMs: 1,
     quietMs: 0,
     onlyJoins: () => false,
@@ -30,8 +29,12 @@ beforeAll(async () => {
       proxy.cut();
     },
   });
+  const hooks = new CrashPoints(points, {
+    scenarioOf: (_, input) => (input.includes('hello') ? 'greeting' : undefined),
+    most: { events: 60, activities: 3 },
+  });
   const address = stack().temporalAddress ?? '';
-  proxy = await TemporalProxy.start(address, points);
+  proxy = await TemporalProxy.start(address, hooks);
   const connection = await NativeConnection.connect({ address: proxy.address });
   const workflowsPath = fileURLToPath(new URL('../workflow/echo.ts', import.meta.url));
   const worker = await Worker.create({
@@ -74,9 +77,9 @@ describe('points at which a worker dies', () => {
     // The workflow has ended before the last answer is on its way.
     await observe('three deaths', async () => Promise.resolve(deaths[2]), { withinMs: 60_000 });
     expect(points.reached).toEqual([
-      { scenario: 'greeting', workflowType: 'echo', place: 'after event 3' },
-      { scenario: 'greeting', workflowType: 'echo', place: 'say 1' },
-      { scenario: 'greeting', workflowType: 'echo', place: 'after event 9' },
+      { scenario: 'greeting', of: 'echo', place: 'after event 3' },
+      { scenario: 'greeting', of: 'echo', place: 'say 1' },
+      { scenario: 'greeting', of: 'echo', place: 'after event 9' },
     ]);
     expect(await greet('hello')).toMatch(/^hello \d$/);
     expect(points.reached).toHaveLength(3);

@@ -1,0 +1,64 @@
+/** A place at which a process dies once. */
+export interface CrashPoint {
+  readonly scenario: string;
+  /** The workflow's type, or `operator`. */
+  readonly of: string;
+  /**
+   * `after event N`, or `ACTIVITY N`: its N-th in the workflow has taken effect, and its answer is lost. Of the operator
+   * `after CALL N`: the N-th of its kind in the scenario, likewise.
+   */
+  readonly place: string;
+}
+
+export interface DeathOptions {
+  /** Ends the process. */
+  readonly kill: () => void;
+  /** What never begins a death, and dies with others: all lanes would stand still for it. */
+  readonly onlyJoins: (scenario: string) => boolean;
+  /** After a death nothing dies for so long, milliseconds: what is passed by meanwhile is for another time. */
+  readonly quietMs: number;
+  /** What is reached within this after the first point dies with it, milliseconds. */
+  readonly gatherMs: number;
+}
+
+/**
+ * When a process dies: at each point once, the first time that it comes there. What gets to one meanwhile is held until the process
+ * is dead, so that one death is that of several points.
+ */
+export class Deaths {
+  readonly reached: CrashPoint[] = [];
+  private readonly seen = new Set<string>();
+  private dying: NodeJS.Timeout | undefined;
+  /** Milliseconds of the epoch. */
+  private quietUntil = 0;
+  private isOn = true;
+
+  constructor(private readonly options: DeathOptions) {}
+
+  /** From now on nothing dies any more. */
+  end(): void {
+    this.isOn = false;
+  }
+
+  /** The process is dead: what was held for it is of no use, and the next point is the next death. */
+  died(): void {
+    clearTimeout(this.dying);
+    this.dying = undefined;
+    this.quietUntil = Date.now() + this.options.quietMs;
+  }
+
+  /** Whether this is the last that the process comes to: a point that was not reached yet. */
+  isLast(point: CrashPoint): boolean {
+    if (!this.isOn || (this.dying === undefined && !this.mayDie(point.scenario))) return false;
+    const key = `${point.scenario} ${point.of} ${point.place}`;
+    if (this.seen.has(key)) return false;
+    this.seen.add(key);
+    this.reached.push(point);
+    this.dying ??= setTimeout(() => this.options.kill(), this.options.gatherMs);
+    return true;
+  }
+
+  private mayDie(scenario: string): boolean {
+    return Date.now() >= this.quietUntil && !this.options.onlyJoins(scenario);
+  }
+}
