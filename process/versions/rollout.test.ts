@@ -102,6 +102,7 @@ describe('the rollout of a build', () => {
     deployment.found = { current: 'a', draining: [] };
     await come(undefined);
     expect(current()).toBeUndefined();
+    expect(deployment.unpinned).toEqual(['a']);
 
     deployment.found = 'unsupported';
     expect((await come(undefined)).waitsFor).toBeUndefined();

@@ -36,7 +36,8 @@ export class Rollout {
   /** Makes the build of this process current, as soon as it polls every queue; then looks after builds without workers until `signal` aborts. */
   async follow(signal: AbortSignal): Promise<void> {
     await this.promote(signal);
-    while (!isOver(signal)) {
+    // Where workers have no version there is nothing to look after.
+    while (!isOver(signal) && this.options.buildId !== undefined) {
       await this.unpinAbandoned().catch((error: unknown) => this.warn(error, 'cannot look after older builds'));
       await this.rest(lookMs, signal);
     }
@@ -87,6 +88,7 @@ export class Rollout {
     if (state === undefined && buildId !== undefined) throw new Error('Temporal does not know of its workers yet');
     if (state === undefined || state.current === buildId) return;
     await deployment.makeCurrent(buildId);
+    if (buildId === undefined) await this.unpinAll([...state.draining, state.current ?? '']);
     log.info({ build: buildId ?? 'without a version', before: state.current }, 'workflows begin on this build now');
   }
 
@@ -103,6 +105,11 @@ export class Rollout {
       const polledAt = await deployment.polledAt(build);
       if (polledAt === undefined || clock.now() - polledAt > goneMs) await this.unpin(build);
     }
+  }
+
+  /** Workers without a version look after no builds: all goes on with them at once. */
+  private async unpinAll(builds: readonly string[]): Promise<void> {
+    for (const build of builds) await this.unpin(build);
   }
 
   private async unpin(build: string): Promise<void> {

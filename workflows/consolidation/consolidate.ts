@@ -36,6 +36,7 @@ import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import { CommandValidation } from './command-validation.js';
 import { startMeasuring, savingOf } from './savings.js';
+import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
 const validationMs = 15_000;
@@ -64,7 +65,7 @@ export async function consolidate(input: ConsolidateInput): Promise<ConsolidateR
     await CancellationScope.nonCancellable(() => run.finish(result));
   }
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, consolidate);
+setWorkflowOptions(endsOnItsBuild, consolidate);
 
 /** Ends the run early with a result. */
 class EarlyEnd extends Error {

@@ -4,6 +4,7 @@ import type { CollectGarbageInput, CollectGarbageResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
+import { endsOnItsBuild } from '../versioning.js';
 
 /**
  * Pause before the second check. EC2 is eventually consistent and may not list a new instance for some seconds, and the watch
@@ -55,4 +56,4 @@ export async function collectGarbage({ cluster }: CollectGarbageInput): Promise<
   });
   return result;
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, collectGarbage);
+setWorkflowOptions(endsOnItsBuild, collectGarbage);

@@ -3,6 +3,7 @@ import { searchAttributes } from '../messages.js';
 import type { CloudUpkeepInput } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
+import { endsOnItsBuild } from '../versioning.js';
 
 /** Run by a Schedule: reads instance types and prices again (instance-types/catalogue-age). */
 export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<void> {
@@ -16,7 +17,7 @@ export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<v
   );
   progress.enter('done');
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, refreshCatalogue);
+setWorkflowOptions(endsOnItsBuild, refreshCatalogue);
 
 /**
  * Run by a Schedule: deletes launch templates and instance profiles that nothing uses (launch-templates/unused-go,
@@ -31,4 +32,4 @@ export async function sweepCloud({ cluster }: CloudUpkeepInput): Promise<void> {
   );
   progress.enter('done');
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, sweepCloud);
+setWorkflowOptions(endsOnItsBuild, sweepCloud);

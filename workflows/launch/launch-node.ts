@@ -29,6 +29,7 @@ import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
 import { dollars } from '../../core/dollars.js';
+import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
 /** Timeouts of a launch (launch/timeouts): until there is an instance, and from then until its Node is registered. */
@@ -59,7 +60,7 @@ export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome>
   await launch.finish();
   return outcome;
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, launchNode);
+setWorkflowOptions(endsOnItsBuild, launchNode);
 
 type Attempt = LaunchInstanceResult | 'stopped';
 

@@ -4,6 +4,7 @@ import type { ExplainPodInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
+import { endsOnItsBuild } from '../versioning.js';
 
 /**
  * Started by `stowage why`: plans as `provision` would, without acting on the plan, and returns what the plan says of one pod.
@@ -19,4 +20,4 @@ export async function explainPod({ cluster, namespace, name }: ExplainPodInput):
   progress.enter('done', { facts: { answer: found.why } });
   return found;
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, explainPod);
+setWorkflowOptions(endsOnItsBuild, explainPod);

@@ -5,6 +5,7 @@ import { settleAll } from '../../core/settle-all.js';
 import { startLaunch } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
 import { counted } from '../../core/plurals.js';
+import { endsOnItsBuild } from '../versioning.js';
 
 /** Starts up to a hundred launches of a large plan, and ends. The launches go on without a parent. */
 export async function launchBatch({ cluster, launches }: LaunchBatchInput): Promise<void> {
@@ -14,4 +15,4 @@ export async function launchBatch({ cluster, launches }: LaunchBatchInput): Prom
   await settleAll(launches, ({ input, ...shown }) => startLaunch(input, shown));
   progress.enter('done');
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, launchBatch);
+setWorkflowOptions(endsOnItsBuild, launchBatch);

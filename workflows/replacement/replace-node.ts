@@ -8,6 +8,7 @@ import { activitiesOf } from '../calls/proxies.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
+import { endsOnItsBuild } from '../versioning.js';
 
 /**
  * Replaces one node whose disruption slot is granted (commands/replacements-first). When a pause or a person holds it, it undoes
@@ -24,7 +25,7 @@ export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeR
     await CancellationScope.nonCancellable(() => run.release());
   }
 }
-setWorkflowOptions({ versioningBehavior: 'PINNED' }, replaceNode);
+setWorkflowOptions(endsOnItsBuild, replaceNode);
 
 class Replacing {
   private readonly activities;
