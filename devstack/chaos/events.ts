@@ -8,6 +8,7 @@ import {
   killPart,
   killReplica,
   replenish,
+  strand,
   type ChaosStage,
 } from './troubles.js';
 import { apps, release, scale } from './workload.js';
@@ -99,6 +100,7 @@ const events: readonly Event[] = [
   freezePart,
   changeWeather,
   changeWeather,
+  strand,
 ];
 
 export async function nextEvent(stage: ChaosStage, random: Random): Promise<string | undefined> {

@@ -84,6 +84,11 @@ export class Surroundings {
     this.after(forMs, () => this.networks[peer].become({ kind: 'fair' }));
   }
 
+  /** Connections that are there carry nothing from now on, and nobody is told. */
+  strand(peer: Peer): void {
+    this.networks[peer].strand();
+  }
+
   /** Ends everything that has begun: all parts run, and every network is fair. */
   async recover(): Promise<void> {
     this.ending.abort();

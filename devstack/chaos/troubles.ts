@@ -54,6 +54,12 @@ export function changeWeather({ surroundings }: ChaosStage, random: Random): Pro
   return Promise.resolve(`the network to ${peer} is ${weather.kind} for ${seconds(ms)}`);
 }
 
+export function strand({ surroundings }: ChaosStage, random: Random): Promise<string> {
+  const peer = random.pick(surroundings.peers);
+  surroundings.strand(peer);
+  return Promise.resolve(`connections to ${peer} fall silent for good`);
+}
+
 export async function exhaust({ cloud }: ChaosStage, random: Random): Promise<string> {
   const rule = random.pick([{ capacityType: 'spot' as const }, { zone: 'us-west-2a' }, { instanceType: 'c*' }]);
   await cloud.setPools([rule]);

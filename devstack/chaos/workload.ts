@@ -1,5 +1,5 @@
 import { nodePools } from '../../api/karpenter/node-pool.js';
-import { labels } from '../../api/labels.js';
+import { annotations, labels } from '../../api/labels.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 import { deploymentOf } from '../deployment.js';
 import { nodeClassSpec } from '../node-class.js';
@@ -7,6 +7,8 @@ import type { Stack } from '../stack.js';
 
 const namespace = 'default';
 const spotPool = 'spot';
+/** No pod keeps a node for ever. */
+const terminationGracePeriod = '3m';
 
 interface App {
   readonly cpu: string;
@@ -17,6 +19,8 @@ interface App {
   readonly pods?: object;
   /** Whether at most one of its pods may be away at a time. */
   readonly guarded: boolean;
+  /** Whether its pods forbid that they are evicted by choice. */
+  readonly kept?: true;
 }
 
 /** Of each kind: always, for a reason, and in a window that is open half of the time. */
@@ -28,11 +32,12 @@ const spotBudgets = [
 
 const matchLabels = (app: string): object => ({ labelSelector: { matchLabels: { app } } });
 
-/** Deployments that want different things: room, zones, nodes of their own, and to be disturbed gently. */
+/** Deployments that want different things: room, zones, nodes of their own, and to be disturbed gently or not at all. */
 export const apps: Readonly<Record<string, App>> = {
   small: { cpu: '300m', most: 24, last: 10, guarded: false },
   middle: { cpu: '1200m', most: 7, last: 4, guarded: true },
   large: { cpu: '3500m', most: 7, last: 4, guarded: true },
+  kept: { cpu: '900m', most: 3, last: 2, guarded: false, kept: true },
   zonal: {
     cpu: '700m',
     most: 7,
@@ -92,16 +97,20 @@ async function createPool(
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodePool',
     metadata: { name },
-    spec: { ...spec, template: { spec: { nodeClassRef, requirements, expireAfter } } },
+    spec: { ...spec, template: { spec: { nodeClassRef, requirements, expireAfter, terminationGracePeriod } } },
   });
   await kube.create('NodePool', { metadata: { name }, spec: pool.spec });
 }
 
-async function createApp(kube: KubeClient, name: string, { cpu, pods = {}, guarded }: App): Promise<void> {
+async function createApp(kube: KubeClient, name: string, { cpu, pods = {}, guarded, kept }: App): Promise<void> {
   const { metadata, spec } = deploymentOf(name, 2, { cpu, memory: '512Mi' });
   const { template } = spec;
   const podSpec = { ...template.spec, ...pods, terminationGracePeriodSeconds: 1 };
-  await kube.create('Deployment', { metadata, spec: { ...spec, template: { ...template, spec: podSpec } } });
+  const podMetadata =
+    kept === undefined
+      ? template.metadata
+      : { ...template.metadata, annotations: { [annotations.doNotDisrupt]: 'true' } };
+  await kube.create('Deployment', { metadata, spec: { ...spec, template: { metadata: podMetadata, spec: podSpec } } });
   if (!guarded) return;
   await kube.create('PodDisruptionBudget', {
     metadata: { name, namespace },

@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
 import { labels } from '../../api/labels.js';
 import type { Lease } from '../../api/kubernetes.js';
+import { workflowIds } from '../../core/ids.js';
 import { Auditor } from '../../devstack/auditor/auditor.js';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { surroundings } from '../../devstack/components.js';
@@ -11,6 +13,8 @@ import { observe } from '../../devstack/demo/observe.js';
 import { Replica } from '../../devstack/replica.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
+import type { handleInterruption } from '../../workflows/interruption/handle-interruption.js';
+import type { HandleInterruptionResult } from '../../workflows/interruption/interruption-messages.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from './world.js';
 
 // Two operators and two workers, each a process of its own: whoever dies, freezes or is replaced, the others go on.
@@ -81,6 +85,17 @@ async function instanceOf(app: string): Promise<string> {
   return claim?.status?.providerID?.split('/').at(-1) ?? '';
 }
 
+/** What the workflow that handled an instance's interruption came to. */
+async function interruptionOf(id: string): Promise<HandleInterruptionResult> {
+  const connection = await Connection.connect({ address: stack.temporalAddress ?? '' });
+  try {
+    const { workflow } = new Client({ connection });
+    return await workflow.getHandle<typeof handleInterruption>(workflowIds.interrupt(stack.cluster, id)).result();
+  } finally {
+    await connection.close();
+  }
+}
+
 const microTime = (text: string | undefined): number => Date.parse(text ?? '');
 
 describe('two operators and two workers', () => {
@@ -142,6 +157,10 @@ describe('two operators and two workers', () => {
       },
       within(120),
     );
+    // Nothing stood still meanwhile: the drain was over before EC2 took the instance, two minutes after the notice.
+    const { outcome, secondsToSpare } = await interruptionOf(id);
+    expect(outcome).toBe('drained');
+    expect(secondsToSpare).toBeGreaterThan(0);
   }, 300_000);
 
   test('and no invariant was broken', async () => {
