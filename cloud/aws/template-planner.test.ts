@@ -64,11 +64,12 @@ describe('the address of the DNS service', () => {
 
   test.each([
     ['AL2', `--dns-cluster-ip '${clusterDns}'`],
+    ['AL2023', `clusterDNS:\n        - ${clusterDns}`],
     ['Bottlerocket', `cluster-dns-ip = "${clusterDns}"`],
     ['Windows2022', `-DNSClusterIP '${clusterDns}'`],
   ])('is told to %s nodes, that would guess it', async (amiFamily, told) => {
     await expect(rendered({ amiFamily }, { clusterDns })).resolves.toContain(told);
-    await expect(rendered({ amiFamily })).resolves.not.toMatch(/dns-cluster-ip|cluster-dns-ip|DNSClusterIP/);
+    await expect(rendered({ amiFamily })).resolves.not.toMatch(/dns-cluster-ip|cluster-dns-ip|DNSClusterIP|clusterDNS/);
   });
 
   test.each(['AL2', 'Windows2022'])('is the node class’s where it names one: %s', async (amiFamily) => {

@@ -1,5 +1,5 @@
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
-import type { AmiFamily, EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { pinnedValue } from '../../core/launch-options.js';
@@ -132,7 +132,8 @@ export class TemplatePlanner {
       );
     }
     const ownDns = kubeletSettings(nodeClass.spec.kubelet).clusterDNS?.[0];
-    const dns = ownDns ?? (asksForDns.has(family) ? await facts.clusterDns() : undefined);
+    // Bootstraps guess the address where they are not told, which is wrong where the service has one of its own.
+    const dns = ownDns ?? (family === 'Custom' ? undefined : await facts.clusterDns());
     const userData = renderUserData({
       family,
       clusterName,
@@ -170,15 +171,6 @@ export class TemplatePlanner {
     });
   }
 }
-
-/** Families whose bootstrap guesses the address of the DNS service where it is not told; nodeadm works it out. */
-const asksForDns: ReadonlySet<AmiFamily> = new Set([
-  'AL2',
-  'Bottlerocket',
-  'Windows2019',
-  'Windows2022',
-  'Windows2025',
-]);
 
 /** How the launch template says what kind of reservation it is for. */
 const markets = {
