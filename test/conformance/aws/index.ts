@@ -1,8 +1,13 @@
+import { userDataCases } from './user-data.js';
+import { familyUserDataCases } from './user-data-of-families.js';
+import { interfaceTemplateCases } from './interfaces.js';
+import { storageCases } from './storage.js';
 import type { Apart, Suite } from '../told.js';
 import { expressionCases, expressionFieldCases } from './expressions.js';
 import { nodeClassHashCases } from './hashes.js';
 import { kubeletCases } from './kubelet.js';
 import { nodeClassCases } from './node-classes.js';
+import { cpuOptionCases, launchTemplateCases } from './launch-templates.js';
 import { awsNodePoolCases, bottlerocketVersionCases } from './pools-and-images.js';
 
 /** Suites of Karpenter's AWS provider, as far as they are told. */
@@ -14,6 +19,17 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/cel/environment_test.go', told: expressionCases },
   { path: 'pkg/apis/v1/nodepool_validation_cel_test.go', told: awsNodePoolCases },
   { path: 'pkg/providers/amifamily/bottlerocket_test.go', told: bottlerocketVersionCases },
+  {
+    path: 'pkg/providers/launchtemplate/suite_test.go',
+    told: [
+      ...launchTemplateCases,
+      ...userDataCases,
+      ...familyUserDataCases,
+      ...interfaceTemplateCases,
+      ...storageCases,
+    ],
+  },
+  { path: 'pkg/providers/launchtemplate/cpuoptions_test.go', told: cpuOptionCases },
 ];
 
 export const awsApart: readonly Apart[] = [
