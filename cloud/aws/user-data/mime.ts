@@ -22,9 +22,14 @@ function boundaryFor(parts: readonly MimePart[]): string {
   return boundary;
 }
 
+/** Where headers end. White space is looked through once, however much of it there is. */
+const blankLine = /\n[^\S\n]*\n/;
+
 /** Whether a text is a MIME document rather than a script or YAML. */
 export function isMime(text: string): boolean {
-  return /^(MIME-Version|Content-Type):/im.test(text.trimStart().split(/\n\s*\n/)[0] ?? '') && /boundary=/i.test(text);
+  return (
+    /^(MIME-Version|Content-Type):/im.test(text.trimStart().split(blankLine, 1)[0] ?? '') && /boundary=/i.test(text)
+  );
 }
 
 /** The parts of a MIME multipart document; empty when it names no boundary. */
@@ -39,16 +44,20 @@ export function readMime(text: string): MimePart[] {
 function sectionsOf(text: string, boundary: string): string[] {
   const sections: string[][] = [];
   for (const line of text.split('\n')) {
-    const isBoundary = [`--${boundary}`, `--${boundary}--`].includes(line.replace(/[ \t]+$/, ''));
-    if (isBoundary) sections.push(['']);
+    if (isBoundary(line, `--${boundary}`)) sections.push(['']);
     else sections.at(-1)?.push(line);
   }
   return sections.map((lines) => lines.join('\n'));
 }
 
+/** It may close the document, and have white space behind it. */
+function isBoundary(line: string, mark: string): boolean {
+  return line.startsWith(mark) && /^(--)?[ \t]*$/.test(line.slice(mark.length));
+}
+
 function readPart(section: string): MimePart[] {
   const trimmed = section.replace(/^\n+/, '');
-  const end = trimmed.search(/\n\s*\n/);
+  const end = trimmed.search(blankLine);
   if (end < 0) return [];
   // A line that begins with white space goes on with the header before.
   const headers = trimmed

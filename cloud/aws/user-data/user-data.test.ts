@@ -270,4 +270,17 @@ describe('MIME documents of the user', () => {
     const text = writeMime([{ contentType: 'text/x-shellscript', body }]);
     expect(readMime(text)).toEqual([{ contentType: 'text/x-shellscript', headers: [], body }]);
   });
+
+  // Steps that grow with the square of the white space would take minutes.
+  test.each([
+    ['blanks', ' '],
+    ['line ends', '\n'],
+  ])('with 300,000 %s in a row are read', (_what, blank) => {
+    const blanks = blank.repeat(300_000);
+    const body = `a${blanks}b`;
+    expect(isMime(`#!/bin/sh${blanks}boundary=`)).toBe(false);
+    expect(readMime(writeMime([{ contentType: 'text/x-shellscript', body }]))).toEqual([
+      { contentType: 'text/x-shellscript', headers: [], body },
+    ]);
+  });
 });
