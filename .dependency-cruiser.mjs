@@ -57,7 +57,7 @@ const pipeline = [
   ),
 ];
 /** Folders that every subject of a layer may import. */
-const shared = { disruption: [], workflows: ['calls'], activities: [] };
+const shared = { disruption: [], workflows: ['calls', 'entity'], activities: [] };
 /** Which other subjects a subject of a layer may import: a new arrow is a decision. */
 const subjects = {
   disruption: {

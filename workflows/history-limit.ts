@@ -11,11 +11,6 @@ const mostBytes = 4 * 1024 * 1024;
  * before its work has ended, and no work would ever end.
  */
 const cancelAt = 1.5;
-/**
- * How long a run waits for work under way before it continues as new. Work that is cut off then is repeated by the next run from
- * the carried state.
- */
-const settleMs = 60_000;
 
 /** Whether to continue as new now. Call it only where the carried state has everything that the next run needs. */
 export function isHistoryLong(): boolean {
@@ -56,36 +51,4 @@ export async function untilHistoryFull<T>(work: () => Promise<T>): Promise<T> {
   done.catch(() => undefined);
   scope.cancel();
   throw new HistoryFull();
-}
-
-interface EntityLoop<T> {
-  /** One round of work. A result other than undefined ends the workflow. `HistoryFull` leads to continue-as-new. */
-  readonly round: () => Promise<T | undefined>;
-  /** Whether no handler runs and no signal is being sent, neither of which is in the carried state. */
-  readonly isIdle?: () => boolean;
-  /** Whether a person's order waits for the next round. Orders are not carried over, so the run goes on until they are done. */
-  readonly hasOrders?: () => boolean;
-}
-
-/**
- * The main loop of an entity workflow: rounds until the history is long. Returns undefined when the workflow has to continue as
- * new.
- */
-export async function loopUntilHistoryLong<T>({
-  round,
-  isIdle = () => true,
-  hasOrders = () => false,
-}: EntityLoop<T>): Promise<T | undefined> {
-  for (;;) {
-    while (!isHistoryLong() || hasOrders()) {
-      try {
-        const ended = await round();
-        if (ended !== undefined) return ended;
-      } catch (error) {
-        if (!(error instanceof HistoryFull)) throw error;
-      }
-    }
-    if (!isIdle()) await condition(isIdle, settleMs, { summary: 'what is under way to end' });
-    if (!hasOrders()) return undefined;
-  }
 }

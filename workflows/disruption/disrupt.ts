@@ -1,4 +1,4 @@
-import { allHandlersFinished, condition, continueAsNew } from '@temporalio/workflow';
+import { allHandlersFinished } from '@temporalio/workflow';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import type { DisruptionsFound } from '../../activities/disruption/contract.js';
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
@@ -6,15 +6,17 @@ import { workflowNow } from '../clock.js';
 import type { DisruptInput, DisruptState, Pause, PauseOrder, PauseScope } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { earlySignalsDelivered } from '../early-signals.js';
-import { HistoryFull, untilHistoryFull, loopUntilHistoryLong } from '../history-limit.js';
-import { FailedSteps } from '../failed-steps.js';
+import { Changes } from '../entity/changes.js';
+import { runEntity } from '../entity/run-entity.js';
+import { untilHistoryFull } from '../history-limit.js';
+import { FailedSteps } from '../entity/failed-steps.js';
 import { PauseObjects } from '../people/pause-objects.js';
 import type { Pauses } from '../people/pauses.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { Outbox } from '../calls/other-workflows.js';
 import { Steering } from './steering.js';
-import { Watchdog } from '../watchdog.js';
+import { Watchdog } from '../entity/watchdog.js';
 import { settleInTurn } from '../../core/settle-all.js';
 import { SlotGrants } from './slot-grants.js';
 import { Commands } from './commands.js';
@@ -22,13 +24,13 @@ import { handleOrders, handleQueries, handleSignals } from './disrupt-handlers.j
 import { DisruptionSignals } from './disruption-signals.js';
 import { KnownState } from './known-state.js';
 
-/** How long changes have to settle before a round: a rollout of a Deployment causes many at once. */
+/** How long changes have to settle before a round. */
 const settleMs = 1000;
 /** The operator signals changes; this poll finds changes whose signal was lost. */
 const slowPollMs = 5 * 60_000;
 /** How often to search for disruption taints whose workflow has ended. */
 const strayCheckMs = 60_000;
-/** Timeout of the activity that looks for commands. It waits for a packing thread, and searches for up to three minutes. */
+/** Timeout of the activity that searches for commands. It waits for a packing thread, and searches for up to three minutes. */
 const passTimeout = '10 minutes';
 const undecidedFact = 'nothing decided since';
 /** How long consolidation of a NodePool is paused after its pods were moved too often in a row. */
@@ -45,8 +47,11 @@ export async function disrupt(input: DisruptInput): Promise<never> {
   await run.readPauses();
   void run.pauseObjects.follow();
   void run.steering.follow();
-  await loopUntilHistoryLong({ round: () => run.round(), isIdle: () => run.isIdle });
-  return continueAsNew<typeof disrupt>({ ...input, carried: run.state() });
+  return runEntity<typeof disrupt>({
+    round: () => run.round(),
+    isIdle: () => run.isIdle,
+    next: () => [{ ...input, carried: run.state() }],
+  });
 }
 
 class DisruptRun {
@@ -61,7 +66,7 @@ class DisruptRun {
   private readonly slotGrants: SlotGrants;
   private readonly failed: FailedSteps;
   private readonly watchdog: Watchdog;
-  private changed = true;
+  private readonly changes = new Changes(settleMs);
   private wakeAt = 0;
   private strayCheckAt = 0;
 
@@ -76,7 +81,7 @@ class DisruptRun {
     const { running, questions, pauses, slotRequests } = known;
     this.signals = new DisruptionSignals({ outbox, running, questions, pauses });
     const view = (): DisruptionView => this.view();
-    const onChange = (): void => void (this.changed = true);
+    const onChange = (): void => this.changes.note();
     const grants = { activities, slotRequests, running, questions, pauses, view, timeout: passTimeout } as const;
     this.slotGrants = new SlotGrants(grants);
     handleSignals({ known, signals: this.signals, steering, pauseObjects, onChange });
@@ -115,15 +120,12 @@ class DisruptRun {
 
   /** Reads the DisruptionPauses before the first decision. */
   async readPauses(): Promise<void> {
-    for (let isRead = false; !isRead;) {
-      try {
-        await this.pauseObjects.sync();
-        isRead = true;
-      } catch (error) {
-        await this.failed.backOff('reading what is paused', error);
-      }
-    }
-    this.failed.succeeded();
+    let isRead = false;
+    const read = async (): Promise<void> => {
+      await this.pauseObjects.sync();
+      isRead = true;
+    };
+    while (!isRead) await this.failed.attempt('reading what is paused', read, () => undefined);
   }
 
   /** Forgets disruptions whose workflow ended without a signal, for example because a person terminated it. */
@@ -150,17 +152,15 @@ class DisruptRun {
     this.signals.hold(running.adopt(owners, { asking, now: workflowNow() }));
   }
 
-  /** One round: waits for a change, then grants slots, looks for commands and starts them. */
+  /** One round: waits for a change, then grants slots, searches for commands and starts them. */
   async round(): Promise<undefined> {
-    await this.awaitChange();
-    try {
-      await this.watchdog.run(() => this.decide());
-      this.failed.succeeded();
-    } catch (error) {
-      this.changed = true;
-      if (error instanceof HistoryFull) throw error;
-      await this.failed.backOff('a look at the cluster', error);
-    }
+    await this.changes.next({
+      until: this.wakeAt,
+      summary: 'the next budget window or search',
+      onWait: () => this.progress.enter('watching', { waitingFor: 'the cluster to change', until: this.wakeAt }),
+    });
+    const decide = (): Promise<void> => this.watchdog.run(() => this.decide());
+    await this.failed.attempt('a round of decisions', decide, () => this.changes.note());
   }
 
   private async decide(): Promise<void> {
@@ -172,9 +172,9 @@ class DisruptRun {
     watchdog.enter('deciding about slots');
     const slotsCheckAt = await this.slotGrants.decide();
     watchdog.enter('deciding what may go');
-    const look = { summary: 'what may go?', startToCloseTimeout: passTimeout };
+    const options = { summary: 'what may go?', startToCloseTimeout: passTimeout };
     const found = await untilHistoryFull(() =>
-      this.activities.kube.findDisruptions.executeWithOptions(look, [this.view()]),
+      this.activities.kube.findDisruptions.executeWithOptions(options, [this.view()]),
     );
     this.takeIn(found);
     watchdog.enter('starting what was decided');
@@ -184,7 +184,7 @@ class DisruptRun {
     // One command that cannot be started does not stop the others; the next round tries it again.
     await settleInTurn(found.commands, (command) => this.commands.start(command));
     // A method that found commands ends the search: the methods after it have yet to search (candidates/methods-in-order).
-    if (found.again === true) this.changed = true;
+    if (found.again === true) this.changes.note();
     this.wakeAt = this.nextRoundAt(found, slotsCheckAt);
     this.showState(found);
   }
@@ -211,18 +211,6 @@ class DisruptRun {
       ...(slotRequests.waiting.length === 0 ? {} : { 'slots waited for': slotRequests.waiting.length }),
       ...(questions.open.length === 0 ? {} : { 'waiting for approval': questions.open.length }),
     });
-  }
-
-  private async awaitChange(): Promise<void> {
-    if (!this.changed) {
-      this.progress.enter('watching', { waitingFor: 'the cluster to change', until: this.wakeAt });
-      const wait = Math.max(settleMs, this.wakeAt - workflowNow());
-      await condition(() => this.changed, wait, { summary: 'next budget window or look' });
-    }
-    this.changed = false;
-    // A rollout of a Deployment sends many signals, which should cause one round.
-    await condition(() => false, settleMs, { summary: 'changes to settle' });
-    this.changed = false;
   }
 
   private view(): DisruptionView {
@@ -260,7 +248,7 @@ class DisruptRun {
   }
 
   private afterPauseChange(): void {
-    this.changed = true;
+    this.changes.note();
     this.progress.attributes([pausedAttribute(this.known.pauses)]);
     this.signals.hold();
   }

@@ -1,7 +1,7 @@
 import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowNow } from '../clock.js';
-import { repeatForever } from '../failed-steps.js';
+import { repeatForever } from '../entity/failed-steps.js';
 import type { MoveTargets, SteeredCommand, SteeringState } from '../messages.js';
 import { steeredSignal } from '../messages.js';
 import type { activitiesOf } from '../calls/proxies.js';

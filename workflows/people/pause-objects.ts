@@ -2,7 +2,7 @@ import { condition } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { isSameScope } from '../../core/pause-scope.js';
 import { workflowNow } from '../clock.js';
-import { repeatForever } from '../failed-steps.js';
+import { repeatForever } from '../entity/failed-steps.js';
 import type { Pause, PauseScope, PauseWrites } from '../messages.js';
 import type { Pauses } from './pauses.js';
 import type { activitiesOf } from '../calls/proxies.js';

@@ -1,4 +1,4 @@
-import { condition, continueAsNew } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import type { RememberedRefusal } from '../../core/unavailable-offerings.js';
 import { workflowNow } from '../clock.js';
@@ -9,7 +9,7 @@ import {
   searchAttributes,
   unavailableOfferingsQuery,
 } from '../messages.js';
-import { isHistoryLong } from '../history-limit.js';
+import { runEntity } from '../entity/run-entity.js';
 import { Progress } from '../progress.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
 
@@ -23,7 +23,7 @@ const mostCarried = 500;
  */
 export async function offerings(input: OfferingsInput): Promise<void> {
   const known = new UnavailableOfferings(workflowNow, input.carried);
-  let news = (input.carried ?? []).length > 0;
+  let news = false;
   setSignalHandler(offeringsRefusedSignal, (refused) => {
     known.mark(refused);
     news = true;
@@ -39,9 +39,10 @@ export async function offerings(input: OfferingsInput): Promise<void> {
     {},
     'watching',
   );
-  await condition(() => news);
-  for (let next = known.nextChange(); next !== undefined; next = known.nextChange()) {
-    if (isHistoryLong()) return continueAsNew<typeof offerings>({ ...input, carried: known.all().slice(-mostCarried) });
+  if (input.carried === undefined) await condition(() => news);
+  const round = async (): Promise<'none is left' | undefined> => {
+    const next = known.nextChange();
+    if (next === undefined) return 'none is left';
     const out = known.all().filter(({ until }) => until > workflowNow());
     progress.enter('watching', {
       waitingFor: out.length > 0 ? 'the next offering to be worth a try' : 'an offering to be unavailable',
@@ -50,7 +51,12 @@ export async function offerings(input: OfferingsInput): Promise<void> {
     });
     news = false;
     await condition(() => news, Math.max(1, next - workflowNow()), { summary: 'until the next may be tried' });
-  }
+    return undefined;
+  };
+  await runEntity<typeof offerings, 'none is left'>({
+    round,
+    next: () => [{ ...input, carried: known.all().slice(-mostCarried) }],
+  });
   progress.enter('done', { facts: { 'out of capacity': 0 } });
 }
 

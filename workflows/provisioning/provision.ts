@@ -1,11 +1,4 @@
-import {
-  ApplicationFailure,
-  condition,
-  continueAsNew,
-  getExternalWorkflowHandle,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, condition, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
 import type { ClaimPlan } from '../messages.js';
 import type {
   ClaimsCreated,
@@ -41,8 +34,9 @@ import {
   searchAttributes,
 } from '../messages.js';
 import { leftOutFact } from '../people/oversight-messages.js';
-import { HistoryFull, untilHistoryFull, loopUntilHistoryLong } from '../history-limit.js';
-import { FailedSteps } from '../failed-steps.js';
+import { runEntity } from '../entity/run-entity.js';
+import { untilHistoryFull } from '../history-limit.js';
+import { FailedSteps } from '../entity/failed-steps.js';
 import { startLaunches } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
@@ -72,8 +66,10 @@ const roundsPerBatch = 50;
  */
 export async function provision(input: ProvisionInput): Promise<never> {
   const run = new ProvisionRun(input);
-  await loopUntilHistoryLong({ round: () => run.batch() });
-  return continueAsNew<typeof provision>({ ...input, window: run.window, carried: run.state() });
+  return runEntity<typeof provision>({
+    round: () => run.batch(),
+    next: () => [{ ...input, window: run.window, carried: run.state() }],
+  });
 }
 
 class ProvisionRun {
@@ -156,16 +152,12 @@ class ProvisionRun {
     this.isPending = false;
     this.batches += 1;
     this.reserveForRequests(requests);
-    try {
+    const work = async (): Promise<void> => {
       await this.rounds(requests);
       this.replacements = this.replacements.filter((request) => !requests.includes(request));
-      this.failed.succeeded();
-    } catch (error) {
-      // The next attempt plans for all pending pods and answers the same requests.
-      this.isPending = true;
-      if (error instanceof HistoryFull) throw error;
-      await this.failed.backOff('a batch', error);
-    }
+    };
+    // The next attempt plans for all pending pods and answers the same requests.
+    await this.failed.attempt('a batch', work, () => void (this.isPending = true));
   }
 
   private async rounds(requests: readonly ReplacementRequest[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import type { ReplicasView } from '../../activities/static-capacity/contract.js';
 import { backOffMs } from '../../core/back-off.js';
@@ -12,8 +12,10 @@ import type {
   ReplicasState,
 } from '../messages.js';
 import { replacementSettledSignal, replicasChangedSignal, searchAttributes } from '../messages.js';
-import { HistoryFull, untilHistoryFull, loopUntilHistoryLong } from '../history-limit.js';
-import { FailedSteps } from '../failed-steps.js';
+import { Changes } from '../entity/changes.js';
+import { runEntity } from '../entity/run-entity.js';
+import { untilHistoryFull } from '../history-limit.js';
+import { FailedSteps } from '../entity/failed-steps.js';
 import { startTermination } from '../termination/start-termination.js';
 import { startLaunch } from '../launch/start-launch.js';
 import { isAborted, Oversight } from '../people/oversight.js';
@@ -22,7 +24,7 @@ import { activitiesOf } from '../calls/proxies.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
 
-/** Many NodeClaims change at once: wait for the changes to settle, then look once. */
+/** Many NodeClaims change at once: wait for the changes to settle, then read once. */
 const settleMs = 500;
 /** The operator signals changes; this poll finds changes whose signal was lost (static-capacity/keeps-replicas). */
 const slowPollMs = 60_000;
@@ -39,13 +41,12 @@ type Live = Extract<ReplicasView, { state: 'live' }>;
  */
 export async function keepReplicas(input: KeepReplicasInput): Promise<KeepReplicasResult> {
   const run = new Keeping(input);
-  const ended = await loopUntilHistoryLong({
+  return runEntity<typeof keepReplicas>({
     round: () => run.round(),
     isIdle: allHandlersFinished,
     hasOrders: () => run.isAborted,
+    next: () => [{ ...input, carried: run.carried }],
   });
-  if (ended !== undefined) return ended;
-  return continueAsNew<typeof keepReplicas>({ ...input, carried: run.carried });
 }
 
 class Keeping {
@@ -54,7 +55,7 @@ class Keeping {
   private readonly progress: Progress;
   private readonly oversight: Oversight;
   private readonly failed: FailedSteps;
-  private changed = true;
+  private readonly changes = new Changes(settleMs);
   private retryAt = 0;
   private pollAt = 0;
 
@@ -64,7 +65,7 @@ class Keeping {
     const { heldBy, ...state }: KeepReplicasCarried = carried ?? first;
     this.state = state;
     this.activities = activitiesOf(cluster);
-    setSignalHandler(replicasChangedSignal, () => void (this.changed = true));
+    setSignalHandler(replicasChangedSignal, () => this.changes.note());
     setSignalHandler(replacementSettledSignal, ({ outcome }) => this.settled(outcome));
     this.progress = new Progress(
       `Replicas of NodePool ${nodePool}`,
@@ -90,33 +91,28 @@ class Keeping {
 
   /** One round: waits for a change, reads the NodePool and its NodeClaims, creates or removes NodeClaims. */
   async round(): Promise<KeepReplicasResult | undefined> {
+    await this.changes.next({ until: this.pollAt, summary: 'the pool to change' });
+    return this.failed.attempt(
+      'keeping the replicas',
+      () => this.reconcile(),
+      () => this.changes.note(),
+    );
+  }
+
+  private async reconcile(): Promise<KeepReplicasResult | undefined> {
     try {
-      await this.awaitChange();
       await untilHistoryFull(() => this.oversight.gate());
-      const view = await this.look();
+      const view = await this.view();
       if (view.state === 'gone') return this.end(view.why);
       await this.act(view);
-      this.failed.succeeded();
       return undefined;
     } catch (error) {
       if (isAborted(error)) return this.end(error.message);
-      this.changed = true;
-      if (error instanceof HistoryFull) throw error;
-      await this.failed.backOff('a look at the replicas', error);
-      return undefined;
+      throw error;
     }
   }
 
-  private async awaitChange(): Promise<void> {
-    if (!this.changed) {
-      const wait = Math.max(settleMs, this.pollAt - workflowNow());
-      await condition(() => this.changed, wait, { summary: 'the pool to change' });
-    }
-    await condition(() => false, settleMs, { summary: 'changes to settle' });
-    this.changed = false;
-  }
-
-  private async look(): Promise<ReplicasView> {
+  private async view(): Promise<ReplicasView> {
     const { nodePool, poolUid } = this.input;
     const { deleting } = this.state;
     const summary = 'what is there, what is wanted';
@@ -154,8 +150,8 @@ class Keeping {
     const [first] = refused;
     if (first !== undefined) this.progress.addFacts({ 'not created': first.reason });
     await settleAll(created, (claim) => this.launch(claim));
-    // Look again: only the NodeClaims show whether there are enough now.
-    if (refused.length === 0) this.changed = true;
+    // Read again: only the NodeClaims show whether there are enough now.
+    if (refused.length === 0) this.changes.note();
     if (resting.length === 0) return;
     this.retryAt = Math.max(this.retryAt, ...resting.map(({ until }) => until));
     this.pollAt = Math.min(this.pollAt, this.retryAt);
@@ -173,7 +169,7 @@ class Keeping {
     this.state = { ...this.state, deleting: [...this.state.deleting, ...claims.map(({ uid }) => uid)] };
     this.progress.enter('removing', { facts: { 'removed last': claims.map(({ name }) => name).join(', ') } });
     await settleAll(claims, (claim) => this.terminate(claim));
-    this.changed = true;
+    this.changes.note();
   }
 
   private async terminate(claim: ClaimRef): Promise<void> {
@@ -185,7 +181,7 @@ class Keeping {
   }
 
   private settled(outcome: string): void {
-    this.changed = true;
+    this.changes.note();
     if (outcome === 'initialized') {
       this.state = { ...this.state, failures: 0 };
       this.retryAt = 0;

@@ -1,7 +1,7 @@
 import { CancellationScope, isCancellation, log, sleep } from '@temporalio/workflow';
-import { workflowNow } from './clock.js';
-import type { Progress } from './progress.js';
-import { timeText } from '../core/time-text.js';
+import { workflowNow } from '../clock.js';
+import type { Progress } from '../progress.js';
+import { timeText } from '../../core/time-text.js';
 
 /** Work that takes longer is reported as stalled, and again after each further interval. */
 export const stalledAfterMs = 2 * 60_000;

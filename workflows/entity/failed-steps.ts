@@ -1,7 +1,8 @@
 import { isCancellation, log, rootCause, sleep, TemporalFailure } from '@temporalio/workflow';
-import { backOffMs } from '../core/back-off.js';
-import { workflowNow } from './clock.js';
-import type { Progress } from './progress.js';
+import { backOffMs } from '../../core/back-off.js';
+import { workflowNow } from '../clock.js';
+import { HistoryFull } from '../history-limit.js';
+import type { Progress } from '../progress.js';
 
 const retryBackOff = { firstMs: 1_000, longestMs: 10_000 };
 const asideBackOff = { firstMs: 1_000, longestMs: 60_000 };
@@ -21,13 +22,30 @@ export class FailedSteps {
     return this.failures > 0;
   }
 
-  succeeded(): void {
+  /**
+   * Does `work` once. After a failure, `again` is called, so that the next round does it again, and the back-off is waited for.
+   * `HistoryFull` is thrown after `again`: the next run does the work.
+   */
+  async attempt<T>(what: string, work: () => Promise<T>, again: () => void): Promise<T | undefined> {
+    try {
+      const result = await work();
+      this.succeeded();
+      return result;
+    } catch (error) {
+      again();
+      if (error instanceof HistoryFull) throw error;
+      await this.backOff(what, error);
+      return undefined;
+    }
+  }
+
+  private succeeded(): void {
     this.failures = 0;
     this.progress.setFailing(undefined);
   }
 
   /** Notes a failure of `what` and sleeps until the next attempt. */
-  async backOff(what: string, error: unknown): Promise<void> {
+  private async backOff(what: string, error: unknown): Promise<void> {
     if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
     const why = rootCause(error) ?? error.message;
     if (this.failures === 0) this.since = new Date(workflowNow()).toISOString();
