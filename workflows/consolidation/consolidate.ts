@@ -25,7 +25,8 @@ import {
   steerSignal,
   withdrawSignal,
 } from '../messages.js';
-import { isAborted, ordersAnswered, Oversight } from '../people/oversight.js';
+import { isAborted } from '../people/accepted-orders.js';
+import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { consentText } from '../people/consent.js';
 import type { Consent, Question } from '../people/consent.js';
 import { ApprovalQuestion } from '../people/approval-question.js';

@@ -31,7 +31,8 @@ import {
   searchAttributes,
 } from '../messages.js';
 import { checkActor, handleOrderSignal, refuse } from '../people/orders.js';
-import { isAborted, Oversight } from '../people/oversight.js';
+import { isAborted } from '../people/accepted-orders.js';
+import { Oversight } from '../people/oversight.js';
 import { consentText, withReason } from '../people/consent.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
