@@ -8,6 +8,7 @@ import {
 } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
 import { describeWorkflow } from './describe-workflow.js';
+import { foreignIn, foreignReason, foreignRemedy } from './foreign-workflow.js';
 import { canonicalJson } from '../core/hash.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import type {
@@ -156,7 +157,7 @@ export class Starter implements WorkflowEngine {
     });
   }
 
-  /** Starts what is missing; a run that is open is left alone. */
+  /** Starts what is missing; a run that is open is left alone. Rejects where somebody else's workflow has the id. */
   async start({ workflowId, type, input, summary, afterCompletion }: WorkflowStart): Promise<'started' | 'known'> {
     try {
       await this.client.workflow.start(type, {
@@ -169,8 +170,10 @@ export class Starter implements WorkflowEngine {
       });
       return 'started';
     } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) return 'known';
-      throw error;
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      const foreign = foreignIn(await describeWorkflow(this.client, workflowId), this.cluster);
+      if (foreign === undefined) return 'known';
+      throw new Error(`${workflowId} cannot be started: ${foreignReason(foreign)}; ${foreignRemedy}`, { cause: error });
     }
   }
 

@@ -21,6 +21,7 @@ const queue = (of: Partial<ObservedQueue> = {}): ObservedQueue => {
 const engine = (of: Partial<ObservedEngine> = {}): ObservedEngine => ({
   workflows: [],
   missing: [],
+  foreign: [],
   failed: [],
   paused: [],
   queues: [],
@@ -147,6 +148,15 @@ describe('what is stuck', () => {
     expect(inWorkflow({ historyEvents: 12_000 }).map(({ kind }) => kind)).toEqual(['signals']);
     expect(brief(found({ engine: engine({ missing: ['c/disrupt'] }) }))).toEqual([
       ['missing', 'c/disrupt', '', 'it does not run'],
+    ]);
+    const other = { workflowId: 'c/provision', type: 'importOrders', taskQueue: 'orders' };
+    expect(brief(found({ engine: engine({ foreign: [other] }) }))).toEqual([
+      [
+        'missing',
+        'c/provision',
+        '',
+        "its id is taken by a workflow of type importOrders on task queue orders, which is none of Stowage's",
+      ],
     ]);
     expect(brief(found({ engine: undefined, unreachable: 'connection refused' }))).toEqual([
       ['temporal', 'Temporal', '', 'it cannot be reached: connection refused'],

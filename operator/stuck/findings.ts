@@ -2,6 +2,8 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { conditionOf } from '../../core/conditions.js';
 import { isPending, podKey } from '../../core/pods.js';
+import { foreignReason, foreignRemedy } from '../foreign-workflow.js';
+import type { ForeignWorkflow } from '../foreign-workflow.js';
 import type {
   Observed,
   ObservedActivity,
@@ -30,7 +32,7 @@ export const stuckKinds = [
 
 /**
  * - `temporal`: it does not answer.
- * - `missing`: an entity workflow does not run.
+ * - `missing`: an entity workflow does not run, or somebody else's workflow has an id of ours.
  * - `task`: a workflow task fails, so that its workflow stands still.
  * - `failing`: a step fails and is tried again, a workflow has failed, or a Schedule is paused.
  * - `slow`: a step of planning or of deciding runs for long.
@@ -100,9 +102,10 @@ function unreachable({ unreachable: why = 'no answer' }: Observed): Finding {
   };
 }
 
-function inEngine({ workflows, missing, queues, failed, paused }: ObservedEngine, now: number): Finding[] {
+function inEngine({ workflows, missing, foreign, queues, failed, paused }: ObservedEngine, now: number): Finding[] {
   return [
     ...missing.map(missingEntity),
+    ...foreign.map(takenId),
     ...workflows.flatMap((workflow) => inWorkflow(workflow, now)),
     ...queues.flatMap((queue) => inQueue(queue, now)),
     ...failed.map(failedWorkflow),
@@ -113,6 +116,10 @@ function inEngine({ workflows, missing, queues, failed, paused }: ObservedEngine
 function missingEntity(workflowId: string): Finding {
   const then = "the operator starts it within two minutes: see the operator's log if it does not";
   return { kind: 'missing', subject: workflowId, why: 'it does not run', then };
+}
+
+function takenId(foreign: ForeignWorkflow): Finding {
+  return { kind: 'missing', subject: foreign.workflowId, why: foreignReason(foreign), then: foreignRemedy };
 }
 
 function failedWorkflow({ workflowId: subject, since, runs: attempts, why }: ObservedFailure): Finding {

@@ -13,6 +13,8 @@ import {
   taskQueues,
 } from '../../workflows/messages.js';
 import { describeWorkflow } from '../describe-workflow.js';
+import { foreignIn } from '../foreign-workflow.js';
+import type { ForeignWorkflow } from '../foreign-workflow.js';
 import { rootMessage, tailOf, type HistoryTail } from './history-tail.js';
 import { observeFailed } from './observe-failed.js';
 import { observePaused } from './observe-paused.js';
@@ -61,13 +63,16 @@ export async function observeEngine(
     const others = await otherWorkflows(client, cluster, memory);
     const workflows: ObservedWorkflow[] = [];
     const missing: string[] = [];
+    const foreign: ForeignWorkflow[] = [];
     const failures: unknown[] = [];
     await inBatches(
       [...entities, ...others.filter((id) => !entities.includes(id))],
       async (workflowId) => {
         try {
-          const found = await observeWorkflow(client, workflowId);
-          if (found !== undefined) workflows.push(found);
+          const description = await describeWorkflow(client, workflowId);
+          const other = foreignIn(description, cluster);
+          if (other !== undefined) foreign.push(other);
+          else if (description?.status.name === 'RUNNING') workflows.push(await observeWorkflow(client, description));
           else if (entities.includes(workflowId)) missing.push(workflowId);
         } catch (error) {
           failures.push(error);
@@ -76,7 +81,8 @@ export async function observeEngine(
       { atOnce: describedAtOnce, enough: () => failures.length >= mostFailures },
     );
     // One workflow that cannot be read hides no other; a server that does not answer is no observation.
-    if (failures.length >= mostFailures || workflows.length + missing.length === 0) throwFirst(failures);
+    if (failures.length >= mostFailures || workflows.length + missing.length + foreign.length === 0)
+      throwFirst(failures);
     memory.turn += 1;
     memory.failing = workflows.filter(isFailing).map(({ workflowId }) => workflowId).slice(0, mostOthers); // prettier-ignore
     const [queues, failed, paused] = await Promise.all([
@@ -84,7 +90,7 @@ export async function observeEngine(
       observeFailed(client, cluster, Date.now()),
       observePaused(client, cluster),
     ]);
-    return { workflows: workflows.sort(byId), missing, queues, failed, paused };
+    return { workflows: workflows.sort(byId), missing, foreign, queues, failed, paused };
   });
 }
 
@@ -142,11 +148,8 @@ async function listed(client: Client, query: string, most = mostListed): Promise
   return found;
 }
 
-/** Undefined when it does not run. */
-async function observeWorkflow(client: Client, workflowId: string): Promise<ObservedWorkflow | undefined> {
-  const description = await describeWorkflow(client, workflowId);
-  if (description?.status.name !== 'RUNNING') return undefined;
-  const { raw, runId, type, historyLength, historySize } = description;
+async function observeWorkflow(client: Client, description: WorkflowExecutionDescription): Promise<ObservedWorkflow> {
+  const { raw, workflowId, runId, type, historyLength, historySize } = description;
   const hasFailed =
     (raw.pendingWorkflowTask?.attempt ?? 0) > 1 || raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
   const tail = hasFailed === true ? await tailOf(client, workflowId, runId) : undefined;

@@ -1,5 +1,6 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
+import type { ForeignWorkflow } from '../foreign-workflow.js';
 
 /** An activity of an open workflow, as Temporal describes it. Times are milliseconds of the epoch. */
 export interface ObservedActivity {
@@ -81,6 +82,8 @@ export interface ObservedEngine {
   readonly workflows: readonly ObservedWorkflow[];
   /** Ids of entities that do not run. */
   readonly missing: readonly string[];
+  /** Workflows of others that have an id of ours. */
+  readonly foreign: readonly ForeignWorkflow[];
   readonly queues: readonly ObservedQueue[];
   readonly failed: readonly ObservedFailure[];
   readonly paused: readonly ObservedPause[];
