@@ -48,6 +48,13 @@ describe('readiness', () => {
     expect(problem({}, progress)).toBe('Temporal is not connected');
   });
 
+  test('says that Temporal is too old, which is not connected to be worked with', () => {
+    const progress = running();
+    progress.engineProblem = 'Temporal is version 1.24.2: 1.25.0 or newer is needed';
+
+    expect(problem({}, progress)).toBe('Temporal is version 1.24.2: 1.25.0 or newer is needed');
+  });
+
   test('follows leadership, but not in a worker', () => {
     const progress = running();
     progress.leader = undefined;

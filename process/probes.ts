@@ -21,6 +21,8 @@ const failingMs = 5 * 60_000;
 /** What a process knows of its own parts, for its probes (settings/probes). */
 export class ProcessProgress {
   temporal = false;
+  /** Why Temporal, which answers, is none to work with. */
+  engineProblem: string | undefined;
   /** Who leads, as this process saw it last. */
   leader: string | undefined;
   /** Whether other builds may end now; absent where no worker is meant to run. */
@@ -94,7 +96,10 @@ export function readyChecks(
   return [
     { name: 'cache', problem: cache.synced ? undefined : `the cluster cache still lists ${cache.unsynced.join(', ')}` },
     { name: 'api-server', problem: cache.connected ? undefined : 'the API server is unreachable' },
-    { name: 'temporal', problem: progress.temporal ? undefined : 'Temporal is not connected' },
+    {
+      name: 'temporal',
+      problem: progress.engineProblem ?? (progress.temporal ? undefined : 'Temporal is not connected'),
+    },
     { name: 'cluster-name', problem: name.waitsFor },
     { name: 'karpenter', problem: karpenter.waitsFor },
     ...(role === 'worker' ? [] : [leadership(leader, identity)]),

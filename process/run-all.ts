@@ -1,6 +1,7 @@
 import { limiterClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
 import { taskQueues } from '../workflows/messages.js';
+import { newEnoughEngine } from './engine-version.js';
 import { TemporalClusterRegister } from './cluster-register.js';
 import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
@@ -109,6 +110,8 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   const syncing = world.cache.start(signal);
   const connections = await connectTemporal(settings, log, signal, tracing?.client);
   const { client } = connections;
+  const onProblem = (problem: string | undefined): void => void (progress.engineProblem = problem);
+  await newEnoughEngine(client, { log, onProblem }, signal);
   await insist(
     () => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log),
     { what: 'registering search attributes at Temporal', where: settings.TEMPORAL_ADDRESS },

@@ -1,14 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { desiredSchedules } from '../../operator/desired-workflows.js';
 import type { ObservedQueue } from '../../operator/stuck/observed.js';
-import {
-  namespaceCheck,
-  oldestTemporal,
-  schedulesCheck,
-  searchAttributesCheck,
-  taskQueuesCheck,
-  temporalCheck,
-} from './engine.js';
+import { namespaceCheck, schedulesCheck, searchAttributesCheck, taskQueuesCheck, temporalCheck } from './engine.js';
+import { oldestTemporal } from '../../process/engine-version.js';
 
 const away = () => Promise.reject(new Error('away'));
 const hour = 3_600_000;

@@ -5,10 +5,8 @@ import { inQueue } from '../../operator/stuck/findings.js';
 import { failed, okCheck, someOf, warning } from './check.js';
 import type { Check, Verdict } from './check.js';
 import type { EngineReader } from './ports.js';
-import { isOlder, versionIn } from './versions.js';
-
-/** The first that takes updates, by which orders are answered, without being told to. */
-export const oldestTemporal = '1.25.0';
+import { oldestTemporal } from '../../process/engine-version.js';
+import { isOlder, versionIn } from '../../core/versions.js';
 
 const unanswered = 'see temporal';
 const hourMs = 3_600_000;

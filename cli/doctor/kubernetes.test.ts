@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { kubernetesCheck, oldestKubernetes } from './kubernetes.js';
-import { isOlder, versionIn } from './versions.js';
+import { isOlder, versionIn } from '../../core/versions.js';
 
 const verdict = (version: string) => kubernetesCheck({ serverVersion: () => Promise.resolve(version) }).run();
 

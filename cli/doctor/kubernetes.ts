@@ -1,7 +1,7 @@
 import type { KubeClient } from '../../kube/port.js';
 import { failed, okCheck, warning } from './check.js';
 import type { Check, Verdict } from './check.js';
-import { isOlder, versionIn } from './versions.js';
+import { isOlder, versionIn } from '../../core/versions.js';
 
 /** As the chart's kubeVersion says. */
 export const oldestKubernetes = '1.29.0';
