@@ -252,7 +252,7 @@ export default {
     ...only(
       'devstack',
       '^devstack/',
-      `devstack/|cases/|checker/audit/|cli/output/|kube/(client|cache)\\.ts|cluster/cluster\\.ts|workflows/messages\\.ts|core/|api/|${npm('@aws-sdk', '@temporalio/(client|proto)', 'cli-table3', 'commander', 'esbuild', 'yaml')}|${builtin}`,
+      `devstack/|cases/|checker/audit/|cli/output/|kube/(client|cache)\\.ts|cluster/cluster\\.ts|workflows/messages\\.ts|core/|api/|${npm('@aws-sdk', '@temporalio/(client|common|proto)', 'cli-table3', 'commander', 'esbuild', 'yaml')}|${builtin}`,
       'The stack runs the product from outside.',
       'kube/port\\.ts',
     ),

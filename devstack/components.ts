@@ -18,6 +18,13 @@ const brings: Readonly<Record<StackPart, readonly StackPart[]>> = {
 /** Everything that Stowage works on, without Stowage. */
 export const surroundings: readonly StackPart[] = stackParts.filter((part) => part !== 'stowage');
 
+/**
+ * What Temporal runs on in a stack: its development server, which has one history shard and a SQLite file, or its server of production on
+ * PostgreSQL.
+ */
+export const engines = ['development', 'postgres'] as const;
+export type Engine = (typeof engines)[number];
+
 export const portNames = [
   'etcd',
   'etcdPeer',
@@ -28,6 +35,14 @@ export const portNames = [
   'temporal',
   'temporalUi',
   'temporalMetrics',
+  'temporalHistory',
+  'temporalMatching',
+  'temporalWorker',
+  'temporalMembership',
+  'temporalHistoryMembership',
+  'temporalMatchingMembership',
+  'temporalWorkerMembership',
+  'postgresql',
   'moto',
   'proxy',
   'stowageHealth',
@@ -50,6 +65,8 @@ export interface StackContext {
   proxy?: boolean;
   /** Dynamic settings of Temporal besides ours, such as a lower limit. */
   temporalSettings?: Readonly<Record<string, number>>;
+  /** What Temporal runs on; its development server when absent. */
+  engine?: Engine;
 }
 
 /** One process of the stack. */
@@ -81,10 +98,10 @@ export function withDependencies(parts: readonly StackPart[]): StackPart[] {
   return stackParts.filter((part) => all.has(part));
 }
 
-export function toolchainFor(parts: readonly StackPart[]): ToolchainComponent[] {
+export function toolchainFor(parts: readonly StackPart[], engine: Engine = 'development'): ToolchainComponent[] {
   const needed = new Set<ToolchainComponent>();
   if (parts.includes('apiserver')) needed.add('kubernetes');
-  if (parts.includes('temporal')) needed.add('temporal');
+  if (parts.includes('temporal')) needed.add(engine === 'postgres' ? 'temporal-server' : 'temporal');
   if (parts.includes('cloud')) needed.add('moto');
   return [...needed];
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ports, StackPart, StartedComponent } from './components.js';
+import type { Engine, Ports, StackPart, StartedComponent } from './components.js';
 import { isRunning, type ProcessRecord } from './processes.js';
 
 /** How to reach a stack; a part that was not started has none of its addresses. */
@@ -44,6 +44,8 @@ export interface StackState {
   proxy?: boolean;
   /** As StackContext says. */
   temporalSettings?: Readonly<Record<string, number>>;
+  /** As StackContext says. */
+  engine?: Engine;
   ports: Ports;
   parts: StackPart[];
   components: StartedComponent[];

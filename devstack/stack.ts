@@ -9,11 +9,13 @@ import {
   toolchainFor,
   withDependencies,
   type Component,
+  type Engine,
   type Ports,
   type StackContext,
   type StackPart,
   type StartedComponent,
 } from './components.js';
+import { bringUpEngine, engineComponents, engineOf } from './engine.js';
 import { joinerComponent } from './joiner.js';
 import {
   apiserverComponents,
@@ -24,10 +26,10 @@ import {
 } from './kubernetes.js';
 import { repositoryRoot, stackFolder } from './paths.js';
 import { freePorts } from './ports.js';
+import { removePostgresql } from './postgresql.js';
 import { isRunning, launch, signal, stopProcess, waitUntilReady } from './processes.js';
 import { readState, withStackLock, writeState, type StackEndpoints, type StackState } from './stack-state.js';
 import { stowageComponent } from './stowage.js';
-import { temporalComponent } from './temporal.js';
 import { ensureToolchain } from './toolchain.js';
 
 export interface StackOptions {
@@ -47,6 +49,8 @@ export interface StackOptions {
   proxy?: boolean;
   /** Dynamic settings of Temporal besides those of every stack, such as `limit.historyCount.suggestContinueAsNew`. */
   temporalSettings?: Readonly<Record<string, number>>;
+  /** What Temporal runs on; as `STOWAGE_ENGINE` says by default. */
+  engine?: Engine;
   /** Hears one line per step. */
   progress?: (line: string) => void;
 }
@@ -89,9 +93,17 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       previous !== undefined && alive.length > 0
         ? await resumedState(previous, alive, options)
         : await freshState(name, folder, options);
-    const tools = await ensureToolchain(toolchainFor(state.parts));
-    const { cluster, region, ports, containers = false, proxy = false, temporalSettings = {} } = state;
-    const facts = { cluster, region, ports, containers, proxy, temporalSettings };
+    const tools = await ensureToolchain(toolchainFor(state.parts, state.engine));
+    const {
+      cluster,
+      region,
+      ports,
+      containers = false,
+      proxy = false,
+      temporalSettings = {},
+      engine = 'development',
+    } = state;
+    const facts = { cluster, region, ports, containers, proxy, temporalSettings, engine };
     const context: StackContext = { name: state.name, folder, tools, ...facts };
     writeState(state);
     await bringUp(context, state, progress);
@@ -116,6 +128,7 @@ async function freshState(name: string, folder: string, options: StackOptions): 
     rmSync(join(folder, each), { recursive: true, force: true });
     mkdirSync(join(folder, each), { recursive: true });
   }
+  removePostgresql({ folder });
   return {
     version: 1,
     name,
@@ -125,6 +138,7 @@ async function freshState(name: string, folder: string, options: StackOptions): 
     containers: options.containers ?? false,
     proxy: options.proxy ?? false,
     temporalSettings: options.temporalSettings ?? {},
+    engine: options.engine ?? engineOf(process.env),
     ports: await choosePorts(),
     parts: withDependencies(parts),
     components: [],
@@ -143,6 +157,7 @@ export async function stopStack(folder: string, progress: (line: string) => void
       progress(`stopped ${component.name} (pid ${component.pid})`);
     }
     writeState({ ...state, components: [] });
+    removePostgresql({ folder });
     return running.length;
   });
 }
@@ -174,7 +189,7 @@ async function bringUp(context: StackContext, state: StackState, progress: (line
     if (fresh) state.endpoints.queueUrl = await seedCloud(context);
   };
   const temporal = async (): Promise<void> => {
-    if (has('temporal')) await up(temporalComponent(context));
+    if (has('temporal')) await bringUpEngine(context, up);
   };
   await Promise.all([control(), cloud(), temporal()]);
   if (has('joiner')) await up(await joinerComponent(context));
@@ -217,7 +232,7 @@ function publish(context: StackContext, state: StackState): void {
   if (state.parts.includes('temporal')) {
     if (tools.temporal !== undefined) endpoints.temporal = tools.temporal;
     endpoints.temporalAddress = `127.0.0.1:${ports.temporal}`;
-    endpoints.temporalUiUrl = `http://127.0.0.1:${ports.temporalUi}`;
+    if (context.engine !== 'postgres') endpoints.temporalUiUrl = `http://127.0.0.1:${ports.temporalUi}`;
   }
   if (state.parts.includes('cloud')) {
     endpoints.awsEndpoint = `http://127.0.0.1:${ports.proxy}`;
@@ -255,7 +270,7 @@ async function allComponents(context: StackContext, parts: readonly StackPart[])
   const of: Record<StackPart, () => Promise<Component[]>> = {
     apiserver: () => Promise.resolve(apiserverComponents(context)),
     controllers: () => Promise.resolve(controllerComponents(context)),
-    temporal: () => Promise.resolve([temporalComponent(context)]),
+    temporal: () => Promise.resolve(engineComponents(context)),
     cloud: () => cloudComponents(context),
     joiner: async () => [await joinerComponent(context)],
     stowage: () => Promise.resolve([stowageComponent(context, environmentOf(readState(context.folder)!))]),

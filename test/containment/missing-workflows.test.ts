@@ -145,7 +145,7 @@ describe('a workflow that is missing', () => {
     const old = await on.claimUnder('before');
     const expireOld = workflowIds.expire(on.cluster, old.metadata.uid ?? '');
     await on.until('The expiration of the claim under way', () => on.isOpen(expireOld), 120);
-    await backUp(stack, 'temporal.db');
+    await backUp(stack, 'temporal');
     await kube.delete('Deployment', { name: 'before', namespace: 'default' });
     await kube.delete('NodeClaim', { name: old.metadata.name ?? '' });
     const isGone = async (): Promise<boolean> =>
@@ -154,7 +154,7 @@ describe('a workflow that is missing', () => {
     await deploy(on.world, 'since', { cpu: '11', memory: '11Gi' });
     const since = await on.claimUnder('since');
 
-    await restore(stack, 'temporal.db');
+    await restore(stack, 'temporal');
 
     const expireSince = workflowIds.expire(on.cluster, since.metadata.uid ?? '');
     await on.until('What began since the backup followed', () => on.isOpen(expireSince), 150);
