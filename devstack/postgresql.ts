@@ -94,7 +94,11 @@ export function postgresqlComponent(context: StackContext): Component {
 
 const connection = (port: number): string[] => ['--host=127.0.0.1', `--port=${port}`, `--username=${databaseUser}`];
 
-/** Writes both databases of a Temporal server into `folder`, each as it is at one moment, while the server runs. */
+/**
+ * Writes both databases of a Temporal server into `folder`, each as it is at one moment, while the server runs.
+ *
+ * @testOnly
+ */
 export async function dumpDatabases(port: number, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const name of Object.keys(databases)) {
@@ -102,7 +106,11 @@ export async function dumpDatabases(port: number, folder: string): Promise<void>
   }
 }
 
-/** Makes both databases what `dumpDatabases` wrote. Nobody may be connected to them. */
+/**
+ * Makes both databases what `dumpDatabases` wrote. Nobody may be connected to them.
+ *
+ * @testOnly
+ */
 export async function restoreDatabases(port: number, folder: string): Promise<void> {
   for (const name of Object.keys(databases)) {
     await run(program('dropdb'), [...connection(port), '--force', name]);

@@ -9,7 +9,11 @@ export const oldestTemporal = '1.25.0';
 
 const lookMs = 10_000;
 
-/** Why Stowage does not work with a server of this version, for a person. One that cannot be compared is taken for new enough. */
+/**
+ * Why Stowage does not work with a server of this version, for a person. One that cannot be compared is taken for new enough.
+ *
+ * @testOnly
+ */
 export function tooOld(version: string): string | undefined {
   const found = versionIn(version);
   if (found === undefined || !isOlder(found, oldestTemporal)) return undefined;

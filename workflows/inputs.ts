@@ -12,7 +12,11 @@ const ofCluster = object({ cluster: text });
 const ofClaim = object({ cluster: text, claim, nodePool: text });
 const candidate = object({ claim, node: text, nodePool: text });
 
-/** The shape of each workflow type's input. */
+/**
+ * The shape of each workflow type's input.
+ *
+ * @testOnly every workflow type has to have one
+ */
 export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ['collectGarbage', ofCluster],
   ['consolidate', object({ cluster: text, reason: text, candidates: listOf(candidate) })],
