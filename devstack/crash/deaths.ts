@@ -15,7 +15,7 @@ export interface DeathOptions {
   readonly kill: () => void;
   /** What never begins a death, and dies with others: all lanes would stand still for it. */
   readonly onlyJoins: (scenario: string) => boolean;
-  /** After a death nothing dies for so long, milliseconds: what is passed by meanwhile is for another time. */
+  /** Once it is up again it does not die for so long, milliseconds: what is passed by meanwhile is for another time. */
   readonly quietMs: number;
   /** What is reached within this after the first point dies with it, milliseconds. */
   readonly gatherMs: number;
@@ -29,7 +29,7 @@ export class Deaths {
   readonly reached: CrashPoint[] = [];
   private readonly seen = new Set<string>();
   private dying: NodeJS.Timeout | undefined;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds of the epoch; however long it takes to come up, it gets to do something before it dies again. */
   private quietUntil = 0;
   private isOn = true;
 
@@ -40,10 +40,15 @@ export class Deaths {
     this.isOn = false;
   }
 
-  /** The process is dead: what was held for it is of no use, and the next point is the next death. */
+  /** The process is dead: what was held for it is of no use, and the next point is the next death, once it is up. */
   died(): void {
     clearTimeout(this.dying);
     this.dying = undefined;
+    this.quietUntil = Number.POSITIVE_INFINITY;
+  }
+
+  /** The process is up again. */
+  revived(): void {
     this.quietUntil = Date.now() + this.options.quietMs;
   }
 

@@ -8,7 +8,7 @@ import type { CloudProxyControl } from '../cloud-proxy/control.js';
 import { deploymentOf } from '../deployment.js';
 
 const namespace = 'default';
-const patienceMs = 900_000;
+const patienceMs = 1_800_000;
 
 export interface LaneWorld {
   readonly kube: KubeClient;

@@ -9,7 +9,7 @@ import type { Task } from './tasks.js';
 import { Victim } from './victim.js';
 
 const most = { events: 60, activities: 2, calls: 2 };
-/** Time to come up, and for what was in its hands to time out and go on. */
+/** Time for what was in its hands to time out and go on, and for an operator to get the lease of the one that died. */
 const quietMs = { worker: 15_000, operator: 30_000 };
 const watchMs = 1000;
 /** Of the whole cluster: no lane can be told by what they were started with. */

@@ -2,14 +2,15 @@ import type { Replica } from '../replica.js';
 import { Deaths, type DeathOptions } from './deaths.js';
 
 /** Time for what is reached to gather, milliseconds. */
-const gatherMs = 1500;
+const gatherMs = 3000;
 
 /** A process of Stowage that dies by SIGKILL at every point it comes to, once each, and is started again. */
 export class Victim {
   readonly points: Deaths;
   deaths = 0;
   private replica: Replica | undefined;
-  private isDying = false;
+  private isDown = false;
+  private lost: Error | undefined;
 
   constructor(
     readonly name: string,
@@ -24,22 +25,25 @@ export class Victim {
     this.replica = replica;
   }
 
-  /** Why it is gone, if nobody killed it. */
+  /** Why it is gone, if nobody killed it, or does not come up again. */
   failure(): Error | undefined {
-    if (this.isDying || this.replica?.isRunning !== false) return undefined;
+    if (this.lost !== undefined || this.isDown || this.replica?.isRunning !== false) return this.lost;
     return new Error(`The ${this.name} ended by itself: ${this.replica.said}`);
   }
 
   private async die(): Promise<void> {
-    this.isDying = true;
+    this.isDown = true;
     try {
       await this.replica?.kill();
       this.deaths += 1;
       this.tell(`death ${this.deaths} of the ${this.name}, at point ${this.points.reached.length}`);
       this.points.died();
-      this.replica?.launch();
+      await this.replica?.start();
+      this.points.revived();
+    } catch (error) {
+      this.lost = new Error(`The ${this.name} does not come up again`, { cause: error });
     } finally {
-      this.isDying = false;
+      this.isDown = false;
     }
   }
 }

@@ -44,7 +44,8 @@ export class KubernetesProxy {
   static async start({ server: target, kubeconfig }: Target, hook: WriteHook): Promise<KubernetesProxy> {
     const { clusters } = JSON.parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
     const authority = Buffer.from(clusters[0]?.cluster['certificate-authority-data'] ?? '', 'base64');
-    const server = createServer();
+    // Clients keep connections as long as the API server does: one that ends by itself would be taken for an outage.
+    const server = createServer({ keepAliveTimeout: 0 });
     const proxy = new KubernetesProxy(server, target, authority, hook);
     server.on('connection', (socket: Socket) => {
       proxy.sockets.add(socket);

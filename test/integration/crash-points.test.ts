@@ -26,6 +26,7 @@ beforeAll(async () => {
     kill: () => {
       deaths.push([...points.reached]);
       points.died();
+      points.revived();
       proxy.cut();
     },
   });
