@@ -17,8 +17,10 @@ export interface DeathOptions {
   readonly onlyJoins: (scenario: string) => boolean;
   /** Once it is up again it does not die for so long, milliseconds: what is passed by meanwhile is for another time. */
   readonly quietMs: number;
-  /** What is reached within this after the first point dies with it, milliseconds. */
+  /** What is reached after the first point dies with it, until nothing new was reached for so long, milliseconds. */
   readonly gatherMs: number;
+  /** But for no longer than this after the first, milliseconds. */
+  readonly gatherAtMostMs: number;
 }
 
 /**
@@ -29,6 +31,8 @@ export class Deaths {
   readonly reached: CrashPoint[] = [];
   private readonly seen = new Set<string>();
   private dying: NodeJS.Timeout | undefined;
+  /** When it dies at the latest, milliseconds of the epoch. */
+  private diesBy = 0;
   /** Milliseconds of the epoch; however long it takes to come up, it gets to do something before it dies again. */
   private quietUntil = 0;
   private isOn = true;
@@ -59,8 +63,17 @@ export class Deaths {
     if (this.seen.has(key)) return false;
     this.seen.add(key);
     this.reached.push(point);
-    this.dying ??= setTimeout(() => this.options.kill(), this.options.gatherMs);
+    this.gather();
     return true;
+  }
+
+  /** What does not wait at a point goes on meanwhile, to the next. */
+  private gather(): void {
+    const { kill, gatherMs, gatherAtMostMs } = this.options;
+    const now = Date.now();
+    if (this.dying === undefined) this.diesBy = now + gatherAtMostMs;
+    clearTimeout(this.dying);
+    this.dying = setTimeout(kill, Math.min(gatherMs, Math.max(0, this.diesBy - now)));
   }
 
   private mayDie(scenario: string): boolean {

@@ -14,7 +14,13 @@ let deaths: Deaths;
 let points: OperatorPoints;
 
 beforeEach(() => {
-  deaths = new Deaths({ gatherMs: 1, quietMs: 0, onlyJoins: () => false, kill: () => deaths.died() });
+  deaths = new Deaths({
+    gatherMs: 1,
+    gatherAtMostMs: 1,
+    quietMs: 0,
+    onlyJoins: () => false,
+    kill: () => deaths.died(),
+  });
   points = new OperatorPoints(deaths, {
     scenarioOf: (about) => (about.includes('drift-0') ? 'drift' : 'the whole cluster'),
     most: 2,

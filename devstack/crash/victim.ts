@@ -1,8 +1,8 @@
 import type { Replica } from '../replica.js';
 import { Deaths, type DeathOptions } from './deaths.js';
 
-/** Time for what is reached to gather, milliseconds. */
-const gatherMs = 3000;
+/** Time for what is reached to gather, milliseconds: a start takes longer than all else. */
+const gather = { gatherMs: 3000, gatherAtMostMs: 15_000 };
 
 /** A process of Stowage that dies by SIGKILL at every point it comes to, once each, and is started again. */
 export class Victim {
@@ -17,7 +17,7 @@ export class Victim {
     options: Pick<DeathOptions, 'quietMs' | 'onlyJoins'>,
     private readonly tell: (line: string) => void,
   ) {
-    this.points = new Deaths({ ...options, gatherMs, kill: () => void this.die() });
+    this.points = new Deaths({ ...options, ...gather, kill: () => void this.die() });
   }
 
   /** From now on this is the process. */

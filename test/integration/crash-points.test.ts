@@ -21,6 +21,7 @@ let stop: () => Promise<void>;
 beforeAll(async () => {
   points = new Deaths({
     gatherMs: 1,
+    gatherAtMostMs: 1,
     quietMs: 0,
     onlyJoins: () => false,
     kill: () => {
