@@ -95,6 +95,16 @@ describe('kubelet settings by expression', () => {
     expect(unreadableExpressions(undefined)).toEqual([]);
   });
 
+  test('of pods are all texts, and give no more than kubelet takes', () => {
+    expect(hasExpressions({ maxPods: '7' })).toBe(true);
+    expect(resolvedKubelet({ maxPods: '7' }, info, 58)).toEqual({ maxPods: 7 });
+    expect(resolvedKubelet({ maxPods: '2147483647' }, info, 58)).toEqual({ maxPods: 2_147_483_647 });
+    expect(() => resolvedKubelet({ maxPods: '2147483647 + 1' }, info, 58)).toThrow(
+      /gives 2147483648, which is no amount/,
+    );
+    expect(unreadableExpressions({ maxPods: '' })).toHaveLength(1);
+  });
+
   test('that give no amount name the field and the type', () => {
     expect(() => resolvedKubelet({ maxPods: 'vcpus - 10' }, info, 58)).toThrow(
       /spec.kubelet.maxPods: "vcpus - 10" gives -6, which is no amount \(for m5.xlarge\)/,

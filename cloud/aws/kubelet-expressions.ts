@@ -5,19 +5,19 @@ import type { Variables } from './expression.js';
 
 type Kubelet = Readonly<Record<string, unknown>>;
 
-const number = /^[0-9]+$/;
 const quantity = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
 
-const isExpression = (value: unknown, plain: RegExp): value is string =>
-  typeof value === 'string' && !plain.test(value);
+/** The largest number that kubelet takes. */
+const mostPods = 2 ** 31 - 1;
+
+/** Of a reserved amount; of pods any text is one, even "7". */
+const isExpression = (value: unknown): value is string => typeof value === 'string' && !quantity.test(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** Whether any of the settings is an expression, so that they differ from type to type. */
 export function hasExpressions(kubelet: Kubelet | undefined): boolean {
   const reserved = [kubelet?.['kubeReserved'], kubelet?.['systemReserved']];
-  return (
-    isExpression(kubelet?.['maxPods'], number) ||
-    reserved.some((amounts) => Object.values(amounts ?? {}).some((amount) => isExpression(amount, quantity)))
-  );
+  return isText(kubelet?.['maxPods']) || reserved.some((amounts) => Object.values(amounts ?? {}).some(isExpression));
 }
 
 /**
@@ -29,14 +29,14 @@ export function resolvedKubelet(kubelet: Kubelet | undefined, info: InstanceType
   if (kubelet === undefined || !hasExpressions(kubelet)) return kubelet ?? {};
   const variables = variablesOf(info, enisMaxPods);
   const { maxPods } = kubelet;
-  const pods = isExpression(maxPods, number) ? Math.floor(amountOf('maxPods', maxPods, variables)) : maxPods;
+  const pods = isText(maxPods) ? Math.floor(amountOf('maxPods', maxPods, variables, mostPods)) : maxPods;
   const all = { ...variables, max_pods: typeof pods === 'number' ? pods : enisMaxPods };
   const amounts = (field: 'kubeReserved' | 'systemReserved'): object => {
     const given = kubelet[field];
     if (given === undefined || given === null) return {};
     const resolved = Object.entries(given).map(([name, amount]: [string, unknown]) => [
       name,
-      isExpression(amount, quantity) ? withUnit(name, amountOf(`${field}.${name}`, amount, all)) : amount,
+      isExpression(amount) ? withUnit(name, amountOf(`${field}.${name}`, amount, all)) : amount,
     ]);
     return { [field]: Object.fromEntries(resolved) as object };
   };
@@ -61,10 +61,10 @@ const kinds = {
 /** What is wrong with the expressions of the settings whatever the instance type, with the fields' names. */
 export function unreadableExpressions(kubelet: Kubelet | undefined): string[] {
   const { maxPods } = kubelet ?? {};
-  const given = isExpression(maxPods, number) ? [['maxPods', maxPods] as const] : [];
+  const given = isText(maxPods) ? [['maxPods', maxPods] as const] : [];
   const amounts = (['kubeReserved', 'systemReserved'] as const).flatMap((field) =>
     Object.entries(kubelet?.[field] ?? {}).flatMap(([name, amount]: [string, unknown]) =>
-      isExpression(amount, quantity) ? [[`${field}.${name}`, amount] as const] : [],
+      isExpression(amount) ? [[`${field}.${name}`, amount] as const] : [],
     ),
   );
   return [...given, ...amounts].flatMap(([field, expression]) => {
@@ -91,10 +91,10 @@ function variablesOf(info: InstanceTypeInfo, enisMaxPods: number): Record<keyof 
   };
 }
 
-function amountOf(field: string, expression: string, variables: Variables): number {
+function amountOf(field: string, expression: string, variables: Variables, most = Number.MAX_VALUE): number {
   try {
     const value = evaluate(expression, variables);
-    if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
+    if (typeof value === 'number' && value >= 0 && value <= most) return value;
     throw new ExpressionError(`"${expression}" gives ${String(value)}, which is no amount`);
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
