@@ -2,6 +2,8 @@ import { userDataCases } from './user-data.js';
 import { familyUserDataCases } from './user-data-of-families.js';
 import { interfaceTemplateCases } from './interfaces.js';
 import { storageCases } from './storage.js';
+import { capacityCases } from './instance-types.js';
+import { catalogueCases } from './catalogue.js';
 import type { Apart, Suite } from '../told.js';
 import { expressionCases, expressionFieldCases } from './expressions.js';
 import { nodeClassHashCases } from './hashes.js';
@@ -30,6 +32,7 @@ export const awsSuites: readonly Suite[] = [
     ],
   },
   { path: 'pkg/providers/launchtemplate/cpuoptions_test.go', told: cpuOptionCases },
+  { path: 'pkg/providers/instancetype/suite_test.go', told: [...capacityCases, ...catalogueCases] },
 ];
 
 export const awsApart: readonly Apart[] = [
