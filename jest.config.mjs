@@ -3,6 +3,7 @@ const sharedFolder = {
   globalSetup: '<rootDir>/test/workflow/shared-folder.mjs',
   globalTeardown: '<rootDir>/test/workflow/remove-shared-folder.mjs',
 };
+const quickStart = { setupFiles: ['<rootDir>/test/live/quick-start.mjs'] };
 
 // One configuration, the suites told apart by folder; `scripts/test.mjs` runs them in order.
 const suite = (displayName, testMatch, extra = {}) => ({
@@ -55,9 +56,9 @@ export default {
       globalTeardown: '<rootDir>/test/integration/global-teardown.mjs',
     }),
     // Stowage as a process, each file with a stack of its own.
-    suite('live', ['<rootDir>/test/live/**/*.test.ts', '<rootDir>/test/containment/**/*.test.ts']),
+    suite('live', ['<rootDir>/test/live/**/*.test.ts', '<rootDir>/test/containment/**/*.test.ts'], quickStart),
     // On one stack: what people are asked, order and are told.
-    suite('situations', ['<rootDir>/test/situations/**/*.test.ts']),
+    suite('situations', ['<rootDir>/test/situations/**/*.test.ts'], quickStart),
     // Needs root and containers: `npm run test:install` gets what is missing, and no part of npm test.
     suite('install', ['<rootDir>/test/install/**/*.test.ts']),
     // Not part of npm test yet: it finds what is still to be mended.

@@ -57,7 +57,7 @@ export async function interruptAll(
   const kinds: Kind[] = [...snapshotKinds, ...bufferKinds, 'VolumeAttachment', 'EC2NodeClass'];
   const cache = createClusterCache({ client: kube, kinds });
   await cache.start(stopping.signal);
-  const packer = new PackingPool(1, silentLog, silentMetrics);
+  const packer = new PackingPool(1, silentLog, silentMetrics, { warmsUp: true });
   const entities = new TemporalEntities(cluster, window);
   entities.connect(client);
   const world = {

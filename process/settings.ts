@@ -174,6 +174,9 @@ const fields = {
     'how long a worker that is told to end goes on for workflows of its build while another build is current',
   ),
   PACKING_THREADS: z.coerce.number().int().min(0).max(64).default(1).describe('threads that pack; 0 packs in place'),
+  PACKING_WARM_UP: flagThat('true').describe(
+    'solve small made-up clusters at start, so that the first plans are quick; takes some seconds of a processor',
+  ),
   CLOUD_CALLS_PER_SECOND: z.coerce.number().min(0.1).default(20).describe('cloud activities started a second'),
 } as const;
 

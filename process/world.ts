@@ -90,7 +90,9 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
   const window = { idleMs: settings.BATCH_IDLE_DURATION, maxMs: settings.BATCH_MAX_DURATION };
   const entities = new TemporalEntities(settings.CLUSTER_NAME, window);
   const karpenter = new KarpenterGate({ client: kube, lease: karpenterLease(settings), log, metrics });
-  const packer = new PackingPool(packs ? settings.PACKING_THREADS : 0, log, metrics);
+  const packer = new PackingPool(packs ? settings.PACKING_THREADS : 0, log, metrics, {
+    warmsUp: settings.PACKING_WARM_UP,
+  });
   registerPackingGauges(metrics.registry, () => packer.jobs);
   const name = new IdentityGate({
     ...{ client: kube, cluster: settings.CLUSTER_NAME, log },

@@ -19,13 +19,13 @@ const graceMs = 5_000;
  * thread's program is not there (running from TypeScript), it packs in place. Consolidation has a thread of its own, so that a
  * search over a large cluster holds up no pending pod; there, decisions that are looked at again go before the search for new
  * ones. What an attempt of an activity asks for is dropped when the attempt is over. All threads start at once and warm up,
- * those that plan before the other.
+ * those that plan before the other; without `warmsUp` each starts with its first job.
  */
 export class PackingPool implements Packer {
   private readonly threads: JobThread[] = [];
   private searching: JobThread | undefined;
 
-  constructor(size: number, log: Log, metrics: Metrics) {
+  constructor(size: number, log: Log, metrics: Metrics, { warmsUp }: { readonly warmsUp: boolean }) {
     const program = new URL('./packing-thread.js', import.meta.url);
     if (size > 0 && !existsSync(fileURLToPath(program))) {
       log.debug({}, 'packing in place: the program of the packing threads is not built');
@@ -37,6 +37,7 @@ export class PackingPool implements Packer {
     for (let i = 0; i < size; i++) this.threads.push(thread());
     if (size === 0) return;
     const searching = (this.searching = thread());
+    if (!warmsUp) return;
     void Promise.all(this.threads.map((each) => each.warmUp('plan'))).then(() => searching.warmUp('consolidate'));
   }
 
