@@ -149,6 +149,8 @@ function apiserver(context: StackContext): Component {
       '--max-requests-inflight=1200',
       '--max-mutating-requests-inflight=600',
     ],
+    // At start it makes much garbage of the schemas of all APIs: an eighth of its processor time, for 100 MB.
+    env: { GOGC: '400' },
     ready: async () => (await asAdmin(context, 'GET', '/readyz')).status === 200,
     // It waits for its watches to end, up to a minute; etcd holds all that matters.
     graceMs: 2000,
