@@ -1,35 +1,19 @@
-import {
-  CancellationScope,
-  condition,
-  getExternalWorkflowHandle,
-  setWorkflowOptions,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, getExternalWorkflowHandle, setWorkflowOptions } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
 import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
-import { commandFacts, questionOf, summaryOf } from './command-text.js';
-import { Slots } from '../calls/slots.js';
-import type { Slot } from '../calls/slots.js';
+import { CommandConsent } from './command-consent.js';
+import { commandFacts, summaryOf } from './command-text.js';
+import { reportEnd, steerPodsTo } from './disrupt-signals.js';
+import { EarlyEnd } from './early-end.js';
+import type { EarlyOutcome } from './early-end.js';
 import { setSignalHandler } from '../handlers.js';
-import type { ApprovalAsked, Candidate, ConsolidateInput, ConsolidateResult, Decision } from '../messages.js';
-import {
-  disruptionFinishedSignal,
-  nominatedSignal,
-  pausesChangedSignal,
-  questionText,
-  searchAttributes,
-  steeredSignal,
-  steerSignal,
-  withdrawSignal,
-} from '../messages.js';
+import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from '../messages.js';
+import { nominatedSignal, pausesChangedSignal, searchAttributes } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
-import { consentText } from '../people/consent.js';
-import type { Consent, Question } from '../people/consent.js';
-import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
@@ -41,10 +25,6 @@ import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
 const validationMs = 15_000;
-/** How often a command is validated while it waits for approval: prices and pods change. */
-const askAgainMs = 60 * minutes;
-/** How long evictions wait for steering. Without it pods may land elsewhere than planned, which does no harm. */
-const steeredWithinMs = 2_000;
 /** Intervals of the checks for a pause that `disrupt` has not read yet. */
 const pauseBackOff = { firstMs: 10_000, longestMs: 5 * 60_000 };
 /** Part of the launch timeout for each node that is being disrupted (commands/replacement-timeout). */
@@ -68,23 +48,13 @@ export async function consolidate(input: ConsolidateInput): Promise<ConsolidateR
 }
 setWorkflowOptions(endsOnItsBuild, consolidate);
 
-/** Ends the run early with a result. */
-class EarlyEnd extends Error {
-  constructor(readonly result: ConsolidateResult) {
-    super(result.reason);
-  }
-}
-
 class Consolidation {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;
   private readonly replacement: NodeReplacement<ExactClaims>;
   private readonly validation: CommandValidation;
-  private readonly slots: Slots;
-  private slot: Slot | undefined;
-  /** Why `disrupt` withdrew the command. */
-  private withdrawn: string | undefined;
+  private readonly consent: CommandConsent;
 
   constructor(private readonly input: ConsolidateInput) {
     const { cluster, reason, candidates, decision } = input;
@@ -104,8 +74,13 @@ class Consolidation {
     this.oversight = new Oversight(this.progress, { paused: input.paused ?? false });
     this.replacement = new NodeReplacement(cluster, new ExactClaims(cluster));
     this.validation = new CommandValidation(input);
-    this.slots = new Slots(cluster);
-    setSignalHandler(withdrawSignal, ({ why }) => void (this.withdrawn = why));
+    const { oversight, progress } = this;
+    this.consent = new CommandConsent(input, {
+      ...{ oversight, progress },
+      publish: (event, message) => this.publish(event, message),
+      validate: () => this.validate(),
+      endsEarly: (outcome, why) => this.endsEarly(outcome, why),
+    });
     setSignalHandler(nominatedSignal, (nodes) => this.validation.nominate(nodes));
   }
 
@@ -123,23 +98,11 @@ class Consolidation {
   async finish(result: ConsolidateResult | undefined): Promise<void> {
     this.oversight.finish();
     await this.replacement.undo();
-    await this.slot?.giveBack();
-    const { workflowId } = workflowInfo();
+    await this.consent.giveBack();
     const { decision, cluster } = this.input;
-    const report =
-      decision === undefined || result === undefined
-        ? {}
-        : {
-            outcome: result.outcome,
-            ...(result.reason === undefined ? {} : { reason: result.reason }),
-            ...(result.outcome === 'done' ? { targets: this.targets(decision) } : {}),
-          };
-    await notify(() =>
-      getExternalWorkflowHandle(workflowIds.disrupt(cluster)).signal(disruptionFinishedSignal, {
-        workflowId,
-        ...report,
-      }),
-    );
+    await (decision === undefined || result === undefined
+      ? reportEnd(cluster)
+      : reportEnd(cluster, result, this.targets(decision)));
     await ordersAnswered();
   }
 
@@ -150,8 +113,8 @@ class Consolidation {
     await oversight.gate();
     let deleting = await this.validate();
     if (decision?.approval !== undefined) {
-      await this.askConsent(decision, decision.approval);
-      await this.acquireSlot(deleting, decision);
+      await this.consent.ask(decision, decision.approval);
+      await this.consent.acquireSlot(deleting, decision);
       // Hours may have passed.
       deleting = await this.validate();
     }
@@ -162,70 +125,26 @@ class Consolidation {
     // The launch took minutes: a pod may have got do-not-disrupt meanwhile.
     if (replaces) deleting = await this.confirm(deleting);
     oversight.passPointOfNoReturn();
-    if (decision?.steers === true) await this.steer(decision);
+    if (decision?.steers === true) await steerPodsTo(input.cluster, this.targets(decision));
     return this.drain(deleting);
   }
 
   private async awaitValidation(): Promise<void> {
     const { decision, validationMs: asked } = this.input;
     const wait = asked ?? (decision?.method === 'drift' ? 0 : validationMs);
-    const isWithdrawn = (): boolean => this.withdrawn !== undefined;
+    const { consent } = this;
     if (wait > 0) {
       const until = workflowNow() + wait;
       this.progress.enter('validating', { waitingFor: 'the validation that follows the decision', until });
-      await this.oversight.wait(wait, { summary: 'validation: is it still so?', until: isWithdrawn });
+      await this.oversight.wait(wait, { summary: 'validation: is it still so?', until: () => consent.isWithdrawn });
     }
-    if (this.withdrawn !== undefined) throw new EarlyEnd(this.end('withdrawn', this.withdrawn));
+    consent.endIfWithdrawn();
   }
 
   private async validate(created: readonly string[] = []): Promise<readonly Candidate[]> {
     const valid = await this.validation.validate(created);
-    if (typeof valid === 'string') throw new EarlyEnd(this.end('abandoned', valid));
+    if (typeof valid === 'string') throw this.endsEarly('abandoned', valid);
     return valid;
-  }
-
-  /** Waits for approval without a slot or taints. The question ends when the command is no longer valid. */
-  private async askConsent(decision: Decision, approval: ApprovalAsked): Promise<void> {
-    const question = questionOf(this.input, decision);
-    await this.publish('ConsolidationAwaitsApproval', questionText(question));
-    const { answer, by, reason } = await this.consent(question, approval);
-    const text = consentText({ answer, by, ...(reason === undefined ? {} : { reason }) });
-    await this.publish(answer === 'approved' ? 'ConsolidationApproved' : 'ConsolidationRejected', text);
-    if (answer === 'rejected') throw new EarlyEnd(this.end('rejected', text));
-    await this.oversight.gate();
-  }
-
-  private async consent(asked: Question, approval: ApprovalAsked): Promise<Consent> {
-    const question = new ApprovalQuestion(this.oversight, { lookEveryMs: askAgainMs });
-    const news = (): boolean => this.withdrawn !== undefined;
-    for (;;) {
-      const consent = await question.ask(approval, asked, { news });
-      if (consent !== undefined) return consent;
-      await this.endIfWithdrawn();
-      await this.validate();
-    }
-  }
-
-  /** Waits for a slot: other nodes may have used up the budget during the approval. */
-  private async acquireSlot(deleting: readonly Candidate[], { method }: Decision): Promise<void> {
-    const { reason } = this.input;
-    const slot = await this.slots.request(reason, deleting, { together: method !== 'empty' });
-    this.slot = slot;
-    const stops = (): boolean => this.withdrawn !== undefined || this.oversight.isAborted;
-    while (slot.granted.length === 0) {
-      this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      const news = await slot.awaitAnswer({ or: stops });
-      this.oversight.throwIfAborted();
-      if (news !== 'granted') await this.endIfWithdrawn();
-    }
-  }
-
-  private async endIfWithdrawn(): Promise<void> {
-    const why = this.withdrawn;
-    if (why === undefined) return;
-    this.oversight.withdrawQuestion();
-    await this.publish('ConsolidationWithdrawn', `no longer asked for: ${why}`);
-    throw new EarlyEnd(this.end('withdrawn', why));
   }
 
   /**
@@ -236,8 +155,7 @@ class Consolidation {
     this.progress.enter('tainting');
     const deleting = await this.replacement.taint(reason, valid);
     const partly = deleting.length < valid.length && (decision?.replacements.length ?? 0) > 0;
-    if (deleting.length === 0 || partly)
-      throw new EarlyEnd(this.end('abandoned', 'not every candidate could be tainted'));
+    if (deleting.length === 0 || partly) throw this.endsEarly('abandoned', 'not every candidate could be tainted');
     await this.replacement.narrow(deleting);
     return deleting;
   }
@@ -256,7 +174,7 @@ class Consolidation {
     const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
     const going = deleting.filter((candidate) => !isBlocked(candidate));
     if (going.length === 0 || (this.input.decision?.replacements.length ?? 0) > 0) {
-      throw new EarlyEnd(this.end('abandoned', `${first.node}: ${first.why}`));
+      throw this.endsEarly('abandoned', `${first.node}: ${first.why}`);
     }
     await this.replacement.narrow(going, deleting.filter(isBlocked));
     return going;
@@ -291,7 +209,7 @@ class Consolidation {
     await this.publish('DisruptionLaunching', `Launching ${counted(decision.replacements.length, 'replacement')}`);
     replacement.source.plan = { ...decision, forPods: true };
     const refused = await replacement.launch(timeoutMs + 10 * minutes);
-    if (refused !== undefined) throw new EarlyEnd(await this.fail(refused));
+    if (refused !== undefined) throw await this.failed(refused);
     const wasHeld = await this.awaitReplacements(deleting, timeoutMs);
     // Hours may have passed.
     if (wasHeld) await this.validate(this.launched);
@@ -311,8 +229,7 @@ class Consolidation {
       });
       const readiness = await replacement.awaitReady(rest, () => oversight.isAborted || oversight.isHeld);
       oversight.throwIfAborted();
-      if (readiness.state === 'failed' || readiness.state === 'late')
-        throw new EarlyEnd(await this.fail(readiness.why));
+      if (readiness.state === 'failed' || readiness.state === 'late') throw await this.failed(readiness.why);
       if (readiness.state === 'ready' && !oversight.isHeld) return wasHeld;
       rest = Math.max(1, rest - (workflowNow() - began));
       await replacement.whileHeld(oversight, async () => {
@@ -329,17 +246,6 @@ class Consolidation {
     const tainted = await this.taint(valid);
     await this.replacement.source.hold(nodesOf(valid), 10 * minutes);
     return tainted;
-  }
-
-  /** Evicted pods are created again and scheduled as kube-scheduler likes: steers them to the planned nodes. */
-  private async steer(decision: Decision): Promise<void> {
-    const { workflowId } = workflowInfo();
-    const targets = this.targets(decision).map(({ node }) => node);
-    let isSteered = false;
-    setSignalHandler(steeredSignal, () => void (isSteered = true));
-    const disrupt = getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster));
-    const isDelivered = await notify(() => disrupt.signal(steerSignal, { workflowId, targets }));
-    if (isDelivered) await condition(() => isSteered, steeredWithinMs, { summary: 'pods to be steered' });
   }
 
   private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult> {
@@ -376,12 +282,16 @@ class Consolidation {
     return [...decision.targets, ...launched];
   }
 
-  private async fail(reason: string): Promise<ConsolidateResult> {
+  private async failed(reason: string): Promise<EarlyEnd> {
     await this.publish('DisruptionBlocked', reason);
-    return this.end('failed', reason);
+    return this.endsEarly('failed', reason);
   }
 
-  private end(outcome: Exclude<ConsolidateResult['outcome'], 'done'>, reason: string): ConsolidateResult {
+  private endsEarly(outcome: EarlyOutcome, reason: string): EarlyEnd {
+    return new EarlyEnd(this.end(outcome, reason));
+  }
+
+  private end(outcome: EarlyOutcome, reason: string): ConsolidateResult {
     this.progress.enter(outcome, { facts: { [`${outcome} because`]: reason } });
     return { outcome, reason, terminated: [], ...this.replacements(), savedPerHour: 0 };
   }

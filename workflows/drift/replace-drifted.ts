@@ -1,19 +1,9 @@
-import {
-  allHandlersFinished,
-  CancellationScope,
-  condition,
-  continueAsNew,
-  executeChild,
-  getExternalWorkflowHandle,
-  ParentClosePolicy,
-} from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
 import type { RolloutRules, RolloutView } from '../../activities/drift/contract.js';
-import { workflowIds } from '../../core/ids.js';
 import { waveBackOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
 import { isContinueAsNewDue } from '../history-limit.js';
 import type {
-  Candidate,
   ClaimRef,
   Explanation,
   Order,
@@ -21,16 +11,9 @@ import type {
   ReplaceDriftedResult,
   RolloutState,
 } from '../messages.js';
-import {
-  abortSignal,
-  holdSignal,
-  refusals,
-  rollbackSignal,
-  rollbackUpdate,
-  rolloutChangedSignal,
-  searchAttributes,
-} from '../messages.js';
-import { checkActor, handleOrderSignal, refuse } from '../people/orders.js';
+import { refusals, rolloutChangedSignal, searchAttributes } from '../messages.js';
+import { refuse } from '../people/orders.js';
+import { handleRollback } from './rollback-handlers.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { Oversight } from '../people/oversight.js';
 import { consentText, withReason } from '../people/consent.js';
@@ -38,16 +21,12 @@ import { ApprovalQuestion } from '../people/approval-question.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { Outbox } from '../calls/other-workflows.js';
-import type { replaceNode } from '../replacement/replace-node.js';
 import { Slots } from '../calls/slots.js';
-import type { Slot } from '../calls/slots.js';
+import { WaveReplacements } from './wave-replacements.js';
 import { counted } from '../../core/plurals.js';
-import { setSignalHandler, setUpdateHandler } from '../handlers.js';
-import { messageOf } from '../../core/error-message.js';
+import { setSignalHandler } from '../handlers.js';
 
 const hour = 3_600_000;
-/** Timeout for the replacement of one node. Launch and registration have shorter timeouts of their own. */
-const replaceWithinMs = hour;
 /** How long a stopped rollout waits for a person. */
 const stoppedMs = 30 * 24 * hour;
 
@@ -79,23 +58,20 @@ class Rollout {
   private readonly progress: Progress;
   private readonly oversight: Oversight;
   private readonly question: ApprovalQuestion;
-  private readonly slots: Slots;
+  private readonly replacements: WaveReplacements;
   private state: RolloutState;
   private changed = false;
-  private slot: Slot | undefined;
   /** How many checks in a row found no drifted node that may be disrupted. */
   private blockedChecks = 0;
   /** Who ordered the rollback, and why. */
   private rolledBack: string | undefined;
-  /** Ids of the `replaceNode` workflows that are running. */
-  private readonly replacing = new Set<string>();
   private readonly outbox = new Outbox();
 
   constructor(private readonly input: ReplaceDriftedInput) {
     const { cluster, nodePool, hash, carried } = input;
     this.activities = activitiesOf(cluster);
     this.state = carried ?? { waves: 0, replaced: 0, failed: 0, failuresInARow: 0, agreed: false, pardoned: 0 };
-    this.slots = new Slots(cluster);
+    const slots = new Slots(cluster);
     setSignalHandler(rolloutChangedSignal, () => void (this.changed = true));
     this.progress = new Progress(
       `Drift of NodePool ${nodePool}`,
@@ -106,17 +82,16 @@ class Rollout {
       ],
       { NodePool: nodePool, target: hash },
     );
-    this.oversight = new Oversight(this.progress, { onHold: (held) => this.forwardHold(held) });
+    this.oversight = new Oversight(this.progress, { onHold: (held) => this.replacements.hold(held) });
+    const { oversight, progress, outbox } = this;
+    this.replacements = new WaveReplacements({
+      ...{ cluster, slots, oversight, progress, outbox },
+      isChanged: () => this.changed,
+      onReplaced: () => void (this.state = { ...this.state, replaced: this.state.replaced + 1 }),
+      onFailed: (why) => this.fail(why),
+    });
     this.question = new ApprovalQuestion(this.oversight, { until: this.state.askedUntil });
-    setUpdateHandler(rollbackUpdate, (order) => this.rollBack(order), checkActor);
-    const signalled = async (order: Order): Promise<void> => {
-      let done: Promise<unknown> | undefined;
-      // A refusal is noted in `explain`: a signal has no answer.
-      const act = (): void => void (done = this.rollBack(order).catch(() => undefined));
-      handleOrderSignal(this.progress, 'rollback', { check: () => checkActor(order), act });
-      await done;
-    };
-    setSignalHandler(rollbackSignal, signalled);
+    handleRollback(progress, (order) => this.rollBack(order));
   }
 
   async run(): Promise<ReplaceDriftedResult> {
@@ -139,8 +114,7 @@ class Rollout {
     const isDone = (): boolean => allHandlersFinished() && this.outbox.isEmpty;
     if (!isDone()) await condition(isDone);
     this.oversight.finish();
-    await this.slot?.giveBack();
-    this.slot = undefined;
+    await this.replacements.giveBack();
   }
 
   end(outcome: ReplaceDriftedResult['outcome'], reason?: string): ReplaceDriftedResult {
@@ -224,7 +198,7 @@ class Rollout {
     const size = waveSize(rules, { last, total: view.total });
     const chosen = view.drifted.slice(0, size);
     this.progress.addFacts({ wave: waves + 1, 'nodes in it': chosen.length, 'nodes left': view.drifted.length });
-    const launched = await this.replaceAll(chosen);
+    const launched = await this.replacements.run(chosen, waves);
     if (this.changed) return undefined;
     const replaced = launched.length;
     this.state = {
@@ -240,70 +214,6 @@ class Rollout {
     const wait = waveBackOffMs(this.state.failuresInARow);
     if (wait > 0) await this.pause('the pool to be given another chance', wait);
     return undefined;
-  }
-
-  /** Requests slots and replaces each node once its slot is granted. Returns the launched NodeClaims of each node. */
-  private async replaceAll(chosen: readonly Candidate[]): Promise<readonly (readonly ClaimRef[])[]> {
-    const { slots, oversight, progress } = this;
-    await oversight.gate();
-    const slot = await slots.request('Drifted', chosen, { label: `wave-${this.state.waves}` });
-    this.slot = slot;
-    const going = new Map<string, Promise<readonly ClaimRef[] | undefined>>();
-    const gone = (): string[] =>
-      slot.refused.flatMap(({ node, gone: isGone }) => (isGone === true && !going.has(node) ? [node] : []));
-    while (going.size < chosen.length && !this.changed) {
-      // A node that was removed for another reason meanwhile counts as done.
-      for (const node of gone()) going.set(node, Promise.resolve([]));
-      const fresh = slot.granted.filter(({ node }) => !going.has(node));
-      for (const candidate of oversight.isHeld ? [] : fresh) going.set(candidate.node, this.replace(candidate));
-      if (going.size === chosen.length) break;
-      progress.enter('replacing', { waitingFor: going.size === 0 ? slot.waitingFor : `${going.size} under way` });
-      const more = (): boolean =>
-        this.changed || oversight.isAborted || gone().length > 0 || slot.granted.some(({ node }) => !going.has(node));
-      await slot.awaitGranted({ count: chosen.length, ms: hour, or: more });
-      oversight.throwIfAborted();
-      await oversight.gate();
-    }
-    progress.enter('replacing', { waitingFor: `${[...going.keys()].join(', ')} to be replaced` });
-    const ended = await Promise.all(going.values());
-    await slot.giveBack();
-    this.slot = undefined;
-    return ended.filter((launched) => launched !== undefined);
-  }
-
-  private async replace(candidate: Candidate): Promise<readonly ClaimRef[] | undefined> {
-    const { cluster } = this.input;
-    const { node, claim } = candidate;
-    const workflowId = workflowIds.replace(cluster, claim.uid);
-    this.replacing.add(workflowId);
-    try {
-      const result = await executeChild<typeof replaceNode>('replaceNode', {
-        workflowId,
-        parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        staticSummary: `${node}: drifted, wave ${this.state.waves + 1}`,
-        args: [{ cluster, reason: 'Drifted', candidate, withinMs: replaceWithinMs }],
-      });
-      const { outcome, replacements, reason } = result;
-      if (outcome === 'gone') return [];
-      if (outcome === 'replaced') {
-        this.state = { ...this.state, replaced: this.state.replaced + 1 };
-        return replacements;
-      }
-      this.fail(`${node}: ${reason ?? outcome}`);
-    } catch (error) {
-      if (CancellationScope.current().consideredCancelled) throw error;
-      this.fail(`${node}: ${messageOf(error)}`);
-    } finally {
-      this.replacing.delete(workflowId);
-      await CancellationScope.nonCancellable(async () => this.slot?.giveBack([node]));
-    }
-    return undefined;
-  }
-
-  /** Passes a hold on to the `replaceNode` workflows that are running. */
-  private forwardHold(held: boolean): void {
-    for (const id of this.replacing) this.outbox.send(() => getExternalWorkflowHandle(id).signal(holdSignal, held));
   }
 
   private fail(why: string): void {
@@ -384,7 +294,7 @@ class Rollout {
       throw refuse(refusals.nothingToRollBack, back.why);
     }
     this.rolledBack = why;
-    for (const id of this.replacing) this.outbox.send(() => getExternalWorkflowHandle(id).signal(abortSignal, order));
+    this.replacements.abort(order);
     this.oversight.abortBy(order);
     return this.progress.explanation;
   }
