@@ -19,10 +19,10 @@ export const crowd = (): PackingInput =>
 
 /** A few Deployments with all that pods and pools can ask for, beside nodes with some room; small enough to be searched. */
 export const mixedCluster = (): PackingInput => {
-  const standing = nodesOf(12);
+  const running = nodesOf(12);
   return inputOf({
-    ...standing,
-    pods: [...standing.pods, ...Array.from({ length: 120 }, (_, n) => mixedPod(n))],
+    ...running,
+    pods: [...running.pods, ...Array.from({ length: 120 }, (_, n) => mixedPod(n))],
     nodePools: [
       poolOf('default', { limits: { cpu: '400', nodes: '30' } }),
       poolOf('preferred', { weight: 10, limits: { cpu: '40' }, minValues: 3 }),

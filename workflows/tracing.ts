@@ -5,7 +5,7 @@ import { messageOf } from '../core/error-message.js';
 import { hashText } from '../core/hash.js';
 import { workflowNow } from './clock.js';
 
-// Spans of workflows, with the same names and headers as those of the SDK's OpenTelemetry interceptors. Those add promises around
+// Spans of workflows, with the same names and headers as those of the SDK's OpenTelemetry interceptors. Those add a Promise around
 // each call and so change the order in which workflow code runs: a history recorded with tracing would not replay without it.
 // These add none, and do nothing if the headers contain no trace.
 

@@ -4,7 +4,7 @@ import {
   atomicList,
   dateTime,
   duration,
-  looseConditions,
+  nodeClaimConditions,
   nillableDuration,
   resourceList,
   taint,
@@ -39,7 +39,7 @@ const nodeClaimStatus = z.object({
   capacity: resourceList.optional().describe('What the machine has.'),
   allocatable: resourceList.optional().describe('What pods may use of it.'),
   lastPodEventTime: dateTime.optional().describe('When a pod last came to the node or left it.'),
-  conditions: looseConditions.optional().describe('What holds of the claim.'),
+  conditions: nodeClaimConditions.optional().describe('What holds of the claim.'),
 });
 
 export type NodeClaimSpec = z.output<typeof nodeClaimSpec>;

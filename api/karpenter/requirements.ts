@@ -15,7 +15,7 @@ const awsKeys: readonly string[] = [...Object.values(awsLabels), labels.ec2NodeC
 /** A ban on one label key: `self` is the key. */
 interface KeyRule {
   readonly message: string;
-  /** CEL over the key, with `%` standing for it. */
+  /** CEL over the key, with `%` in its place. */
   readonly cel: string;
   readonly holds: (key: string) => boolean;
 }

@@ -111,7 +111,7 @@ export const conditions = onePerType(strictCondition);
 export const plainConditions = z.array(strictCondition) as unknown as z.ZodType<Condition[]>;
 
 /** NodeClaim conditions: reason and message may be missing, as Karpenter writes them. */
-export const looseConditions = onePerType(
+export const nodeClaimConditions = onePerType(
   z.object({
     ...conditionFields,
     reason: z

@@ -86,7 +86,7 @@ export function readStatus(status: InstanceStatus, now: number): Interruption[] 
   return found;
 }
 
-/** Events that are over keep standing there with a note in front. */
+/** Events that are over stay listed, with a note in front. */
 function isDue(event: InstanceStatusEvent): boolean {
   return eventCodes.includes(event.Code ?? '') && !/^\[(Completed|Canceled)\]/.test(event.Description ?? '');
 }

@@ -19,7 +19,7 @@ import { RateLimits } from './rate-limits.js';
 import { Replay } from './replay.js';
 import type { Recording } from './recording.js';
 import { RequestLog } from './request-log.js';
-import { defaultSettings, patched, type Settings, type SettingsPatch } from './settings.js';
+import { defaultSettings, withPatch, type Settings, type SettingsPatch } from './settings.js';
 import { Sqs } from './sqs.js';
 import { SpotMarket } from './spot-market.js';
 import { LaunchTemplates } from './templates.js';
@@ -108,7 +108,7 @@ export class Cloud {
   }
 
   configure(patch: SettingsPatch): Settings {
-    this.#settings = patched(this.#settings, patch);
+    this.#settings = withPatch(this.#settings, patch);
     if ('spotWalk' in patch) this.#walkPrices();
     this.instances.touch();
     return this.#settings;

@@ -121,6 +121,6 @@ export const defaultSettings = (): Settings => ({
 });
 
 /** The settings with a patch laid over them. */
-export function patched(settings: Settings, patch: SettingsPatch): Settings {
+export function withPatch(settings: Settings, patch: SettingsPatch): Settings {
   return { ...settings, ...patch, joiner: { ...settings.joiner, ...patch.joiner } };
 }

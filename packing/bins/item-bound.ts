@@ -276,7 +276,7 @@ class ItemProgram {
     return main;
   }
 
-  /** Proven worth of a pod, leaving out one resource. */
+  /** Proven worth of a pod, without one resource. */
   private worth(item: number, without: number): number {
     const { dims, shapeOf, setOf, demand } = this.compiled;
     const shape = shapeOf[item]!;

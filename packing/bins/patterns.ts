@@ -47,7 +47,7 @@ interface Solved {
 /**
  * Bins for all of `left`, by column generation: the linear program over patterns of whole bins, whose patterns know caps and
  * conflicts, is rounded down to whole bins, asked again for what is left, and so on. `known` are bins to begin with, together of
- * `price`. Undefined where it promises hardly less than `price`, finds no bins within limits, or is too large.
+ * `price`. Undefined where its relaxation costs hardly less than `price`, finds no bins within limits, or is too large.
  */
 export function packPatterns(
   compiled: CompiledProblem,

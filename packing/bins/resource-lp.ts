@@ -122,7 +122,7 @@ class JointProgram {
     const rate = this.bestRates();
     for (let k = 0; k < supply.count * dims; k++) {
       this.supplyRow[k] = rhs.length;
-      // A little more than nothing keeps the simplex from standing still.
+      // A little more than nothing: the simplex would cycle between degenerate solutions.
       rhs.push(1e-7 * (1 + (k % 17)));
       cost.push(rate[k]!);
     }

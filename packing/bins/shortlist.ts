@@ -2,12 +2,12 @@ import { blockBits, free, type Market } from './market.js';
 import type { CompiledProblem } from './compile.js';
 import type { Seed, Stock } from './stock.js';
 
-/** How much less than the most that an offer promises a larger one may promise to be taken in its place. */
+/** The share of the best score that a larger offer must have to be taken in its place. */
 const nearlyMost = 0.99;
 /** Scores that differ by no more than this count as equal: the cheaper offer is tried then. */
 const alike = 1 + 1e-9;
 
-/** The offers that are filled to find the next bin: those that promise most of what is left for their price. */
+/** The offers that are filled to find the next bin: those with the best score: what of the rest they may hold for their price. */
 export class Shortlist {
   /** How many offers are shortlisted. */
   wanted = 0;

@@ -24,7 +24,7 @@ import { TrialLimits } from './limits.js';
 import { Placer, type Loads } from './placer.js';
 import { Purchases } from './purchases.js';
 import type { PurchaseSearch } from './purchases.js';
-import { atLevel } from './standing.js';
+import { withCandidates } from './with-candidates.js';
 import { Worth } from './worth.js';
 
 /** A node to be launched: what it holds, before it is written out as a NodeClaim. */
@@ -67,7 +67,7 @@ export class Trial {
   /** `staying`: by the names of nodes that may be taken away, the pods there that stay as long as the node does. */
   constructor(input: PackingInput, staying: ReadonlyMap<string, readonly Pod[]>) {
     const withoutNodes = new Set([...(input.withoutNodes ?? []), ...staying.keys()]);
-    const compiled = atLevel(compile({ ...input, withoutNodes }, termsPerTrial), staying);
+    const compiled = withCandidates(compile({ ...input, withoutNodes }, termsPerTrial), staying);
     this.compiled = { ...compiled, coverage: withOpen(coverageOf(input), compiled.coverage) };
     this.feasibility = new Feasibility(this.compiled);
     const states = nodeStates(this.compiled);

@@ -42,7 +42,7 @@ export function encryptingCodec(ring: KeyRing, { passesOn = false } = {}): Paylo
 }
 
 /** Rejects rather than throws. */
-// eslint-disable-next-line @typescript-eslint/require-await -- the SDK wants promises
+// eslint-disable-next-line @typescript-eslint/require-await -- the SDK wants a Promise
 async function settled<T>(work: () => T): Promise<T> {
   return work();
 }

@@ -16,7 +16,7 @@ const countedMs = 10 * 60_000;
 /** A pause is heard within this, milliseconds; calls take their time. */
 const pauseMs = 3000;
 
-/** Holds a simulated cluster to the promises of docs/behaviour/invariants.md, by what the cluster and the cloud show alone. */
+/** Holds a simulated cluster to docs/behaviour/invariants.md, by what the cluster and the cloud show alone. */
 export class Invariants {
   readonly problems: string[] = [];
   private readonly counts: { readonly pool: string; readonly at: number; readonly nodes: number }[] = [];

@@ -14,8 +14,8 @@ export interface Shrunk {
 const isFailure = ({ problems }: SimulationResult): boolean => problems.length > 0;
 
 /**
- * Finds a smaller plan that still fails: without faults of calls if it can be, then with as few happenings as it can be, leaving
- * out ever smaller parts of them (delta debugging). `onTry` hears how many happenings are left after each success.
+ * Finds a smaller plan that still fails: without faults of calls if it can be, then with as few happenings as it can be, without
+ * ever smaller parts of them (delta debugging). `onTry` hears how many happenings are left after each success.
  */
 export async function shrink(
   failing: SimulationPlan,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Bell, Inbox, VirtualClock } from './clock.js';
+import { Flag, Inbox, VirtualClock } from './clock.js';
 
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
@@ -29,21 +29,21 @@ test('time stands still once it is over', async () => {
 
 test('a ring wakes who waits, is kept for who comes later, and is forgotten when told so', async () => {
   const clock = new VirtualClock(0);
-  const bell = new Bell();
+  const flag = new Flag();
   const heard: number[] = [];
   const listen = async (): Promise<void> => {
-    await bell.within(clock, 100);
+    await flag.within(clock, 100);
     heard.push(clock.now);
   };
   void listen();
-  void clock.sleep(30).then(() => bell.ring());
+  void clock.sleep(30).then(() => flag.set());
   await clock.run(() => clock.now >= 30, settle);
   expect(heard).toEqual([30]);
 
   await listen();
   expect(heard).toEqual([30, 30]);
 
-  bell.hush();
+  flag.clear();
   void listen();
   await clock.run(() => clock.now >= 130, settle);
   expect(heard).toEqual([30, 30, 130]);

@@ -36,50 +36,49 @@ function isBefore(a: { at: number; order: number }, b: { at: number; order: numb
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** Something that may happen at any time: whoever waits goes on when it is rung. A ring that nobody waited for is kept. */
-export class Bell {
-  private rung = false;
+/** Something that may happen at any time: whoever waits goes on when it is set, and it stays set until it is cleared. */
+export class Flag {
+  private raised = false;
   private waiting: (() => void)[] = [];
 
-  ring(): void {
-    this.rung = true;
+  set(): void {
+    this.raised = true;
     for (const wake of this.waiting.splice(0)) wake();
   }
 
-  /** Forgets rings until now. */
-  hush(): void {
-    this.rung = false;
+    clear(): void {
+    this.raised = false;
   }
 
-  get isRung(): boolean {
-    return this.rung;
+  get isSet(): boolean {
+    return this.raised;
   }
 
-  /** Until it is rung, or for so long at most. */
+  /** Until it is set, or for so long at most. */
   async within(clock: VirtualClock, milliseconds: number): Promise<void> {
-    if (!this.rung) await Promise.race([this.next(), clock.sleep(milliseconds)]);
+    if (!this.raised) await Promise.race([this.next(), clock.sleep(milliseconds)]);
   }
 
-  /** Until it is rung. */
+  /** Until it is set. */
   async next(): Promise<void> {
-    if (!this.rung) await new Promise<void>((wake) => void this.waiting.push(wake));
+    if (!this.raised) await new Promise<void>((wake) => void this.waiting.push(wake));
   }
 }
 
 /** What is to be done one after the other. */
 export class Inbox<T> {
   private readonly waiting: T[] = [];
-  private readonly filled = new Bell();
+  private readonly filled = new Flag();
 
   add(each: T): void {
     this.waiting.push(each);
-    this.filled.ring();
+    this.filled.set();
   }
 
   /** The first that came and was not taken yet, once there is one. */
   async next(): Promise<T> {
     while (this.waiting.length === 0) {
-      this.filled.hush();
+      this.filled.clear();
       await this.filled.next();
     }
     return this.waiting.shift()!;

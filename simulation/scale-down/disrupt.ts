@@ -5,7 +5,7 @@ import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import type { NodeUntil, NodeMemory, RunningDisruption } from '../../workflows/messages.js';
 import { remember } from '../../workflows/disruption/command-memory.js';
-import { Bell } from './clock.js';
+import { Flag } from './clock.js';
 import { carryOut, goingOf } from './consolidation.js';
 import type { Provision } from './provision.js';
 import { Steering } from './steering.js';
@@ -23,7 +23,7 @@ export interface Moves {
 
 /** `disrupt`: looks for what may go and starts it, with the real search, patience, budgets and memory. */
 export class Disrupt {
-  readonly changed = new Bell();
+  readonly changed = new Flag();
   readonly moves: Moves = { done: 0, abandoned: 0 };
   private readonly finder: Finder;
   private readonly steering: Steering;
@@ -38,11 +38,11 @@ export class Disrupt {
     this.finder = new Finder(world.deps);
     this.steering = new Steering(world);
     world.cache.on('Node', ({ type }) => {
-      if (type !== 'modified') this.changed.ring();
+      if (type !== 'modified') this.changed.set();
     });
     world.cache.on('NodeClaim', ({ object, previous }) => {
       const is = isTrue(object.status?.conditions, 'Initialized');
-      if (previous !== undefined && is !== isTrue(previous.status?.conditions, 'Initialized')) this.changed.ring();
+      if (previous !== undefined && is !== isTrue(previous.status?.conditions, 'Initialized')) this.changed.set();
     });
   }
 
@@ -56,10 +56,10 @@ export class Disrupt {
     for (let wakeAt = 0; ;) {
       await this.changed.within(clock, Math.max(settleMs, wakeAt - clock.now));
       await clock.sleep(settleMs);
-      this.changed.hush();
+      this.changed.clear();
       const found = await this.finder.find(this.view());
       for (const command of found.commands) void this.start(command);
-      if (found.again === true) this.changed.ring();
+      if (found.again === true) this.changed.set();
       wakeAt = Math.min(found.nextCheckAt ?? Infinity, clock.now + slowPollMs);
     }
   }
@@ -89,7 +89,7 @@ export class Disrupt {
     this.memory = remember(this.memory, finished, { reason, candidates: goingOf(command) }, world.clock.now);
     if (finished.outcome === 'done')
       world.say(`done with ${candidates.map(({ node }) => node).join(', ')} (${decision?.podCount ?? 0} pods)`);
-    this.changed.ring();
+    this.changed.set();
   }
 }
 

@@ -1,13 +1,13 @@
 import { timestamp } from '../../core/conditions.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
-import type { Bell } from './clock.js';
+import type { Flag } from './clock.js';
 import type { World } from './world.js';
 
 /** An event within so long after the one that was written waits until then (as the operator does it). */
 const dedupeMs = 10_000;
 
 /** Writes lastPodEventTime (consolidation/last-pod-event), and rings when a node has become consolidatable. */
-export function watchPodEvents(world: World, changed: Bell): void {
+export function watchPodEvents(world: World, changed: Flag): void {
   const { cache, clock, kube } = world;
   const waiting = new Set<string>();
   const note = async (nodeName: string): Promise<void> => {
@@ -30,6 +30,6 @@ export function watchPodEvents(world: World, changed: Bell): void {
     if (type === 'deleted' || previous?.status?.lastPodEventTime === object.status?.lastPodEventTime) return;
     const pool = cache.all('NodePool')[0];
     const at = consolidatableAt({ claim: object, pool, pods: [], pricePerHour: 0 });
-    if (Number.isFinite(at)) void clock.sleep(at + 50 - clock.now).then(() => changed.ring());
+    if (Number.isFinite(at)) void clock.sleep(at + 50 - clock.now).then(() => changed.set());
   });
 }

@@ -7,7 +7,7 @@ import { notePlannedPods } from '../../cluster/planned-pods.js';
 import type { NodeUntil } from '../../workflows/messages.js';
 import { launch } from './nodes.js';
 import type { World } from './world.js';
-import type { Bell } from './clock.js';
+import type { Flag } from './clock.js';
 
 const window = { idleMs: 1000, maxMs: 10_000 };
 const mostNames = 2000;
@@ -22,7 +22,7 @@ export class Provision {
 
   constructor(
     private readonly world: World,
-    private readonly refused: Bell,
+    private readonly refused: Flag,
     private readonly nominate: (nodes: readonly NodeUntil[]) => void,
   ) {}
 
@@ -38,10 +38,10 @@ export class Provision {
     const { clock } = this.world;
     const closesAt = clock.now + window.maxMs;
     do {
-      this.refused.hush();
+      this.refused.clear();
       await this.refused.within(clock, Math.min(window.idleMs, closesAt - clock.now));
-    } while (this.refused.isRung && clock.now < closesAt);
-    this.refused.hush();
+    } while (this.refused.isSet && clock.now < closesAt);
+    this.refused.clear();
   }
 
   private async batch(): Promise<void> {

@@ -4,7 +4,7 @@ import { isTrue } from '../../core/conditions.js';
 import { parseResources } from '../../core/resources.js';
 import { podKey } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
-import { Bell, Inbox } from './clock.js';
+import { Flag, Inbox } from './clock.js';
 import { latencies } from './latencies.js';
 import { favourites, fits, resourceNames } from './scheduler-scores.js';
 import type { Amounts, SchedulerNode, SchedulerPod } from './scheduler-scores.js';
@@ -12,8 +12,8 @@ import type { ClusterParts } from './world.js';
 
 /** kube-scheduler: binds one pod after the other; those that fit nowhere are tried again when something has changed. */
 export class Scheduler {
-  /** Rung when a pod was found to fit nowhere. */
-  readonly refused = new Bell();
+  /** Set when a pod was found to fit nowhere. */
+  readonly refused = new Flag();
   private readonly quantities = new QuantityReader();
   private readonly read = new Map<string, SchedulerPod>();
   private readonly queue = new Inbox<string>();
@@ -65,7 +65,7 @@ export class Scheduler {
       this.unschedulable.add(key);
       const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
       await kube.patch('Pod', { namespace, name }, { status: { conditions } }, { subresource: 'status' });
-      this.refused.ring();
+      this.refused.set();
       return;
     }
     const nominated = open.find((node) => node.name === found.status?.nominatedNodeName);
