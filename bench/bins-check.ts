@@ -7,40 +7,7 @@ export function check(problem: BinProblem, solution: BinSolution): string[] {
   const { items, offers, dimensions } = problem;
   const errors: string[] = [];
   const seen = Array.from(solution.unplaced);
-  const inspect = (
-    where: string,
-    content: { items: Int32Array; pods: Int32Array },
-    room: (d: number) => number,
-    holds: readonly number[],
-    capUse: (cap: number) => number,
-  ): void => {
-    const pods = new Map<number, number>();
-    content.items.forEach((item, k) => {
-      const count = content.pods[k]!;
-      if (count <= 0) errors.push(`${where} holds ${count} of item ${item}`);
-      pods.set(item, (pods.get(item) ?? 0) + count);
-      seen[item] = (seen[item] ?? 0) + count;
-    });
-    for (let d = 0; d < dimensions; d++) {
-      let sum = 0;
-      for (const [item, count] of pods) sum += count * items.demand[item * dimensions + d]!;
-      if (sum > room(d)) errors.push(`${where} is over-full in dimension ${d}: ${sum} of ${room(d)}`);
-    }
-    problem.caps.forEach((cap, c) => {
-      let sum = 0;
-      for (const item of new Set(cap.items)) sum += pods.get(item) ?? 0;
-      if (sum > 0 && sum + capUse(c) > cap.max) errors.push(`${where} has ${sum} pods of cap ${c}`);
-    });
-    for (const [a, b] of problem.conflicts) {
-      if (a === b) {
-        const total = (pods.get(a) ?? 0) + (holds.includes(a) ? 1 : 0);
-        if (pods.has(a) && total > 1) errors.push(`${where} holds item ${a} twice`);
-        continue;
-      }
-      const inside = (item: number): boolean => pods.has(item) || holds.includes(item);
-      if ((pods.has(a) && inside(b)) || (pods.has(b) && inside(a))) errors.push(`${where} holds items ${a} and ${b}`);
-    }
-  };
+  const bins = new BinCheck(problem, errors, seen);
   let price = 0;
   solution.bins.forEach((bin, n) => {
     price += offers.price[bin.offer]!;
@@ -48,7 +15,7 @@ export function check(problem: BinProblem, solution: BinSolution): string[] {
     for (const item of bin.items) {
       if (!has(items.allowed[item]!, bin.offer)) errors.push(`bin ${n} may not hold item ${item}`);
     }
-    inspect(
+    bins.check(
       `bin ${n}`,
       bin,
       (d) => offers.capacity[bin.offer * dimensions + d]!,
@@ -63,7 +30,7 @@ export function check(problem: BinProblem, solution: BinSolution): string[] {
     for (const item of content.items) {
       if (!has(bin.allowed, item)) errors.push(`open bin ${n} may not hold item ${item}`);
     }
-    inspect(
+    bins.check(
       `open bin ${n}`,
       content,
       (d) => bin.free[d]!,
@@ -71,7 +38,17 @@ export function check(problem: BinProblem, solution: BinSolution): string[] {
       (c) => bin.capUse[c] ?? 0,
     );
   });
-  problem.limits.forEach((limit, l) => {
+  return [...errors, ...totalErrors(problem, solution, { seen, price })];
+}
+
+/** Limits that are exceeded, pods that are missing or too many, and a price that is wrong. */
+function totalErrors(
+  { items, limits }: BinProblem,
+  solution: BinSolution,
+  { seen, price }: { readonly seen: readonly number[]; readonly price: number },
+): string[] {
+  const errors: string[] = [];
+  limits.forEach((limit, l) => {
     let sum = 0;
     for (const bin of solution.bins) sum += limit.use[bin.offer]!;
     if (sum > Math.max(0, limit.remaining)) errors.push(`limit ${l} is exceeded: ${sum} of ${limit.remaining}`);
@@ -83,6 +60,56 @@ export function check(problem: BinProblem, solution: BinSolution): string[] {
   return errors;
 }
 
+/** What is wrong with the content of single bins; `seen` counts the pods of each item. */
+class BinCheck {
+  constructor(
+    private readonly problem: BinProblem,
+    private readonly errors: string[],
+    private readonly seen: number[],
+  ) {}
+
+  check(
+    where: string,
+    content: { items: Int32Array; pods: Int32Array },
+    room: (d: number) => number,
+    holds: readonly number[],
+    capUse: (cap: number) => number,
+  ): void {
+    const { items, dimensions, caps } = this.problem;
+    const pods = new Map<number, number>();
+    content.items.forEach((item, k) => {
+      const count = content.pods[k]!;
+      if (count <= 0) this.errors.push(`${where} holds ${count} of item ${item}`);
+      pods.set(item, (pods.get(item) ?? 0) + count);
+      this.seen[item] = (this.seen[item] ?? 0) + count;
+    });
+    for (let d = 0; d < dimensions; d++) {
+      let sum = 0;
+      for (const [item, count] of pods) sum += count * items.demand[item * dimensions + d]!;
+      if (sum > room(d)) this.errors.push(`${where} is over-full in dimension ${d}: ${sum} of ${room(d)}`);
+    }
+    caps.forEach((cap, c) => {
+      let sum = 0;
+      for (const item of new Set(cap.items)) sum += pods.get(item) ?? 0;
+      if (sum > 0 && sum + capUse(c) > cap.max) this.errors.push(`${where} has ${sum} pods of cap ${c}`);
+    });
+    this.checkConflicts(where, pods, holds);
+  }
+
+  private checkConflicts(where: string, pods: ReadonlyMap<number, number>, holds: readonly number[]): void {
+    for (const [a, b] of this.problem.conflicts) {
+      if (a === b) {
+        const total = (pods.get(a) ?? 0) + (holds.includes(a) ? 1 : 0);
+        if (pods.has(a) && total > 1) this.errors.push(`${where} holds item ${a} twice`);
+        continue;
+      }
+      const inside = (item: number): boolean => pods.has(item) || holds.includes(item);
+      if ((pods.has(a) && inside(b)) || (pods.has(b) && inside(a)))
+        this.errors.push(`${where} holds items ${a} and ${b}`);
+    }
+  }
+}
+
 /**
  * The price of a plain plan to compare with: pods by falling cpu then memory, each into the first bin that still has room in
  * some offer, then each bin on the cheapest offer that fits. Ignores open bins, limits and conflicts.
@@ -92,18 +119,7 @@ export function ffd(problem: BinProblem): number {
   const capsOf = Array.from({ length: items.count }, (_, i) =>
     problem.caps.flatMap((cap, c) => (cap.items.includes(i) ? [c] : [])),
   );
-  const order = Array.from({ length: items.count }, (_, i) => i).sort((a, b) => {
-    for (let d = 0; d < dimensions; d++) {
-      const difference = items.demand[b * dimensions + d]! - items.demand[a * dimensions + d]!;
-      if (difference !== 0) return difference;
-    }
-    return a - b;
-  });
-  interface OpenBin {
-    used: number[];
-    caps: Map<number, number>;
-    offers: number[];
-  }
+  const order = byFallingDemand(problem);
   const bins: OpenBin[] = [];
   const isEmpty = (bin: OpenBin): boolean => bin.used.every((amount) => amount === 0);
   const put = (bin: OpenBin, item: number): boolean => {
@@ -135,4 +151,20 @@ export function ffd(problem: BinProblem): number {
     if (isEmpty(bin)) return sum;
     return sum + Math.min(...bin.offers.map((o) => offers.price[o]!));
   }, 0);
+}
+
+function byFallingDemand({ items, dimensions }: BinProblem): number[] {
+  return Array.from({ length: items.count }, (_, i) => i).sort((a, b) => {
+    for (let d = 0; d < dimensions; d++) {
+      const difference = items.demand[b * dimensions + d]! - items.demand[a * dimensions + d]!;
+      if (difference !== 0) return difference;
+    }
+    return a - b;
+  });
+}
+
+interface OpenBin {
+  used: number[];
+  caps: Map<number, number>;
+  offers: number[];
 }

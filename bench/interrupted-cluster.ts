@@ -64,17 +64,7 @@ function addNode(kube: FakeKube, cloud: FakeCloud, name: string): void {
     status: 'True' as const,
   }));
   const allocatable = { cpu: '3900m', memory: '15Gi', pods: '58' };
-  const labels = {
-    'karpenter.sh/nodepool': 'default',
-    'karpenter.sh/capacity-type': own.capacityType,
-    'node.kubernetes.io/instance-type': own.instanceType,
-    'topology.kubernetes.io/zone': own.zone,
-    'kubernetes.io/hostname': name,
-    'kubernetes.io/arch': 'amd64',
-    'kubernetes.io/os': 'linux',
-    'karpenter.sh/registered': 'true',
-    'karpenter.sh/initialized': 'true',
-  };
+  const labels = labelsOf(name, own);
   kube.put('NodeClaim', {
     metadata: { name, uid: `uid-${name}`, labels, finalizers: ['karpenter.sh/termination'] },
     spec: { requirements: [], nodeClassRef, expireAfter: '720h' },
@@ -85,7 +75,28 @@ function addNode(kube: FakeKube, cloud: FakeCloud, name: string): void {
     spec: { providerID },
     status: { conditions: [{ type: 'Ready', status: 'True' }], allocatable, capacity: allocatable },
   });
-  kube.put('Pod', {
+  kube.put('Pod', podOn(name) as never);
+}
+
+function labelsOf(
+  name: string,
+  own: { readonly instanceType: string; readonly capacityType: string; readonly zone: string },
+): Record<string, string> {
+  return {
+    'karpenter.sh/nodepool': 'default',
+    'karpenter.sh/capacity-type': own.capacityType,
+    'node.kubernetes.io/instance-type': own.instanceType,
+    'topology.kubernetes.io/zone': own.zone,
+    'kubernetes.io/hostname': name,
+    'kubernetes.io/arch': 'amd64',
+    'kubernetes.io/os': 'linux',
+    'karpenter.sh/registered': 'true',
+    'karpenter.sh/initialized': 'true',
+  };
+}
+
+function podOn(name: string): object {
+  return {
     metadata: {
       name: `pod-${name}`,
       namespace: 'default',
@@ -99,5 +110,5 @@ function addNode(kube: FakeKube, cloud: FakeCloud, name: string): void {
       containers: [{ name: 'app', resources: { requests: { cpu: '500m' } } }],
     },
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
-  } as never);
+  };
 }

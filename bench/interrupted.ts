@@ -36,6 +36,12 @@ export interface InterruptedResult {
   readonly cpuSeconds: number;
 }
 
+const kinds: readonly Kind[] = [...snapshotKinds, ...bufferKinds, 'VolumeAttachment', 'EC2NodeClass'];
+const workerSettings = {
+  TEMPORAL_NAMESPACE: 'default',
+  CLOUD_CALLS_PER_SECOND: 20,
+};
+
 /**
  * Interrupts `notices` nodes at the same time while the instances of `ending` others take their time to end: the workers, their
  * queues and Temporal are real, the API server and the cloud are in memory, behind the limit that requests to a real one have.
@@ -46,36 +52,26 @@ export async function interruptAll(
   ending: number,
 ): Promise<InterruptedResult> {
   const stopping = new AbortController();
-  const connection = await Connection.connect({ address: temporalAddress });
-  const native = await NativeConnection.connect({ address: temporalAddress });
+  const [connection, native] = await connect(temporalAddress);
   await registerSearchAttributes(connection, 'default');
   const client = new Client({ connection });
   const taintedAt = new Map<string, number>();
   const kube = createFakeKube({ podsTerminate: 'at-once' });
   const cloud = new FakeCloud({ types: catalogue, now: Date.now, terminatesAtOnce: false });
   fill(kube, cloud, notices + ending);
-  const kinds: Kind[] = [...snapshotKinds, ...bufferKinds, 'VolumeAttachment', 'EC2NodeClass'];
-  const cache = createClusterCache({ client: kube, kinds });
+  const cache = createClusterCache({ client: kube, kinds: [...kinds] });
   await cache.start(stopping.signal);
   const packer = new PackingPool(1, silentLog, silentMetrics, { warmsUp: true });
   const entities = new TemporalEntities(cluster, window);
   entities.connect(client);
   const world = {
     ...fakeDeps({ cluster, kube: limited(kube, taintedAt), cache, cloud, now: Date.now, packer, entities }),
-    settings: {
-      TEMPORAL_NAMESPACE: 'default',
-      CLOUD_CALLS_PER_SECOND: 20,
-    },
+    settings: workerSettings,
     identity: 'bench',
   };
   const starter = new Starter(client, cluster, window);
   const handle = interruptionHandler({ ...world, starter, urgently, metrics: silentMetrics, log: silentLog });
-  let isRunning = (): void => undefined;
-  const running = new Promise<void>((resolve) => (isRunning = resolve));
-  const waiting = new Set<string>(Object.keys(taskQueues(cluster)));
-  const runs = (queue: string): void => {
-    if (waiting.delete(queue) && waiting.size === 0) isRunning();
-  };
+  const { running, runs } = allQueuesRun();
   const workers = runWorkers(world, new WorkerConnections(native), stopping.signal, { runs, fails: () => undefined });
   try {
     await Promise.race([running, workers]);
@@ -83,16 +79,7 @@ export async function interruptAll(
       await starter.terminate({ name: nameOf(i), uid: `uid-${nameOf(i)}` }, 'default', 'deleted');
     }
     await until(async () => (await cloud.list()).filter(({ state }) => state === 'shutting-down').length >= ending);
-    const cpu = process.cpuUsage();
-    const began = Date.now();
-    await inTurns(notices, async (i) => {
-      const instanceId = `i-${nameOf(ending + i)}`;
-      await handle({ kind: 'spot_interrupted', instanceId, at: began, messageId: instanceId });
-    });
-    await until(() => Promise.resolve(taintedAt.size >= notices + ending), 120_000);
-    const { user, system } = process.cpuUsage(cpu);
-    const tainted = [...taintedAt.values()].map((at) => at - began).filter((ms) => ms >= 0);
-    return { notices, ending, tainted: tainted.sort((a, b) => a - b), cpuSeconds: (user + system) / 1e6 };
+    return await measured({ notices, ending, taintedAt, handle });
   } finally {
     stopping.abort();
     await workers;
@@ -138,4 +125,43 @@ async function inTurns(count: number, work: (index: number) => Promise<void>): P
 
 async function until(holds: () => Promise<boolean>, withinMs = 300_000): Promise<void> {
   for (const end = Date.now() + withinMs; Date.now() < end && !(await holds());) await delay(100);
+}
+
+/** `running` resolves once `runs` was called for every task queue. */
+function allQueuesRun(): { readonly running: Promise<void>; readonly runs: (queue: string) => void } {
+  let isRunning = (): void => undefined;
+  const running = new Promise<void>((resolve) => (isRunning = resolve));
+  const waiting = new Set<string>(Object.keys(taskQueues(cluster)));
+  const runs = (queue: string): void => {
+    if (waiting.delete(queue) && waiting.size === 0) isRunning();
+  };
+  return { running, runs };
+}
+
+/** Hands over the notices, and waits until every node has its taint. */
+async function measured({
+  notices,
+  ending,
+  taintedAt,
+  handle,
+}: {
+  readonly notices: number;
+  readonly ending: number;
+  readonly taintedAt: ReadonlyMap<string, number>;
+  readonly handle: ReturnType<typeof interruptionHandler>;
+}): Promise<InterruptedResult> {
+  const cpu = process.cpuUsage();
+  const began = Date.now();
+  await inTurns(notices, async (i) => {
+    const instanceId = `i-${nameOf(ending + i)}`;
+    await handle({ kind: 'spot_interrupted', instanceId, at: began, messageId: instanceId });
+  });
+  await until(() => Promise.resolve(taintedAt.size >= notices + ending), 120_000);
+  const { user, system } = process.cpuUsage(cpu);
+  const tainted = [...taintedAt.values()].map((at) => at - began).filter((ms) => ms >= 0);
+  return { notices, ending, tainted: tainted.sort((a, b) => a - b), cpuSeconds: (user + system) / 1e6 };
+}
+
+async function connect(address: string): Promise<[Connection, NativeConnection]> {
+  return [await Connection.connect({ address }), await NativeConnection.connect({ address })];
 }

@@ -40,45 +40,13 @@ export async function flood(target: FloodTarget, count: number, mix: Mix): Promi
   try {
     const client = new Client({ connection });
     const starter = new Starter(client, target.cluster, { idleMs: 1000, maxMs: 10_000 });
-    const provider = createAwsProvider({
-      region: target.region,
-      clusterName: target.cluster,
-      endpoint: target.awsEndpoint,
-      interruptionQueue: queueOf(target),
-    });
     const handle = interruptionHandler({
-      cache: cacheOf(own),
-      kube: createFakeKube(),
-      starter,
-      metrics: silentMetrics,
-      log: silentLog,
-      now: Date.now,
+      ...{ cache: cacheOf(own), kube: createFakeKube(), starter },
+      ...{ metrics: silentMetrics, log: silentLog, now: Date.now },
     });
-    const stop = new AbortController();
-    const mine = new Set(own);
-    const taken = new Set<string>();
-    let ignored = 0;
-    let closing = false;
-    const done = (): void => {
-      // Repeated ones are not handed on: the queue tells when the last of them is gone.
-      if (closing || taken.size < instances || ignored < expected) return;
-      closing = true;
-      void emptied(target).finally(() => stop.abort());
-    };
     const started = performance.now();
     const cpu = process.cpuUsage();
-    await provider.interruptions!.run(
-      async (notice) => {
-        await handle(notice);
-        if (mine.has(notice.instanceId)) taken.add(notice.instanceId);
-        done();
-      },
-      stop.signal,
-      () => {
-        ignored += 1;
-        done();
-      },
-    );
+    const ignored = await readQueue(target, handle, { own, instances, expected });
     const seconds = (performance.now() - started) / 1000;
     const { user, system } = process.cpuUsage(cpu);
     const workflows = await counted(client, target.cluster, instances);
@@ -156,4 +124,46 @@ async function counted(client: Client, cluster: string, expected: number): Promi
     const { count } = await client.workflow.count(query);
     if (count >= expected || Date.now() > end) return count;
   }
+}
+
+/** Reads the queue until every instance was handled and the queue is empty; returns how many messages were ignored. */
+async function readQueue(
+  target: FloodTarget,
+  handle: ReturnType<typeof interruptionHandler>,
+  {
+    own,
+    instances,
+    expected,
+  }: { readonly own: readonly string[]; readonly instances: number; readonly expected: number },
+): Promise<number> {
+  const provider = createAwsProvider({
+    region: target.region,
+    clusterName: target.cluster,
+    endpoint: target.awsEndpoint,
+    interruptionQueue: queueOf(target),
+  });
+  const stop = new AbortController();
+  const mine = new Set(own);
+  const taken = new Set<string>();
+  let ignored = 0;
+  let closing = false;
+  const done = (): void => {
+    // Repeated ones are not handed on: the queue shows when the last of them is gone.
+    if (closing || taken.size < instances || ignored < expected) return;
+    closing = true;
+    void emptied(target).finally(() => stop.abort());
+  };
+  await provider.interruptions!.run(
+    async (notice) => {
+      await handle(notice);
+      if (mine.has(notice.instanceId)) taken.add(notice.instanceId);
+      done();
+    },
+    stop.signal,
+    () => {
+      ignored += 1;
+      done();
+    },
+  );
+  return ignored;
 }

@@ -58,20 +58,7 @@ export async function launchAtOnce(stack: Stack, count: number, budget: FleetBud
   await control.clearRequests();
   const claims = Array.from({ length: count }, (_, serial) => claimOf(serial));
   const started = performance.now();
-  await Promise.all(
-    claims.map(async (claim) => {
-      for (let attempt = 1; ; attempt++) {
-        const clientToken = claim.metadata.uid ?? '';
-        try {
-          const result = await provider.launch({ claim, pool, nodeClass, clientToken, firstAttempt: attempt === 1 });
-          if (result.ok) return;
-          throw new Error(result.error.message);
-        } catch (error) {
-          if (!isDomainError(error, 'Throttled') || attempt === attempts) throw error;
-        }
-      }
-    }),
-  );
+  await Promise.all(claims.map((claim) => launchOne(provider, claim, nodeClass)));
   const seconds = (performance.now() - started) / 1000;
   const fleets = await control.requests({ service: 'ec2', action: 'CreateFleet' });
   await control.configure({ rateLimits: {} });
@@ -125,4 +112,22 @@ function claimOf(serial: number): NodeClaim {
       nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
     },
   });
+}
+
+/** Launches for one claim, again for as long as EC2 throttles. */
+async function launchOne(
+  provider: ReturnType<typeof createAwsProvider>,
+  claim: ReturnType<typeof claimOf>,
+  nodeClass: EC2NodeClass,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const clientToken = claim.metadata.uid ?? '';
+    try {
+      const result = await provider.launch({ claim, pool, nodeClass, clientToken, firstAttempt: attempt === 1 });
+      if (result.ok) return;
+      throw new Error(result.error.message);
+    } catch (error) {
+      if (!isDomainError(error, 'Throttled') || attempt === attempts) throw error;
+    }
+  }
 }

@@ -66,26 +66,27 @@ const sizes: readonly (readonly [name: string, cpus: number])[] = [
   ['48xlarge', 192],
 ];
 
+const bases = [
+  { letter: 'c', ratio: 2, price: 0.0425 },
+  { letter: 'm', ratio: 4, price: 0.048 },
+  { letter: 'r', ratio: 8, price: 0.063 },
+];
+const variants: readonly (readonly [suffix: string, factor: number, arm: boolean])[] = [
+  ['', 1, false],
+  ['a', 0.9, false],
+  ['d', 1.17, false],
+  ['n', 1.22, false],
+  ['i', 1, false],
+  ['id', 1.18, false],
+  ['in', 1.3, false],
+  ['g', 0.8, true],
+  ['gd', 0.94, true],
+  ['gn', 1.02, true],
+];
+
 /** Families in the manner of EC2: letters for the ratio of memory, generations, makers, and what is built in. */
 function families(): Family[] {
   const all: Family[] = [];
-  const bases = [
-    { letter: 'c', ratio: 2, price: 0.0425 },
-    { letter: 'm', ratio: 4, price: 0.048 },
-    { letter: 'r', ratio: 8, price: 0.063 },
-  ];
-  const variants: readonly (readonly [suffix: string, factor: number, arm: boolean])[] = [
-    ['', 1, false],
-    ['a', 0.9, false],
-    ['d', 1.17, false],
-    ['n', 1.22, false],
-    ['i', 1, false],
-    ['id', 1.18, false],
-    ['in', 1.3, false],
-    ['g', 0.8, true],
-    ['gd', 0.94, true],
-    ['gn', 1.02, true],
-  ];
   for (const base of bases) {
     for (const generation of [5, 6, 7]) {
       for (const [suffix, factor, arm] of variants) {

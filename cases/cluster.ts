@@ -53,19 +53,7 @@ export function clusterCase(random: Random, size: number): Case {
     objects.push(
       ...runningNode({ name, pool: 'default', labels: nodeLabels(type, offer), allocatable: { ...type.resources } }),
     );
-    const free = {
-      cpu: Number(type.resources['cpu']) * 1000 - 100,
-      memory: parseInt(type.resources['memory'] ?? '0', 10) - 128,
-    };
-    const fill = random.chance(0.1) ? 0 : 0.1 + 0.55 * random.next();
-    let cpu = free.cpu * fill;
-    let memory = free.memory * fill;
-    for (let tries = 0; tries < 12; tries++) {
-      const chosen = random.pick(apps);
-      if (chosen.cpu > cpu || chosen.memory > memory || (chosen.alone && chosen.on.has(name))) continue;
-      cpu -= chosen.cpu;
-      memory -= chosen.memory;
-      chosen.on.add(name);
+    for (const chosen of fillNode(random, apps, { name, resources: type.resources })) {
       objects.push(chosen.replica(index++, name));
     }
   }
@@ -139,4 +127,25 @@ export function disruptionBudget(app: string, closed: boolean, more: object = {}
       conditions: [],
     },
   } as KubernetesObject;
+}
+
+/** Applications with a pod on the node each, which is 10% to 65% full with them, or empty. */
+function fillNode(
+  random: Random,
+  apps: readonly ReturnType<typeof app>[],
+  { name, resources }: { readonly name: string; readonly resources: Readonly<Record<string, string>> },
+): ReturnType<typeof app>[] {
+  const fill = random.chance(0.1) ? 0 : 0.1 + 0.55 * random.next();
+  let cpu = (Number(resources['cpu']) * 1000 - 100) * fill;
+  let memory = (parseInt(resources['memory'] ?? '0', 10) - 128) * fill;
+  const placed = [];
+  for (let tries = 0; tries < 12; tries++) {
+    const chosen = random.pick(apps);
+    if (chosen.cpu > cpu || chosen.memory > memory || (chosen.alone && chosen.on.has(name))) continue;
+    cpu -= chosen.cpu;
+    memory -= chosen.memory;
+    chosen.on.add(name);
+    placed.push(chosen);
+  }
+  return placed;
 }

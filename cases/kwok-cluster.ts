@@ -33,22 +33,9 @@ export function kwokClusterCase(random: Random, size: number): Case {
       return architecture === 'amd64' && cpus >= leastCpus && cpus <= mostCpus;
     })
     .map((type) => (hasSpot ? type : { ...type, offerings: type.offerings.filter(isOnDemand) }));
-  const objects: KubernetesObject[] = [
-    nodePool('default', {
-      requirements: [
-        inValues(osKey, 'linux'),
-        inValues(archKey, 'amd64'),
-        inValues(capacityTypeKey, 'on-demand', ...(hasSpot ? ['spot'] : [])),
-      ],
-      disruption: { budgets: [{ nodes: random.pick(['100%', '100%', '10%', '20%', '5']) }] },
-    }),
-  ];
+  const objects: KubernetesObject[] = [defaultPool(random, hasSpot)];
   if (random.chance(0.3)) objects.push(daemonSet('node-agent', requestsOf('100m', '128Mi')));
-  const apps = Array.from({ length: Math.max(4, Math.floor(size / 5)) }, (_, i) => ({
-    name: `app-${i}`,
-    cpu: random.pick([100, 250, 500, 900, 1000, 2000, 3500]),
-    memory: random.pick([128, 512, 1024, 2048, 3100, 4096, 8192, 28 * 1024]),
-  }));
+  const apps = appsFor(random, size);
   for (let i = 0; i < size; i++) {
     const name = `node-${i}`;
     const type = random.pick(usable);
@@ -73,3 +60,30 @@ export function kwokClusterCase(random: Random, size: number): Case {
 
 const isOnDemand = ({ Requirements }: CatalogueEntry['offerings'][number]): boolean =>
   Requirements.some(({ values }) => values?.[0] === 'on-demand');
+
+interface App {
+  readonly name: string;
+  /** In thousandths of a CPU. */
+  readonly cpu: number;
+  /** In MiB. */
+  readonly memory: number;
+}
+
+function appsFor(random: Random, size: number): readonly App[] {
+  return Array.from({ length: Math.max(4, Math.floor(size / 5)) }, (_, i) => ({
+    name: `app-${i}`,
+    cpu: random.pick([100, 250, 500, 900, 1000, 2000, 3500]),
+    memory: random.pick([128, 512, 1024, 2048, 3100, 4096, 8192, 28 * 1024]),
+  }));
+}
+
+function defaultPool(random: Random, hasSpot: boolean): KubernetesObject {
+  return nodePool('default', {
+    requirements: [
+      inValues(osKey, 'linux'),
+      inValues(archKey, 'amd64'),
+      inValues(capacityTypeKey, 'on-demand', ...(hasSpot ? ['spot'] : [])),
+    ],
+    disruption: { budgets: [{ nodes: random.pick(['100%', '100%', '10%', '20%', '5']) }] },
+  });
+}

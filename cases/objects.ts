@@ -159,17 +159,6 @@ export function runningNode(options: RunningNode): KubernetesObject[] {
     message: '',
     lastTransitionTime: created,
   }));
-  const node: Node = {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name, uid: `node-${name}`, creationTimestamp: created, labels },
-    spec: { providerID, taints: [...taints, ...(initialized ? [] : (startupTaints ?? []))] },
-    status: {
-      capacity: allocatable,
-      allocatable,
-      conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastTransitionTime: created }],
-    },
-  };
   const claim = {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodeClaim',
@@ -187,7 +176,25 @@ export function runningNode(options: RunningNode): KubernetesObject[] {
     },
     status: { nodeName: name, providerID, capacity: allocatable, allocatable, conditions },
   };
-  return [node, claim];
+  return [nodeObject(options, labels, providerID), claim];
+}
+
+function nodeObject(
+  { name, allocatable, taints = [], initialized = true, startupTaints }: RunningNode,
+  labels: Record<string, string>,
+  providerID: string,
+): Node {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, uid: `node-${name}`, creationTimestamp: created, labels },
+    spec: { providerID, taints: [...taints, ...(initialized ? [] : (startupTaints ?? []))] },
+    status: {
+      capacity: allocatable,
+      allocatable,
+      conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastTransitionTime: created }],
+    },
+  };
 }
 
 export const inValues = (key: string, ...values: string[]): NodeSelectorRequirement & { operator: 'In' } => ({

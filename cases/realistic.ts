@@ -24,7 +24,7 @@ import type { Random } from './random.js';
 const gpuTaint = { key: 'nvidia.com/gpu', value: 'true', effect: 'NoSchedule' as const };
 const batchTaint = { key: 'dedicated', value: 'batch', effect: 'NoSchedule' as const };
 
-/** Eight pools, as a company with a few teams has them. */
+/** Eight pools, as an organisation with a few teams has them. */
 function pools(): KubernetesObject[] {
   const linux = inValues(osKey, 'linux');
   const amd = inValues(archKey, 'amd64');
@@ -185,7 +185,11 @@ export function volumeFor(
     status: { phase: bound ? 'Bound' : 'Pending' },
   } as KubernetesObject;
   if (!bound) return [pvc];
-  const pv = {
+  return [pvc, volumeOf(claim, random.pick(zones))];
+}
+
+function volumeOf(claim: string, zone: string): KubernetesObject {
+  return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: `pv-${claim}` },
@@ -196,12 +200,11 @@ export function volumeFor(
       csi: { driver: 'ebs.csi.aws.com', volumeHandle: `vol-${claim}` },
       claimRef: { kind: 'PersistentVolumeClaim', namespace: 'default', name: claim },
       nodeAffinity: {
-        required: { nodeSelectorTerms: [{ matchExpressions: [inValues(zoneKey, random.pick(zones))] }] },
+        required: { nodeSelectorTerms: [{ matchExpressions: [inValues(zoneKey, zone)] }] },
       },
     },
     status: { phase: 'Bound' },
   } as KubernetesObject;
-  return [pvc, pv];
 }
 
 function podsOf(random: Random, from: Deployment): { pods: Pod[]; others: KubernetesObject[] } {
@@ -271,7 +274,7 @@ export function nodeLabels(type: CatalogueEntry, offer: CatalogueEntry['offering
   return labels;
 }
 
-/** A company's cluster: Deployments of 1 to 200 equal pods over 8 pools, onto `nodes` half-full nodes. */
+/** An organisation's cluster: Deployments of 1 to 200 equal pods over 8 pools, onto `nodes` half-full nodes. */
 export function realisticCase(random: Random, size: number, nodes: number): Case {
   const catalogue = ec2Catalogue(random);
   const pods: Pod[] = [];

@@ -123,17 +123,13 @@ const oneOf = (key: string, name: string, topologyKey: string, extra: object = {
 function drawRules(random: Random, name: string, byZone: Map<string, number>): Pick<App, 'spec' | 'fits'> {
   const self = (topologyKey: string) => oneOf('app', name, topologyKey);
   const hostTotal = (host: Host): number => [...host.apps].find(([each]) => each.name === name)?.[1] ?? 0;
-  const spread = (topologyKey: string, maxSkew: number, whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway') => ({
-    topologySpreadConstraints: [{ maxSkew, whenUnsatisfiable, ...self(topologyKey) }],
-  });
+  const spread = (topologyKey: string, maxSkew: number, whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway') =>
+    spreadOf({ maxSkew, whenUnsatisfiable, ...self(topologyKey) });
   const draw = random.next();
   if (draw < 0.45) return { spec: {}, fits: () => true };
   if (draw < 0.57) {
     const skew = random.int(1, 2);
-    return {
-      spec: spread(zoneKey, skew, 'DoNotSchedule'),
-      fits: ({ zone }) => (byZone.get(zone) ?? 0) < Math.min(...ec2Zones.map((each) => byZone.get(each) ?? 0)) + skew,
-    };
+    return { spec: spread(zoneKey, skew, 'DoNotSchedule'), fits: ({ zone }) => isWithinSkew(byZone, zone, skew) };
   }
   if (draw < 0.65) {
     const skew = random.int(1, 3);
@@ -321,4 +317,10 @@ function daemonPod(nodeName: string): Pod {
     { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'node-agent', uid: 'ds-node-agent', controller: true },
   ];
   return made;
+}
+
+const spreadOf = <T extends object>(constraint: T) => ({ topologySpreadConstraints: [constraint] });
+
+function isWithinSkew(byZone: ReadonlyMap<string, number>, zone: string, skew: number): boolean {
+  return (byZone.get(zone) ?? 0) < Math.min(...ec2Zones.map((each) => byZone.get(each) ?? 0)) + skew;
 }

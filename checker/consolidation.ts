@@ -75,11 +75,7 @@ export function checkConsolidation(
     violations.push(...carried.violations.map((v) => ({ ...v, message: `command ${n}: ${v.message}` })));
     items = carried.items;
     const after = fleetPrice(readCluster({ items }), prices);
-    if (Math.abs(price - command.priceBefore) > cent || Math.abs(after - command.priceAfter) > cent) {
-      const said = `${command.priceBefore} to ${command.priceAfter}`;
-      report('price', `says ${said}, but takes the fleet from ${price} to ${after}`);
-    }
-    if (after > price + cent) report('price', `makes the fleet dearer, ${price} to ${after}`);
+    checkPrices(command, { price, after }, report);
   });
   const end = readCluster({ items });
   const priceAfter = fleetPrice(end, prices);
@@ -124,26 +120,7 @@ function carryOut(
   command: CommandJson,
   n: number,
 ): { items: KubernetesObject[]; violations: Violation[] } {
-  const going = new Set(command.candidates);
-  const target = new Map(command.moves.map(({ pod, to }) => [pod, to]));
-  const pending: KubernetesObject[] = [];
-  const settled: KubernetesObject[] = [];
-  for (const item of items) {
-    const name = item.metadata.name ?? '';
-    if (item.kind === 'Node' && going.has(name)) continue;
-    if (item.kind === 'NodeClaim' && going.has((item as { status?: { nodeName?: string } }).status?.nodeName ?? name))
-      continue;
-    const pod = item as Pod;
-    if (item.kind !== 'Pod' || !going.has(pod.spec.nodeName ?? '')) {
-      pending.push(item);
-      settled.push(item);
-      continue;
-    }
-    const to = target.get(podKey(pod));
-    if (to === undefined) continue; // goes with its node
-    pending.push(withNode(pod, undefined));
-    settled.push(withNode(pod, to));
-  }
+  const { pending, settled } = afterMoves(items, command);
   const deleting = new Set(
     [...cluster.nodes].filter(([name, node]) => isDeleting(node, cluster.claims.get(name))).map(([name]) => name),
   );
@@ -220,4 +197,43 @@ function fleetPrice(cluster: Cluster, prices: Prices): number {
   let total = 0;
   for (const node of cluster.nodes.values()) total += prices.of(node.metadata.labels ?? {});
   return total;
+}
+
+/** The objects after the candidates have gone: with their pods pending, and with each where the command moves it. */
+function afterMoves(
+  items: readonly KubernetesObject[],
+  command: CommandJson,
+): { readonly pending: KubernetesObject[]; readonly settled: KubernetesObject[] } {
+  const going = new Set(command.candidates);
+  const target = new Map(command.moves.map(({ pod, to }) => [pod, to]));
+  const pending: KubernetesObject[] = [];
+  const settled: KubernetesObject[] = [];
+  for (const item of items) {
+    const name = item.metadata.name ?? '';
+    if (item.kind === 'Node' && going.has(name)) continue;
+    if (item.kind === 'NodeClaim' && going.has((item as { status?: { nodeName?: string } }).status?.nodeName ?? name))
+      continue;
+    const pod = item as Pod;
+    if (item.kind !== 'Pod' || !going.has(pod.spec.nodeName ?? '')) {
+      pending.push(item);
+      settled.push(item);
+      continue;
+    }
+    const to = target.get(podKey(pod));
+    if (to === undefined) continue; // goes with its node
+    pending.push(withNode(pod, undefined));
+    settled.push(withNode(pod, to));
+  }
+  return { pending, settled };
+}
+
+function checkPrices(
+  { priceBefore, priceAfter }: CommandJson,
+  { price, after }: { readonly price: number; readonly after: number },
+  report: (rule: Violation['rule'], message: string) => void,
+): void {
+  if (Math.abs(price - priceBefore) > cent || Math.abs(after - priceAfter) > cent) {
+    report('price', `says ${priceBefore} to ${priceAfter}, but takes the fleet from ${price} to ${after}`);
+  }
+  if (after > price + cent) report('price', `makes the fleet dearer, ${price} to ${after}`);
 }

@@ -117,6 +117,7 @@ function addSettingCommands(add: Adder, on: (options: Located) => CloudProxyCont
 }
 
 function addAccountCommands(add: Adder, on: (options: Located) => CloudProxyControl, stateOf: StateOf): void {
+  addReachCommands(add, on);
   add('protect')
     .argument('<instance-id>')
     .description('let termination protection keep an instance')
@@ -136,30 +137,6 @@ function addAccountCommands(add: Adder, on: (options: Located) => CloudProxyCont
       const [from, to] = [number(options.from) * 1000, number(options.to) * 1000];
       await on(options).configure({ latencyMs: to > 0 ? { from, to } : null });
       print(to > 0 ? `answers take ${options.from} to ${options.to} s` : 'answers take no time of their own');
-    });
-  add('no-prices')
-    .description('take the Pricing API away, as in an isolated VPC')
-    .action(async (options: Located) => {
-      await on(options).configure({ pricing: false });
-      print('the Pricing API cannot be reached');
-    });
-  add('isolate')
-    .description('take away what has no VPC endpoint, as in an isolated VPC: IAM and the Pricing API')
-    .option('--end', 'give it back')
-    .action(async (options: Located & { end?: boolean }) => {
-      await on(options).configure({ isolatedVpc: options.end !== true });
-      print(
-        options.end === true ? 'IAM and the Pricing API can be reached' : 'IAM and the Pricing API cannot be reached',
-      );
-    });
-  add('require-proxy')
-    .description(
-      'take the direct way to AWS away: what Stowage does not send through the HTTP proxy of `up --proxy` is cut',
-    )
-    .option('--end', 'give it back')
-    .action(async (options: Located & { end?: boolean }) => {
-      await on(options).configure({ proxyRequired: options.end !== true });
-      print(options.end === true ? 'AWS can be reached directly' : 'AWS can be reached through the HTTP proxy alone');
     });
   add('terminations')
     .argument('<seconds>')
@@ -244,5 +221,33 @@ export function addChaosCommands(program: Command, located: (command: Command) =
     .action(async (options: Located) => {
       await on(options).reset();
       print('the cloud behaves again');
+    });
+}
+
+/** What of AWS cannot be reached. */
+function addReachCommands(add: Adder, on: (options: Located) => CloudProxyControl): void {
+  add('no-prices')
+    .description('take the Pricing API away, as in an isolated VPC')
+    .action(async (options: Located) => {
+      await on(options).configure({ pricing: false });
+      print('the Pricing API cannot be reached');
+    });
+  add('isolate')
+    .description('take away what has no VPC endpoint, as in an isolated VPC: IAM and the Pricing API')
+    .option('--end', 'give it back')
+    .action(async (options: Located & { end?: boolean }) => {
+      await on(options).configure({ isolatedVpc: options.end !== true });
+      print(
+        options.end === true ? 'IAM and the Pricing API can be reached' : 'IAM and the Pricing API cannot be reached',
+      );
+    });
+  add('require-proxy')
+    .description(
+      'take the direct way to AWS away: what Stowage does not send through the HTTP proxy of `up --proxy` is cut',
+    )
+    .option('--end', 'give it back')
+    .action(async (options: Located & { end?: boolean }) => {
+      await on(options).configure({ proxyRequired: options.end !== true });
+      print(options.end === true ? 'AWS can be reached directly' : 'AWS can be reached through the HTTP proxy alone');
     });
 }

@@ -121,24 +121,8 @@ async function launchInstances(
   count: number,
 ): Promise<string[]> {
   const spot = option.capacityType === 'spot';
-  const { template, version, data, overrides } = option;
-  const answer = await cloud.moto.ec2('CreateFleet', {
-    Type: 'instant',
-    LaunchTemplateConfigs: listOf([
-      {
-        LaunchTemplateSpecification: { LaunchTemplateId: template.id, Version: String(version) },
-        Overrides: listOf([{ ...overrides, InstanceType: option.instanceType }]),
-      },
-    ]),
-    TargetCapacitySpecification: {
-      TotalTargetCapacity: String(count),
-      DefaultTargetCapacityType: option.capacityType,
-      ...(spot ? { SpotTargetCapacity: String(count) } : { OnDemandTargetCapacity: String(count) }),
-    },
-    SpotOptions: { AllocationStrategy: 'lowest-price' },
-    OnDemandOptions: { AllocationStrategy: 'lowest-price' },
-    TagSpecification: struct(params, 'TagSpecification'),
-  });
+  const { template, version, data } = option;
+  const answer = await cloud.moto.ec2('CreateFleet', fleetParams(option, count, struct(params, 'TagSpecification')));
   const ids = itemsOf(answer, 'fleetInstanceSet').flatMap((item) =>
     itemsOf(item, 'instanceIds').map((each) => each.text),
   );
@@ -198,3 +182,28 @@ const errorItem = ({ option, code, message }: Failure): XmlElement =>
     element('errorCode', code),
     element('errorMessage', message),
   ]);
+
+function fleetParams(
+  { template, version, overrides, instanceType, capacityType }: Option,
+  count: number,
+  tags: ReturnType<typeof struct>,
+): Parameters<FleetRequest['cloud']['moto']['ec2']>[1] {
+  const spot = capacityType === 'spot';
+  return {
+    Type: 'instant',
+    LaunchTemplateConfigs: listOf([
+      {
+        LaunchTemplateSpecification: { LaunchTemplateId: template.id, Version: String(version) },
+        Overrides: listOf([{ ...overrides, InstanceType: instanceType }]),
+      },
+    ]),
+    TargetCapacitySpecification: {
+      TotalTargetCapacity: String(count),
+      DefaultTargetCapacityType: capacityType,
+      ...(spot ? { SpotTargetCapacity: String(count) } : { OnDemandTargetCapacity: String(count) }),
+    },
+    SpotOptions: { AllocationStrategy: 'lowest-price' },
+    OnDemandOptions: { AllocationStrategy: 'lowest-price' },
+    TagSpecification: tags,
+  };
+}

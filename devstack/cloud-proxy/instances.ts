@@ -327,18 +327,7 @@ function overlays(facts: LaunchFacts, instance: Instance): XmlElement[] {
     found.push(element('metadataOptions', [element('state', 'applied'), ...options]));
   }
   if (monitoring === true) found.push(element('monitoring', [element('state', 'enabled')]));
-  if (facts.capacityReservationId !== undefined) {
-    const target = element('capacityReservationTarget', [
-      element('capacityReservationId', facts.capacityReservationId),
-    ]);
-    found.push(element('capacityReservationId', facts.capacityReservationId));
-    found.push(
-      element('capacityReservationSpecification', [
-        element('capacityReservationPreference', 'capacity-reservations-only'),
-        target,
-      ]),
-    );
-  }
+  if (facts.capacityReservationId !== undefined) found.push(...reservationElements(facts.capacityReservationId));
   return found;
 }
 
@@ -391,3 +380,14 @@ const simpleFilters: Readonly<Record<string, string>> = {
   architecture: 'architecture',
   platform: 'platform',
 };
+
+function reservationElements(id: string): XmlElement[] {
+  const target = element('capacityReservationTarget', [element('capacityReservationId', id)]);
+  return [
+    element('capacityReservationId', id),
+    element('capacityReservationSpecification', [
+      element('capacityReservationPreference', 'capacity-reservations-only'),
+      target,
+    ]),
+  ];
+}

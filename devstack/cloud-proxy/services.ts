@@ -71,24 +71,7 @@ interface PriceFilter {
 }
 
 function product(machine: MachineType, region: string): { attributes: Record<string, string>; text: string } {
-  const family = machine.gpuCount > 0 ? 'GPU instance' : 'General purpose';
-  const attributes = {
-    instanceType: machine.name,
-    regionCode: region,
-    location: region,
-    locationType: 'AWS Region',
-    servicecode: 'AmazonEC2',
-    tenancy: 'Shared',
-    operatingSystem: 'Linux',
-    preInstalledSw: 'NA',
-    capacitystatus: 'Used',
-    licenseModel: 'No License required',
-    marketoption: 'OnDemand',
-    instanceFamily: family,
-    vcpu: String(machine.vcpus),
-    memory: `${machine.memoryMiB / 1024} GiB`,
-    operation: 'RunInstances',
-  };
+  const attributes = productAttributes(machine, region);
   const sku = Buffer.from(`${region}${machine.name}`).toString('hex').toUpperCase().slice(0, 16).padEnd(16, '0');
   const dimension = {
     unit: 'Hrs',
@@ -199,4 +182,25 @@ export function managedResource(cloud: Cloud, arn: string): Reply {
     comment: 'scripted',
   }));
   return restReply({ arn, name: cloud.options.cluster, appliedWeights: {}, zonalShifts: shifts, autoshifts: [] });
+}
+
+function productAttributes(machine: MachineType, region: string): Record<string, string> {
+  const family = machine.gpuCount > 0 ? 'GPU instance' : 'General purpose';
+  return {
+    instanceType: machine.name,
+    regionCode: region,
+    location: region,
+    locationType: 'AWS Region',
+    servicecode: 'AmazonEC2',
+    tenancy: 'Shared',
+    operatingSystem: 'Linux',
+    preInstalledSw: 'NA',
+    capacitystatus: 'Used',
+    licenseModel: 'No License required',
+    marketoption: 'OnDemand',
+    instanceFamily: family,
+    vcpu: String(machine.vcpus),
+    memory: `${machine.memoryMiB / 1024} GiB`,
+    operation: 'RunInstances',
+  };
 }

@@ -39,32 +39,15 @@ const isArm = ({ type }: Machine): boolean => type.ProcessorInfo?.SupportedArchi
 
 /** The Node that a kubelet registers on this machine. */
 export function nodeOf(machine: Machine, ready: boolean): Node {
-  const { instance, start, region, zoneId, windows, kubernetesVersion } = machine;
+  const { instance, start } = machine;
   const name = instance.privateDnsName;
-  const architecture = isArm(machine) ? 'arm64' : 'amd64';
-  const os = windows ? 'windows' : 'linux';
   const { capacity, allocatable } = nodeResources(machine);
-  const image = windows ? 'Windows Server Core' : 'Amazon Linux 2023';
   return {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: {
       name,
-      labels: {
-        ...start.labels,
-        [names.hostname]: name,
-        [names.arch]: architecture,
-        [names.os]: os,
-        [names.instanceType]: instance.instanceType,
-        [names.zone]: instance.zone,
-        [names.region]: region,
-        ...(zoneId !== undefined && { [names.zoneId]: zoneId }),
-        'beta.kubernetes.io/arch': architecture,
-        'beta.kubernetes.io/os': os,
-        'beta.kubernetes.io/instance-type': instance.instanceType,
-        'failure-domain.beta.kubernetes.io/zone': instance.zone,
-        'failure-domain.beta.kubernetes.io/region': region,
-      },
+      labels: labelsOf(machine),
       annotations: { ...(ready && kwokAnnotation), 'stowage.dev/joined-by': 'devstack' },
     },
     spec: { providerID: `aws:///${instance.zone}/${instance.id}`, taints: [...start.taints, uninitialized] },
@@ -83,18 +66,46 @@ export function nodeOf(machine: Machine, ready: boolean): Node {
         { type: 'DiskPressure', status: 'False', reason: 'KubeletHasNoDiskPressure' },
         { type: 'PIDPressure', status: 'False', reason: 'KubeletHasSufficientPID' },
       ],
-      nodeInfo: {
-        architecture,
-        operatingSystem: os,
-        osImage: image,
-        kernelVersion: '6.12.0-amzn',
-        kubeletVersion: `v${kubernetesVersion}.1-eks-local`,
-        kubeProxyVersion: '',
-        containerRuntimeVersion: 'containerd://2.1.4',
-        machineID: instance.id,
-        systemUUID: instance.id,
-        bootID: instance.id,
-      },
+      nodeInfo: nodeInfoOf(machine),
     },
+  };
+}
+
+const architectureOf = (machine: Machine): string => (isArm(machine) ? 'arm64' : 'amd64');
+const osOf = ({ windows }: Machine): string => (windows ? 'windows' : 'linux');
+
+function labelsOf(machine: Machine): Record<string, string> {
+  const { instance, start, region, zoneId } = machine;
+  const [architecture, os] = [architectureOf(machine), osOf(machine)];
+  return {
+    ...start.labels,
+    [names.hostname]: instance.privateDnsName,
+    [names.arch]: architecture,
+    [names.os]: os,
+    [names.instanceType]: instance.instanceType,
+    [names.zone]: instance.zone,
+    [names.region]: region,
+    ...(zoneId !== undefined && { [names.zoneId]: zoneId }),
+    'beta.kubernetes.io/arch': architecture,
+    'beta.kubernetes.io/os': os,
+    'beta.kubernetes.io/instance-type': instance.instanceType,
+    'failure-domain.beta.kubernetes.io/zone': instance.zone,
+    'failure-domain.beta.kubernetes.io/region': region,
+  };
+}
+
+function nodeInfoOf(machine: Machine): NonNullable<Node['status']>['nodeInfo'] {
+  const { instance, windows, kubernetesVersion } = machine;
+  return {
+    architecture: architectureOf(machine),
+    operatingSystem: osOf(machine),
+    osImage: windows ? 'Windows Server Core' : 'Amazon Linux 2023',
+    kernelVersion: '6.12.0-amzn',
+    kubeletVersion: `v${kubernetesVersion}.1-eks-local`,
+    kubeProxyVersion: '',
+    containerRuntimeVersion: 'containerd://2.1.4',
+    machineID: instance.id,
+    systemUUID: instance.id,
+    bootID: instance.id,
   };
 }

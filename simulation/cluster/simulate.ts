@@ -105,13 +105,7 @@ class Simulation {
   async play(code: string): Promise<SimulationResult> {
     const { plan, random, time } = this;
     const cluster = await createCluster(random, { onCall: this.onCall });
-    // What must not be disrupted leaves with a node that somebody deletes.
-    const pool = { template: { spec: { ...template, terminationGracePeriod: '10m' } } };
-    addPool(cluster.kube, 'default', {
-      ...pool,
-      disruption: { consolidateAfter: '30s', budgets: [{ nodes: `${budgetPercent}%` }] },
-    });
-    addPool(cluster.kube, staticPool, { ...pool, replicas: 1 });
+    addPools(cluster);
     plan.prepare?.(cluster);
     const temporal = this.engine(code);
     const schedules = new Schedules(temporal);
@@ -119,11 +113,8 @@ class Simulation {
     const { outages } = this;
     this.outside = {
       ...cluster,
+      ...{ temporal, schedules, random, outages },
       kube: overseen(cluster.kube, (problem) => invariants.broken(problem)),
-      temporal,
-      schedules,
-      random,
-      outages,
       watchSilentMs: 10 * minuteMs,
       placed: this.placed,
       onCall: this.onCall,
@@ -149,9 +140,14 @@ class Simulation {
     this.current?.kill();
     cluster.stop();
     await time.settle();
+    return this.resultOf(cluster, [...invariants.problems, ...temporal.problems]);
+  }
+
+  private resultOf(cluster: SimulatedCluster, problems: SimulationResult['problems']): SimulationResult {
+    const { plan, time } = this;
     return {
       seed: plan.seed,
-      problems: [...invariants.problems, ...temporal.problems],
+      problems,
       simulatedMs: time.now - startMs,
       faults: this.faults,
       launches: [...cluster.cloud.launchesByClaimUid.values()].reduce((sum, count) => sum + count, 0),
@@ -260,3 +256,13 @@ const workloads: readonly Replicas[] = [
     annotations: { [annotations.doNotDisrupt]: 'true' },
   },
 ];
+
+function addPools({ kube }: SimulatedCluster): void {
+  // What must not be disrupted goes with a node that somebody deletes.
+  const pool = { template: { spec: { ...template, terminationGracePeriod: '10m' } } };
+  addPool(kube, 'default', {
+    ...pool,
+    disruption: { consolidateAfter: '30s', budgets: [{ nodes: `${budgetPercent}%` }] },
+  });
+  addPool(kube, staticPool, { ...pool, replicas: 1 });
+}
