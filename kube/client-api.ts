@@ -70,8 +70,36 @@ function waitFor({ method }: Call, { status: code, retryAfter }: Answer, status:
   return again ? Math.min(retryAfter ?? 1, longestRetryAfter) : undefined;
 }
 
+/** One walk through the pages; undefined when the server forgot the list's version on the way. */
+async function readPages<K extends Kind>(
+  { pageSize, call }: Pick<ApiDeps, 'pageSize'> & Pick<Requests, 'call'>,
+  kind: K,
+  options: ListOptions & { signal?: AbortSignal; versionOnly?: boolean },
+  transform: (object: Kinds[K]) => Kinds[K],
+): Promise<{ items: Kinds[K][]; resourceVersion: string } | undefined> {
+  const { apiVersion } = resources[kind];
+  const items: Kinds[K][] = [];
+  let token: string | undefined;
+  for (;;) {
+    const limit = String(options.versionOnly === true ? 1 : pageSize);
+    const path = pathOf(kind, options, { ...selectors(options), limit, continue: token });
+    const answer = await call({ method: 'GET', path, signal: options.signal });
+    if (!('object' in answer)) {
+      if (answer.code === 410 && token !== undefined) return undefined;
+      throw refused(`list ${kind}`, answer);
+    }
+    const page = answer.object as { items?: Kinds[K][]; metadata: { resourceVersion: string; continue?: string } };
+    // Lists of built-in kinds name the kind once, for the list.
+    for (const item of page.items ?? []) items.push(transform(Object.assign(item, { apiVersion, kind })));
+    if (options.versionOnly === true || (page.metadata.continue ?? '') === '') {
+      return { items, resourceVersion: page.metadata.resourceVersion };
+    }
+    token = page.metadata.continue;
+  }
+}
+
 function createReads(
-  { pageSize }: ApiDeps,
+  deps: ApiDeps,
   { call }: Requests,
 ): Pick<KubeClient, 'get' | 'list' | 'listForWatch' | 'serverVersion' | 'serverTime'> {
   const get = async <K extends Kind>(kind: K, ref: ObjectRef): Promise<Kinds[K] | undefined> => {
@@ -81,36 +109,14 @@ function createReads(
     throw refused(`get ${kind} ${objectKey(ref)}`, answer);
   };
 
-  /** One walk through the pages; undefined when the server forgot the list's version on the way. */
-  const walk = async <K extends Kind>(
-    kind: K,
-    options: ListOptions & { signal?: AbortSignal; versionOnly?: boolean },
-    transform: (object: Kinds[K]) => Kinds[K],
-  ): Promise<{ items: Kinds[K][]; resourceVersion: string } | undefined> => {
-    const { apiVersion } = resources[kind];
-    const items: Kinds[K][] = [];
-    let token: string | undefined;
-    for (;;) {
-      const limit = String(options.versionOnly === true ? 1 : pageSize);
-      const path = pathOf(kind, options, { ...selectors(options), limit, continue: token });
-      const answer = await call({ method: 'GET', path, signal: options.signal });
-      if (!('object' in answer)) {
-        if (answer.code === 410 && token !== undefined) return undefined;
-        throw refused(`list ${kind}`, answer);
-      }
-      const page = answer.object as { items?: Kinds[K][]; metadata: { resourceVersion: string; continue?: string } };
-      // Lists of built-in kinds name the kind once, for the list.
-      for (const item of page.items ?? []) items.push(transform(Object.assign(item, { apiVersion, kind })));
-      if (options.versionOnly === true || (page.metadata.continue ?? '') === '') {
-        return { items, resourceVersion: page.metadata.resourceVersion };
-      }
-      token = page.metadata.continue;
-    }
-  };
-
   const listForWatch: KubeClient['listForWatch'] = async (kind, options = {}) => {
     for (let attempt = 0; attempt < 3; attempt++) {
-      const list = await walk(kind, options, options.transform ?? ((object) => object));
+      const list = await readPages(
+        { pageSize: deps.pageSize, call },
+        kind,
+        options,
+        options.transform ?? ((object) => object),
+      );
       if (list !== undefined) return list;
     }
     throw new DomainError('Unavailable', `list ${kind}: its pages expired three times before they were read`);
@@ -131,8 +137,9 @@ function createReads(
   };
 }
 
-function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' | 'delete' | 'evict'> {
-  const create: KubeClient['create'] = async <K extends Kind>(kind: K, object: Parameters<KubeClient['create']>[1]) => {
+const createWith =
+  ({ call }: Requests): KubeClient['create'] =>
+  async <K extends Kind>(kind: K, object: Parameters<KubeClient['create']>[1]) => {
     const { name, namespace } = object.metadata;
     const ref = { name: name ?? '', namespace };
     const what = `create ${kind} ${objectKey({ name: name ?? `${object.metadata.generateName ?? ''}*`, namespace })}`;
@@ -149,6 +156,25 @@ function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' |
     }
   };
 
+const evictWith =
+  ({ call }: Requests): KubeClient['evict'] =>
+  async ({ namespace, name, uid, gracePeriodSeconds }) => {
+    const body = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace },
+      deleteOptions: deleteOptions({ uid, gracePeriodSeconds }),
+    };
+    const answer = await call({ method: 'POST', path: pathOf('Pod', { name, namespace }, {}, 'eviction'), body });
+    if ('object' in answer) return { outcome: 'evicted' };
+    if (answer.code === 404 || answer.code === 409) return { outcome: 'gone' };
+    if (isBlockedByBudget(answer.code, answer.status)) {
+      return { outcome: 'blocked', message: answer.status.message ?? 'blocked by a PodDisruptionBudget' };
+    }
+    throw refused(`evict Pod ${namespace}/${name}`, answer);
+  };
+
+function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' | 'delete' | 'evict'> {
   const patch: KubeClient['patch'] = async <K extends Kind>(
     kind: K,
     ref: ObjectRef,
@@ -164,7 +190,7 @@ function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' |
   };
 
   return {
-    create,
+    create: createWith({ call }),
     patch,
     delete: async (kind, ref, options = {}) => {
       const body = {
@@ -179,21 +205,7 @@ function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' |
       if (answer.code === 404 || (answer.code === 409 && options.uid !== undefined)) return 'gone';
       throw refused(`delete ${kind} ${objectKey(ref)}`, answer);
     },
-    evict: async ({ namespace, name, uid, gracePeriodSeconds }) => {
-      const body = {
-        apiVersion: 'policy/v1',
-        kind: 'Eviction',
-        metadata: { name, namespace },
-        deleteOptions: deleteOptions({ uid, gracePeriodSeconds }),
-      };
-      const answer = await call({ method: 'POST', path: pathOf('Pod', { name, namespace }, {}, 'eviction'), body });
-      if ('object' in answer) return { outcome: 'evicted' };
-      if (answer.code === 404 || answer.code === 409) return { outcome: 'gone' };
-      if (isBlockedByBudget(answer.code, answer.status)) {
-        return { outcome: 'blocked', message: answer.status.message ?? 'blocked by a PodDisruptionBudget' };
-      }
-      throw refused(`evict Pod ${namespace}/${name}`, answer);
-    },
+    evict: evictWith({ call }),
   };
 }
 

@@ -50,35 +50,11 @@ function createLog({ LOG_LEVEL: level }: Settings): Logger {
 export function createWorld(settings: Settings, { packs = true } = {}): World {
   const log = createLog(settings);
   const metrics = createMetrics();
-  const kube = createKubeClient({
-    ...(settings.KUBECONFIG === undefined ? {} : { kubeconfig: settings.KUBECONFIG }),
-    qps: settings.KUBE_CLIENT_QPS,
-    burst: settings.KUBE_CLIENT_BURST,
-    isUrgent,
-  });
+  const kube = kubeClientOf(settings);
   const { unknown: unknownGates, ...gates } = settings.FEATURE_GATES;
   if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names gates that there are none of');
   const cloud = measuredCloud(createCloud(settings, kube, log), metrics, () => Date.now());
-  const cache = createClusterCache({
-    client: kube,
-    kinds: [
-      ...snapshotKinds,
-      ...(gates.CapacityBuffer ? bufferKinds : []),
-      'VolumeAttachment',
-      'DisruptionPause',
-      cloud.nodeClassKind.kind as Kind,
-    ],
-    optional: optionalKinds,
-    onConnectivity: ({ connected, error }) => {
-      if (connected) log.info({ server: kube.server }, 'the API server answers again');
-      else log.warn({ server: kube.server, error: String(error) }, 'the API server is unreachable, retrying');
-    },
-    onProblem: (kind, error) => log.warn({ kind, error: String(error) }, 'cannot watch a kind'),
-    onSilentWatch: (kind) => {
-      log.warn({ kind }, 'a watch was silent though there was news: watching anew');
-      metrics.count('stowage_watches_restarted_total', { kind });
-    },
-  });
+  const cache = cacheOf({ kube, cloud, metrics, log, hasBuffers: gates.CapacityBuffer });
   const identity = `${hostname()}_${process.pid}`;
   const recorder = createEventRecorder({
     client: kube,
@@ -132,4 +108,46 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
 function notifierOf(settings: Settings, log: World['log']): Notifier | undefined {
   const { NOTIFY_URL: url, NOTIFY_SECRET_FILE: secretFile, CLUSTER_NAME: cluster } = settings;
   return url === undefined ? undefined : new Notifier({ cluster, url, secretFile, log });
+}
+
+/** The watch cache of what decisions read, which says in the log when it cannot be current. */
+function cacheOf({
+  kube,
+  cloud,
+  metrics,
+  log,
+  hasBuffers,
+}: Pick<World, 'cloud' | 'metrics' | 'log'> & {
+  readonly kube: ReturnType<typeof createKubeClient>;
+  readonly hasBuffers: boolean;
+}): World['cache'] {
+  return createClusterCache({
+    client: kube,
+    kinds: [
+      ...snapshotKinds,
+      ...(hasBuffers ? bufferKinds : []),
+      'VolumeAttachment',
+      'DisruptionPause',
+      cloud.nodeClassKind.kind as Kind,
+    ],
+    optional: optionalKinds,
+    onConnectivity: ({ connected, error }) => {
+      if (connected) log.info({ server: kube.server }, 'the API server answers again');
+      else log.warn({ server: kube.server, error: String(error) }, 'the API server is unreachable, retrying');
+    },
+    onProblem: (kind, error) => log.warn({ kind, error: String(error) }, 'cannot watch a kind'),
+    onSilentWatch: (kind) => {
+      log.warn({ kind }, 'a watch was silent though there was news: watching anew');
+      metrics.count('stowage_watches_restarted_total', { kind });
+    },
+  });
+}
+
+function kubeClientOf(settings: Settings): ReturnType<typeof createKubeClient> {
+  return createKubeClient({
+    ...(settings.KUBECONFIG === undefined ? {} : { kubeconfig: settings.KUBECONFIG }),
+    qps: settings.KUBE_CLIENT_QPS,
+    burst: settings.KUBE_CLIENT_BURST,
+    isUrgent,
+  });
 }

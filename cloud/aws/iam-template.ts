@@ -25,6 +25,37 @@ const events: Readonly<Record<string, object>> = {
   },
 };
 
+const queueArn = { 'Fn::GetAtt': ['InterruptionQueue', 'Arn'] };
+
+/** EventBridge alone may send, and nobody without TLS. */
+const queuePolicy = {
+  Type: 'AWS::SQS::QueuePolicy',
+  Properties: {
+    Queues: [{ Ref: 'InterruptionQueue' }],
+    PolicyDocument: {
+      Version: '2012-10-17',
+      Statement: [
+        {
+          Sid: 'EventsMaySend',
+          Effect: 'Allow',
+          Principal: { Service: 'events.amazonaws.com' },
+          Action: 'sqs:SendMessage',
+          Resource: queueArn,
+          Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+        },
+        {
+          Sid: 'NoPlainText',
+          Effect: 'Deny',
+          Principal: '*',
+          Action: 'sqs:*',
+          Resource: queueArn,
+          Condition: { Bool: { 'aws:SecureTransport': false } },
+        },
+      ],
+    },
+  },
+};
+
 /** A CloudFormation stack with the policy, the interruption queue and the EventBridge rules that feed it. */
 export function cloudFormationYaml(): string {
   const policy = iamPolicy({
@@ -35,14 +66,6 @@ export function cloudFormationYaml(): string {
     nodeRole: '${NodeRoleName}',
     queue: '${ClusterName}',
   });
-  const queueArn = { 'Fn::GetAtt': ['InterruptionQueue', 'Arn'] };
-  const rules = Object.entries(events).map(([name, pattern]): [string, object] => [
-    name,
-    {
-      Type: 'AWS::Events::Rule',
-      Properties: { EventPattern: pattern, Targets: [{ Id: 'InterruptionQueue', Arn: queueArn }] },
-    },
-  ]);
   return stringify(
     {
       AWSTemplateFormatVersion: '2010-09-09',
@@ -68,36 +91,20 @@ export function cloudFormationYaml(): string {
             SqsManagedSseEnabled: true,
           },
         },
-        InterruptionQueuePolicy: {
-          Type: 'AWS::SQS::QueuePolicy',
-          Properties: {
-            Queues: [{ Ref: 'InterruptionQueue' }],
-            PolicyDocument: {
-              Version: '2012-10-17',
-              Statement: [
-                {
-                  Sid: 'EventsMaySend',
-                  Effect: 'Allow',
-                  Principal: { Service: 'events.amazonaws.com' },
-                  Action: 'sqs:SendMessage',
-                  Resource: queueArn,
-                  Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
-                },
-                {
-                  Sid: 'NoPlainText',
-                  Effect: 'Deny',
-                  Principal: '*',
-                  Action: 'sqs:*',
-                  Resource: queueArn,
-                  Condition: { Bool: { 'aws:SecureTransport': false } },
-                },
-              ],
-            },
-          },
-        },
-        ...Object.fromEntries(rules),
+        InterruptionQueuePolicy: queuePolicy,
+        ...Object.fromEntries(eventRules()),
       },
     },
     { lineWidth: 0 },
   );
+}
+
+function eventRules(): [string, object][] {
+  return Object.entries(events).map(([name, pattern]): [string, object] => [
+    name,
+    {
+      Type: 'AWS::Events::Rule',
+      Properties: { EventPattern: pattern, Targets: [{ Id: 'InterruptionQueue', Arn: queueArn }] },
+    },
+  ]);
 }
