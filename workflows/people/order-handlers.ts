@@ -37,7 +37,7 @@ interface OrderTargets {
 }
 
 /** Sets the handlers of people's orders: each is checked, carried out, shown to people, and answered with its effect. */
-export function handleOrders(deps: OrderTargets): void {
+export function handleOversightOrders(deps: OrderTargets): void {
   const handlers = new OrderHandlers(deps);
   handlers.handleHold();
   handlers.handleAnswers();

@@ -6,7 +6,7 @@ import { AcceptedOrders } from './accepted-orders.js';
 import type { Consent, Question } from './consent.js';
 import { consentText } from './consent.js';
 import { Hold, heldPhase } from './hold.js';
-import { handleOrders } from './order-handlers.js';
+import { handleOversightOrders } from './order-handlers.js';
 import { PendingApproval } from './pending-approval.js';
 import type { Progress } from '../progress.js';
 import { Waits } from './waits.js';
@@ -54,7 +54,7 @@ export class Oversight {
       canExpedite: options.onExpedite !== undefined,
       canRetry: options.onRetry !== undefined,
     });
-    handleOrders({ progress: shown, held, approval, waits, accepted: this.accepted, ...options });
+    handleOversightOrders({ progress: shown, held, approval, waits, accepted: this.accepted, ...options });
   }
 
   get isAborted(): boolean {
