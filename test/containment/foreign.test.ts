@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals';
+import { workflowIds } from '../../core/ids.js';
+import { searchAttributes, taskQueues } from '../../workflows/messages.js';
+import { createDefaultPool, deploy } from '../live/world.js';
+import { containment, large } from './containment.js';
+
+// The namespace is shared with applications that know nothing of Stowage, and with people who start workflows by hand.
+
+const on = containment('foreign', createDefaultPool);
+
+async function told(app: string): Promise<string> {
+  const events = await on.world.kube.list('Event', { namespace: 'default' });
+  return events
+    .filter(({ involvedObject }) => involvedObject.name?.startsWith(`${app}-`) === true)
+    .map(({ message }) => message ?? '')
+    .join('\n');
+}
+
+test("another application's workflow that names the cluster in its search attributes disturbs nothing", async () => {
+  await on.client.workflow.start('importOrders', {
+    workflowId: 'orders/1',
+    taskQueue: 'orders',
+    typedSearchAttributes: [{ key: searchAttributes.cluster, value: on.cluster }],
+  });
+  await deploy(on.world, 'beside', large);
+  await on.runs('beside');
+  expect(await on.isOpen('orders/1')).toBe(true);
+}, 400_000);
+
+test('workflows of ours that somebody starts with nonsense fail at once and say why', async () => {
+  for (const [type, input, why] of [
+    ['launchNode', 'nonsense', 'the payload is "nonsense"'],
+    [
+      'terminateNode',
+      { cluster: on.cluster, claim: { name: 'n' }, nodePool: 'p', reason: 'r' },
+      'claim.uid is missing',
+    ],
+    ['provision', {}, 'cluster is missing'],
+  ] as const) {
+    const started = await on.client.workflow.start(type, {
+      workflowId: `by-hand/${type}`,
+      taskQueue: taskQueues(on.cluster).control,
+      args: [input],
+    });
+    await expect(started.result()).rejects.toMatchObject({
+      cause: { type: 'Invalid', nonRetryable: true, message: expect.stringContaining(why) },
+    });
+  }
+}, 120_000);
+
+test('an id of ours that another application has taken: what waits for it is told whose it is, and goes on once it is free', async () => {
+  const provision = on.workflow(workflowIds.provision(on.cluster));
+  await on.client.workflow.start('importOrders', {
+    workflowId: provision.workflowId,
+    taskQueue: 'orders',
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+  });
+  await deploy(on.world, 'taken', large);
+  const whose = /its id is taken by a workflow of type importOrders on task queue orders/;
+  await on.until('The pod told', async () => whose.test(await told('taken')), 180);
+
+  await provision.terminate('containment test');
+  await on.runs('taken');
+}, 600_000);
