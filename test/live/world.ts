@@ -47,12 +47,12 @@ export async function startLiveWorld(
   };
 }
 
-/** For test/replay: with RECORD_HISTORIES=BUILD-ID what was played is kept. */
+/** For test/replay: with RECORD_HISTORIES=VERSION what was played is kept. */
 async function recordHistories({ temporalAddress }: Stack): Promise<void> {
-  const build = process.env.RECORD_HISTORIES;
-  if (build === undefined || temporalAddress === undefined) return;
+  const version = process.env.RECORD_HISTORIES;
+  if (version === undefined || temporalAddress === undefined) return;
   const env = { ...process.env, TEMPORAL_ADDRESS: temporalAddress };
-  await promisify(execFile)(process.execPath, ['test/replay/record.mjs', build], { env });
+  await promisify(execFile)(process.execPath, ['test/replay/record.mjs', version], { env });
 }
 
 /** An EC2NodeClass that finds the subnets and security groups of the stack's cluster. */

@@ -6,6 +6,7 @@ import { ensureToolchain } from '../../devstack/toolchain.js';
 import { startOptions, searchAttributes, taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 import { addSearchAttributes } from '../../process/search-attributes.js';
+import { keepHistory, writeCounts } from '../replay/history-folder.mjs';
 import { testBundle } from './bundle.js';
 import { Clock } from './clock.js';
 import { isThere, isTried, nextAttemptOf, nextTimerOf } from './due.js';
@@ -143,6 +144,7 @@ export class ServerRig implements WorkflowRig {
     try {
       await this.settle({ retried: true });
       const histories = await this.histories();
+      record(histories.map(({ history }) => history));
       await this.terminate(histories);
       for await (const result of Worker.runReplayHistories({ workflowBundle: this.workflowBundle }, histories)) {
         if (result.error !== undefined) throw result.error;
@@ -241,6 +243,18 @@ export class ServerRig implements WorkflowRig {
     }
     return found;
   }
+}
+
+/** For test/replay: with RECORD_HISTORIES=VERSION what was played is kept. */
+function record(histories: readonly History[]): void {
+  const version = process.env.RECORD_HISTORIES;
+  const types = process.env.RECORD_TYPES?.split(',');
+  if (version === undefined) return;
+  for (const history of histories) {
+    const type = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
+    if (types === undefined || types.includes(type)) keepHistory(type, version, structuredClone(history));
+  }
+  writeCounts();
 }
 
 const startAttempts = 5;
