@@ -71,6 +71,8 @@ export interface Stack extends StackEndpoints {
   stopComponent(component: string, hard?: boolean): Promise<void>;
   /** Starts a stopped component again on the same ports and waits until it serves. */
   startComponent(component: string): Promise<void>;
+  /** Whether its process is there, frozen or not. */
+  isRunning(component: string): boolean;
   /** Freezes (SIGSTOP) or thaws (SIGCONT) a component: it keeps its connections and answers nothing. */
   freeze(component: string, frozen: boolean): void;
   /** Stops every process. */
@@ -204,22 +206,30 @@ async function ensureRunning(
   component: Component,
   progress: (line: string) => void,
 ): Promise<boolean> {
-  const log = join(context.folder, 'logs', `${component.name}.log`);
-  let record = state.components.find(({ name }) => name === component.name);
-  const fresh = record === undefined || !isRunning(record);
   const started = Date.now();
-  if (record === undefined || fresh) {
-    const { name, part, address, command, args, env } = component;
-    const process = launch(command, args, { log, cwd: repositoryRoot(), ...(env && { env }) });
-    record = { name, part, address, log, ...process };
-    state.components = [...state.components.filter((other) => other.name !== name), record];
-    writeState(state);
-  }
-  await waitUntilReady(component.name, record, log, component.ready);
+  const { record, fresh } = ensureLaunched(context, state, component);
+  await waitUntilReady(component.name, record, record.log, component.ready);
   if (fresh) {
-    progress(`${component.name} serves at ${component.address} after ${((Date.now() - started) / 1000).toFixed(1)}s`);
+    const { name, address } = component;
+    progress(`${name} serves at ${address} after ${((Date.now() - started) / 1000).toFixed(1)}s`);
   }
   return fresh;
+}
+
+/** Starts the component unless it runs, and waits for nothing. */
+function ensureLaunched(
+  context: StackContext,
+  state: StackState,
+  { name, part, address, command, args, env }: Component,
+): { readonly record: StartedComponent; readonly fresh: boolean } {
+  const running = state.components.find((component) => component.name === name && isRunning(component));
+  if (running !== undefined) return { record: running, fresh: false };
+  const log = join(context.folder, 'logs', `${name}.log`);
+  const process = launch(command, args, { log, cwd: repositoryRoot(), ...(env && { env }) });
+  const record = { name, part, address, log, ...process };
+  state.components = [...state.components.filter((other) => other.name !== name), record];
+  writeState(state);
+  return { record, fresh: true };
 }
 
 function publish(context: StackContext, state: StackState): void {
@@ -303,10 +313,15 @@ function handle(context: StackContext, started: StackState): Stack {
       const parts = current().parts;
       const wanted = (await allComponents(context, parts)).find((each) => each.name === component);
       if (wanted === undefined) throw new Error(`The stack has no component "${component}".`);
-      await withStackLock(folder, async () => {
-        const fresh = await ensureRunning(context, current(), wanted, silent);
-        if (fresh && wanted.part === 'cloud') await seedCloud(context);
-      });
+      // Not under the lock until it serves: what it waits for may have to be started, too.
+      const { record, fresh } = await withStackLock(folder, () =>
+        Promise.resolve(ensureLaunched(context, current(), wanted)),
+      );
+      await waitUntilReady(component, record, record.log, wanted.ready);
+      if (fresh && wanted.part === 'cloud') await seedCloud(context);
+    },
+    isRunning(component) {
+      return isRunning(find(component));
     },
     freeze(component, frozen) {
       signal(find(component), frozen ? 'SIGSTOP' : 'SIGCONT');

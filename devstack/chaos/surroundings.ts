@@ -8,8 +8,9 @@ const peers = ['Kubernetes', 'Temporal', 'the cloud'] as const;
 export type Peer = (typeof peers)[number];
 
 /** Parts that can die and come up with all that they had: moto and the cloud proxy hold instances in memory. */
-export const mortal = ['temporal', 'kube-apiserver', 'etcd'] as const;
+export const mortal = ['temporal', 'etcd', 'kube-apiserver'] as const;
 
+const superviseMs = 500;
 const roles = ['operator', 'worker'] as const;
 
 /** Two operators and two workers on a stack, whose calls go through networks that can be cut. */
@@ -18,6 +19,9 @@ export class Surroundings {
   /** What has begun and will end by itself. */
   private readonly pending = new Set<Promise<void>>();
   private readonly down = new Set<Replica>();
+  /** Parts that are down because they were killed. */
+  private readonly killed = new Set<string>();
+  private supervising: Promise<void> = Promise.resolve();
 
   private constructor(
     private readonly stack: Stack,
@@ -41,7 +45,9 @@ export class Surroundings {
     for (const number of [1, 2])
       for (const role of [...roles].reverse())
         replicas.push(await Replica.start(stack, { name: `${role}-${number}`, role, settings: through }));
-    return new Surroundings(stack, replicas, networks);
+    const surroundings = new Surroundings(stack, replicas, networks);
+    surroundings.supervising = surroundings.supervise();
+    return surroundings;
   }
 
   get peers(): readonly Peer[] {
@@ -70,8 +76,9 @@ export class Surroundings {
   }
 
   async killPart(part: string, forMs: number): Promise<void> {
+    this.killed.add(part);
     await this.stack.stopComponent(part, true);
-    this.after(forMs, () => this.stack.startComponent(part));
+    this.after(forMs, () => void this.killed.delete(part));
   }
 
   freezePart(part: string, forMs: number): void {
@@ -93,13 +100,38 @@ export class Surroundings {
   async recover(): Promise<void> {
     this.ending.abort();
     while (this.pending.size > 0) await Promise.all(this.pending);
+    await this.supervising;
+    for (const part of mortal) await this.stack.startComponent(part);
   }
 
   async stop(): Promise<void> {
     this.ending.abort();
     await Promise.allSettled(this.pending);
+    await this.supervising;
     for (const replica of this.replicas) await replica.kill();
     for (const peer of peers) await this.networks[peer].stop();
+  }
+
+  /**
+   * Starts parts again, as a kubelet does: those that were killed once their time is over, and those that ended by themselves, such
+   * as an API server whose etcd is killed while it starts.
+   */
+  private async supervise(): Promise<void> {
+    const { signal } = this.ending;
+    const starting = new Map<string, Promise<void>>();
+    while (!signal.aborted) {
+      for (const part of mortal) {
+        if (this.killed.has(part) || starting.has(part) || this.stack.isRunning(part)) continue;
+        // One that does not come up is tried again.
+        const start = this.stack.startComponent(part).catch(() => undefined);
+        starting.set(
+          part,
+          start.finally(() => starting.delete(part)),
+        );
+      }
+      await sleep(superviseMs, undefined, { signal }).catch(() => undefined);
+    }
+    await Promise.all(starting.values());
   }
 
   private after(ms: number, then: () => void | Promise<void>): void {

@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startStack, type Stack } from '../../devstack/stack.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'stowage-stack-parts-'));
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack({ name: 'stack-parts', folder, parts: ['apiserver'] });
+}, 600_000);
+
+afterAll(async () => {
+  await stack.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+test('a part that waits for another does not keep that from being started', async () => {
+  for (const part of ['kube-apiserver', 'etcd']) await stack.stopComponent(part, true);
+  expect(stack.isRunning('etcd')).toBe(false);
+  const waiting = stack.startComponent('kube-apiserver');
+  await stack.startComponent('etcd');
+  await waiting;
+  expect(['etcd', 'kube-apiserver'].map((part) => stack.isRunning(part))).toEqual([true, true]);
+}, 300_000);
