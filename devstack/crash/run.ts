@@ -81,7 +81,6 @@ export class MatrixRun {
       await scenario.round(lane, round);
       this.rounds.set(name, (this.rounds.get(name) ?? 0) + 1);
       this.options.tell(`${lane.pool}: round ${round + 1} done; ${this.points.length} points, ${this.deaths} deaths`);
-      if (this.isOver) this.end();
     }
     await scenario.end?.(lane);
   }
@@ -90,10 +89,11 @@ export class MatrixRun {
     return this.failure !== undefined || Date.now() > this.deadline || this.points.length >= this.options.points;
   }
 
-  /** Rejects when a process ends by itself. */
+  /** Ends deaths once there were enough, so that rounds can end; rejects when a process ends by itself. */
   private async watch(signal: AbortSignal): Promise<never> {
     for (;;) {
       await sleep(watchMs, undefined, { signal });
+      if (this.isOver) this.end();
       this.failure = this.victims.map((victim) => victim.failure()).find((error) => error !== undefined);
       if (this.failure !== undefined) throw this.failure;
     }
