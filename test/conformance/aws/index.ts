@@ -4,6 +4,8 @@ import { interfaceTemplateCases } from './interfaces.js';
 import { storageCases } from './storage.js';
 import { capacityCases } from './instance-types.js';
 import { catalogueCases } from './catalogue.js';
+import { offeringCasesOfTypes } from './offerings.js';
+import { validationCases } from './validation.js';
 import type { Apart, Suite } from '../told.js';
 import { expressionCases, expressionFieldCases } from './expressions.js';
 import { nodeClassHashCases } from './hashes.js';
@@ -32,7 +34,11 @@ export const awsSuites: readonly Suite[] = [
     ],
   },
   { path: 'pkg/providers/launchtemplate/cpuoptions_test.go', told: cpuOptionCases },
-  { path: 'pkg/providers/instancetype/suite_test.go', told: [...capacityCases, ...catalogueCases] },
+  {
+    path: 'pkg/providers/instancetype/suite_test.go',
+    told: [...capacityCases, ...catalogueCases, ...offeringCasesOfTypes],
+  },
+  { path: 'pkg/controllers/nodeclass/validation_test.go', told: validationCases },
 ];
 
 export const awsApart: readonly Apart[] = [

@@ -1,0 +1,119 @@
+import { kubeletVerdict, type Kubelet } from '../../../api/aws/kubelet-rules.js';
+import type { AmiFamily, EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
+import { conditionOf } from '../../../core/conditions.js';
+import { gives, same, type Check, type Told } from '../told.js';
+import { refusal } from '../../builders/aws-world.js';
+import { account, type Given } from './account.js';
+
+const image = { ImageId: 'ami-1', Name: 'an image', Architecture: 'x86_64', CreationDate: '2026-01-01T00:00:00Z' };
+const plenty = {
+  describeSecurityGroups: () => Promise.resolve({ SecurityGroups: [{ GroupId: 'sg-1' }] }),
+  describeImages: () => Promise.resolve({ Images: [image] }),
+};
+/** What the condition ValidationSucceeded of a node class says; dry runs are switched off. */
+async function validated({ calls, spec, options }: Given): Promise<readonly (string | undefined)[]> {
+  const own = { amiFamily: 'AL2023', amiSelectorTerms: [{ id: 'ami-1' }], role: undefined, instanceProfile: 'own' };
+  const world = account({
+    types: ['m5.large', 'm5.xlarge'],
+    spec: { ...own, ...spec },
+    options: { disableDryRun: true, ...options },
+    calls: { ...plenty, ...calls },
+  });
+  const { metadata, spec: made } = world.nodeClass;
+  const bare = { ...world.nodeClass, metadata, spec: made, status: {} };
+  const { status } = await world.provider.resolveNodeClass(bare);
+  const { conditions } = status as EC2NodeClassStatus;
+  const condition = conditionOf(conditions, 'ValidationSucceeded');
+  return [condition?.status, condition?.status === 'True' ? undefined : condition?.reason];
+}
+const says = (given: Given, status: string, reason?: string): Check => gives(() => validated(given), [status, reason]);
+const nothing = () => Promise.resolve({});
+const away = () => Promise.reject(refusal('InternalError', 'words', 'ec2:Describe', 500));
+const waiting = (at: number, title: string, call: string, answer: () => Promise<object>, status: string): Told =>
+  same(at, title, says({ calls: { [call]: answer } }, status, 'DependenciesNotReady'));
+
+const dependencyCases: readonly Told[] = [
+  waiting(78, 'images are not found', 'describeImages', nothing, 'False'),
+  waiting(80, 'security groups are not found', 'describeSecurityGroups', nothing, 'False'),
+  waiting(81, 'subnets are not found', 'describeSubnets', nothing, 'False'),
+  waiting(92, 'images are not known yet', 'describeImages', away, 'Unknown'),
+  waiting(94, 'security groups are not known yet', 'describeSecurityGroups', away, 'Unknown'),
+  waiting(95, 'subnets are not known yet', 'describeSubnets', away, 'Unknown'),
+];
+
+const kubelet = (at: number, title: string, settings: Kubelet, status: string, reason?: string): Told =>
+  same(at, title, says({ spec: { kubelet: settings } }, status, reason));
+/** What is said of settings of a family. */
+const family = (at: number, title: string, of: AmiFamily, settings: Kubelet, expected?: string): Told =>
+  same(
+    at,
+    `${title}: ${of}`,
+    gives(() => kubeletVerdict(settings, of, true)?.reason, expected),
+  );
+const unsupported = 'UnsupportedKubeletConfiguration';
+const invalid = 'InvalidKubeletConfiguration';
+const addresses = { clusterDNS: ['10.0.0.10', '10.0.0.11'] };
+const pull = { registryPullQPS: 10 };
+
+const kubeletCases: readonly Told[] = [
+  kubelet(
+    252,
+    'images are collected until above when',
+    { imageGCHighThresholdPercent: 10, imageGCLowThresholdPercent: 60 },
+    'False',
+    invalid,
+  ),
+  kubelet(256, 'when images are collected below zero', { imageGCHighThresholdPercent: -10 }, 'False', invalid),
+  kubelet(259, 'until when below zero', { imageGCLowThresholdPercent: -10 }, 'False', invalid),
+  family(285, 'a setting that is passed on', 'Bottlerocket', pull, unsupported),
+  family(286, 'a setting that is passed on', 'Windows2022', pull, unsupported),
+  family(288, 'pods by core', 'Bottlerocket', { podsPerCore: 10 }, unsupported),
+  family(291, 'two DNS services', 'AL2', addresses, unsupported),
+  family(292, 'two DNS services', 'Bottlerocket', addresses, unsupported),
+  family(293, 'two DNS services', 'Windows2022', addresses, unsupported),
+  kubelet(295, 'two DNS services: AL2023', addresses, 'True'),
+  family(304, 'one DNS service', 'Bottlerocket', { clusterDNS: ['10.0.0.10'] }),
+  kubelet(315, 'a setting that is passed on: AL2023', pull, 'True'),
+  kubelet(324, 'pods by core: AL2023', { podsPerCore: 10 }, 'True'),
+  family(333, 'settings that it is told', 'Bottlerocket', { maxPods: 110, kubeReserved: { cpu: '100m' } }),
+  family(346, 'a setting that is passed on', 'Custom', pull),
+];
+
+const gated = (at: number, title: string, settings: Kubelet, status: string, reason?: string): Told =>
+  same(at, title, says({ options: { kubeletExpressions: true }, spec: { kubelet: settings } }, status, reason));
+const unreadable = (at: number, title: string, settings: Kubelet): Told =>
+  gated(at, title, settings, 'False', 'KubeletExpressionInvalid');
+const failing = (at: number, title: string, settings: Kubelet): Told =>
+  gated(at, title, settings, 'False', 'KubeletExpressionEvaluationFailed');
+const byEnis = 'min(110, default_enis * (ips_per_eni - 1))';
+const disabled = 'KubeletExpressionsDisabled';
+
+const expressionCases: readonly Told[] = [
+  unreadable(402, 'pods by what does not end', { maxPods: 'min(110,' }),
+  unreadable(405, 'pods by a name that nobody knows', { maxPods: 'undefined_var + 1' }),
+  unreadable(408, 'pods by a condition', { maxPods: 'vcpus > 4' }),
+  unreadable(411, 'an amount for kubelet that does not end', { kubeReserved: { cpu: 'vcpus *' } }),
+  unreadable(414, 'an amount for the system by an unknown name', { systemReserved: { memory: 'bogus_var * 1048576' } }),
+  failing(431, 'an amount below zero', { kubeReserved: { cpu: '0 - 1' } }),
+  failing(434, 'an amount that is divided by zero', { systemReserved: { memory: '1048576 / (vcpus - vcpus)' } }),
+  failing(437, 'pods below zero', { maxPods: '0 - 1' }),
+  gated(
+    441,
+    'good expressions',
+    { maxPods: byEnis, kubeReserved: { cpu: 'max(60, vcpus * 30)' }, systemReserved: { memory: 'max_pods * 11' } },
+    'True',
+  ),
+  kubelet(494, 'pods by expression without the gate', { maxPods: byEnis }, 'False', disabled),
+  kubelet(497, 'amounts for kubelet without it', { kubeReserved: { cpu: 'max(60, vcpus * 30)' } }, 'False', disabled),
+  kubelet(500, 'amounts for the system without it', { systemReserved: { memory: 'max_pods * 11' } }, 'False', disabled),
+  kubelet(
+    504,
+    'numbers and quantities without it',
+    { maxPods: 110, kubeReserved: { cpu: '100m' }, systemReserved: { memory: '100Mi' } },
+    'True',
+  ),
+  gated(517, 'pods by expression with it', { maxPods: byEnis }, 'True'),
+];
+
+/** pkg/controllers/nodeclass/validation_test.go, what is known without a dry run. */
+export const validationCases: readonly Told[] = [...dependencyCases, ...kubeletCases, ...expressionCases];
