@@ -13,6 +13,7 @@ interface SimulateCommand {
   readonly firstSeed: number;
   readonly minutes: number;
   readonly replicas: number;
+  readonly processes: number;
   readonly pace: number;
   readonly faults: number;
   readonly leaveOut?: ReadonlySet<number>;
@@ -45,6 +46,7 @@ const values = new Command('simulate')
   .option('--first-seed <number>', 'the first of them', count, 1)
   .option('--minutes <number>', 'simulated minutes in which things happen', count, 60)
   .option('--replicas <number>', 'pods of each Deployment at most', count, 10)
+  .option('--processes <number>', 'processes of Stowage, of which one leads', count, 1)
   .option('--pace <seconds>', 'simulated seconds from one happening to the next, on average', count, 300)
   .option('--faults <percent>', 'of calls that fail or lose their answers', percentage, 0.3)
   .option('--leave-out <steps>', 'happenings to leave out, by their numbers: 3,7', counts)
@@ -110,6 +112,7 @@ function planOf(seed: number): SimulationPlan {
     seed,
     unrestMs: values.minutes * minuteMs,
     replicas: values.replicas,
+    processes: values.processes,
     paceMs: values.pace * 1000,
     faultChance: values.faults / 100,
     healMs: 60 * minuteMs,
@@ -134,8 +137,11 @@ function reportShrunk({ plan, result, played }: Shrunk): void {
     console.log(`  ${(atMs / 1000).toFixed(0).padStart(7)} s  step ${step}: ${name}`);
   }
   for (const problem of result.problems) console.log(`  ${problem}`);
+  console.log(
+    `  as a script: ${JSON.stringify(result.happened.map(({ atMs, draw, name }) => ({ atMs, draw, name })))}`,
+  );
   const flags = [
-    `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas} --pace ${values.pace} --faults ${values.faults}`,
+    `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas} --processes ${values.processes} --pace ${values.pace} --faults ${values.faults}`,
     ...(plan.withoutFaults === true ? ['--without-faults'] : []),
     ...((plan.leftOut?.size ?? 0) > 0 ? [`--leave-out ${[...plan.leftOut!].join(',')}`] : []),
   ];

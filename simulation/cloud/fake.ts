@@ -249,7 +249,8 @@ export class FakeCloud implements CloudProvider {
         if (next === undefined) await this.queueGrows(signal);
         else {
           await handle(next);
-          this.queue.shift();
+          // Another reader may have taken it meanwhile.
+          if (this.queue[0] === next) this.queue.shift();
         }
       }
     },

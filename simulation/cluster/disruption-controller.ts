@@ -26,6 +26,10 @@ export class DisruptionController {
     await this.count(app);
   }
 
+  unprotect(app: string): void {
+    this.cluster.kube.remove('PodDisruptionBudget', { name: app, namespace: 'default' });
+  }
+
   private async count(app: string): Promise<void> {
     const { cache, kube } = this.cluster;
     const ref = { name: app, namespace: 'default' };

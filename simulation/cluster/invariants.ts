@@ -1,42 +1,57 @@
-import { labels, taints } from '../../api/labels.js';
+import { annotations, labels, taints } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { budgetReasons } from '../../api/karpenter/node-pool.js';
-import { conditionOf, isTrue } from '../../core/conditions.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { isTrue } from '../../core/conditions.js';
+import { parseWorkflowId, workflowIds } from '../../core/ids.js';
+import { BudgetWatch } from './budget-watch.js';
+import { isDisruptedByChoice } from './by-choice.js';
+import { clusterName } from './process.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { SimulatedCluster } from './world.js';
 
 /** An instance without a claim is collected within this, milliseconds. */
 const orphanMs = 10 * 60_000;
 
-/** The budget of the simulation's NodePools: so much of their nodes may be disrupted at once. */
-export const budgetPercent = 20;
-/** For how long nodes that have gone count, milliseconds. */
-const countedMs = 10 * 60_000;
-
 /** A pause is heard within this, milliseconds; calls take their time. */
 const pauseMs = 3000;
+
+/** For so long after a loss nobody need know why a node is gone, milliseconds. */
+const lossMs = 30 * 60_000;
+/** Watches that lag, or are dead until that is found out, hear of everything within this, milliseconds. */
+const lagMs = 30 * 60_000;
+/** Entities: one each, for as long as the cluster stands. */
+const entities: ReadonlySet<string> = new Set(['provision', 'disrupt', 'offerings', 'replicas']);
 
 /** Holds a simulated cluster to docs/behaviour/invariants.md, by what the cluster and the cloud show alone. */
 export class Invariants {
   readonly problems: string[] = [];
-  private readonly counts: { readonly pool: string; readonly at: number; readonly nodes: number }[] = [];
+  readonly budgets: BudgetWatch;
+  /** Since when a pod has been protected, by its UID, milliseconds of the epoch. */
+  private readonly protectedAt = new Map<string, number>();
+  private lossesUntil = 0;
 
   constructor(
     private readonly cluster: SimulatedCluster,
     private readonly temporal: SimulatedTemporal,
   ) {
-    cluster.cache.on('NodeClaim', ({ object, previous }) => {
-      this.count(object.metadata.labels?.[labels.nodePool] ?? '');
-      if (isDisruptedByChoice(object) && (previous === undefined || !isDisruptedByChoice(previous))) {
-        this.expectWithinBudget(object.metadata.labels?.[labels.nodePool] ?? '');
-      }
-      if (
-        isDisruptedByChoice(object) &&
-        isBeingDeleted(object) &&
-        (previous === undefined || !isBeingDeleted(previous))
-      )
-        this.expectNoPause(object.metadata.name ?? '');
+    this.budgets = new BudgetWatch(cluster, (problem) => this.broken(problem));
+    cluster.cache.on('Pod', ({ type, object }) => this.noteProtection(type === 'deleted', object));
+    cluster.cache.on('NodeClaim', ({ type, object, previous }) => {
+      const isMarked = isBeingDeleted(object) && (previous === undefined || !isBeingDeleted(previous));
+      if (isDisruptedByChoice(object) && isMarked) this.expectNoPause(object.metadata.name ?? '');
+      if (type === 'deleted') this.expectReason(object);
     });
+    temporal.onFailed = (workflowId, why) => this.expectExpected(workflowId, why);
+  }
+
+  /** Temporal has lost what it knew, or the cluster what it was told: for some time reasons may be missing. */
+  forgetReasons(): void {
+    this.lossesUntil = Date.now() + lossMs;
+  }
+
+  /** Whether a pod has been protected for so long that whatever lags has heard of it. */
+  isKnownProtected({ metadata }: Pod): boolean {
+    return Date.now() - (this.protectedAt.get(metadata.uid ?? '') ?? Date.now()) >= lagMs;
   }
 
   get isBroken(): boolean {
@@ -106,25 +121,23 @@ export class Invariants {
     }
   }
 
-  private ownOf(pool: string): readonly NodeClaim[] {
-    return this.cluster.cache.all('NodeClaim').filter(({ metadata }) => metadata.labels?.[labels.nodePool] === pool);
+  private noteProtection(isGone: boolean, { metadata }: Pod): void {
+    const uid = metadata.uid ?? '';
+    if (isGone || metadata.annotations?.[annotations.doNotDisrupt] !== 'true') this.protectedAt.delete(uid);
+    else if (!this.protectedAt.has(uid)) this.protectedAt.set(uid, bornProtected(metadata) ? 0 : Date.now());
   }
 
-  private count(pool: string): void {
-    const at = Date.now();
-    this.counts.push({ pool, at, nodes: this.ownOf(pool).length });
-    while (at - this.counts[0]!.at > countedMs) this.counts.shift();
+  /** A NodeClaim that had an instance and is gone has a workflow that says why. */
+  private expectReason({ metadata, status }: NodeClaim): void {
+    if ((status?.providerID ?? '') === '' || Date.now() < this.lossesUntil) return;
+    if (this.temporal.find(workflowIds.terminate(clusterName, metadata.uid ?? '')) !== undefined) return;
+    this.broken(`nothing says why NodeClaim ${metadata.name ?? ''} is gone (invariants/why-is-kept)`);
   }
 
-  /** A command is decided before its nodes are marked: nodes that were there shortly before count too. */
-  private expectWithinBudget(pool: string): void {
-    const nodes = Math.max(...this.counts.map((count) => (count.pool === pool ? count.nodes : 0)));
-    const disrupted = this.ownOf(pool).filter(isDisruptedByChoice).length;
-    const allowed = Math.ceil((nodes * budgetPercent) / 100);
-    if (disrupted <= allowed) return;
-    this.broken(
-      `NodePool ${pool}: ${disrupted} of ${nodes} nodes are disrupted, ${allowed} allowed (invariants/budgets-hold)`,
-    );
+  /** What goes on for as long as the cluster stands never fails, whatever it is sent. */
+  private expectExpected(workflowId: string, why: string): void {
+    const kind = parseWorkflowId(workflowId)?.kind ?? '';
+    if (entities.has(kind)) this.broken(`workflow ${workflowId} failed: ${why} (invariants/failures-are-contained)`);
   }
 
   /** A taint can be taken back; the deletion of a NodeClaim cannot. */
@@ -152,12 +165,7 @@ export class Invariants {
   }
 }
 
-const voluntary: ReadonlySet<string | undefined> = new Set<string>(budgetReasons);
+/** Pods of a workload that is protected are from their first moment on. */
+const bornProtected = ({ labels: own }: Pod['metadata']): boolean => own?.['app'] === 'protected';
 
 const isBeingDeleted = ({ metadata }: NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
-
-/** One whose instance is being terminated counts no more (budgets/counted-nodes). */
-const isDisruptedByChoice = ({ status }: NodeClaim): boolean =>
-  !isTrue(status?.conditions, 'InstanceTerminating') &&
-  isTrue(status?.conditions, 'DisruptionReason') &&
-  voluntary.has(conditionOf(status?.conditions, 'DisruptionReason')?.reason);

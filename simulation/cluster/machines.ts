@@ -9,6 +9,9 @@ import type { FakeKube } from '../kube/fake.js';
 
 const kubeletReady = { type: 'Ready', status: 'True', reason: 'KubeletReady' } as const;
 
+/** How long a kubelet takes to register anew, milliseconds. */
+const rejoinMs = 30_000;
+
 export interface MachineTimes {
   /** From CreateFleet until the kubelet registers, milliseconds, and from there until it is ready. */
   readonly joinMs: { readonly from: number; readonly to: number };
@@ -19,25 +22,64 @@ export interface MachineTimes {
 
 /** Instances that become nodes, as kubelets and the cloud controller make them: a node of an instance that is gone goes too. */
 export class Machines {
+  /** Chance that a machine never joins. */
+  neverJoins: number;
+
+  /** Machines that join, or have joined. */
+  private readonly joined = new Map<string, LaunchedInstance>();
+
   constructor(
     private readonly kube: FakeKube,
     private readonly cloud: FakeCloud,
     private readonly random: Random,
     private readonly times: MachineTimes,
   ) {
+    this.neverJoins = times.neverJoins;
     cloud.onLaunch = (instance) => this.boot(instance);
     cloud.onGone = (providerId) => this.vanish(providerId);
   }
 
+  /** The API server is at an earlier state: kubelets and the cloud controller make nodes what machines are. */
+  catchUp(): void {
+    const running = new Set(this.cloud.peek().map(({ providerId }) => providerId));
+    const nodes = this.kube.objects('Node');
+    const known = new Set(nodes.map(({ spec }) => spec?.providerID ?? ''));
+    for (const { metadata, spec } of nodes) {
+      if (running.has(spec?.providerID ?? '')) this.startKubelet(metadata.name ?? '');
+      else this.vanish(spec?.providerID ?? '');
+    }
+    for (const [providerId, instance] of this.joined) {
+      if (running.has(providerId) && !known.has(providerId)) setTimeout(() => void this.join(instance), rejoinMs);
+    }
+    this.removeStranded(new Set(nodes.map(({ metadata }) => metadata.name ?? '')));
+  }
+
+  /** What the pod garbage collector does, and kubelets that find pods which they have started already. */
+  private removeStranded(nodeNames: ReadonlySet<string>): void {
+    for (const { metadata, spec, status } of this.kube.objects('Pod')) {
+      const ref = { name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' };
+      if (spec.nodeName === undefined) continue;
+      if (!nodeNames.has(spec.nodeName)) this.kube.remove('Pod', ref);
+      else if (status?.phase !== 'Running') {
+        const conditions = [{ type: 'Ready', status: 'True' }];
+        void this.kube.patch('Pod', ref, { status: { phase: 'Running', conditions } }, { subresource: 'status' });
+      }
+    }
+  }
+
   private boot(instance: LaunchedInstance): void {
-    const { joinMs, neverJoins } = this.times;
+    const { joinMs } = this.times;
     const after = this.random.int(joinMs.from, joinMs.to);
-    if (this.random.chance(neverJoins)) return;
+    if (this.random.chance(this.neverJoins)) return;
+    this.joined.set(instance.providerId, instance);
     setTimeout(() => void this.join(instance), after);
   }
 
   private async join(instance: LaunchedInstance): Promise<void> {
-    if (!(await this.isThere(instance.providerId))) return;
+    if (!(await this.isThere(instance.providerId))) {
+      this.joined.delete(instance.providerId);
+      return;
+    }
     const name = nameOf(instance.instanceId);
     const now = Date.now();
     const { readyMs } = this.times;

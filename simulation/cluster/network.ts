@@ -22,6 +22,17 @@ export class Outages {
   private readonly away = new Map<Peer, number>();
   private stale = 0;
   private waiting: (() => void)[] = [];
+  /** How often all watches went dead. */
+  private deaths = 0;
+
+  /** Watches that run now bring nothing any more and do not end, as over a connection that is dead at the other end. */
+  killWatches(): void {
+    this.deaths += 1;
+  }
+
+  get watchDeaths(): number {
+    return this.deaths;
+  }
 
   /** From now on calls to `peer` fail, and watches of the API server bring nothing. Gives how it ends. */
   begin(peer: Peer): () => void {
@@ -57,7 +68,8 @@ export class Outages {
     this.away.set(peer, (this.away.get(peer) ?? 0) + by);
   }
 
-  private wake(): void {
+  /** Has everybody who waits look again. */
+  wake(): void {
     for (const then of this.waiting.splice(0)) then();
   }
 }
@@ -71,6 +83,7 @@ export const quiet: NetworkConditions = { slow: 0, slowMs: 0, fails: 0, loses: 0
 export class Network {
   conditions: NetworkConditions = quiet;
   private isCut = false;
+  private isHeld = false;
 
   constructor(
     private readonly random: Random,
@@ -85,6 +98,16 @@ export class Network {
 
   cut(): void {
     this.isCut = true;
+  }
+
+  /** Nothing arrives and no answer is heard until `thaw`, as in a process that is stopped. */
+  freeze(): void {
+    this.isHeld = true;
+  }
+
+  thaw(): void {
+    this.isHeld = false;
+    this.outages.wake();
   }
 
   /** The way there alone: resolves when a call arrives. */
@@ -130,19 +153,25 @@ export class Network {
       const held: Parameters<typeof onEvent>[0][] = [];
       let isOver = false;
       const release = async (): Promise<void> => {
-        await this.outages.until(() => !this.outages.areWatchesHeld);
+        await this.outages.until(() => !this.areWatchesHeld);
         // A watch that has ended is begun anew from what had arrived.
         for (const event of held.splice(0)) if (!isOver && !this.isCut) onEvent(event);
       };
       await this.carry('Kubernetes');
+      const deaths = this.outages.watchDeaths;
       const outcome = await watch(kind, options, (event) => {
+        if (deaths !== this.outages.watchDeaths) return;
         this.placed?.onEvent();
-        if (held.length === 0 && !this.outages.areWatchesHeld) onEvent(event);
+        if (held.length === 0 && !this.areWatchesHeld) onEvent(event);
         else if (held.push(event) === 1) void release();
       });
       isOver = true;
       return outcome;
     };
+  }
+
+  private get areWatchesHeld(): boolean {
+    return this.isHeld || this.outages.areWatchesHeld;
   }
 
   private async write(effect: () => Promise<unknown>): Promise<unknown> {
@@ -165,6 +194,7 @@ export class Network {
       const milliseconds = this.random.int(1, slowMs);
       await new Promise<void>((resolve) => void setTimeout(resolve, milliseconds));
     }
+    if (this.isHeld) await this.outages.until(() => !this.isHeld);
     if (this.isCut) await new Promise<never>(() => undefined);
   }
 }

@@ -15,7 +15,7 @@ describe('a pod that must not be disrupted', () => {
   beforeEach(() => {
     kube = createFakeKube();
     problems = [];
-    seen = overseen(kube, (problem) => problems.push(problem));
+    seen = overseen(kube, { broken: (problem) => problems.push(problem) });
     const { metadata, ...rest } = pod('holy', { app: 'web' }, {}, { nodeName: 'n', terminationGracePeriodSeconds: 0 });
     const marked = { ...metadata, uid: own.uid, annotations: { [annotations.doNotDisrupt]: 'true' } };
     kube.put('Pod', { ...rest, metadata: marked });

@@ -1,35 +1,70 @@
-import { annotations } from '../../api/labels.js';
-import { parseDuration } from '../../core/durations.js';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
+import { annotations } from '../../api/labels.js';
+import { isTrue } from '../../core/conditions.js';
+import { parseDuration } from '../../core/durations.js';
 import type { KubeClient } from '../../kube/port.js';
 import type { FakeKube } from '../kube/fake.js';
+import { isDisruptedByChoice } from './by-choice.js';
+
+type Ref = Parameters<KubeClient['get']>[1];
+
+export interface OverseerOptions {
+  readonly broken: (problem: string) => void;
+  /** Whether a pod has been protected for so long that everybody knows; whoever is not asked takes all for known. */
+  readonly isKnownProtected?: (pod: Pod) => boolean;
+}
 
 /**
  * The API server as Stowage's processes reach it, which tells when one of them ends a pod that must not be disrupted before its
- * node's deadline (invariants/protection-holds).
+ * node's deadline (invariants/protection-holds), or lets a node go by choice before its replacements are initialized
+ * (invariants/replacement-first).
  */
-export function overseen(kube: FakeKube, broken: (problem: string) => void): KubeClient {
-  const watch = (ref: { readonly name: string; readonly namespace?: string }, isEviction: boolean): void => {
+export function overseen(kube: FakeKube, { broken, isKnownProtected = () => true }: OverseerOptions): KubeClient {
+  const watchPod = (ref: Ref, isEviction: boolean): void => {
     const pod = kube
       .objects('Pod')
       .find(({ metadata }) => metadata.name === ref.name && metadata.namespace === ref.namespace);
-    if (pod === undefined || pod.metadata.annotations?.[annotations.doNotDisrupt] !== 'true') return;
+    if (pod?.metadata.annotations?.[annotations.doNotDisrupt] !== 'true' || !isKnownProtected(pod)) return;
     const deadline = deadlineOf(kube, pod);
     const graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1000;
     if (Date.now() >= deadline - graceMs) return;
     broken(`pod ${ref.name} was ${isEviction ? 'evicted' : 'deleted'} before its time (invariants/protection-holds)`);
   };
+  const watchClaim = ({ name }: Ref): void => {
+    const claims = kube.objects('NodeClaim');
+    const claim = claims.find(({ metadata }) => metadata.name === name);
+    if (claim?.metadata.deletionTimestamp !== undefined || claim === undefined) return;
+    if (!isDisruptedByChoice(claim) || !isWell(kube, claim)) return;
+    const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
+    for (const { metadata, status } of claims) {
+      const isReplacement = owner !== undefined && metadata.annotations?.[annotations.plan]?.startsWith(`${owner}/`);
+      if (isReplacement !== true || isTrue(status?.conditions, 'Initialized')) continue;
+      broken(
+        `NodeClaim ${name} is deleted before ${metadata.name ?? ''} is initialized (invariants/replacement-first)`,
+      );
+    }
+  };
   return {
     ...kube,
     evict: (pod) => {
-      watch(pod, true);
+      watchPod(pod, true);
       return kube.evict(pod);
     },
     delete: (kind, ref, options) => {
-      if (kind === 'Pod') watch(ref, false);
+      if (kind === 'Pod') watchPod(ref, false);
+      if (kind === 'NodeClaim') watchClaim(ref);
       return kube.delete(kind, ref, options);
     },
   };
+}
+
+/** Nothing but choice ends its node: it is ready, and no notice has come for it. */
+function isWell(kube: FakeKube, { status }: NodeClaim): boolean {
+  const node = kube.objects('Node').find(({ metadata }) => metadata.name === status?.nodeName);
+  return (
+    isTrue(node?.status?.conditions, 'Ready') && node?.metadata.annotations?.[annotations.interruption] === undefined
+  );
 }
 
 /** When the node of a pod may be emptied whatever runs there, milliseconds of the epoch; never for one that stays. */

@@ -15,7 +15,7 @@ import type { Random } from '../../cases/random.js';
 import { taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 import { fakeDeps } from '../deps.js';
-import type { ActivityWorker } from '../temporal/activity-task.js';
+import type { ActivityWorker } from '../temporal/activity-worker.js';
 import { simulatedClient } from '../temporal/client.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { Schedules } from '../temporal/schedules.js';
@@ -39,6 +39,8 @@ export interface Outside {
   readonly onCall: () => void;
   /** Hears of every write and of every event of a watch. */
   readonly placed?: PlacedPerturbation;
+  /** Of several processes one leads, by the product's own election; a process that is alone leads without. */
+  readonly elects?: boolean;
   /** Hears of events and metrics, or says which gates are open; nobody does unless it is given. */
   readonly heard?: Partial<Pick<ActivityDeps, 'events' | 'metrics' | 'gates'>>;
 }
@@ -60,7 +62,13 @@ const cloudCalls: readonly (keyof CloudProvider)[] = [
 const kubeWrites: ReadonlySet<keyof KubeClient> = new Set(['create', 'patch', 'delete', 'evict']);
 const cloudWrites: ReadonlySet<keyof CloudProvider> = new Set(['launch', 'terminate', 'tag', 'cleanUpNodeClass']);
 /** Everything that Stowage can do is in play. */
-const gates = { ...defaultFeatureGates, NodeRepair: true, StaticCapacity: true, SpotToSpotConsolidation: true };
+const gates = {
+  ...defaultFeatureGates,
+  NodeRepair: true,
+  StaticCapacity: true,
+  SpotToSpotConsolidation: true,
+  NodeOverlay: true,
+};
 const batchWindow = { idleMs: 1000, maxMs: 10_000 };
 
 /**
@@ -71,6 +79,7 @@ export class SimulatedProcess implements ActivityWorker {
   readonly network: Network;
   private readonly stopping = new AbortController();
   private isUp = false;
+  private isFrozen = false;
   private activities: ReadonlyMap<string, Readonly<Record<string, Activity>>> = new Map();
 
   constructor(
@@ -106,22 +115,36 @@ export class SimulatedProcess implements ActivityWorker {
         activities as Record<string, Activity>,
       ]),
     );
-    const { outages, temporal } = this.outside;
+    const { outages } = this.outside;
     await outages.until(() => !outages.isAway('Temporal'));
     if (!this.isAlive) return;
-    temporal.connect(this);
     this.isUp = true;
+    this.reconnect();
     void this.operate(deps, client);
   }
 
   /** Temporal is within reach again: the worker polls on. */
   reconnect(): void {
-    if (this.isUp && this.isAlive) this.outside.temporal.connect(this);
+    const { outages, temporal } = this.outside;
+    if (this.isUp && this.isAlive && !this.isFrozen && !outages.isAway('Temporal')) temporal.connect(this);
+  }
+
+  /** Stops where it is, as by SIGSTOP: Temporal hears nothing of it, and what it was about to do is done after `thaw`. */
+  freeze(): void {
+    this.isFrozen = true;
+    this.network.freeze();
+    this.outside.temporal.disconnect(this);
+  }
+
+  thaw(): void {
+    this.isFrozen = false;
+    this.network.thaw();
+    this.reconnect();
   }
 
   kill(): void {
     this.network.cut();
-    this.outside.temporal.disconnect();
+    this.outside.temporal.disconnect(this);
     this.stopping.abort();
   }
 
@@ -132,7 +155,12 @@ export class SimulatedProcess implements ActivityWorker {
       ...deps,
       identity: this.identity,
       window: batchWindow,
-      settings: { DISABLE_LEADER_ELECTION: true, TEMPORAL_ADDRESS: 'simulated' },
+      settings: {
+        DISABLE_LEADER_ELECTION: this.outside.elects !== true,
+        LEADER_ELECTION_NAMESPACE: 'stowage',
+        LEADER_ELECTION_NAME: 'stowage-leader-election',
+        TEMPORAL_ADDRESS: 'simulated',
+      },
       karpenter: { whileFree: (free: AbortSignal, work: (free: AbortSignal) => Promise<void>) => work(free) },
     } as unknown as World;
     await runOperator(world, client, signal);

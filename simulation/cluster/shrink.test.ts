@@ -11,7 +11,7 @@ const playing =
     return Promise.resolve({
       ...{ seed: plan.seed, simulatedMs: 0, faults: 0, launches: 0, steps: 0, traffic: { writes: 0, events: 0 } },
       problems: isBroken ? ['broken'] : [],
-      happened: steps.map((step) => ({ step, atMs: step, name: `happening ${step}` })),
+      happened: steps.map((step) => ({ step, atMs: step, draw: step, name: `happening ${step}` })),
     });
   };
 const plan = { seed: 1, unrestMs: 1, replicas: 1, healMs: 1, restMs: 1 };

@@ -1,20 +1,25 @@
 import { Random } from '../../cases/random.js';
 import { SimulatedTemporal } from '../temporal/engine.js';
-import { SandboxFactory } from '../temporal/sandbox.js';
+import { sandboxesOf } from '../temporal/sandbox.js';
 import { Schedules } from '../temporal/schedules.js';
 import { ReplicaSet } from '../scale-down/workloads.js';
 import type { Replicas } from '../scale-down/workloads.js';
 import { annotations } from '../../api/labels.js';
 import { DisruptionController } from './disruption-controller.js';
-import { happen, staticPool } from './happenings.js';
-import { budgetPercent, Invariants } from './invariants.js';
+import { DaemonSets } from './daemon-sets.js';
+import { calm } from './happenings/calm.js';
+import { happen, happenNamed } from './happenings/happen.js';
+import { budgetedApp } from './happenings/workloads.js';
+import { staticPool } from './happenings/happening.js';
+import { usualBudgets } from './happenings/settings.js';
+import { Invariants } from './invariants.js';
 import { Outages, quiet } from './network.js';
 import { overseen } from './overseer.js';
 import { PlacedPerturbation, type Traffic } from './perturbations.js';
-import { SimulatedProcess } from './process.js';
 import type { Outside } from './process.js';
+import { Processes } from './processes.js';
 import { VirtualTime } from './virtual-time.js';
-import type { SimulationPlan, Stage } from './stage.js';
+import type { Scripted, SimulationPlan, Stage } from './stage.js';
 import { addPool, createCluster, template } from './world.js';
 import type { SimulatedCluster } from './world.js';
 
@@ -40,12 +45,9 @@ export interface SimulationResult {
   readonly happened: readonly Happened[];
 }
 
-export interface Happened {
+export interface Happened extends Scripted {
   /** Its place among all that the seed has happen. */
   readonly step: number;
-  /** Since the start. */
-  readonly atMs: number;
-  readonly name: string;
 }
 
 /**
@@ -59,18 +61,25 @@ export async function simulate(plan: SimulationPlan, code: string): Promise<Simu
   const random = new Random(plan.seed);
   const onCall = (): void => void (signs += 1);
   const say = (line: string): void => plan.say?.(`${((time.now - startMs) / 1000).toFixed(1)} s: ${line}`);
+  const { stackTraceLimit } = Error;
+  const { random: machineRandom } = Math;
+  // Thousands of calls fail in a run, and nobody reads where.
+  Error.stackTraceLimit = 0;
+  // Pauses of the election are drawn from it.
+  const drawn = new Random(plan.seed + 1);
+  Math.random = () => drawn.next();
   try {
     const run = new Simulation(plan, random, time, onCall, say);
     return await run.play(code);
   } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    Math.random = machineRandom;
     time.restore();
   }
 }
 
 class Simulation {
-  private current: SimulatedProcess | undefined;
-  private outside!: Outside;
-  private incarnations = 0;
+  private processes!: Processes;
   private faults = 0;
   private steps = 0;
   private mayFail: boolean;
@@ -91,7 +100,7 @@ class Simulation {
   ) {
     this.mayFail = plan.withoutFaults !== true;
     this.placed = new PlacedPerturbation(plan.perturbation, {
-      crash: () => this.restart(crashedMs),
+      crash: () => this.restart(this.random, crashedMs),
       holdWatches: (last) => {
         const release = this.outages.beginStale();
         this.later(staleMs, () => {
@@ -111,35 +120,43 @@ class Simulation {
     const schedules = new Schedules(temporal);
     const invariants = new Invariants(cluster, temporal);
     const { outages } = this;
-    this.outside = {
+    const outside = {
       ...cluster,
       ...{ temporal, schedules, random, outages },
-      kube: overseen(cluster.kube, (problem) => invariants.broken(problem)),
+      kube: overseen(cluster.kube, {
+        broken: (problem) => invariants.broken(problem),
+        isKnownProtected: (pod) => invariants.isKnownProtected(pod),
+      }),
       watchSilentMs: 10 * minuteMs,
       placed: this.placed,
+      elects: (plan.processes ?? 1) > 1,
       onCall: this.onCall,
     };
-    this.boot();
+    this.processes = this.processesOf(outside);
+    this.processes.start();
     const sets = workloads.map((each) => new ReplicaSet(setParts(cluster, random), each));
-    await new DisruptionController(cluster, sets).protect('middle', 1);
+    const budgets = new DisruptionController(cluster, sets);
+    await budgets.protect(budgetedApp, 1);
     const isBroken = (): boolean => {
       this.steps += 1;
       return invariants.check();
     };
     const stage: Stage = {
-      ...{ random, cluster, temporal, outages, sets, plan },
-      process: () => this.current!,
+      ...{ random, cluster, temporal, outages, sets, plan, budgets, invariants },
+      processes: this.processes,
+      daemons: new DaemonSets(cluster),
       later: (afterMs, end) => this.later(afterMs, end),
-      restart: (afterMs) => this.restart(afterMs),
+      restart: (chance, afterMs) => this.restart(chance, afterMs),
       say: this.say,
     };
     for (const set of sets) void set.scaleUp(random.int(1, plan.replicas), random.int(1, 200));
     await this.unrest(stage, startMs + plan.unrestMs, isBroken);
     this.traffic = this.placed.traffic;
     if (!invariants.isBroken) await this.rest(stage, invariants, isBroken);
-    this.current?.kill();
+    this.processes.kill();
     cluster.stop();
     await time.settle();
+    await temporal.stop();
     return this.resultOf(cluster, [...invariants.problems, ...temporal.problems]);
   }
 
@@ -162,7 +179,7 @@ class Simulation {
     const { faultChance = usualFaultChance } = plan;
     return new SimulatedTemporal({
       random,
-      sandboxes: new SandboxFactory(code),
+      sandboxes: sandboxesOf(code),
       faults: {
         latencyMs: () => random.int(1, 20),
         fateOf: () => {
@@ -175,26 +192,23 @@ class Simulation {
     });
   }
 
-  private boot(): void {
-    // It died once more before it came up.
-    if (this.current?.isAlive === true) return;
-    this.incarnations += 1;
-    const starting = new SimulatedProcess(this.outside, `process-${this.incarnations}`);
-    this.current = starting;
-    if (this.mayFail) {
-      const { faultChance: chance = usualFaultChance } = this.plan;
-      starting.network.conditions = { slow: 0.05, slowMs: 500, fails: chance, loses: chance };
-    }
-    starting.start().catch((error: unknown) => {
-      // One that dies while it comes up has nothing to say.
-      if (starting.isAlive) throw error;
+  private processesOf(outside: Outside): Processes {
+    const { plan } = this;
+    return new Processes({
+      outside,
+      count: plan.processes ?? 1,
+      conditions: () => {
+        if (!this.mayFail) return quiet;
+        const { faultChance: chance = usualFaultChance } = plan;
+        return { slow: 0.05, slowMs: 500, fails: chance, loses: chance };
+      },
+      later: (afterMs, end) => this.later(afterMs, end),
     });
   }
 
-  private restart(afterMs: number): void {
+  private restart(random: Random, afterMs: number): void {
     this.faults += 1;
-    this.current?.kill();
-    this.later(afterMs, () => this.boot());
+    this.processes.restart(random, afterMs);
   }
 
   private later(afterMs: number, end: () => void): void {
@@ -204,15 +218,30 @@ class Simulation {
 
   private async unrest(stage: Stage, untilMs: number, isBroken: () => boolean): Promise<void> {
     const { plan, time } = this;
-    for (let step = 0; !isBroken() && time.now < untilMs; step++) {
+    if (plan.script !== undefined) await this.follow(plan.script, stage, isBroken);
+    for (let step = 0; plan.script === undefined && !isBroken() && time.now < untilMs; step++) {
       // Chance of its own for each step: what is left out changes nothing of what else happens.
-      const random = new Random(plan.seed * 1_000_003 + step);
+      const draw = plan.seed * 1_000_003 + step;
+      const random = new Random(draw);
       const pauseMs = random.int(5000, plan.paceMs ?? 5 * minuteMs);
       if (plan.leftOut?.has(step) !== true) {
-        const at = time.now - startMs;
-        this.happened.push({ step, atMs: at, name: happen({ ...stage, random }) });
+        const atMs = time.now - startMs;
+        this.happened.push({ step, atMs, draw, name: happen({ ...stage, random }) });
       }
       await time.advance(time.now + pauseMs, isBroken);
+    }
+  }
+
+  /** What is known happens, at the times that are known, and as it did then. */
+  private async follow(script: readonly Scripted[], stage: Stage, isBroken: () => boolean): Promise<void> {
+    for (const { atMs, draw, name } of script) {
+      await this.time.advance(startMs + atMs, isBroken);
+      if (isBroken()) return;
+      const random = new Random(draw);
+      // The pause, and which thing happens.
+      for (let drawn = 0; drawn < 2; drawn++) random.next();
+      this.happened.push({ step: this.happened.length, atMs, draw, name });
+      happenNamed({ ...stage, random }, name);
     }
   }
 
@@ -220,10 +249,10 @@ class Simulation {
   private async rest(stage: Stage, invariants: Invariants, isBroken: () => boolean): Promise<void> {
     const { plan, time } = this;
     this.mayFail = false;
-    stage.cluster.cloud.replenish();
-    if (this.current !== undefined) this.current.network.conditions = quiet;
+    this.processes.calm();
     // What ends may have more to end after it.
     while (time.now < this.troubledUntil && !isBroken()) await time.advance(this.troubledUntil, isBroken);
+    calm(stage);
     this.say('nothing goes wrong any more');
     await time.advance(time.now + plan.healMs, isBroken);
     if (!invariants.expectRest()) return;
@@ -262,7 +291,7 @@ function addPools({ kube }: SimulatedCluster): void {
   const pool = { template: { spec: { ...template, terminationGracePeriod: '10m' } } };
   addPool(kube, 'default', {
     ...pool,
-    disruption: { consolidateAfter: '30s', budgets: [{ nodes: `${budgetPercent}%` }] },
+    disruption: { consolidateAfter: '30s', budgets: usualBudgets },
   });
   addPool(kube, staticPool, { ...pool, replicas: 1 });
 }

@@ -1,10 +1,22 @@
 import type { Random } from '../../cases/random.js';
 import type { ReplicaSet } from '../scale-down/workloads.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
+import type { DaemonSets } from './daemon-sets.js';
+import type { DisruptionController } from './disruption-controller.js';
+import type { Invariants } from './invariants.js';
 import type { Outages } from './network.js';
 import type { Perturbation } from './perturbations.js';
-import type { SimulatedProcess } from './process.js';
+import type { Processes } from './processes.js';
 import type { SimulatedCluster } from './world.js';
+
+/** A thing that happens at a known time. */
+export interface Scripted {
+  /** Since the start, milliseconds. */
+  readonly atMs: number;
+  readonly name: string;
+  /** What its chances come from. */
+  readonly draw: number;
+}
 
 export interface SimulationPlan {
   readonly seed: number;
@@ -14,6 +26,8 @@ export interface SimulationPlan {
   readonly paceMs?: number;
   /** Chance of a call to fail, and to lose its answer, 0 to 1; default 0.003. Activities are lost three times as often. */
   readonly faultChance?: number;
+  /** How many processes of Stowage there are; default one. Of several, one leads by election. */
+  readonly processes?: number;
   /** Pods of each of three Deployments at most. */
   readonly replicas: number;
   /** How long everything may take to come to rest afterwards, and how long it must then stay so. */
@@ -21,6 +35,8 @@ export interface SimulationPlan {
   readonly restMs: number;
   /** Steps at which nothing happens, to find out what a failure needs. */
   readonly leftOut?: ReadonlySet<number>;
+  /** What happens, in place of what the seed has happen: a run that is shrunk stays what it is when other things come to happen. */
+  readonly script?: readonly Scripted[];
   /** Calls and activities do not fail; what happens to the cluster and the process still does. */
   readonly withoutFaults?: boolean;
   /** What goes wrong at one place of the run. */
@@ -38,10 +54,13 @@ export interface Stage {
   readonly outages: Outages;
   readonly sets: readonly ReplicaSet[];
   readonly plan: SimulationPlan;
-  readonly process: () => SimulatedProcess;
+  readonly processes: Processes;
+  readonly budgets: DisruptionController;
+  readonly daemons: DaemonSets;
+  readonly invariants: Invariants;
   /** Ends what has begun, after so long: it counts as trouble until then. */
   readonly later: (afterMs: number, end: () => void) => void;
-  /** The process dies now and comes up again after so long. */
-  readonly restart: (afterMs: number) => void;
+  /** A process dies now and comes up again after so long. */
+  readonly restart: (random: Random, afterMs: number) => void;
   readonly say: (line: string) => void;
 }

@@ -20,6 +20,8 @@ export interface SimulatedCluster {
   readonly machines: Machines;
   /** What kube-scheduler, kubelets and controllers see. */
   readonly cache: ClusterCache;
+  /** Keeps the state of the API server. What is returned brings it back, and has all but Stowage go on from there. */
+  readonly backup: () => () => void;
   readonly stop: () => void;
 }
 
@@ -28,7 +30,7 @@ const calmTimes: MachineTimes = {
   readyMs: { from: 2000, to: 15_000 },
   neverJoins: 0,
 };
-const clusterKinds = ['Pod', 'Node', 'NodeClaim', 'ReplicaSet', 'PodDisruptionBudget'] as const;
+const clusterKinds = ['Pod', 'Node', 'NodeClaim', 'NodePool', 'ReplicaSet', 'PodDisruptionBudget'] as const;
 /** Types of up to this many CPUs: enough for choice, few enough to plan quickly. */
 const mostCpus = 16;
 
@@ -46,7 +48,7 @@ export async function createCluster(
   const machines = new Machines(kube, cloud, random, times);
   const stopping = new AbortController();
   const cache = createClusterCache({
-    client: kube,
+    client: relisting(kube),
     kinds: [...clusterKinds],
     random: () => random.next(),
     // Its connection never breaks.
@@ -62,7 +64,14 @@ export async function createCluster(
   const parts = { kube, cache, clock, random };
   void new Scheduler(parts).follow();
   void new Kubelets(parts).follow();
-  return { kube, cloud, machines, cache, stop: () => stopping.abort() };
+  const backup = (): (() => void) => {
+    const bringBack = kube.snapshot();
+    return () => {
+      bringBack();
+      machines.catchUp();
+    };
+  };
+  return { kube, cloud, machines, cache, backup, stop: () => stopping.abort() };
 }
 
 /** The least that a NodePool's template says. */
@@ -85,6 +94,15 @@ export function addPool(kube: FakeKube, name: string, spec: object): void {
   kube.put('NodePool', made);
   if (kube.objects('EC2NodeClass').length > 0) return;
   kube.put('EC2NodeClass', { metadata: { name: 'default', generation: 1 }, spec: {} } as never);
+}
+
+/** A watch of it that ends is begun with a new list: the cluster's own controllers miss nothing that is restored. */
+function relisting(kube: FakeKube): FakeKube {
+  const watch: FakeKube['watch'] = async (...args) => {
+    await kube.watch(...args);
+    return 'expired';
+  };
+  return { ...kube, watch };
 }
 
 /** The same API server, saying that something happens there. */

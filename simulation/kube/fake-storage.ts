@@ -45,6 +45,8 @@ export class FakeStorage {
   private listeners = new Set<() => void>();
   /** Versions before this one are forgotten. */
   floor = '0';
+  /** How often a snapshot was brought back. */
+  restores = 0;
 
   constructor(private readonly now: () => number) {}
 
@@ -78,6 +80,21 @@ export class FakeStorage {
     this.writes++;
     this.floor = this.version;
     this.announce();
+  }
+
+  /** All objects and the version as they are; what is returned brings them back, as a restored backup does, and ends every watch. */
+  snapshot(): () => void {
+    const kept = [...this.kinds].map(([kind, objects]) => [kind, new Map(objects)] as const);
+    const { writes } = this;
+    return () => {
+      this.kinds.clear();
+      for (const [kind, objects] of kept) this.kinds.set(kind, new Map(objects));
+      this.log = [];
+      this.writes = writes;
+      this.floor = this.version;
+      this.restores += 1;
+      this.announce();
+    };
   }
 
   announce(): void {

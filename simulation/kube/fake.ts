@@ -39,6 +39,8 @@ export interface FakeKube extends KubeClient {
   silenceWatches(): void;
   /** Forgets the history: running watches and those from older versions are `expired`. */
   compact(): void;
+  /** Keeps what there is now. What is returned brings it back, versions included, and ends every watch: a backup that is restored. */
+  snapshot(): () => void;
   /** Serves an absent kind from now on: its CustomResourceDefinition was installed. */
   serve(kind: Kind): void;
 }
@@ -79,6 +81,7 @@ export function createFakeKube(options: FakeKubeOptions = {}): FakeKube {
     compact: () => {
       storage.compact();
     },
+    snapshot: () => storage.snapshot(),
     serve: (kind) => {
       absent.delete(kind);
     },
@@ -231,6 +234,7 @@ function fakeWatch(state: FakeState): KubeClient['watch'] {
     admit(state, kind);
     if (compareVersions(options.resourceVersion, storage.floor) < 0) return 'expired';
     const own = ++state.opened;
+    const { restores } = storage;
     options.onOpen?.();
     let version = options.resourceVersion;
     let scheduled = false;
@@ -244,7 +248,7 @@ function fakeWatch(state: FakeState): KubeClient['watch'] {
         scheduled = false;
         if (options.signal.aborted) stop(() => resolve('ended'));
         else if (own <= state.silenced) return;
-        else if (state.failure !== undefined) stop(() => resolve('ended'));
+        else if (state.failure !== undefined || storage.restores !== restores) stop(() => resolve('ended'));
         else if (compareVersions(version, storage.floor) < 0) stop(() => resolve('expired'));
         else {
           try {

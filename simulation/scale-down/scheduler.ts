@@ -22,9 +22,10 @@ export class Scheduler {
 
   constructor(private readonly world: ClusterParts) {
     const { cache } = world;
-    cache.on('Pod', ({ type, object }) => {
+    cache.on('Pod', ({ type, object, previous }) => {
       if (type === 'deleted') this.retry();
-      else if (type === 'added' && isUnbound(object)) this.queue.add(podKey(object));
+      // One that was bound is unbound again where the cluster is restored from a backup.
+      else if (isUnbound(object) && (previous === undefined || !isUnbound(previous))) this.queue.add(podKey(object));
     });
     cache.on('Node', () => this.retry());
   }

@@ -74,6 +74,14 @@ export class ReplicaSet {
     }
   }
 
+  /** Makes and ends pods until there are as many as wanted, after the cluster was restored to an earlier state. */
+  async resume(): Promise<void> {
+    const { cache } = this.world;
+    const own = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === this.template.app);
+    if (own.length > this.wanted) await this.scaleDown(this.wanted);
+    for (let lacking = this.wanted - own.length; lacking > 0; lacking--) await this.fill(latencies.replicaMs);
+  }
+
   private async fill(afterMs: number): Promise<void> {
     const { clock, cache, kube, random } = this.world;
     await clock.sleep(afterMs);

@@ -2,6 +2,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import type { coresdk, temporal } from '@temporalio/proto';
+import type { ActivityWorker } from './activity-worker.js';
 import { millisOf } from './durations.js';
 import { fromPayloads, toFailure, toPayload } from './payloads.js';
 import type { Failure } from './run.js';
@@ -18,19 +19,10 @@ const timeouts = { START_TO_CLOSE: 1, SCHEDULE_TO_CLOSE: 3, HEARTBEAT: 4 } as co
 /** What becomes of one attempt: nothing unusual, or what a crash or a network does to it. */
 export type AttemptFate = 'runs' | 'lost before its effect' | 'lost after its effect';
 
-/** A process that serves activities. */
-export interface ActivityWorker {
-  /** False once the process has died. */
-  readonly isAlive: boolean;
-  /** Whether it takes tasks of a queue at present; every queue's where this is missing. */
-  polls?(taskQueue: string): boolean;
-  activity(taskQueue: string, type: string): ((input: unknown) => Promise<unknown>) | undefined;
-}
-
 /** What an activity needs of the server. */
 export interface ActivityHost {
-  /** The process that polls now; undefined while none does. */
-  worker(): ActivityWorker | undefined;
+  /** A process that polls a queue now; undefined while none does. */
+  worker(taskQueue: string): ActivityWorker | undefined;
   /** Runs `then` once a process polls the queue. */
   whenPolled(taskQueue: string, then: () => void): void;
   /** Milliseconds that a message takes now. */
@@ -87,10 +79,10 @@ export class ActivityTask {
   }
 
   private start(): void {
-    const worker = this.host.worker();
-    if (this.isOver || worker === undefined) return;
-    this.attempt += 1;
     const { activityType, taskQueue } = this.schedule;
+    const worker = this.isOver ? undefined : this.host.worker(taskQueue ?? '');
+    if (worker === undefined) return;
+    this.attempt += 1;
     const run = worker.activity(taskQueue ?? '', activityType ?? '');
     if (run === undefined) {
       this.failed(toFailure(new Error(`no worker serves ${activityType ?? ''} on ${taskQueue ?? ''}`)));

@@ -1,7 +1,8 @@
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { Random } from '../../cases/random.js';
 import { ActivityTask } from './activity-task.js';
-import type { ActivityWorker, AttemptFate } from './activity-task.js';
+import type { AttemptFate } from './activity-task.js';
+import type { ActivityWorker } from './activity-worker.js';
 import { carryOut } from './commands.js';
 import type { CommandHost } from './commands.js';
 import { digestOf } from './digest.js';
@@ -9,7 +10,7 @@ import { toPayloads } from './payloads.js';
 import { PendingUpdates } from './pending-updates.js';
 import { Run } from './run.js';
 import type { RunStart, RunStatus } from './run.js';
-import type { Activation, Command, Job, Sandbox, SandboxFactory } from './sandbox.js';
+import type { Activation, Command, Job, SandboxFactory } from './sandbox.js';
 import { WorkflowCache } from './workflow-cache.js';
 
 /** What decides when things happen, and what goes wrong. */
@@ -55,12 +56,14 @@ export class SimulatedTemporal implements CommandHost {
   /** All runs, where closed ones are kept. */
   private readonly kept: Run[] = [];
   private waiting: { readonly taskQueue: string; readonly then: () => void }[] = [];
-  private current: ActivityWorker | undefined;
+  private readonly workers: ActivityWorker[] = [];
   private runs = 0;
   private readonly updates = new PendingUpdates();
   private readonly cache: WorkflowCache;
   /** Replays that came to other commands, and workflow tasks that failed. */
   readonly problems: string[] = [];
+  /** Hears of each run that failed. */
+  onFailed: (workflowId: string, why: string) => void = () => undefined;
   private happened = 0;
   /** Workflow tasks and queries that code is at. */
   private atWork = 0;
@@ -79,27 +82,31 @@ export class SimulatedTemporal implements CommandHost {
     return this.options.faults.latencyMs();
   }
 
-  get worker(): ActivityWorker | undefined {
-    return this.current;
+  /** Somebody who takes tasks of a queue now: whoever comes, where several do. */
+  private workerOn(taskQueue: string): ActivityWorker | undefined {
+    const polling = this.workers.filter((worker) => worker.polls?.(taskQueue) ?? true);
+    return polling.length > 1 ? this.options.random.pick(polling) : polling[0];
   }
 
   /** A process polls from now on. */
   connect(worker: ActivityWorker): void {
-    this.current = worker;
+    if (!this.workers.includes(worker)) this.workers.push(worker);
     for (const { taskQueue, then } of this.waiting.splice(0)) this.whenPolled(taskQueue, then);
   }
 
-  /** The process has died, with all that it had cached. */
-  disconnect(): void {
-    const died = this.current;
-    this.current = undefined;
-    if (died === undefined) return;
-    for (const run of this.latest.values()) void this.cache.forget(run);
-    for (const tasks of this.activities.values()) for (const task of tasks.values()) task.workerDied(died);
+  /** A process polls no more and has lost all that it had cached: it died, or nobody hears of it. Every process, unless one is named. */
+  disconnect(which?: ActivityWorker): void {
+    for (const worker of which === undefined ? [...this.workers] : [which]) {
+      const at = this.workers.indexOf(worker);
+      if (at < 0) continue;
+      this.workers.splice(at, 1);
+      for (const run of this.latest.values()) if (run.cachedBy === worker) void this.cache.forget(run);
+      for (const tasks of this.activities.values()) for (const task of tasks.values()) task.workerDied(worker);
+    }
   }
 
   whenPolled(taskQueue: string, then: () => void): void {
-    if (this.current?.polls?.(taskQueue) ?? this.current !== undefined) then();
+    if (this.workers.some((worker) => worker.polls?.(taskQueue) ?? true)) then();
     else this.waiting.push({ taskQueue, then });
   }
 
@@ -164,6 +171,12 @@ export class SimulatedTemporal implements CommandHost {
     this.close(run, 'TERMINATED');
   }
 
+  /** The database is gone: nothing is left of any workflow. Schedules are kept. */
+  lose(): void {
+    for (const run of this.latest.values()) this.terminate(run);
+    this.latest.clear();
+  }
+
   /** Something has happened to a run: its next workflow task tells it. */
   add(run: Run, job: Job): void {
     if (!run.isOpen) return;
@@ -180,7 +193,7 @@ export class SimulatedTemporal implements CommandHost {
     const { faults } = this.options;
     const task = new ActivityTask(
       {
-        worker: () => this.current,
+        worker: (taskQueue) => this.workerOn(taskQueue),
         whenPolled: (taskQueue, then) => this.whenPolled(taskQueue, then),
         latencyMs: () => faults.latencyMs(),
         fateOf: (type, workflowId) => faults.fateOf(type, workflowId),
@@ -214,7 +227,8 @@ export class SimulatedTemporal implements CommandHost {
   /** Asks a run that a worker has, or can replay, by a query job; its answer is what the command says. */
   async ask(run: Run, job: Job): Promise<readonly Command[]> {
     return this.working(run, async () => {
-      const sandbox = await this.sandboxOf(run);
+      const worker = this.workerFor(run);
+      const sandbox = await this.cache.of(run, worker, () => this.isPolling(worker));
       const activation = { at: Date.now(), jobs: [job], historyLength: run.historyLength, flags: run.flags };
       const answer = await sandbox.activate(activation, false);
       if ('failed' in answer) throw new Error(answer.failed);
@@ -234,7 +248,14 @@ export class SimulatedTemporal implements CommandHost {
     run.jobs.length = 0;
     this.updates.refuse(run);
     this.note(run, status.toLowerCase());
+    if (status === 'FAILED') this.onFailed(run.id, run.failure?.message ?? '');
     if (status !== 'CONTINUED_AS_NEW') this.closeChildren(run);
+  }
+
+  /** Lets go of all that is cached: nothing happens here any more. */
+  async stop(): Promise<void> {
+    this.workers.length = 0;
+    await Promise.all([...this.latest.values()].map((run) => this.cache.forget(run)));
   }
 
   note(run: Run, what: string): void {
@@ -268,7 +289,7 @@ export class SimulatedTemporal implements CommandHost {
 
   /** One workflow task: what has happened since the last, to the code, and its commands back. */
   private async task(run: Run): Promise<void> {
-    const { worker } = this;
+    const worker = this.workerFor(run);
     if (!run.isOpen || worker === undefined) {
       run.hasTask = false;
       if (run.isOpen) this.wake(run);
@@ -278,10 +299,10 @@ export class SimulatedTemporal implements CommandHost {
     const jobs = inOrder(run.jobs.splice(0));
     run.historyLength += 2;
     const activation: Activation = { at: Date.now(), jobs, historyLength: run.historyLength, flags: run.flags };
-    const sandbox = await this.sandboxOf(run);
+    const sandbox = await this.cache.of(run, worker, () => this.isPolling(worker));
     const answer = await sandbox.activate(activation, false);
     if (isClosed(run)) return;
-    if (!worker.isAlive) {
+    if (!worker.isAlive || !this.isPolling(worker)) {
       this.again(run, jobs, stickyMs);
       return;
     }
@@ -317,9 +338,14 @@ export class SimulatedTemporal implements CommandHost {
     this.taskAfter(run, afterMs);
   }
 
-  private async sandboxOf(run: Run): Promise<Sandbox> {
-    const { current } = this;
-    return this.cache.of(run, () => this.current === current);
+  /** Who has it cached, or else anybody. */
+  private workerFor(run: Run): ActivityWorker | undefined {
+    const { cachedBy } = run;
+    return cachedBy !== undefined && this.isPolling(cachedBy) ? cachedBy : this.workerOn(run.start.taskQueue);
+  }
+
+  private isPolling(worker: ActivityWorker | undefined): boolean {
+    return worker === undefined || this.workers.includes(worker);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { temporal } from '@temporalio/proto';
+import type { ActivityWorker } from './activity-worker.js';
 import type { Activation, Command, Job, RunIdentity, Sandbox } from './sandbox.js';
 
 export type Payload = temporal.api.common.v1.IPayload;
@@ -38,6 +39,8 @@ export class Run {
   readonly commands: Command[] = [];
   /** What a worker has cached. */
   sandbox: Sandbox | undefined;
+  /** And which. */
+  cachedBy: ActivityWorker | undefined;
   readonly timers = new Map<number, NodeJS.Timeout>();
   readonly attributes = new Map<string, unknown>();
   readonly children = new Map<number, Run>();

@@ -1,3 +1,4 @@
+import type { ActivityWorker } from './activity-worker.js';
 import { digestOf } from './digest.js';
 import type { Run } from './run.js';
 import type { Sandbox, SandboxFactory } from './sandbox.js';
@@ -10,11 +11,13 @@ export class WorkflowCache {
     private readonly onProblem: (problem: string) => void,
   ) {}
 
-  /** What is cached of a run, or a replay of it, which is cached where `isAlive` says afterwards that the worker lives still. */
-  async of(run: Run, isAlive: () => boolean): Promise<Sandbox> {
+  /** What is cached of a run, or a replay of it, which is that worker's where `isAlive` says afterwards that the worker lives still. */
+  async of(run: Run, worker: ActivityWorker | undefined, isAlive: () => boolean): Promise<Sandbox> {
     if (run.sandbox !== undefined) return run.sandbox;
     const sandbox = await this.replayed(run);
-    if (isAlive()) run.sandbox = sandbox;
+    if (!isAlive()) return sandbox;
+    run.sandbox = sandbox;
+    run.cachedBy = worker;
     return sandbox;
   }
 
@@ -26,6 +29,7 @@ export class WorkflowCache {
   async forget(run: Run): Promise<void> {
     const { sandbox } = run;
     run.sandbox = undefined;
+    run.cachedBy = undefined;
     await sandbox?.dispose();
   }
 

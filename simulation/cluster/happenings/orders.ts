@@ -1,8 +1,8 @@
-import { abortSignal, approveSignal, expediteSignal, holdSignal } from '../../workflows/messages.js';
-import { rejectSignal, retrySignal } from '../../workflows/messages.js';
-import { parseWorkflowId } from '../../core/ids.js';
-import type { Run } from '../temporal/run.js';
-import type { Stage } from './stage.js';
+import { abortSignal, approveSignal, expediteSignal, holdSignal } from '../../../workflows/messages.js';
+import { rejectSignal, retrySignal } from '../../../workflows/messages.js';
+import { parseWorkflowId } from '../../../core/ids.js';
+import type { Run } from '../../temporal/run.js';
+import type { Stage } from '../stage.js';
 
 const person = { actor: 'ann', reason: 'to be looked at' };
 /** None of them takes the protection of pods: that would end what must not be disrupted. */

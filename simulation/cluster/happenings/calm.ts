@@ -1,0 +1,46 @@
+import { annotations, labels } from '../../../api/labels.js';
+import type { Stage } from '../stage.js';
+import { usualBudgets } from './settings.js';
+import { budgetedApp } from './workloads.js';
+
+/** Nothing goes wrong any more, and whatever was only for some minutes is over: a restored cluster may have brought it back. */
+export function calm(stage: Stage): void {
+  const { cluster, sets, budgets, daemons } = stage;
+  const { kube, cloud, machines } = cluster;
+  cloud.replenish();
+  cloud.setNotReady('default');
+  machines.neverJoins = 0;
+  daemons.clear();
+  for (const { app } of sets) if (app !== budgetedApp) budgets.unprotect(app);
+  void budgets.protect(budgetedApp, 1);
+  for (const kind of ['DisruptionPause', 'DisruptionPolicy', 'NodeOverlay'] as const) {
+    for (const { metadata } of kube.objects(kind)) void kube.delete(kind, { name: metadata.name ?? '' });
+  }
+  const spec = { disruption: { budgets: usualBudgets }, template: { spec: { expireAfter: 'Never' } } };
+  void kube.patch('NodePool', { name: 'default' }, { spec });
+  for (const { metadata } of kube.objects('Node')) machines.startKubelet(metadata.name ?? '');
+  removeExtraPools(stage);
+  releasePods(stage);
+}
+
+function removeExtraPools({ cluster: { kube } }: Stage): void {
+  const isExtra = (name: string | undefined): boolean => name?.startsWith('extra-') === true;
+  for (const { metadata } of kube.objects('NodePool')) {
+    if (isExtra(metadata.name)) void kube.delete('NodePool', { name: metadata.name ?? '' });
+  }
+  for (const { metadata } of kube.objects('NodeClaim')) {
+    if (isExtra(metadata.labels?.[labels.nodePool])) void kube.delete('NodeClaim', { name: metadata.name ?? '' });
+  }
+}
+
+/** Those that were to be left alone for some minutes, or that fit nowhere. */
+function releasePods({ cluster: { kube } }: Stage): void {
+  for (const { metadata } of kube.objects('Pod')) {
+    const ref = { name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' };
+    const app = metadata.labels?.['app'];
+    if (app === 'giant') kube.remove('Pod', ref);
+    else if (app !== 'protected' && metadata.annotations?.[annotations.doNotDisrupt] !== undefined) {
+      void kube.patch('Pod', ref, { metadata: { annotations: { [annotations.doNotDisrupt]: null } } });
+    }
+  }
+}

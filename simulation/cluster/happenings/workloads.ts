@@ -1,0 +1,77 @@
+import { annotations } from '../../../api/labels.js';
+import { pod } from '../../../cases/objects.js';
+import type { Stage } from '../stage.js';
+import { listed, minuteMs } from './happening.js';
+
+/** What happens to what runs. */
+export const workloadHappenings = listed([
+  {
+    name: 'a Deployment is scaled',
+    weight: 16,
+    happens: ({ random, sets, plan }) => {
+      const set = random.pick(sets);
+      const wanted = random.int(0, plan.replicas);
+      void (wanted > set.replicas ? set.scaleUp(wanted, random.int(1, 200)) : set.scaleDown(wanted));
+    },
+  },
+  {
+    name: 'a PodDisruptionBudget changes, for some minutes',
+    weight: 2,
+    happens: ({ random, later, sets, budgets }) => {
+      const { app } = random.pick(sets);
+      void budgets.protect(app, random.int(0, 2));
+      later(random.int(1, 30) * minuteMs, () => {
+        if (app === budgetedApp) void budgets.protect(app, 1);
+        else budgets.unprotect(app);
+      });
+    },
+  },
+  {
+    name: 'pods must not be disrupted, for some minutes',
+    weight: 2,
+    happens: ({ random, later, cluster: { kube } }) => {
+      const free = kube
+        .objects('Pod')
+        .filter((each) => each.metadata.annotations?.[annotations.doNotDisrupt] === undefined);
+      const refs = random
+        .some(free, 0)
+        .slice(0, 4)
+        .map(({ metadata: { name = '', namespace = '' } }) => ({ name, namespace }));
+      const annotate = (value: string | null): void => {
+        for (const ref of refs)
+          void kube.patch('Pod', ref, { metadata: { annotations: { [annotations.doNotDisrupt]: value } } });
+      };
+      annotate('true');
+      later(random.int(5, 60) * minuteMs, () => annotate(null));
+    },
+  },
+  {
+    name: 'a DaemonSet appears, for some minutes',
+    weight: 1,
+    happens: ({ random, later, daemons }) => {
+      const name = `agent-${random.int(0, 2 ** 31)}`;
+      daemons.add(name, { cpu: `${String(random.int(1, 4) * 50)}m`, memory: '128Mi' });
+      later(random.int(5, 60) * minuteMs, () => daemons.remove(name));
+    },
+  },
+  {
+    name: 'a pod that fits nowhere waits, for some minutes',
+    weight: 1,
+    happens: (stage) => waitInVain(stage),
+  },
+]);
+
+/** The app that a PodDisruptionBudget protects from the start. */
+export const budgetedApp = 'middle';
+
+/** It asks for more than any machine has. */
+function waitInVain({ random, later, cluster: { kube } }: Stage): void {
+  const name = `giant-${random.int(0, 2 ** 31)}`;
+  const { metadata, ...rest } = pod(name, { app: 'giant' }, { cpu: '900', memory: '1Gi' });
+  kube.put('Pod', {
+    ...rest,
+    metadata: { ...metadata, name, namespace: 'default', creationTimestamp: new Date(Date.now()).toISOString() },
+    status: { phase: 'Pending' },
+  });
+  later(random.int(1, 20) * minuteMs, () => kube.remove('Pod', { name, namespace: 'default' }));
+}
