@@ -28,16 +28,21 @@ export class Invariants {
   readonly budgets: BudgetWatch;
   /** Since when a pod has been protected, by its UID, milliseconds of the epoch. */
   private readonly protectedAt = new Map<string, number>();
+  /** When a NodeClaim was first deleted, by its UID, milliseconds of the epoch. */
+  private readonly deletedAt = new Map<string, number>();
   private lossesUntil = 0;
 
   constructor(
     private readonly cluster: SimulatedCluster,
     private readonly temporal: SimulatedTemporal,
+    /** Hears at once of what is broken. */
+    private readonly say: (line: string) => void = () => undefined,
   ) {
     this.budgets = new BudgetWatch(cluster, (problem) => this.broken(problem));
     cluster.cache.on('Pod', ({ type, object }) => this.noteProtection(type === 'deleted', object));
     cluster.cache.on('NodeClaim', ({ type, object, previous }) => {
       const isMarked = isBeingDeleted(object) && (previous === undefined || !isBeingDeleted(previous));
+      if (isMarked) this.noteDeletion(object);
       if (isDisruptedByChoice(object) && isMarked) this.expectNoPause(object.metadata.name ?? '');
       if (type === 'deleted') this.expectReason(object);
     });
@@ -47,6 +52,10 @@ export class Invariants {
   /** Temporal has lost what it knew, or the cluster what it was told: for some time reasons may be missing. */
   forgetReasons(): void {
     this.lossesUntil = Date.now() + lossMs;
+  }
+
+  firstDeletedAt({ metadata }: NodeClaim): number | undefined {
+    return this.deletedAt.get(metadata.uid ?? '');
   }
 
   /** Whether a pod has been protected for so long that whatever lags has heard of it. */
@@ -127,6 +136,11 @@ export class Invariants {
     else if (!this.protectedAt.has(uid)) this.protectedAt.set(uid, bornProtected(metadata) ? 0 : Date.now());
   }
 
+  private noteDeletion({ metadata }: NodeClaim): void {
+    const uid = metadata.uid ?? '';
+    if (!this.deletedAt.has(uid)) this.deletedAt.set(uid, Date.parse(metadata.deletionTimestamp ?? ''));
+  }
+
   /** A NodeClaim that had an instance and is gone has a workflow that says why. */
   private expectReason({ metadata, status }: NodeClaim): void {
     if ((status?.providerID ?? '') === '' || Date.now() < this.lossesUntil) return;
@@ -161,7 +175,9 @@ export class Invariants {
   }
 
   broken(what: string): void {
-    if (this.problems.length < 20) this.problems.push(what);
+    if (this.problems.length >= 20) return;
+    this.problems.push(what);
+    this.say(what);
   }
 }
 

@@ -13,6 +13,8 @@ export interface OverseerOptions {
   readonly broken: (problem: string) => void;
   /** Whether a pod has been protected for so long that everybody knows; whoever is not asked takes all for known. */
   readonly isKnownProtected?: (pod: Pod) => boolean;
+  /** When a NodeClaim was first deleted, milliseconds of the epoch: a restored cluster may have it deleted a second time. */
+  readonly firstDeletedAt?: (claim: NodeClaim) => number | undefined;
 }
 
 /**
@@ -20,16 +22,20 @@ export interface OverseerOptions {
  * node's deadline (invariants/protection-holds), or lets a node go by choice before its replacements are initialized
  * (invariants/replacement-first).
  */
-export function overseen(kube: FakeKube, { broken, isKnownProtected = () => true }: OverseerOptions): KubeClient {
+export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
+  const { broken, isKnownProtected = () => true } = options;
   const watchPod = (ref: Ref, isEviction: boolean): void => {
     const pod = kube
       .objects('Pod')
       .find(({ metadata }) => metadata.name === ref.name && metadata.namespace === ref.namespace);
     if (pod?.metadata.annotations?.[annotations.doNotDisrupt] !== 'true' || !isKnownProtected(pod)) return;
-    const deadline = deadlineOf(kube, pod);
+    const deadline = deadlineOf(kube, pod, options);
     const graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1000;
     if (Date.now() >= deadline - graceMs) return;
-    broken(`pod ${ref.name} was ${isEviction ? 'evicted' : 'deleted'} before its time (invariants/protection-holds)`);
+    const by = Number.isFinite(deadline) ? `, which is ${new Date(deadline).toISOString()}` : '';
+    broken(
+      `pod ${ref.name} was ${isEviction ? 'evicted' : 'deleted'} before its time${by} (invariants/protection-holds)`,
+    );
   };
   const watchClaim = ({ name }: Ref): void => {
     const claims = kube.objects('NodeClaim');
@@ -68,10 +74,13 @@ function isWell(kube: FakeKube, { status }: NodeClaim): boolean {
 }
 
 /** When the node of a pod may be emptied whatever runs there, milliseconds of the epoch; never for one that stays. */
-function deadlineOf(kube: FakeKube, { spec }: Pod): number {
+function deadlineOf(kube: FakeKube, { spec }: Pod, { firstDeletedAt = deletedAt }: OverseerOptions): number {
   const claim = kube.objects('NodeClaim').find(({ status }) => status?.nodeName === spec.nodeName);
-  const deleted = claim?.metadata.deletionTimestamp;
+  const deleted = claim === undefined ? undefined : firstDeletedAt(claim);
   if (claim === undefined || deleted === undefined) return Number.POSITIVE_INFINITY;
   const grace = claim.spec.terminationGracePeriod;
-  return grace === undefined ? Number.POSITIVE_INFINITY : Date.parse(deleted) + parseDuration(grace);
+  return grace === undefined ? Number.POSITIVE_INFINITY : deleted + parseDuration(grace);
 }
+
+const deletedAt = ({ metadata: { deletionTimestamp } }: NodeClaim): number | undefined =>
+  deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp);

@@ -118,7 +118,7 @@ class Simulation {
     plan.prepare?.(cluster);
     const temporal = this.engine(code);
     const schedules = new Schedules(temporal);
-    const invariants = new Invariants(cluster, temporal);
+    const invariants = new Invariants(cluster, temporal, this.say);
     const { outages } = this;
     const outside = {
       ...cluster,
@@ -126,6 +126,7 @@ class Simulation {
       kube: overseen(cluster.kube, {
         broken: (problem) => invariants.broken(problem),
         isKnownProtected: (pod) => invariants.isKnownProtected(pod),
+        firstDeletedAt: (claim) => invariants.firstDeletedAt(claim),
       }),
       watchSilentMs: 10 * minuteMs,
       placed: this.placed,
