@@ -1,17 +1,72 @@
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { Run } from '../../simulation/temporal/run.js';
+import type { Command } from '../../simulation/temporal/sandbox.js';
 
-/** What a history says of the children that a run started, of activities that it cancelled, and of its tasks that failed. */
+/** What a history says of all that a run asked for, and of its tasks that failed. */
 export function historyOf(run: Run, problems: readonly string[]): History {
-  const commanded = run.commands.map(({ startChildWorkflowExecution, requestCancelActivity }) => ({
-    startChildWorkflowExecutionInitiatedEventAttributes: startChildWorkflowExecution && {
-      workflowType: { name: startChildWorkflowExecution.workflowType },
-      workflowId: startChildWorkflowExecution.workflowId,
-    },
-    activityTaskCancelRequestedEventAttributes: requestCancelActivity && {},
-  }));
   const failed = problems
     .filter((problem) => problem.startsWith(`${run.id}: workflow task failed`))
     .map((cause) => ({ workflowTaskFailedEventAttributes: { cause } }));
-  return { events: [...commanded, ...failed] } as unknown as History;
+  return { events: [...run.commands.map(eventOf), ...failed] } as unknown as History;
+}
+
+type Written = Readonly<Record<string, unknown>>;
+
+/** The event that the server writes for a command; one without attributes for those that nobody reads of. */
+function eventOf(command: Command): Written {
+  return { ...ofSteps(command), ...ofOthers(command), ...ofEnds(command) };
+}
+
+function ofSteps({
+  scheduleActivity,
+  requestCancelActivity,
+  startTimer,
+  upsertWorkflowSearchAttributes,
+}: Command): Written {
+  // prettier-ignore
+  return {
+    activityTaskScheduledEventAttributes: scheduleActivity && {
+      activityType: { name: scheduleActivity.activityType },
+      taskQueue: { name: scheduleActivity.taskQueue },
+      input: { payloads: scheduleActivity.arguments },
+    },
+    activityTaskCancelRequestedEventAttributes: requestCancelActivity && {},
+    timerStartedEventAttributes: startTimer && { startToFireTimeout: startTimer.startToFireTimeout },
+    upsertWorkflowSearchAttributesEventAttributes: upsertWorkflowSearchAttributes && {
+      searchAttributes: upsertWorkflowSearchAttributes.searchAttributes,
+    },
+  };
+}
+
+function ofOthers({ startChildWorkflowExecution, signalExternalWorkflowExecution }: Command): Written {
+  return {
+    startChildWorkflowExecutionInitiatedEventAttributes: startChildWorkflowExecution && {
+      workflowType: { name: startChildWorkflowExecution.workflowType },
+      workflowId: startChildWorkflowExecution.workflowId,
+      input: { payloads: startChildWorkflowExecution.input },
+    },
+    signalExternalWorkflowExecutionInitiatedEventAttributes: signalExternalWorkflowExecution && {
+      workflowExecution: signalExternalWorkflowExecution.workflowExecution,
+      signalName: signalExternalWorkflowExecution.signalName,
+      input: { payloads: signalExternalWorkflowExecution.args },
+    },
+  };
+}
+
+function ofEnds({
+  completeWorkflowExecution,
+  failWorkflowExecution,
+  continueAsNewWorkflowExecution,
+}: Command): Written {
+  // prettier-ignore
+  const { result } = completeWorkflowExecution ?? {};
+  return {
+    workflowExecutionCompletedEventAttributes: completeWorkflowExecution && {
+      result: { payloads: result ? [result] : [] },
+    },
+    workflowExecutionFailedEventAttributes: failWorkflowExecution && { failure: failWorkflowExecution.failure },
+    workflowExecutionContinuedAsNewEventAttributes: continueAsNewWorkflowExecution && {
+      input: { payloads: continueAsNewWorkflowExecution.arguments },
+    },
+  };
 }
