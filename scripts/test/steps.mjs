@@ -22,6 +22,7 @@ const onServer = [
   'launch-node',
   'provision',
   'takeover-drift',
+  'same-histories',
 ].map((file) => `test/workflow/${file}.test.ts`);
 
 const awsFiles = 'test/integration/aws';
