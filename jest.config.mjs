@@ -43,7 +43,7 @@ export default {
       ...sharedFolder,
       testPathIgnorePatterns: [
         ...ignored,
-        '<rootDir>/test/workflow/(clock|encrypted-payloads|renewed-connections|same-histories|traces).test.ts',
+        '<rootDir>/test/workflow/(clock|encrypted-payloads|order-policy|renewed-connections|same-histories|traces).test.ts',
       ],
     }),
     suite('workflow-server', ['<rootDir>/test/workflow/**/*.test.ts'], {

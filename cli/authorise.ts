@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { isDomainError } from '../core/failures.js';
+import { unauthenticated } from '../core/orders.js';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient, ResourceAttributes } from '../kube/port.js';
 import type { Settings } from '../process/settings.js';
@@ -72,7 +73,7 @@ export async function authorise(
     return await actorOf(kube, right, onBehalf);
   } catch (error) {
     if (kube !== undefined && !isDomainError(error, 'Unavailable')) throw error;
-    return `${onBehalf ?? defaultActor()} (not authenticated)`;
+    return unauthenticated(onBehalf ?? defaultActor());
   } finally {
     kube?.close();
   }

@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/port.js';
 import { clientConverter } from '../process/encryption/converter.js';
+import { vouchForOrders } from '../process/order-headers.js';
 import { SettingsError, type Settings } from '../process/settings.js';
 import { connectOptions } from '../process/temporal-options.js';
 import { readSettingsWithProfile } from '../process/temporal-profile.js';
@@ -41,7 +42,10 @@ export async function withClient<T>(settings: Settings, work: (client: Client) =
     throw new UsageError(`Temporal cannot be reached at ${address}: ${(error as Error).message}`);
   });
   try {
-    return await work(new Client({ connection, namespace, dataConverter: clientConverter(settings, writeProblem) }));
+    const dataConverter = clientConverter(settings, writeProblem);
+    return await work(
+      new Client({ connection, namespace, dataConverter, interceptors: { workflow: [vouchForOrders] } }),
+    );
   } finally {
     await connection.close();
   }

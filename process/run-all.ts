@@ -7,6 +7,7 @@ import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
 import { clientConverter, workerConverter } from './encryption/converter.js';
 import { serveHttp } from './http.js';
+import { sayOrderPolicy } from './order-headers.js';
 import { ProcessProgress, readyChecks } from './probes.js';
 import type { Role } from './probes.js';
 import { registerSearchAttributes } from './search-attributes.js';
@@ -108,7 +109,9 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
-  const connections = await connectTemporal(settings, log, signal, tracing?.client);
+  const connections = await connectTemporal(settings, log, signal, {
+    workflow: [sayOrderPolicy(settings.ORDER_POLICY), ...(tracing?.client.workflow ?? [])],
+  });
   const { client } = connections;
   const onProblem = (problem: string | undefined): void => void (progress.engineProblem = problem);
   await newEnoughEngine(client, { log, onProblem }, signal);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { quoted } from '../core/cut-text.js';
 import { parseDuration } from '../core/durations.js';
 import { parseFeatureGates } from '../core/feature-gates.js';
+import { orderPolicies } from '../core/orders.js';
 import { lookUp } from '../core/own.js';
 
 const flagThat = (text: 'true' | 'false') =>
@@ -119,6 +120,12 @@ const fields = {
     .min(1)
     .default('kube-system')
     .describe('the one namespace in which that lease counts: the one that Karpenter runs in'),
+  ORDER_POLICY: z
+    .enum(orderPolicies)
+    .default('Any')
+    .describe(
+      'whose orders are taken; Authorised refuses those that did not come through the stowage command, which asks Kubernetes',
+    ),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('least level that is logged'),
   NOTIFY_URL: z
     .url({ protocol: /^https?$/ })

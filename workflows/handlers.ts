@@ -26,6 +26,13 @@ export function noteIgnoredSignals(by: Note): void {
   if (ignored !== undefined) note({ 'last signal ignored': ignored });
 }
 
+/** Shows that a signal was not obeyed, and why: nobody hears an answer. */
+export function noteIgnoredSignal(name: string, why: string): void {
+  ignored = `${name}: ${why}`;
+  log.warn('a signal is ignored', { signal: name, why });
+  note?.({ 'last signal ignored': ignored });
+}
+
 /** `handler` is called only with well-formed payloads, and in the order in which the signals came. */
 export function setSignalHandler<Args extends unknown[]>(
   signal: SignalDefinition<Args>,
@@ -34,9 +41,7 @@ export function setSignalHandler<Args extends unknown[]>(
   const checked = (...args: Args): void | Promise<void> => {
     const wrong = unreadableIn(args) ?? malformed(signal.name, args[0]);
     if (wrong === undefined) return handler(...args);
-    ignored = `${signal.name}: ${wrong}`;
-    log.warn('a malformed signal is ignored', { signal: signal.name, why: wrong });
-    note?.({ 'last signal ignored': ignored });
+    noteIgnoredSignal(signal.name, wrong);
   };
   takeEarlySignals(signal.name, (args) => checked(...(args as Args)));
   setHandler(signal, checked, described(signal.name));

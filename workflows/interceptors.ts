@@ -2,31 +2,37 @@ import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 import { failures } from '../core/failures.js';
 import { malformedInput } from './inputs.js';
+import { orderOrigin } from './people/order-origin.js';
 import { Unreadable } from './unreadable.js';
 
 /**
  * Fails a workflow whose input is malformed (inputs.ts), and an activity or child workflow whose result could not be decoded: its
- * fields would all read as undefined, which often means "no". Signals, queries and updates are checked in their handlers. Bundled with the
- * workflows.
+ * fields would all read as undefined, which often means "no". Marks or refuses orders that did not come through the `stowage`
+ * command. Signals, queries and updates are checked in their handlers. Bundled with the workflows.
  */
-export const interceptors = (): WorkflowInterceptors => ({
-  inbound: [
-    {
-      execute: (input, next) => {
-        const { workflowType } = workflowInfo();
-        const wrong = malformedInput(workflowType, input.args);
-        return wrong === undefined ? next(input) : Promise.reject(malformed(workflowType, wrong));
+export function interceptors(): WorkflowInterceptors {
+  const orders = orderOrigin();
+  return {
+    inbound: [
+      {
+        execute: (input, next) => {
+          const { workflowType } = workflowInfo();
+          const wrong = malformedInput(workflowType, input.args);
+          return wrong === undefined ? next(input) : Promise.reject(malformed(workflowType, wrong));
+        },
       },
-    },
-  ],
-  outbound: [
-    {
-      scheduleActivity: (input, next) => readable(`activity ${input.activityType}`, next(input)),
-      startChildWorkflowExecution: (input, next) =>
-        next(input).then(([started, result]) => [started, readable(`workflow ${input.workflowType}`, result)]),
-    },
-  ],
-});
+      orders.inbound,
+    ],
+    outbound: [
+      {
+        scheduleActivity: (input, next) => readable(`activity ${input.activityType}`, next(input)),
+        startChildWorkflowExecution: (input, next) =>
+          next(input).then(([started, result]) => [started, readable(`workflow ${input.workflowType}`, result)]),
+      },
+      orders.outbound,
+    ],
+  };
+}
 
 const malformed = (workflowType: string, wrong: string): ApplicationFailure =>
   ApplicationFailure.create({

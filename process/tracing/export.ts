@@ -11,12 +11,12 @@ import {
   OpenTelemetryWorkflowClientInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
 import type { Log } from '../../core/telemetry.js';
-import type { ClientInterceptors } from '@temporalio/client';
+import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { WorkerTracing } from '../../worker/workers.js';
 
 /** How this process traces: what its client and its workers put around their calls. */
 export interface Tracing {
-  readonly client: ClientInterceptors;
+  readonly client: { readonly workflow: WorkflowClientInterceptor[] };
   readonly worker: WorkerTracing;
   /** Sends what is still to be sent, for two seconds at most. */
   close(): Promise<void>;

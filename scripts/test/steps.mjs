@@ -18,6 +18,7 @@ const jest = (project, ...options) => ({ project, options });
 const onServer = [
   'clock',
   'encrypted-payloads',
+  'order-policy',
   'renewed-connections',
   'launch-node',
   'provision',

@@ -105,6 +105,8 @@ export const refusals = {
   nothingRefused: 'NothingRefused',
   /** No good template is recorded, or the nodes did not drift from it. */
   nothingToRollBack: 'NothingToRollBack',
+  /** Only orders that Kubernetes allowed are taken, and this one was sent to Temporal directly. */
+  notAuthorised: 'NotAuthorised',
 } as const;
 
 export type Refusal = (typeof refusals)[keyof typeof refusals];

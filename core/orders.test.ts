@@ -1,0 +1,31 @@
+import { describe, expect, test } from '@jest/globals';
+import { isAuthenticated, personsOrder, unauthenticated } from './orders.js';
+
+describe('orders of people', () => {
+  test.each([
+    ['approve', [{ actor: 'ann' }]],
+    ['hold', [{ actor: 'ann', on: true }]],
+    ['pause', [{ actor: 'ann', scope: { kind: 'cluster' } }]],
+  ])('%s with an actor is one', (name, args) => {
+    expect(personsOrder(name, args)).toBe(args[0]);
+  });
+
+  test.each([
+    // What workflows tell each other under the same names.
+    ['hold', [true]],
+    ['expedite', [{ deadline: 1, reason: 'spot interruption' }]],
+    ['expedite', []],
+    // Refused for its own reason.
+    ['approve', [{ actor: ' ' }]],
+    ['approve', [null]],
+    ['nodeChanged', [{ actor: 'ann' }]],
+  ])('%s %j is none', (name, args) => {
+    expect(personsOrder(name, args)).toBeUndefined();
+  });
+
+  test('a name is marked once', () => {
+    expect(unauthenticated('ann')).toBe('ann (not authenticated)');
+    expect(unauthenticated(unauthenticated('ann'))).toBe('ann (not authenticated)');
+    expect([isAuthenticated('ann'), isAuthenticated(unauthenticated('ann'))]).toEqual([true, false]);
+  });
+});

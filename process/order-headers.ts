@@ -1,0 +1,36 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import { isAuthenticated, orderHeaders, personsOrder, type OrderPolicy } from '../core/orders.js';
+
+type Header = ReturnType<typeof defaultPayloadConverter.toPayload>;
+interface Call {
+  readonly headers: Readonly<Record<string, Header>>;
+}
+
+const withHeader = <Input extends Call>(input: Input, name: string, value: string): Input => ({
+  ...input,
+  headers: { ...input.headers, [name]: defaultPayloadConverter.toPayload(value) },
+});
+
+/** Says in every call that workflows remember whose orders they are to take (authorization/policy). */
+export function sayOrderPolicy(policy: OrderPolicy): WorkflowClientInterceptor {
+  const said = <Input extends Call>(input: Input): Input => withHeader(input, orderHeaders.policy, policy);
+  return {
+    startWithDetails: (input, next) => next(said(input)),
+    signal: (input, next) => next(said(input)),
+    signalWithStart: (input, next) => next(said(input)),
+  };
+}
+
+/** Vouches for the orders of actors whom Kubernetes authenticated and allowed them (authorization/orders). */
+export const vouchForOrders: WorkflowClientInterceptor = {
+  signal: (input, next) => next(vouchedFor(input.signalName, input)),
+  startUpdate: (input, next) => next(vouchedFor(input.updateName, input)),
+};
+
+function vouchedFor<Input extends Call & { readonly args: readonly unknown[] }>(name: string, input: Input): Input {
+  const order = personsOrder(name, input.args);
+  return order !== undefined && isAuthenticated(order.actor)
+    ? withHeader(input, orderHeaders.vouched, 'kubernetes')
+    : input;
+}

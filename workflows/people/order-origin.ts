@@ -1,0 +1,77 @@
+import type { Headers, WorkflowInboundCallsInterceptor, WorkflowOutboundCallsInterceptor } from '@temporalio/workflow';
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { OrderPolicy } from '../../core/orders.js';
+import { orderHeaders, orderPolicies, personsOrder, unauthenticated } from '../../core/orders.js';
+import { noteIgnoredSignal } from '../handlers.js';
+import { refusals } from '../messages.js';
+import { refuse } from './orders.js';
+
+const why =
+  'it was sent to Temporal directly, and ORDER_POLICY is Authorised: give it by the stowage command, which asks Kubernetes whether you may';
+
+interface Call {
+  readonly headers: Headers;
+}
+
+/**
+ * Marks orders that Kubernetes did not authorise, and refuses them where the policy says so (authorization/policy). The policy comes in headers
+ * of the operator's calls, hence is in the history: a run decides the same whenever it is replayed. Every workflow passes it on. Until it is known,
+ * orders are taken as they are: so do runs that an earlier release began.
+ */
+export function orderOrigin(): {
+  readonly inbound: WorkflowInboundCallsInterceptor;
+  readonly outbound: WorkflowOutboundCallsInterceptor;
+} {
+  let policy: OrderPolicy | undefined;
+  // Updates teach nothing: one that is refused is in no history.
+  const learn = ({ headers }: Call): void => void (policy = policyIn(headers) ?? policy);
+  const passedOn = <Input extends Call>(input: Input, more: Headers = {}): Input => ({
+    ...input,
+    headers: { ...input.headers, ...(policy && { [orderHeaders.policy]: toPayload(policy) }), ...more },
+  });
+  const vouched = { [orderHeaders.vouched]: toPayload('workflow') };
+  return {
+    inbound: {
+      execute: (input, next) => {
+        learn(input);
+        return next(input);
+      },
+      handleSignal: (input, next) => {
+        learn(input);
+        if (policy === undefined || !isDirect(input.signalName, input)) return next(input);
+        if (policy === 'Any') return next(marked(input));
+        noteIgnoredSignal(input.signalName, why);
+        return Promise.resolve();
+      },
+      validateUpdate: (input, next) => {
+        if (policy === 'Authorised' && isDirect(input.name, input)) throw refuse(refusals.notAuthorised, why);
+        next(input);
+      },
+      handleUpdate: (input, next) => next(policy !== undefined && isDirect(input.name, input) ? marked(input) : input),
+    },
+    outbound: {
+      startChildWorkflowExecution: (input, next) => next(passedOn(input)),
+      continueAsNew: (input, next) => next(passedOn(input)),
+      signalWorkflow: (input, next) => next(passedOn(input, vouched)),
+    },
+  };
+}
+
+/** Whether it is an order of a person that did not come through the `stowage` command. */
+const isDirect = (name: string, { headers, args }: Call & { readonly args: readonly unknown[] }): boolean =>
+  headers[orderHeaders.vouched] === undefined && personsOrder(name, args) !== undefined;
+
+function marked<Input extends { readonly args: unknown[] }>(input: Input): Input {
+  const [order, ...others] = input.args as [{ readonly actor: string }, ...unknown[]];
+  return { ...input, args: [{ ...order, actor: unauthenticated(order.actor) }, ...others] };
+}
+
+const toPayload = (text: string): Headers[string] => defaultPayloadConverter.toPayload(text);
+
+/** What a header says that is none of the policies changes nothing. */
+function policyIn(headers: Headers): OrderPolicy | undefined {
+  const given = headers[orderHeaders.policy];
+  if (given === undefined) return undefined;
+  const text: unknown = defaultPayloadConverter.fromPayload(given);
+  return orderPolicies.find((each) => each === text);
+}
