@@ -46,7 +46,7 @@ export class Flag {
     for (const wake of this.waiting.splice(0)) wake();
   }
 
-    clear(): void {
+  clear(): void {
     this.raised = false;
   }
 

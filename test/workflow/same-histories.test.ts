@@ -45,7 +45,12 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     return launch(rig, activities);
   },
   'a drain that is blocked for a while': (rig, activities) => {
-    activities.drains = [blocked, blocked, { ...blocked, evicted: 1 }, { state: 'done', blockedBy: [], evicted: 1, remaining: 0 }];
+    activities.drains = [
+      blocked,
+      blocked,
+      { ...blocked, evicted: 1 },
+      { state: 'done', blockedBy: [], evicted: 1, remaining: 0 },
+    ];
     return terminate(rig, activities);
   },
   'a drain that somebody hurries': async (rig, activities) => {

@@ -75,10 +75,8 @@ describe('orders of people, by their way to a workflow (authorization/policy)', 
     };
     await origin.inbound.execute!({ args: [], headers: byOperator('Authorised') }, () => Promise.resolve());
     const { startChildWorkflowExecution, continueAsNew, signalWorkflow } = origin.outbound;
-    void (await startChildWorkflowExecution!(
-      { headers: {} } as Parameters<NonNullable<typeof startChildWorkflowExecution>>[0],
-      take,
-    ));
+    const child = { headers: {} } as Parameters<NonNullable<typeof startChildWorkflowExecution>>[0];
+    expect(await startChildWorkflowExecution!(child, take)).toBe(undefined);
     await continueAsNew!({ headers: {} } as Parameters<NonNullable<typeof continueAsNew>>[0], take);
     await signalWorkflow!({ headers: {} } as Parameters<NonNullable<typeof signalWorkflow>>[0], take);
 
