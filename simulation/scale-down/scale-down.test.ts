@@ -1,5 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { simulateScaleDown } from './scale-down.js';
+
+// Processor time, not a wait: other tests may run beside it.
+jest.setTimeout(300_000);
 
 const small = { replicas: { before: 40, after: 20 }, pool: { consolidateAfter: '30s', nodes: '100%' } };
 

@@ -117,18 +117,15 @@ describe('disrupt, terminated by hand after a person said no and a node went', (
         .then(() => true)
         .catch(() => false);
     await on.until('The no taken', isRejected, 90);
+    const refusal = 'rejected by ann (not authenticated) (release)';
     const isKept = async (): Promise<boolean> =>
       (await kube.get('NodePool', { name: 'default' }))?.metadata.annotations?.[
         annotations.disruptionRecords
-      ]?.includes('rejected by ann (release)') === true;
+      ]?.includes(refusal) === true;
     await on.until('The NodePool saying so', isKept, 60);
 
     await loseDisrupt();
-    await on.until(
-      'The node left alone',
-      async () => (await whyStays(node)).includes('rejected by ann (release)'),
-      120,
-    );
+    await on.until('The node left alone', async () => (await whyStays(node)).includes(refusal), 120);
     expect(await disrupt().query(questionsQuery)).toEqual([]);
 
     // What went before it was lost is all that may go.
