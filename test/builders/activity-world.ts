@@ -10,7 +10,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createFakeKube } from '../../simulation/kube/fake.js';
 import type { FakeKube } from '../../simulation/kube/fake.js';
-import type { EventToPublish, Kind } from '../../kube/port.js';
+import type { ClusterCache, EventToPublish, Kind } from '../../kube/port.js';
 import { bufferKinds, snapshotKinds } from '../../kube/snapshot.js';
 
 const gi = 2 ** 30;
@@ -63,29 +63,37 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
   const stopping = new AbortController();
   await cache.start(stopping.signal);
   const events: EventToPublish[] = [];
+  const isCopied = copiedTo(cache, kube, kinds);
   return {
     kube,
     cloud,
     events,
     clock,
     deps: fakeDeps({ kube, cache, cloud, now, events: { publish: (event) => void events.push(event) } }),
-    synced: () =>
-      cache.until(
-        () =>
-          kinds.every((kind) => {
-            const live = kube.objects(kind);
-            return (
-              live.length === cache.all(kind).length &&
-              live.every(
-                ({ metadata }) =>
-                  cache.get(kind, { name: metadata.name ?? '', namespace: metadata.namespace })?.metadata
-                    .resourceVersion === metadata.resourceVersion,
-              )
-            );
-          }),
-        AbortSignal.timeout(5000),
-      ),
+    synced: () => cache.until(() => isCopied(), AbortSignal.timeout(5000)),
     stop: () => stopping.abort(),
+  };
+}
+
+/** Whether a cache has all objects as the API server has them now. */
+function copiedTo(cache: ClusterCache, kube: FakeKube, kinds: readonly Kind[]): () => boolean {
+  const versionsOf = (kind: Kind) => kube.objects(kind).map(({ metadata }) => metadata);
+  let version = '';
+  let versions: (readonly [Kind, ReturnType<typeof versionsOf>])[] = [];
+  return () => {
+    // Copied once for each state of the server: this is asked at every event of a watch.
+    if (kube.version !== version) {
+      version = kube.version;
+      versions = kinds.map((kind) => [kind, versionsOf(kind)]);
+    }
+    return versions.every(
+      ([kind, live]) =>
+        live.length === cache.all(kind).length &&
+        live.every(
+          ({ name = '', namespace, resourceVersion }) =>
+            cache.get(kind, { name, namespace })?.metadata.resourceVersion === resourceVersion,
+        ),
+    );
   };
 }
 
