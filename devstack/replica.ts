@@ -11,6 +11,8 @@ export interface ReplicaOptions {
   readonly role: 'operator' | 'worker' | 'all';
   /** Settings beside those of the stack, such as a `TEMPORAL_ADDRESS` that leads through a proxy. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** The folder of another build of Stowage; this repository by default. */
+  readonly root?: string;
 }
 
 /** How long an orderly end may take, milliseconds. */
@@ -96,8 +98,7 @@ export class Replica {
   }
 
   private spawned(): ProcessRecord {
-    const { role, settings } = this.options;
-    const root = repositoryRoot();
+    const { role, settings, root = repositoryRoot() } = this.options;
     const args = [join(root, 'bin/stowage'), 'run', '--role', role];
     const env = {
       ...this.stack.environment,

@@ -75,10 +75,21 @@ export class Lane {
     });
   }
 
+  /** Asks for so many pods, and waits for none. */
+  async ask(app: string, replicas: number): Promise<void> {
+    await this.world.kube.patch('Deployment', { name: this.nameOf(app), namespace }, { spec: { replicas } });
+  }
+
   /** Resolves when so many pods run and no other is there. */
   async scale(app: string, replicas: number): Promise<void> {
-    await this.world.kube.patch('Deployment', { name: this.nameOf(app), namespace }, { spec: { replicas } });
+    await this.ask(app, replicas);
     await this.until(`${replicas} pods of ${app}`, () => this.runs(app, replicas));
+  }
+
+  /** Whether drains of its nodes have to leave its pods where they are. */
+  async hold(app: string, isHeld: boolean): Promise<void> {
+    const spec = { maxUnavailable: isHeld ? 0 : 1 };
+    await this.world.kube.patch('PodDisruptionBudget', { name: this.nameOf(app), namespace }, { spec });
   }
 
   runs(app: string, replicas: number): boolean {
