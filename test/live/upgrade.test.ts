@@ -63,7 +63,7 @@ const stories: Readonly<Record<string, Story>> = {
   },
   drift: {
     pool: { types },
-    type: 'replaceDrifted',
+    type: 'consolidate',
     begin: (lane) => lane.changePool({ template: { metadata: { labels: { 'example.com/revision': 'next' } } } }),
     nodes: 1,
   },
@@ -77,11 +77,11 @@ const stories: Readonly<Record<string, Story>> = {
     pool: { types, capacityType: 'spot' },
     type: 'handleInterruption',
     begin: async (lane) => {
-      for (const id of lane.instanceIds) await lane.cloud.recommendRebalance(id);
+      for (const id of lane.instanceIds) await lane.cloud.interruptSpot(id, { delayMs: 900_000 });
     },
     nodes: 1,
   },
-  repair: { pool: { types }, type: 'repairNode', begin: (lane) => lane.breakNode(), nodes: 1 },
+  repair: { pool: { types }, type: 'terminateNode', begin: (lane) => lane.breakNode(), nodes: 1 },
   replicas: {
     pool: { types, spec: { replicas: 1, limits: { nodes: '4' } } },
     type: 'keepReplicas',
@@ -91,6 +91,8 @@ const stories: Readonly<Record<string, Story>> = {
   terminate: { pool: { types }, type: 'terminateNode', begin: (lane) => lane.deleteNode(), nodes: 1 },
 };
 const names = Object.keys(stories);
+/** Whose drains are held up by a PodDisruptionBudget. It would keep others from being disrupted at all: they wait for a replacement that does not join. */
+const held = ['interruption', 'repair', 'terminate'];
 /** A large node for three pods, of which one is left. */
 const podsBefore = (name: string): number => (name === 'consolidate-replace' ? 3 : name === 'replicas' ? 0 : 1);
 
@@ -177,7 +179,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
     expect(await currentBuild()).toBe('earlier');
 
     stack.freeze('node-joiner', true);
-    for (const name of names.filter((each) => each !== 'replicas')) await laneOf(name).hold('web', true);
+    for (const name of held) await laneOf(name).hold('web', true);
     await Promise.all(names.map((name) => stories[name]!.begin(laneOf(name))));
     const wanted = new Set(Object.values(stories).map(({ type }) => type));
     begun = await observe(
@@ -200,7 +202,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
 
   test('every one of them ends as it should', async () => {
     stack.freeze('node-joiner', false);
-    for (const name of names.filter((each) => each !== 'replicas')) await laneOf(name).hold('web', false);
+    for (const name of held) await laneOf(name).hold('web', false);
     await laneOf('expiration').changePool({ template: { spec: { expireAfter: 'Never' } } });
     await Promise.all(
       names.map(async (name) => {
