@@ -43,7 +43,7 @@ export class Invariants {
     cluster.cache.on('NodeClaim', ({ type, object, previous }) => {
       const isMarked = isBeingDeleted(object) && (previous === undefined || !isBeingDeleted(previous));
       if (isMarked) this.noteDeletion(object);
-      if (isDisruptedByChoice(object) && isMarked) this.expectNoPause(object.metadata.name ?? '');
+      if (isDisruptedByChoice(object) && isMarked) this.expectNoPause(object);
       if (type === 'deleted') this.expectReason(object);
     });
     temporal.onFailed = (workflowId, why) => this.expectExpected(workflowId, why);
@@ -155,10 +155,12 @@ export class Invariants {
   }
 
   /** A taint can be taken back; the deletion of a NodeClaim cannot. */
-  private expectNoPause(claim: string): void {
+  private expectNoPause({ metadata: { name = '', deletionTimestamp = '' } }: NodeClaim): void {
+    // A cluster that is restored shows deletions of before a second time.
+    const deletedAt = Date.parse(deletionTimestamp);
     for (const { metadata } of this.cluster.kube.objects('DisruptionPause')) {
-      if (Date.now() - Date.parse(metadata.creationTimestamp ?? '') < pauseMs) continue;
-      this.broken(`NodeClaim ${claim} is deleted in spite of a pause (invariants/pauses-hold)`);
+      if (deletedAt - Date.parse(metadata.creationTimestamp ?? '') < pauseMs) continue;
+      this.broken(`NodeClaim ${name} is deleted in spite of a pause (invariants/pauses-hold)`);
     }
   }
 

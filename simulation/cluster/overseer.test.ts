@@ -46,6 +46,17 @@ describe('a pod that must not be disrupted', () => {
     expect(problems).toEqual([]);
   });
 
+  test.each([
+    ['instance_status', 0],
+    ['spot_interrupted', 1],
+  ])('of a node with a notice of %s: %d problems', async (kind, count) => {
+    claim(60_000);
+    const annotation = { [annotations.interruption]: JSON.stringify({ kind, at: Date.now() }) };
+    kube.put('Node', { metadata: { name: 'n', annotations: annotation }, spec: {} });
+    await seen.delete('Pod', own);
+    expect(problems).toHaveLength(count);
+  });
+
   test('others may go at any time', async () => {
     const { metadata, ...rest } = pod('plain', { app: 'web' }, {}, { nodeName: 'n' });
     kube.put('Pod', { ...rest, metadata });
