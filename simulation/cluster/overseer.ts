@@ -29,7 +29,7 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
       .objects('Pod')
       .find(({ metadata }) => metadata.name === ref.name && metadata.namespace === ref.namespace);
     if (pod?.metadata.annotations?.[annotations.doNotDisrupt] !== 'true' || !isKnownProtected(pod)) return;
-    if (isFailing(kube, pod)) return;
+    if (hasFailedStatusCheck(kube, pod)) return;
     const deadline = deadlineOf(kube, pod, options);
     const graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1000;
     if (Date.now() >= deadline - graceMs) return;
@@ -75,7 +75,7 @@ function isWell(kube: FakeKube, { status }: NodeClaim): boolean {
 }
 
 /** Whether EC2's status checks have failed for the node of a pod, which ends all protection (interruption/status-checks). */
-function isFailing(kube: FakeKube, { spec }: Pod): boolean {
+function hasFailedStatusCheck(kube: FakeKube, { spec }: Pod): boolean {
   const node = kube.objects('Node').find(({ metadata }) => metadata.name === spec.nodeName);
   return /"kind":"(instance|system)_status"/.test(node?.metadata.annotations?.[annotations.interruption] ?? '');
 }

@@ -28,7 +28,7 @@ export interface FakeKube extends KubeClient {
   /** Puts an object in as it is, status, UID and timestamps included; replaces one of that name. */
   put<K extends Kind>(kind: K, object: Omit<Kinds[K], 'apiVersion' | 'kind'>): Kinds[K];
   /** The newest resource version of all objects. */
-  readonly version: string;
+  version(): string;
   /** All objects of a kind by key. Copies. */
   objects<K extends Kind>(kind: K): Kinds[K][];
   /** Removes an object at once, finalizers or not. */
@@ -64,9 +64,7 @@ export function createFakeKube(options: FakeKubeOptions = {}): FakeKube {
     ...fakeWrites(state),
     watch: fakeWatch(state),
     put: (kind, object) => structuredClone(storage.put(kind, object)) as never,
-    get version() {
-      return storage.version;
-    },
+    version: () => storage.version,
     objects: (kind) => structuredClone(storage.all(kind)) as never,
     remove: (kind, ref) => {
       const object = storage.find(kind, ref);

@@ -70,7 +70,7 @@ export async function createActivityWorld(): Promise<ActivityWorld> {
     events,
     clock,
     deps: fakeDeps({ kube, cache, cloud, now, events: { publish: (event) => void events.push(event) } }),
-    synced: () => cache.until(() => isCopied(), AbortSignal.timeout(5000)),
+    synced: () => cache.until(isCopied, AbortSignal.timeout(5000)),
     stop: () => stopping.abort(),
   };
 }
@@ -82,8 +82,8 @@ function copiedTo(cache: ClusterCache, kube: FakeKube, kinds: readonly Kind[]): 
   let versions: (readonly [Kind, ReturnType<typeof versionsOf>])[] = [];
   return () => {
     // Copied once for each state of the server: this is asked at every event of a watch.
-    if (kube.version !== version) {
-      version = kube.version;
+    if (kube.version() !== version) {
+      version = kube.version();
       versions = kinds.map((kind) => [kind, versionsOf(kind)]);
     }
     return versions.every(
