@@ -189,22 +189,29 @@ describe('a notice of a node', () => {
   });
 });
 
-test('a failed status check counts as such, a notice of the queue does not', async () => {
+test('a fault of an own instance counts once for as long as it lasts, and is no message of the queue', async () => {
   const counted: unknown[] = [];
   const handle = interruptionHandler({
-    cache: cacheOf([]),
+    cache: cacheOf([claim()]),
     kube: createFakeKube(),
     starter: { interruption: () => Promise.resolve() },
     metrics: { ...silentMetrics, count: (...call) => void counted.push(call) },
     log: silentLog,
     now: () => 0,
   });
-  for (const kind of ['spot_interrupted', 'system_status'] as const) {
-    await handle({ kind, instanceId: 'i-1', at: 0, messageId: kind });
-  }
+  const fault = { kind: 'system_status', instanceId: 'i-1', at: 0, messageId: 'system_status/i-1/0' } as const;
 
-  expect(counted).toContainEqual(['interruption_received_messages_total', { message_type: 'spot_interrupted' }]);
-  expect(counted.filter((call) => JSON.stringify(call).includes('unhealthy'))).toEqual([
-    ['interruption_instance_status_unhealthy_total', { category: 'system_status' }],
+  await handle(fault);
+  await handle(fault);
+  await handle({ ...fault, instanceId: 'i-of-others', messageId: 'system_status/i-of-others/0' });
+  expect(counted).toEqual([['interruption_instance_status_unhealthy_total', { category: 'SystemStatus' }]]);
+
+  await handle({ ...fault, messageId: 'system_status/i-1/3600' });
+  expect(counted).toHaveLength(2);
+
+  await handle({ kind: 'spot_interrupted', instanceId: 'i-1', at: 0, messageId: 'm' });
+  expect(counted.slice(2)).toEqual([
+    ['interruption_received_messages_total', { message_type: 'spot_interrupted' }],
+    ['interruption_deleted_messages_total', {}],
   ]);
 });

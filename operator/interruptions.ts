@@ -6,10 +6,9 @@ import { messageOf } from '../core/error-message.js';
 import { isHint } from '../core/interruption-kinds.js';
 import type { ClusterCache } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
+import { InterruptionCounts } from './interruption-counts.js';
 
 const retryMs = 5000;
-/** What EC2's status checks say, as against messages of the queue. */
-const unhealthy: ReadonlySet<Interruption['kind']> = new Set(['instance_status', 'system_status', 'event_status']);
 
 /** Hands interruption notices to `handleInterruption`; a message is deleted once its workflow has it (interruption/reading-the-queue). */
 export async function watchInterruptions(context: OperatorContext, signal: AbortSignal): Promise<void> {
@@ -44,12 +43,12 @@ interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log
  * rejects: the message comes again, for as long as it does, so that a workflow that is lost meanwhile loses no notice (interruption/noted-first).
  */
 export function interruptionHandler(context: HandlerContext): (notice: Interruption) => Promise<void> {
-  const { cache, starter, metrics, log, now, urgently = directly } = context;
+  const { cache, starter, log, now, urgently = directly } = context;
+  const counts = new InterruptionCounts(context);
   return async (notice) => {
-    const { kind, instanceId, at } = notice;
-    metrics.count('interruption_received_messages_total', { message_type: kind });
-    metrics.observe('interruption_message_queue_duration_seconds', {}, (now() - at) / 1000);
-    if (unhealthy.has(kind)) metrics.count('interruption_instance_status_unhealthy_total', { category: kind });
+    const { kind, instanceId } = notice;
+    counts.received(notice);
+    if (claimsOf(cache.all('NodeClaim')).byInstance.has(instanceId)) counts.ofOwnInstance(notice);
     if (await needsWorkflow(notice, cache, now())) {
       log.info({ kind, instanceId }, 'an instance is to be interrupted');
       const noted = urgently(() => note(context, notice)).catch((error: unknown) => error);
@@ -58,7 +57,7 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
       if (failure !== undefined)
         throw new Error(`cannot note the ${kind} of ${instanceId} on its node: ${messageOf(failure)}`);
     }
-    metrics.count('interruption_deleted_messages_total', {});
+    counts.handled(notice);
   };
 }
 
