@@ -33,6 +33,8 @@ export const annotations = {
   ec2NodeClassHash: 'karpenter.k8s.aws/ec2nodeclass-hash',
   ec2NodeClassHashVersion: 'karpenter.k8s.aws/ec2nodeclass-hash-version',
   tagged: 'karpenter.k8s.aws/tagged',
+  /** Of an instance that has the tag of its cluster's name, which early releases of Karpenter did not give. */
+  clusterNameTagged: 'compatibility.karpenter.k8s.aws/cluster-name-tagged',
   instanceProfileName: 'karpenter.k8s.aws/instance-profile-name',
   /** How the last claims of a NodePool fared, for NodeRegistrationHealthy. */
   registrations: 'stowage.dev/registrations',

@@ -29,7 +29,9 @@ export type LaunchInstanceResult =
   | { readonly state: 'gone' };
 
 export type TagInstanceResult =
-  { readonly state: 'tagged' | 'gone' } | { readonly state: 'failed'; readonly message: string };
+  | { readonly state: 'tagged' | 'gone' }
+  /** `isOfAll`: other instances would be refused as well. */
+  | { readonly state: 'failed'; readonly message: string; readonly isOfAll?: boolean };
 
 export type NodeSync =
   | { readonly state: 'gone' | 'deleting' }
@@ -64,7 +66,7 @@ export interface CloudActivities {
   launchInstance(input: { claim: ClaimRef; attempt?: number }): Promise<LaunchInstanceResult>;
   /** Adds the tags that need the Node's name, once. A refusal of the cloud is shown on the NodeClaim. */
   tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<TagInstanceResult>;
-  /** As `tagInstance`, for all nodes without these tags; ends at the first refusal. Returns how many were tagged. */
+  /** As `tagInstance`, for all nodes without these tags; ends at a refusal that applies to all. Returns how many were tagged. */
   tagUntagged(): Promise<{ readonly tagged: number; readonly failed?: string }>;
   terminateInstance(input: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }>;
   /** Restarts the machine; `unsupported` where the provider cannot. */

@@ -52,7 +52,11 @@ describe('tags that need the name of the node', () => {
   test('that the cloud refuses are told on the claim', async () => {
     world.cloud.failNext('tag', denied);
 
-    await expect(tag('c1')).resolves.toEqual({ state: 'failed', message: 'ec2:CreateTags: UnauthorizedOperation' });
+    await expect(tag('c1')).resolves.toEqual({
+      state: 'failed',
+      message: 'ec2:CreateTags: UnauthorizedOperation',
+      isOfAll: true,
+    });
 
     expect(world.events).toMatchObject([
       { type: 'Warning', reason: 'FailedTagging', regarding: { kind: 'NodeClaim', name: 'c1' } },
@@ -67,13 +71,30 @@ describe('tags that need the name of the node', () => {
       world.cloud.failNext('tag', early);
       await expect(tag('c1')).rejects.toBe(early);
       world.cloud.failNext('tag', early);
-      await expect(tagUntagged(world.deps)).resolves.toEqual({ tagged: 0, failed: `NodeClaim c1: ${early.message}` });
+      await expect(tagUntagged(world.deps)).resolves.toEqual({
+        tagged: type === 'Throttled' ? 0 : 2,
+        failed: `NodeClaim c1: ${early.message}`,
+      });
 
       await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
 
       expect(world.events).toEqual([]);
     },
   );
+
+  test('of an instance that is gone, or that is refused by itself, keep no other from its own', async () => {
+    world.cloud.kill('fake:///a/i-c1');
+    world.cloud.failNext('tag', new DomainError('NotFound', 'no instance'));
+    world.cloud.failNext('tag', new DomainError('Invalid', 'no provider id of AWS'));
+
+    await expect(tagUntagged(world.deps)).resolves.toEqual({
+      tagged: 1,
+      failed: 'NodeClaim c2: no provider id of AWS',
+    });
+
+    expect(tagged()).toEqual(['c3']);
+    expect(world.events.map(({ regarding }) => regarding.name)).toEqual(['c2']);
+  });
 
   test('are made up for later; one refusal speaks for all', async () => {
     world.cloud.failNext('tag', denied);

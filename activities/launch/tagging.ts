@@ -8,11 +8,14 @@ import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/labels-of.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
-import { isTransient } from '../../core/failures.js';
+import { isDomainError, isTransient } from '../../core/failures.js';
+import { lookUp } from '../../core/own.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** How many instances one call of `tagUntagged` tags. */
 const mostAtATime = 100;
+/** So many instances may fail in one call, since each takes its time where the cloud is away. */
+const mostFailures = 10;
 const longestMessage = 300;
 
 interface Untagged {
@@ -30,17 +33,22 @@ export async function tagInstance(
   { claim: ref, providerId, nodeName }: Untagged,
 ): Promise<TagInstanceResult> {
   const claim = await getClaim(deps.kube, ref);
-  if (claim === undefined) return { state: 'gone' };
+  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
   if (isTagged(claim)) return { state: 'tagged' };
   try {
     await deps.cloud.tag(providerId, { Name: nodeName, 'karpenter.sh/nodeclaim': ref.name });
   } catch (error) {
+    // Garbage collection sees to the claim.
+    if (isDomainError(error, 'NotFound')) return { state: 'gone' };
     if (isTransient(error)) throw error;
-    return { state: 'failed', message: tell(deps, claim, error) };
+    const isOfAll = isDomainError(error, 'Denied');
+    return { state: 'failed', message: tell(deps, claim, error), ...(isOfAll ? { isOfAll } : {}) };
   }
-  await updateClaim(deps.kube, ref, () => ({ metadata: { annotations: { [annotations.tagged]: 'true' } } }));
+  await updateClaim(deps.kube, ref, () => ({ metadata: { annotations: marks } }));
   return { state: 'tagged' };
 }
+
+const marks = { [annotations.tagged]: 'true', [annotations.clusterNameTagged]: 'true' };
 
 /** Shows the failure on the NodeClaim; the call itself is in the metrics of cloud calls. */
 function tell(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
@@ -55,18 +63,27 @@ function tell(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
   return message;
 }
 
-/** Tags nodes that lack their tags. A refusal of one (missing permissions) applies to all, so it stops at the first. */
+/**
+ * Tags nodes that lack their tags. What one instance lacks is no reason to leave the others out; a missing permission and a cloud
+ * that wants to be left alone apply to all, so it stops there. The first failure is told.
+ */
 export async function tagUntagged(deps: ActivityDeps): ReturnType<CloudActivities['tagUntagged']> {
   let tagged = 0;
+  const failed: string[] = [];
   for (const untagged of untaggedOf(deps).slice(0, mostAtATime)) {
-    const result = await tagInstance(deps, untagged).catch((error: unknown) => {
-      return { state: 'failed', message: messageOf(error).slice(0, longestMessage) } as const;
+    const result = await tagInstance(deps, untagged).catch((error: unknown): Failed => {
+      const isOfAll = isDomainError(error, 'Throttled');
+      return { state: 'failed', message: messageOf(error).slice(0, longestMessage), ...(isOfAll ? { isOfAll } : {}) };
     });
-    if (result.state === 'failed') return { tagged, failed: `NodeClaim ${untagged.claim.name}: ${result.message}` };
     if (result.state === 'tagged') tagged += 1;
+    if (result.state !== 'failed') continue;
+    failed.push(`NodeClaim ${untagged.claim.name}: ${result.message}`);
+    if (result.isOfAll === true || failed.length >= mostFailures) break;
   }
-  return { tagged };
+  return { tagged, ...(failed[0] === undefined ? {} : { failed: failed[0] }) };
 }
+
+type Failed = Extract<TagInstanceResult, { state: 'failed' }>;
 
 /** Nodes without tags. A launch tags on registration, so initialized nodes without tags were missed. */
 function untaggedOf(deps: ActivityDeps): readonly Untagged[] {
@@ -80,5 +97,5 @@ function untaggedOf(deps: ActivityDeps): readonly Untagged[] {
 }
 
 function isTagged({ metadata }: NodeClaim): boolean {
-  return metadata.annotations?.[annotations.tagged] === 'true';
+  return Object.keys(marks).every((key) => lookUp(metadata.annotations, key) === 'true');
 }

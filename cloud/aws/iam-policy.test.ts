@@ -66,10 +66,12 @@ describe('the IAM policy', () => {
     }
   });
 
-  test('lets nobody say later which cluster an instance is of', () => {
+  test('lets nobody say later that an instance is of another cluster', () => {
     const later = policy.Statement.find(({ Sid }) => Sid === 'CompleteTags')!;
-    expect(later.Condition?.['ForAllValues:StringEquals']).toEqual({
-      'aws:TagKeys': ['karpenter.sh/nodeclaim', 'Name'],
+    expect(later.Condition).toMatchObject({
+      StringEquals: { 'aws:ResourceTag/kubernetes.io/cluster/a-cluster-with-quite-a-long-name': 'owned' },
+      StringEqualsIfExists: { 'aws:RequestTag/eks:eks-cluster-name': 'a-cluster-with-quite-a-long-name' },
+      'ForAllValues:StringEquals': { 'aws:TagKeys': ['eks:eks-cluster-name', 'karpenter.sh/nodeclaim', 'Name'] },
     });
   });
 

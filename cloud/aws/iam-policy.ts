@@ -123,7 +123,8 @@ function changeStatements(names: IamNames): IamStatement[] {
       Condition: {
         StringEquals: owned('ResourceTag', names),
         StringLike: ofPool('ResourceTag'),
-        'ForAllValues:StringEquals': { 'aws:TagKeys': ['karpenter.sh/nodeclaim', 'Name'] },
+        StringEqualsIfExists: named('RequestTag', names),
+        'ForAllValues:StringEquals': { 'aws:TagKeys': ['eks:eks-cluster-name', 'karpenter.sh/nodeclaim', 'Name'] },
       },
     },
     {

@@ -119,6 +119,27 @@ test('a tag that the user gave the instance stays', async () => {
   await expect(instances.tag('i-0', { Name: 'node-1' })).rejects.toMatchObject({ type: 'Unavailable' });
   seen.push({ Key: 'Name', Value: 'web' }, { Key: 'kubernetes.io/cluster/c', Value: 'owned' });
   await instances.tag('i-0', { Name: 'node-1', 'karpenter.sh/nodeclaim': 'c1' });
+  const ofCluster = { Key: 'eks:eks-cluster-name', Value: 'c' };
+  expect(made).toEqual([[ofCluster, { Key: 'karpenter.sh/nodeclaim', Value: 'c1' }]]);
+
+  seen.push(ofCluster);
   await instances.tag('i-0', { Name: 'node-1' });
-  expect(made).toEqual([[{ Key: 'karpenter.sh/nodeclaim', Value: 'c1' }]]);
+  expect(made).toHaveLength(1);
+});
+
+test('instances are listed that were launched for a NodePool and a node class of the cluster', async () => {
+  const asked: unknown[] = [];
+  const calls = {
+    describeInstances: (input: unknown) => {
+      asked.push(input);
+      return Promise.resolve({});
+    },
+  };
+  await new Instances(calls as unknown as AwsCalls, 'c', steppingClock()).list();
+  const filters = [
+    ['tag:eks:eks-cluster-name', ['c']],
+    ['tag-key', ['karpenter.sh/nodepool']],
+    ['tag-key', ['karpenter.k8s.aws/ec2nodeclass']],
+  ].map(([Name, Values]) => ({ Name, Values }));
+  expect(asked).toEqual([expect.objectContaining({ Filters: expect.arrayContaining(filters) })]);
 });

@@ -8,7 +8,7 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { isOfCaller, toDomainError } from './errors.js';
 import { allPages } from './pages.js';
-import { clusterTag, tagList, tagRecord } from './tags.js';
+import { clusterNameTag, clusterTag, tagList, tagRecord } from './tags.js';
 
 /** An instance with what drift looks at. */
 export interface Ec2Instance extends CloudInstance {
@@ -69,10 +69,12 @@ export class Instances {
     throw new DomainError('Unavailable', `${action}: ${id} was just launched and is not visible yet`);
   }
 
+  /** Those that were launched for a NodePool and a node class of this cluster: others may have one or the other tag as well. */
   list(): Promise<Ec2Instance[]> {
     return this.find([
-      { Name: `tag:${clusterTag(this.clusterName)}`, Values: ['owned'] },
+      { Name: `tag:${clusterNameTag}`, Values: [this.clusterName] },
       { Name: 'tag-key', Values: [labels.nodePool] },
+      { Name: 'tag-key', Values: [labels.ec2NodeClass] },
       { Name: 'instance-state-name', Values: alive },
     ]);
   }
@@ -103,7 +105,10 @@ export class Instances {
     }
   }
 
-  /** Tags that the instance has already are its owner's, such as a `Name` of the node class. */
+  /**
+   * Tags that the instance has already are its owner's, such as a `Name` of the node class. What older releases of Karpenter
+   * launched may lack the cluster's name, by which it is listed.
+   */
   async tag(id: string, tags: Readonly<Record<string, string>>): Promise<void> {
     const instance = await this.get(id);
     if (instance === undefined) throw new DomainError('NotFound', `ec2:DescribeInstances: ${id} is not there`);
@@ -112,7 +117,8 @@ export class Instances {
     if (lookUp(present, clusterTag(this.clusterName)) === undefined) {
       throw new DomainError('Unavailable', `ec2:DescribeInstances: the tags of ${id} are not visible yet`);
     }
-    const missing = Object.entries(tags).filter(([key]) => lookUp(present, key) === undefined);
+    const wanted = { ...tags, [clusterNameTag]: this.clusterName };
+    const missing = Object.entries(wanted).filter(([key]) => lookUp(present, key) === undefined);
     if (missing.length === 0) return;
     await this.calls.createTags({ Resources: [id], Tags: tagList(Object.fromEntries(missing)) });
   }

@@ -6,6 +6,9 @@ import { compareText } from '../../core/compare-text.js';
 /** Names the NodeClaim that an instance is of; written at launch so that a lost answer can be found again. */
 const claimTag = 'karpenter.sh/nodeclaim';
 
+/** Its value is the cluster's name; by it instances are listed. */
+export const clusterNameTag = 'eks:eks-cluster-name';
+
 export function clusterTag(clusterName: string): string {
   return `kubernetes.io/cluster/${clusterName}`;
 }
@@ -15,7 +18,7 @@ export function nodeClassTags(nodeClass: EC2NodeClass, clusterName: string): Rec
   return {
     ...nodeClass.spec.tags,
     [clusterTag(clusterName)]: 'owned',
-    'eks:eks-cluster-name': clusterName,
+    [clusterNameTag]: clusterName,
     [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
   };
 }
