@@ -2,6 +2,7 @@ import { userDataCases } from './user-data.js';
 import { familyUserDataCases } from './user-data-of-families.js';
 import { interfaceTemplateCases } from './interfaces.js';
 import { storageCases } from './storage.js';
+import { instanceGarbageCases, taggingCases } from './instances.js';
 import { capacityCases } from './instance-types.js';
 import { catalogueCases } from './catalogue.js';
 import { offeringCasesOfTypes } from './offerings.js';
@@ -39,6 +40,8 @@ export const awsSuites: readonly Suite[] = [
     told: [...capacityCases, ...catalogueCases, ...offeringCasesOfTypes],
   },
   { path: 'pkg/controllers/nodeclass/validation_test.go', told: validationCases },
+  { path: 'pkg/controllers/nodeclaim/garbagecollection/suite_test.go', told: instanceGarbageCases },
+  { path: 'pkg/controllers/nodeclaim/tagging/suite_test.go', told: taggingCases },
 ];
 
 export const awsApart: readonly Apart[] = [
