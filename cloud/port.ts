@@ -64,6 +64,9 @@ export interface CloudProvider {
    */
   learnMemory?(observed: { readonly instanceType: string; readonly imageId: string; readonly memory: number }): void;
 
+  /** Whether a capacity reservation is about to take its instances away (reserved-capacity/block-ends). */
+  reservationEnds?(reservationId: string): Promise<boolean>;
+
   /** Reads catalogue and prices again where they are kept (instance-types/catalogue-age). */
   refresh?(): Promise<void>;
 

@@ -3,7 +3,7 @@ import type { CloudInstance } from '../cloud/port.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import type { OperatorContext } from './context.js';
-import { reconcile } from './reservations.js';
+import { reconcile, reservedClaims } from './reservations.js';
 import type { Starter } from './starter.js';
 
 const reserved = {
@@ -58,5 +58,30 @@ test('a node in a capacity block that is about to end is terminated (reserved-ca
   });
   await world.synced();
   await reconcile(context('reserved'), 'a');
+  expect(terminated).toMatchObject([[{ name: 'a' }, 'default', 'capacity_block_expiring']]);
+});
+
+test('a node that kept the labels of its reservation when its claim lost them is followed on', async () => {
+  const claim = nodeClaim('a', { status: { providerID: 'fake:///a/i-a' } });
+  world.kube.put('NodeClaim', claim);
+  await world.synced();
+  expect(reservedClaims(context('on-demand'))).toEqual(['a']);
+
+  await reconcile(context('on-demand'), 'a');
+
+  expect(await labelsOf('Node', 'node-a')).toEqual({
+    'karpenter.sh/nodepool': 'default',
+    'karpenter.sh/capacity-type': 'on-demand',
+  });
+});
+
+test('the cloud is asked of a reservation that no node class selects any more', async () => {
+  const asked: string[] = [];
+  const { cloud, ...rest } = context('reserved');
+  const reservationEnds = (id: string): Promise<boolean> => Promise.resolve(asked.push(id) > 0);
+
+  await reconcile({ ...rest, cloud: Object.assign(cloud, { reservationEnds }) }, 'a');
+
+  expect(asked).toEqual(['cr-1']);
   expect(terminated).toMatchObject([[{ name: 'a' }, 'default', 'capacity_block_expiring']]);
 });

@@ -20,11 +20,7 @@ const reservationLabels = [
  */
 export function watchReservations(context: OperatorContext): () => void {
   const queue = new WorkQueue('following a capacity reservation', (name) => reconcile(context, name), context.log, 4);
-  const all = (): void => {
-    for (const claim of managedClaims(context)) {
-      if (labelsOf(claim).capacityType === 'reserved') queue.add(claim.metadata.name ?? '');
-    }
-  };
+  const all = (): void => reservedClaims(context).forEach((name) => queue.add(name));
   const timer = setInterval(all, everyMs);
   timer.unref();
   all();
@@ -34,15 +30,23 @@ export function watchReservations(context: OperatorContext): () => void {
   };
 }
 
+/** Claims that are reserved by their own labels, or by those of their node: the one may have been relabelled without the other. */
+export function reservedClaims(context: Pick<OperatorContext, 'cache' | 'cloud'>): readonly string[] {
+  return managedClaims(context)
+    .filter((claim) =>
+      [claim, nodeOf(context.cache, claim)].some((each) => each?.metadata.labels?.[labels.capacityType] === 'reserved'),
+    )
+    .map(({ metadata }) => metadata.name ?? '');
+}
+
+type Following = Omit<OperatorContext, 'window' | 'workflows'>;
+
 /** One reserved claim. Rejects when the cloud or the API server is away. */
-export async function reconcile(
-  context: Omit<OperatorContext, 'window' | 'workflows'>,
-  name: string,
-): Promise<undefined> {
+export async function reconcile(context: Following, name: string): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   const providerId = claim?.status?.providerID ?? '';
   if (claim === undefined || providerId === '' || claim.metadata.deletionTimestamp !== undefined) return undefined;
-  if (isEnding(context, claim)) {
+  if (await isEnding(context, claim)) {
     context.log.info({ nodeClaim: name }, 'its capacity block ends soon: terminating the node');
     await context.starter.terminate(identityOf(claim), labelsOf(claim).nodePool, 'capacity_block_expiring');
     return undefined;
@@ -52,21 +56,25 @@ export async function reconcile(
   return undefined;
 }
 
-/** Whether the node class' status says that the claim's reservation is about to end. */
-function isEnding(context: Omit<OperatorContext, 'window' | 'workflows'>, claim: NodeClaim): boolean {
+/** By the node class' status where that has the claim's reservation; the cloud is asked of one that is selected no more. */
+async function isEnding(context: Following, claim: NodeClaim): Promise<boolean> {
   const id = claim.metadata.labels?.[reservationId];
+  if (id === undefined) return false;
   const status = nodeClassOf(context, claim.spec.nodeClassRef)?.status as
     { readonly capacityReservations?: readonly { readonly id: string; readonly state?: string }[] } | undefined;
-  return status?.capacityReservations?.some((each) => each.id === id && each.state === 'expiring') ?? false;
+  const known = status?.capacityReservations?.find((each) => each.id === id);
+  if (known !== undefined) return known.state === 'expiring';
+  return (await context.cloud.reservationEnds?.(id)) ?? false;
 }
 
-async function relabel(context: Omit<OperatorContext, 'window' | 'workflows'>, claim: NodeClaim): Promise<void> {
+/** The node first: by the labels of its claim it is found again. */
+async function relabel(context: Following, claim: NodeClaim): Promise<void> {
   const change = {
     [labels.capacityType]: 'on-demand',
     ...Object.fromEntries(reservationLabels.map((key) => [key, null])),
   };
   const node = nodeOf(context.cache, claim)?.metadata.name;
-  await updateClaim(context.kube, identityOf(claim), () => ({ metadata: { labels: change } }));
   if (node !== undefined) await updateNode(context.kube, node, () => ({ metadata: { labels: change } }));
+  await updateClaim(context.kube, identityOf(claim), () => ({ metadata: { labels: change } }));
   context.log.info({ nodeClaim: claim.metadata.name, node }, 'the reservation ended: the node runs on demand now');
 }

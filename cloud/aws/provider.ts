@@ -255,6 +255,10 @@ export class AwsProvider implements CloudProvider {
     this.unavailable.mark(offerings.filter(({ reservationId }) => reservationId === undefined));
   }
 
+  reservationEnds(reservationId: string): Promise<boolean> {
+    return this.reservations.isEnding(reservationId);
+  }
+
   learnMemory(observed: Parameters<NonNullable<CloudProvider['learnMemory']>>[0]): void {
     this.memory.learn(observed.instanceType, observed.imageId, observed.memory);
   }

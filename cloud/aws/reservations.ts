@@ -2,6 +2,7 @@ import type { CapacityReservation, DescribeCapacityReservationsCommandInput } fr
 import type { EC2NodeClassSpec, ResolvedCapacityReservation } from '../../api/aws/ec2-node-class.js';
 import { compareText } from '../../core/compare-text.js';
 import { isDomainError } from '../../core/failures.js';
+import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
@@ -13,17 +14,22 @@ type Term = NonNullable<EC2NodeClassSpec['capacityReservationSelectorTerms']>[nu
 const leaveBlockMs = 40 * 60_000;
 /** Counts are read again after this long. */
 const countsMs = 60_000;
+/** Whether a block ends soon is asked again after this long. */
+const endsMs = 5 * 60_000;
 
 /** Capacity reservations and how many instances each still has room for (reserved-capacity/counters). */
 export class Reservations {
   private readonly free = new Map<string, number>();
   private readonly readAt = new Map<string, number>();
+  private readonly ending: CachedByKey<boolean>;
   private changes = 0;
 
   constructor(
     private readonly calls: Pick<AwsCalls, 'describeCapacityReservations'>,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.ending = new CachedByKey(clock, endsMs);
+  }
 
   /** Changes whenever the answers of `available` may. */
   get version(): number {
@@ -49,13 +55,15 @@ export class Reservations {
     const stale = ids.filter((id) => now - (this.readAt.get(id) ?? Number.NEGATIVE_INFINITY) >= countsMs);
     if (stale.length === 0) return;
     // One by one: an id that is gone fails the whole of a call.
-    await Promise.all(
-      stale.map(async (id) => {
-        const filters = [{ Name: 'state', Values: ['active'] }];
-        const [reservation] = await this.query({ Filters: filters, CapacityReservationIds: [id] });
-        this.read(id, reservation?.AvailableInstanceCount ?? 0);
-      }),
-    );
+    await Promise.all(stale.map(async (id) => this.read(id, (await this.active(id))?.AvailableInstanceCount ?? 0)));
+  }
+
+  /** Whether it is a capacity block that nodes have to leave now, whatever node class selects it (reserved-capacity/block-ends). */
+  isEnding(id: string): Promise<boolean> {
+    return this.ending.get(id, async () => {
+      const reservation = await this.active(id);
+      return reservation !== undefined && this.isExpiring(reservation);
+    });
   }
 
   available(id: string): number {
@@ -86,7 +94,6 @@ export class Reservations {
   private resolved(id: string, reservation: CapacityReservation): ResolvedCapacityReservation {
     const end = reservation.EndDate;
     const block = reservation.ReservationType === 'capacity-block';
-    const expiring = block && end !== undefined && end.getTime() - this.clock.now() < leaveBlockMs;
     return {
       id,
       availabilityZone: reservation.AvailabilityZone ?? '',
@@ -94,10 +101,19 @@ export class Reservations {
       instanceMatchCriteria: reservation.InstanceMatchCriteria ?? 'targeted',
       ownerID: reservation.OwnerId ?? '',
       reservationType: block ? 'capacity-block' : 'default',
-      state: expiring ? 'expiring' : 'active',
+      state: this.isExpiring(reservation) ? 'expiring' : 'active',
       ...(end === undefined ? {} : { endTime: `${end.toISOString().slice(0, 19)}Z` }),
       ...(reservation.Interruptible === true ? { interruptible: true } : {}),
     };
+  }
+
+  private isExpiring({ ReservationType: type, EndDate: end }: CapacityReservation): boolean {
+    return type === 'capacity-block' && end !== undefined && end.getTime() - this.clock.now() < leaveBlockMs;
+  }
+
+  private async active(id: string): Promise<CapacityReservation | undefined> {
+    const filters = [{ Name: 'state', Values: ['active'] }];
+    return (await this.query({ Filters: filters, CapacityReservationIds: [id] }))[0];
   }
 
   private describe(term: Term): Promise<CapacityReservation[]> {
