@@ -2,6 +2,8 @@ import { userDataCases } from './user-data.js';
 import { familyUserDataCases } from './user-data-of-families.js';
 import { interfaceTemplateCases } from './interfaces.js';
 import { storageCases } from './storage.js';
+import { interruptionCases } from './interruptions.js';
+import { endingBlockCases, hiddenOfferingCases, turnedOnDemandCases } from './reserved-nodes.js';
 import { instanceGarbageCases, taggingCases } from './instances.js';
 import { capacityCases } from './instance-types.js';
 import { catalogueCases } from './catalogue.js';
@@ -42,6 +44,9 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/controllers/nodeclass/validation_test.go', told: validationCases },
   { path: 'pkg/controllers/nodeclaim/garbagecollection/suite_test.go', told: instanceGarbageCases },
   { path: 'pkg/controllers/nodeclaim/tagging/suite_test.go', told: taggingCases },
+  { path: 'pkg/controllers/interruption/suite_test.go', told: [...interruptionCases, ...hiddenOfferingCases] },
+  { path: 'pkg/controllers/capacityreservation/capacitytype/suite_test.go', told: turnedOnDemandCases },
+  { path: 'pkg/controllers/capacityreservation/expiration/suite_test.go', told: endingBlockCases },
 ];
 
 export const awsApart: readonly Apart[] = [

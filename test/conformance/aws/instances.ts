@@ -4,20 +4,20 @@ import { collectInstances } from '../../../activities/garbage-collection/garbage
 import { tagInstance, tagUntagged } from '../../../activities/launch/tagging.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../../builders/activity-world.js';
 import { gives, same, type Check, type Told } from '../told.js';
-import { account } from './account.js';
+import { account, type Given } from './account.js';
 import { InstancesOfAccount, providerIdOf, usualTags, without, type Made } from './instances-of-account.js';
 
 /** Activities on an API server in memory, and on the provider of an account that has instances. */
-interface Place extends ActivityWorld {
+export interface Place extends ActivityWorld {
   readonly ec2: InstancesOfAccount;
 }
 
 /** Plays a case, whose answer has to be `expected`. */
-const inPlace = (play: (place: Place) => Promise<unknown>, expected: unknown): Check =>
+export const inPlace = (play: (place: Place) => Promise<unknown>, expected: unknown, given: Given = {}): Check =>
   gives(async () => {
     const world = await createActivityWorld();
     const ec2 = new InstancesOfAccount();
-    const { provider, clock } = account({ calls: ec2.calls });
+    const { provider, clock } = account({ ...given, calls: { ...ec2.calls, ...given.calls } });
     world.clock.now = clock.time;
     try {
       return await play({ ...world, ec2, deps: { ...world.deps, cloud: provider } });
