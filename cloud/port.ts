@@ -46,8 +46,11 @@ export interface CloudProvider {
   /** Completes the tags that need the node's and claim's names (launch/tags-after-registration); those that are there stay as they are. */
   tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void>;
 
-  /** Resolves a node class against the cloud: its new status with conditions. Never throws for bad input. */
-  resolveNodeClass(nodeClass: NodeClass): Promise<NodeClassResolution>;
+  /**
+   * Resolves a node class against the cloud: its new status with conditions. Never throws for bad input. `pools` are those that launch
+   * from it: what they may launch is tried out.
+   */
+  resolveNodeClass(nodeClass: NodeClass, pools?: readonly NodePool[]): Promise<NodeClassResolution>;
 
   /** Removes what the cloud holds for a node class that is being deleted (instance profiles, launch templates). */
   cleanUpNodeClass(nodeClass: NodeClass): Promise<void>;
@@ -103,7 +106,7 @@ export interface CloudAccount {
   /** Every reading call that the provider makes, tried out: by permission, what refused it; undefined for those that are allowed. */
   permissions(): Promise<ReadonlyMap<string, DomainError | undefined>>;
   /** Tries a launch from a resolved node class out, as `resolveNodeClass` does. */
-  tryOut(nodeClass: NodeClass): Promise<ConditionChange>;
+  tryOut(nodeClass: NodeClass, pools?: readonly NodePool[]): Promise<ConditionChange>;
   /** The interruption queue; undefined where none is configured. */
   readonly queue?: { readonly name: string; look(): Promise<QueueLook> };
 }

@@ -103,6 +103,20 @@ describe('condition Drifted', () => {
   });
 
   // Rule `node-pools/hash-version`.
+  test('goes with a node class that is being deleted', async () => {
+    putPool('1');
+    putClaim('c1', { annotations: stamp('1') });
+    world.cloud.setDrift('c1', 'AMIDrift');
+    await start();
+    await becomes('c1', 'AMIDrift');
+
+    const of = nodeClass('default');
+    const deletionTimestamp = '2026-01-05T12:00:00Z';
+    world.kube.put('EC2NodeClass', { ...of, metadata: { ...of.metadata, deletionTimestamp, finalizers: ['held'] } });
+
+    await becomes('c1', undefined);
+  });
+
   test('does not come from hashes of another version: they are written anew', async () => {
     putPool('2');
     putClaim('c1', { annotations: stamp('1', 'v3') });

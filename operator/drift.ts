@@ -96,7 +96,8 @@ async function reconcile(
   const sources = {
     pool,
     catalogue: () => catalogue.read(),
-    provider: () => context.cloud.drift(claim, pool, nodeClass),
+    // What is being deleted is nothing to be held against: nothing could be launched from it (drift/node-class).
+    provider: async () => (isGoing(nodeClass) ? undefined : context.cloud.drift(claim, pool, nodeClass)),
   };
   const reason = await driftOf(claim, sources, context.now());
   catalogue.settle(reason);
@@ -108,6 +109,8 @@ async function reconcile(
   if (reason !== undefined) await signalOlderRollout(context, pool, nodeClass, rollouts);
   return undefined;
 }
+
+const isGoing = ({ metadata }: NodeClass): boolean => metadata.deletionTimestamp !== undefined;
 
 async function write(context: OperatorContext, claim: NodeClaim, reason: string | undefined): Promise<void> {
   const at = { now: context.now(), generation: claim.metadata.generation };

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../api/kubernetes.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
 import { finalizers } from '../api/labels.js';
 import type { NodeClass } from '../cloud/port.js';
 import { updateObject } from '../cluster/writes.js';
@@ -47,7 +48,7 @@ async function reconcile(context: OperatorContext, kind: NodeClassKind, name: st
       : { metadata: { finalizers: [...(metadata.finalizers ?? []), finalizers.ec2NodeClass] } },
   );
   if (owned === undefined) return undefined;
-  const resolution = await context.cloud.resolveNodeClass(owned);
+  const resolution = await context.cloud.resolveNodeClass(owned, poolsOf(context, kind, name));
   for (const event of resolution.events) context.events.publish({ ...event, regarding: regarding(kind, nodeClass) });
   const wanted = resolution.annotations;
   if (Object.entries(wanted).some(([key, value]) => lookUp(owned.metadata.annotations, key) !== value)) {
@@ -63,6 +64,14 @@ async function reconcile(context: OperatorContext, kind: NodeClassKind, name: st
     );
   }
   return { afterMs: resolution.requeueAfterMs };
+}
+
+/** The NodePools that launch from a node class. */
+function poolsOf({ cache }: OperatorContext, kind: NodeClassKind, name: string): readonly NodePool[] {
+  return cache.all('NodePool').filter(({ metadata, spec }) => {
+    const { nodeClassRef } = spec.template.spec;
+    return metadata.deletionTimestamp === undefined && nodeClassRef.kind === kind && nodeClassRef.name === name;
+  });
 }
 
 /** A merge patch that leaves nothing of the old status that the new one has not. */

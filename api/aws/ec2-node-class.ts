@@ -31,6 +31,12 @@ const ownTags = [
   'karpenter.k8s.aws/ec2nodeclass',
 ] as const;
 
+/** Tags that a node class may not give. */
+export function restrictedTags(given: Readonly<Record<string, string>> = {}): readonly string[] {
+  const own: readonly string[] = ownTags;
+  return Object.keys(given).filter((key) => own.includes(key) || key.startsWith('kubernetes.io/cluster/'));
+}
+
 const tags = withRules(
   z.record(z.string(), z.string()),
   {

@@ -1,3 +1,4 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { CloudAccount } from '../../cloud/port.js';
 import { isTrue } from '../../core/conditions.js';
@@ -83,11 +84,20 @@ export function launchCheck(accountOf: AccountOf, kube: Pick<KubeClient, 'list'>
       const account = accountOf();
       if (account === undefined || classes.length === 0)
         return skipped('no EC2NodeClass is resolved: see node-classes');
-      const tried = classes.map(async (nodeClass) => ({ nodeClass, condition: await account.tryOut(nodeClass) }));
+      const pools = await kube.list('NodePool');
+      const tried = classes.map(async (nodeClass) => ({
+        nodeClass,
+        condition: await account.tryOut(nodeClass, pools.filter(launchesFrom(nodeClass))),
+      }));
       return launchVerdict(await Promise.all(tried));
     },
   };
 }
+
+const launchesFrom =
+  ({ metadata }: EC2NodeClass) =>
+  ({ spec }: NodePool): boolean =>
+    spec.template.spec.nodeClassRef.kind === 'EC2NodeClass' && spec.template.spec.nodeClassRef.name === metadata.name;
 
 /** What a launch is made of was found; whether it would be allowed is what is asked. */
 function isResolved({ status }: EC2NodeClass): boolean {

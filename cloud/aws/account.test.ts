@@ -52,6 +52,7 @@ describe('the account', () => {
 
     expect(tried.dryRun).toHaveBeenCalledWith(
       expect.objectContaining({ status: { instanceProfile: 'p', conditions: [] } }),
+      undefined,
     );
   });
 

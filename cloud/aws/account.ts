@@ -1,7 +1,8 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
-import type { CloudAccount, NodeClass, QueueLook } from '../port.js';
+import type { CloudAccount, QueueLook } from '../port.js';
 import type { AwsCalls } from './calls.js';
 import { awsCode, isDryRunSuccess, toDomainError } from './errors.js';
 import type { IamAction } from './iam-actions.js';
@@ -26,7 +27,7 @@ export interface AccountDeps {
   readonly region: string;
   readonly queueName: string | undefined;
   /** The dry run of a node class, by calls of `withoutMaking`. */
-  readonly dryRun: (nodeClass: EC2NodeClass) => Promise<ConditionChange>;
+  readonly dryRun: (nodeClass: EC2NodeClass, pools?: readonly NodePool[]) => Promise<ConditionChange>;
 }
 
 /** Every call to EC2 that reads (scope `regional-read`), as a dry run. */
@@ -61,7 +62,7 @@ export function createAccount({ calls, region, queueName, dryRun }: AccountDeps)
     },
     permissions: async () =>
       new Map(await Promise.all(triedReads.map(async (action) => [action, await tried(action)] as const))),
-    tryOut: (nodeClass: NodeClass) => dryRun(withoutVerdict(nodeClass as EC2NodeClass)),
+    tryOut: (nodeClass, pools) => dryRun(withoutVerdict(nodeClass as EC2NodeClass), pools),
     ...(queueName === undefined ? {} : { queue: { name: queueName, look: () => lookAt(calls, queueName) } }),
   };
 }

@@ -1,19 +1,22 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { labels } from '../../api/labels.js';
+import { awsLabels } from '../../api/aws/labels.js';
+import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
+import { annotations, labels } from '../../api/labels.js';
+import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { conditionOf } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { isTransient } from '../../core/failures.js';
 import { canonicalJson, hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { launchOptions } from '../../core/launch-options.js';
+import { admits, intersects, launchOptions } from '../../core/launch-options.js';
 import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { awsCode, isDryRunSuccess, isProfileUnknown, toDomainError } from './errors.js';
 import { fleetRequest } from './fleet.js';
-import { capacityTypeOf, templateKey, zoneOf } from './launch-choice.js';
+import { capacityTypeOf, templateKey, withoutExotic, zoneOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import { launchTags, tagList } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
@@ -28,6 +31,8 @@ export interface DryRunDeps {
 }
 
 const type = 'ValidationSucceeded';
+/** Written after each look: they are no reason for another. */
+const ownMarks = { [annotations.ec2NodeClassHash]: '', [annotations.ec2NodeClassHashVersion]: '' };
 const cacheMs = 30 * 60_000;
 const succeeded: ConditionChange = { type, status: 'True' };
 
@@ -44,10 +49,13 @@ export class DryRun {
   }
 
   /** Never throws: a cloud that throttles or is away leaves the former verdict. */
-  async check(nodeClass: EC2NodeClass): Promise<ConditionChange> {
-    const { spec, status } = nodeClass;
+  async check(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): Promise<ConditionChange> {
+    const { metadata, spec, status } = nodeClass;
     const content = [
-      nodeClass.metadata.uid,
+      metadata.uid,
+      // An annotation is how somebody has it tried out anew.
+      { ...metadata.annotations, ...ownMarks },
+      pools.map(requirementsOf),
       spec,
       status?.amis,
       status?.subnets,
@@ -56,7 +64,7 @@ export class DryRun {
     ];
     const key = hashText(canonicalJson(content));
     try {
-      const verdict = await this.verdicts.get(key, () => this.run(nodeClass));
+      const verdict = await this.verdicts.get(key, () => this.run(nodeClass, pools));
       if (!verdict.lasting) this.verdicts.forget(key);
       return verdict.condition;
     } catch (error) {
@@ -67,11 +75,11 @@ export class DryRun {
     }
   }
 
-  private async run(nodeClass: EC2NodeClass): Promise<Verdict> {
-    const stage = sample(await this.deps.catalogue(nodeClass));
+  private async run(nodeClass: EC2NodeClass, pools: readonly NodePool[]): Promise<Verdict> {
+    const stage = sample(await this.deps.catalogue(nodeClass), nodeClass, pools);
     // Nothing could be launched from it now: there is nothing to try, and nothing that would hold.
     if (stage === undefined) return passing(succeeded);
-    const claim = sampleClaim(nodeClass);
+    const claim = sampleClaim(nodeClass, pools);
     const pool = { metadata: { name: samplePool } } as NodePool;
     const request = { claim, pool, nodeClass, clientToken: '' };
     try {
@@ -80,7 +88,7 @@ export class DryRun {
         (await this.tryFleet(nodeClass, stage, templates)) ?? (await this.tryInstance(nodeClass, stage, templates));
       return failed ?? { condition: succeeded, lasting: true };
     } catch (error) {
-      return verdictOf(error, 'CreateLaunchTemplateAuthCheckFailed', 'ec2:CreateLaunchTemplate');
+      return verdictOf(error, 'CreateLaunchTemplateAuthCheckFailed', 'ec2:CreateLaunchTemplate', nodeClass);
     }
   }
 
@@ -103,49 +111,54 @@ export class DryRun {
       prioritized: false,
       context: nodeClass.spec.context,
     });
-    return outcome('CreateFleetAuthCheckFailed', 'ec2:CreateFleet', () =>
-      this.deps.calls.createFleet({ ...input, ClientToken: undefined, DryRun: true }),
-    );
+    const told = { reason: 'CreateFleetAuthCheckFailed', action: 'ec2:CreateFleet', nodeClass };
+    return outcome(told, () => this.deps.calls.createFleet({ ...input, ClientToken: undefined, DryRun: true }));
   }
 
-  /** One subnet that would do suffices; otherwise the first subnet's refusal is told. */
+  /** One subnet that would do suffices; otherwise the first subnet's refusal is told. A call that says nothing is no refusal. */
   private async tryInstance(
     nodeClass: EC2NodeClass,
     stage: LaunchStage,
     templates: Templates,
   ): Promise<Verdict | undefined> {
     let first: Verdict | undefined;
-    const [option] = stage.options;
-    const name = option?.type.name ?? '';
-    const tags = tagList(launchTags(nodeClass, sampleClaim(nodeClass), samplePool, this.deps.clusterName));
-    for (const subnet of nodeClass.status?.subnets ?? []) {
-      const failed = await outcome('RunInstancesAuthCheckFailed', 'ec2:RunInstances', () =>
-        this.deps.calls.runInstances({
-          DryRun: true,
-          MinCount: 1,
-          MaxCount: 1,
-          InstanceType: name as never,
-          LaunchTemplate: {
-            LaunchTemplateName: templates.get(option === undefined ? '' : templateKey(option))?.template,
-            Version: '$Latest',
-          },
-          NetworkInterfaces: [
-            {
-              DeviceIndex: 0,
-              SubnetId: subnet.id,
-              Groups: (nodeClass.status?.securityGroups ?? []).map(({ id }) => id),
-            },
-          ],
-          TagSpecifications: [
-            { ResourceType: 'instance', Tags: tags },
-            { ResourceType: 'volume', Tags: tags },
-          ],
-        }),
-      );
-      if (failed === undefined) return undefined;
-      first ??= failed;
+    const silent: (() => never)[] = [];
+    for (const { id } of nodeClass.status?.subnets ?? []) {
+      try {
+        const failed = await this.tryIn(id, { nodeClass, stage, templates });
+        if (failed === undefined) return undefined;
+        first ??= failed;
+      } catch (error) {
+        silent.push(() => {
+          throw error;
+        });
+      }
     }
+    if (first === undefined) silent[0]?.();
     return first;
+  }
+
+  private tryIn(
+    subnetId: string,
+    { nodeClass, stage, templates }: { nodeClass: EC2NodeClass; stage: LaunchStage; templates: Templates },
+  ): Promise<Verdict | undefined> {
+    const [option] = stage.options;
+    const key = option === undefined ? '' : templateKey(option);
+    const tags = tagList(launchTags(nodeClass, sampleClaim(nodeClass), samplePool, this.deps.clusterName));
+    const groups = (nodeClass.status?.securityGroups ?? []).map(({ id }) => id);
+    const told = { reason: 'RunInstancesAuthCheckFailed', action: 'ec2:RunInstances', nodeClass };
+    return outcome(told, () =>
+      this.deps.calls.runInstances({
+        ...{ DryRun: true, MinCount: 1, MaxCount: 1 },
+        InstanceType: option?.type.name as never,
+        LaunchTemplate: { LaunchTemplateName: templates.get(key)?.template, Version: '$Latest' },
+        NetworkInterfaces: [{ DeviceIndex: 0, SubnetId: subnetId, Groups: groups }],
+        TagSpecifications: [
+          { ResourceType: 'instance', Tags: tags },
+          { ResourceType: 'volume', Tags: tags },
+        ],
+      }),
+    );
   }
 }
 
@@ -153,32 +166,71 @@ type Templates = Awaited<ReturnType<TemplatePlanner['plan']>>;
 
 const samplePool = 'dry-run';
 
-function sampleClaim(nodeClass: EC2NodeClass): NodeClaim {
+/** Dedicated where some NodePool may launch so: that takes the most permissions. */
+function sampleClaim(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): NodeClaim {
+  const asked = pools.flatMap((pool) => requirementsOf(pool).filter(({ key }) => key === awsLabels.instanceTenancy));
+  const isDedicated = asked.some((requirement) => admits(requirement, 'dedicated'));
   return {
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodeClaim',
     metadata: { name: samplePool, uid: samplePool, labels: { [labels.nodePool]: samplePool } },
     spec: {
-      requirements: [],
+      requirements: isDedicated ? [{ key: awsLabels.instanceTenancy, operator: 'In', values: ['dedicated'] }] : [],
       nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: nodeClass.metadata.name ?? '' },
       expireAfter: 'Never',
     },
   };
 }
 
-/** The cheapest on-demand offering; spot when there is none. */
-function sample(types: readonly InstanceType[]): LaunchStage | undefined {
-  const options = launchOptions(types, [], {});
+/** What a NodePool's template asks of its nodes, labels as requirements. */
+function requirementsOf({ spec }: NodePool): readonly NodeSelectorRequirement[] {
+  const { metadata, spec: template } = spec.template;
+  const own = Object.entries(metadata?.labels ?? {});
+  return [...template.requirements, ...own.map(([key, value]) => ({ key, operator: 'In' as const, values: [value] }))];
+}
+
+/** Tried out where no NodePool says what is launched; every account may launch them. */
+const usualTypes: readonly string[] = ['m5.large', 'm6g.large'];
+
+/**
+ * The cheapest on-demand offering of what the NodePools of the node class may launch, since a policy of the account may allow just
+ * that; one without accelerators, whose image is that of most nodes, before all others. Spot when there is none.
+ */
+function sample(
+  types: readonly InstanceType[],
+  { spec }: EC2NodeClass,
+  pools: readonly NodePool[],
+): LaunchStage | undefined {
+  const isWindows = resolvedAmiFamily(spec).startsWith('Windows');
+  const wanted = isWindows ? [] : types.filter(isOf(pools.map(requirementsOf)));
+  const usual = types.filter(({ name }) => usualTypes.includes(name));
+  const among = [wanted, usual, types].find((each) => each.length > 0) ?? [];
+  const options = withoutExotic(launchOptions(among, [], {}));
   const option = options.find((each) => capacityTypeOf(each) === 'on-demand') ?? options[0];
   return option === undefined ? undefined : { capacityType: capacityTypeOf(option), options: [option] };
 }
 
-async function outcome(reason: string, action: string, dryRun: () => Promise<unknown>): Promise<Verdict | undefined> {
+const isOf =
+  (wanted: readonly (readonly NodeSelectorRequirement[])[]) =>
+  ({ requirements }: InstanceType): boolean =>
+    wanted.some((each) => intersects(each, requirements));
+
+/** What the verdict is told as. */
+interface Told {
+  readonly reason: string;
+  readonly action: string;
+  readonly nodeClass: EC2NodeClass;
+}
+
+async function outcome(
+  { reason, action, nodeClass }: Told,
+  dryRun: () => Promise<unknown>,
+): Promise<Verdict | undefined> {
   try {
     await dryRun();
     return undefined;
   } catch (error) {
-    return isDryRunSuccess(error) ? undefined : verdictOf(error, reason, action);
+    return isDryRunSuccess(error) ? undefined : verdictOf(error, reason, action, nodeClass);
   }
 }
 
@@ -189,13 +241,15 @@ interface Verdict {
 }
 
 /** What a refusal says of the node class; throws where it says nothing of it. */
-function verdictOf(error: unknown, reason: string, action: string): Verdict {
+function verdictOf(error: unknown, reason: string, action: string, { spec }: EC2NodeClass): Verdict {
   const failure = toDomainError(error, action);
   if (isTransient(failure)) throw failure;
   if (failure.type === 'NodeClassNotReady') return passing(refused(...reasonIn(failure.message)));
   if (failure.type === 'InsufficientCapacity') return passing(succeeded);
   if (isProfileUnknown(failure)) {
-    return passing({ type, status: 'Unknown', reason: 'InstanceProfileNotFound', message: failure.message });
+    // One that was made here is not known everywhere for some seconds; one that somebody names is to be seen to.
+    const status = spec.instanceProfile === undefined ? 'Unknown' : 'False';
+    return passing({ type, status, reason: 'InstanceProfileNotFound', message: failure.message });
   }
   // What is wrong with the node class is no lacking permission, and goes by its own name.
   const named = typeof failure.details['reason'] === 'string' ? failure.details['reason'] : 'ValidationFailed';

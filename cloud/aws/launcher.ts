@@ -1,4 +1,5 @@
 import type { CreateFleetCommandOutput } from '@aws-sdk/client-ec2';
+import { restrictedTags } from '../../api/aws/ec2-node-class.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { awsLabels } from '../../api/aws/labels.js';
 import { annotations, labels } from '../../api/labels.js';
@@ -84,7 +85,7 @@ export class Launcher {
       const adopted = await this.adopt(request);
       if (adopted !== undefined) return adopted;
     }
-    const notReady = readiness(request.nodeClass);
+    const notReady = readiness(request.nodeClass) ?? wrongTags(request.nodeClass);
     if (notReady !== undefined) return err({ kind: 'NodeClassNotReady', message: notReady, unavailable: [] });
     const choice = chooseLaunch(await this.typesOf(request), request.claim);
     if (choice.kind === 'none') return err({ kind: 'InsufficientCapacity', message: choice.message, unavailable: [] });
@@ -408,6 +409,11 @@ function attached(resources: Resources, { claim, nodeClass }: Ec2LaunchRequest):
 
 function smallestPods(options: readonly LaunchOption[]): number {
   return Math.min(...options.map(({ type }) => type.capacity.pods ?? 1));
+}
+
+function wrongTags({ metadata: { name = '' }, spec }: EC2NodeClass): string | undefined {
+  const wrong = restrictedTags(spec.tags);
+  return wrong.length === 0 ? undefined : `EC2NodeClass ${name}: spec.tags may not have ${wrong.join(', ')}`;
 }
 
 /** Why the node class cannot be launched from now; Unknown is thrown, to be tried again (launch/node-class-not-ready). */

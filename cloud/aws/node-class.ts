@@ -1,6 +1,8 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import { ec2NodeClassKubeletVerdict, resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
+import { restrictedTags } from '../../api/aws/ec2-node-class.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { conditionOf, withCondition, withReady } from '../../core/conditions.js';
@@ -38,7 +40,7 @@ export interface NodeClassDeps {
   readonly expressions: boolean;
   readonly machines: () => Promise<MachineTypes>;
   /** Tries the node class out by dry runs; undefined when they are switched off. */
-  readonly dryRun?: (nodeClass: EC2NodeClass) => Promise<ConditionChange>;
+  readonly dryRun?: (nodeClass: EC2NodeClass, pools?: readonly NodePool[]) => Promise<ConditionChange>;
 }
 
 /** The conditions that `Ready` depends on (node-classes/ready). */
@@ -73,7 +75,7 @@ interface Part {
 export class NodeClassResolver {
   constructor(private readonly deps: NodeClassDeps) {}
 
-  async resolve(nodeClass: EC2NodeClass): Promise<NodeClassResolution> {
+  async resolve(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): Promise<NodeClassResolution> {
     const parts = await Promise.all([
       this.subnets(nodeClass),
       this.securityGroups(nodeClass),
@@ -91,7 +93,7 @@ export class NodeClassResolver {
     }
     const complete = parts.every((part) => part.condition === undefined || part.condition.status === 'True');
     const resolved = { ...nodeClass, status: { ...status, conditions } };
-    conditions = withCondition(conditions, await this.validation(resolved, complete), at);
+    conditions = withCondition(conditions, await this.validation(resolved, complete, pools), at);
     conditions = withReady(conditions, dependents, at);
     const ready = conditions.every((condition) => condition.status === 'True');
     return {
@@ -164,7 +166,11 @@ export class NodeClassResolver {
     });
   }
 
-  private async validation(nodeClass: EC2NodeClass, complete: boolean): Promise<ConditionChange> {
+  private async validation(
+    nodeClass: EC2NodeClass,
+    complete: boolean,
+    pools: readonly NodePool[],
+  ): Promise<ConditionChange> {
     const type = 'ValidationSucceeded';
     const verdict = ec2NodeClassKubeletVerdict(nodeClass, this.deps.expressions);
     if (verdict !== undefined) {
@@ -200,7 +206,9 @@ export class NodeClassResolver {
       return { type, status: 'Unknown', reason: 'ClusterCIDRResolutionFailed', message: messageOf(error) };
     }
     return (
-      (await this.brokenExpressions(nodeClass)) ?? (await this.deps.dryRun?.(nodeClass)) ?? { type, status: 'True' }
+      (await this.brokenExpressions(nodeClass)) ??
+      wrongTags(nodeClass) ??
+      (await this.deps.dryRun?.(nodeClass, pools)) ?? { type, status: 'True' }
     );
   }
 
@@ -243,6 +251,14 @@ function requeueAfterMs({ spec }: EC2NodeClass, conditions: readonly Condition[]
   const validation = conditionOf(conditions, 'ValidationSucceeded');
   if (validation?.status === 'Unknown' && validation.reason === 'InstanceProfileNotFound') return 10_000;
   return ready && (spec.capacityReservationSelectorTerms ?? []).length === 0 ? 5 * minute : minute;
+}
+
+/** The API server refuses them, but for one whose definitions are of an older release. */
+function wrongTags({ spec }: EC2NodeClass): ConditionChange | undefined {
+  const wrong = restrictedTags(spec.tags);
+  if (wrong.length === 0) return undefined;
+  const message = `spec.tags: ${wrong.join(', ')} is set by the system and may not be chosen`;
+  return { type: 'ValidationSucceeded', status: 'False', reason: 'TagValidationFailed', message };
 }
 
 function expressionProblem(kubelet: EC2NodeClass['spec']['kubelet'], info: InstanceTypeInfo): string[] {

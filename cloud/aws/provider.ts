@@ -1,6 +1,7 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { awsWellKnownLabels } from '../../api/aws/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
@@ -139,7 +140,7 @@ export class AwsProvider implements CloudProvider {
       calls,
       region,
       queueName: options.interruptionQueue,
-      dryRun: (nodeClass) => dryRunOfAccount.check(nodeClass),
+      dryRun: (nodeClass, pools) => dryRunOfAccount.check(nodeClass, pools),
     });
     this.resolver = new NodeClassResolver({
       calls,
@@ -153,7 +154,7 @@ export class AwsProvider implements CloudProvider {
       caBundle: options.caBundle,
       expressions: options.kubeletExpressions === true,
       machines: () => this.machines.get(),
-      ...(options.disableDryRun === true ? {} : { dryRun: (nodeClass) => dryRun.check(nodeClass) }),
+      ...(options.disableDryRun === true ? {} : { dryRun: (nodeClass, pools) => dryRun.check(nodeClass, pools) }),
     });
     this.launcher = new Launcher({
       calls,
@@ -191,7 +192,11 @@ export class AwsProvider implements CloudProvider {
   async get(providerId: string): ReturnType<CloudProvider['get']> {
     const id = instanceIdOf(providerId);
     if (id === undefined) return undefined;
-    return (await this.shifted.known(providerId)) ?? this.instances.get(id);
+    const known = await this.shifted.known(providerId);
+    if (known !== undefined) return known;
+    const found = await this.instances.get(id);
+    this.shifted.remember(providerId, found);
+    return found;
   }
 
   async list(): ReturnType<CloudProvider['list']> {
@@ -217,8 +222,11 @@ export class AwsProvider implements CloudProvider {
     await this.instances.tag(id, tags);
   }
 
-  async resolveNodeClass(nodeClass: NodeClass): ReturnType<CloudProvider['resolveNodeClass']> {
-    const resolution = await this.resolver.resolve(nodeClass as EC2NodeClass);
+  async resolveNodeClass(
+    nodeClass: NodeClass,
+    pools?: readonly NodePool[],
+  ): ReturnType<CloudProvider['resolveNodeClass']> {
+    const resolution = await this.resolver.resolve(nodeClass as EC2NodeClass, pools);
     const { name = '' } = nodeClass.metadata;
     const shifts = await this.shifted.events(name);
     return { ...resolution, events: [...resolution.events, ...this.sizes.news(name), ...shifts] };

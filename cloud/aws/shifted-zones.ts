@@ -25,6 +25,13 @@ export class ShiftedZones {
     return known !== undefined && (await this.isShifted(providerId)) ? known : undefined;
   }
 
+  /** What EC2 said of one instance; undefined: that it is gone. */
+  remember(providerId: string, instance: CloudInstance | undefined): void {
+    if (this.shifts === undefined) return;
+    if (instance === undefined) this.seen.delete(providerId);
+    else this.seen.set(providerId, instance);
+  }
+
   /** What EC2 listed, and what was there before in zones that are shifted: it is still there. */
   async withHidden(listed: readonly CloudInstance[]): Promise<readonly CloudInstance[]> {
     if (this.shifts === undefined) return listed;
