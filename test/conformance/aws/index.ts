@@ -2,6 +2,8 @@ import { userDataCases } from './user-data.js';
 import { familyUserDataCases } from './user-data-of-families.js';
 import { interfaceTemplateCases } from './interfaces.js';
 import { storageCases } from './storage.js';
+import { driftCases } from './drifting.js';
+import { trialCases } from './trying-out.js';
 import { interruptionCases } from './interruptions.js';
 import { endingBlockCases, hiddenOfferingCases, turnedOnDemandCases } from './reserved-nodes.js';
 import { instanceGarbageCases, taggingCases } from './instances.js';
@@ -41,9 +43,10 @@ export const awsSuites: readonly Suite[] = [
     path: 'pkg/providers/instancetype/suite_test.go',
     told: [...capacityCases, ...catalogueCases, ...offeringCasesOfTypes],
   },
-  { path: 'pkg/controllers/nodeclass/validation_test.go', told: validationCases },
+  { path: 'pkg/controllers/nodeclass/validation_test.go', told: [...validationCases, ...trialCases] },
   { path: 'pkg/controllers/nodeclaim/garbagecollection/suite_test.go', told: instanceGarbageCases },
   { path: 'pkg/controllers/nodeclaim/tagging/suite_test.go', told: taggingCases },
+  { path: 'pkg/cloudprovider/suite_test.go', told: [...driftCases] },
   { path: 'pkg/controllers/interruption/suite_test.go', told: [...interruptionCases, ...hiddenOfferingCases] },
   { path: 'pkg/controllers/capacityreservation/capacitytype/suite_test.go', told: turnedOnDemandCases },
   { path: 'pkg/controllers/capacityreservation/expiration/suite_test.go', told: endingBlockCases },

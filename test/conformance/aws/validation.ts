@@ -5,8 +5,13 @@ import { gives, same, type Check, type Told } from '../told.js';
 import { refusal } from '../../builders/aws-world.js';
 import { account, type Given } from './account.js';
 
-const image = { ImageId: 'ami-1', Name: 'an image', Architecture: 'x86_64', CreationDate: '2026-01-01T00:00:00Z' };
-const plenty = {
+export const image = {
+  ImageId: 'ami-1',
+  Name: 'an image',
+  Architecture: 'x86_64',
+  CreationDate: '2026-01-01T00:00:00Z',
+};
+export const plenty: object = {
   describeSecurityGroups: () => Promise.resolve({ SecurityGroups: [{ GroupId: 'sg-1' }] }),
   describeImages: () => Promise.resolve({ Images: [image] }),
 };
