@@ -1,15 +1,23 @@
-const offset = 0xcbf29ce484222325n;
-const prime = 0x100000001b3n;
-const mask = 0xffffffffffffffffn;
+/** The 64 bits of FNV-1a in two halves: numbers in place of BigInt, which takes ten times as long. */
+const offset = { high: 0xcbf29ce4, low: 0x84222325 } as const;
+/** The prime is 2^40 + this. */
+const prime = 0x1b3;
+const word = 2 ** 32;
 
 /** FNV-1a over the UTF-16 code units of `text`: 16 hexadecimal digits. Not for secrets: for names that must be stable. */
 export function hashText(text: string): string {
-  let hash = offset;
+  let { high, low } = offset as { high: number; low: number };
   for (let i = 0; i < text.length; i++) {
-    hash = ((hash ^ BigInt(text.charCodeAt(i))) * prime) & mask;
+    const changed = (low ^ text.charCodeAt(i)) >>> 0;
+    const product = changed * prime;
+    // Below 2^53: nothing is rounded. `>>> 0` is the rest of a division by 2^32.
+    high = (high * prime + Math.floor(product / word) + ((changed << 8) >>> 0)) >>> 0;
+    low = product >>> 0;
   }
-  return hash.toString(16).padStart(16, '0');
+  return hex(high) + hex(low);
 }
+
+const hex = (half: number): string => half.toString(16).padStart(8, '0');
 
 /** JSON with object keys in order, so that equal values have equal texts. */
 export function canonicalJson(value: unknown): string {
