@@ -66,6 +66,8 @@ export class FakeCloud implements CloudProvider {
   private readonly unavailable: UnavailableOffering[] = [];
   private readonly failures: { call: FakeCall; error: Error; afterEffect: boolean; times: number }[] = [];
   private readonly gates = new Map<FakeCall, Promise<void>>();
+  /** What `instanceTypes` gave last, for what was refused then: the same for as long as that is. */
+  private shownTypes: { readonly key: string; readonly types: readonly InstanceType[] } | undefined;
   private readonly notReady = new Map<string, string>();
   private readonly drifted = new Map<string, string>();
   private readonly queue: Interruption[] = [];
@@ -149,12 +151,17 @@ export class FakeCloud implements CloudProvider {
   // The port.
 
   instanceTypes(): Promise<readonly InstanceType[]> {
-    return this.perform('instanceTypes', '', () =>
-      this.options.types.map((type) => ({
-        ...type,
-        offerings: type.offerings.map((offering) => this.shown({ type, offering })),
-      })),
-    );
+    return this.perform('instanceTypes', '', () => {
+      const key = JSON.stringify(this.unavailable.filter((offering) => this.isRefused(offering)));
+      if (this.shownTypes?.key !== key) {
+        const shownOf = (type: InstanceType): InstanceType => ({
+          ...type,
+          offerings: type.offerings.map((offering) => this.shown({ type, offering })),
+        });
+        this.shownTypes = { key, types: this.options.types.map(shownOf) };
+      }
+      return this.shownTypes.types;
+    });
   }
 
   launch(request: LaunchRequest): Promise<Result<LaunchedInstance, LaunchRefusal>> {
@@ -325,10 +332,12 @@ export class FakeCloud implements CloudProvider {
   }
 
   private refusalOf(option: LaunchOption): UnavailableOffering | undefined {
-    const now = this.options.now?.() ?? 0;
-    return this.unavailable.find(
-      (offering) => matches(offering, keyOf(option)) && now < (offering.until ?? Number.POSITIVE_INFINITY),
-    );
+    const key = keyOf(option);
+    return this.unavailable.find((offering) => matches(offering, key) && this.isRefused(offering));
+  }
+
+  private isRefused({ until = Number.POSITIVE_INFINITY }: UnavailableOffering): boolean {
+    return (this.options.now?.() ?? 0) < until;
   }
 
   private queueGrows(signal: AbortSignal): Promise<void> {

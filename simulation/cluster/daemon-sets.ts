@@ -31,7 +31,7 @@ export class DaemonSets {
     const { kube } = this.cluster;
     this.sets.delete(name);
     kube.remove('DaemonSet', { name, namespace: 'default' });
-    for (const { metadata } of kube.objects('Pod')) {
+    for (const { metadata } of kube.kept('Pod')) {
       if (metadata.labels?.['app'] === name) kube.remove('Pod', { name: metadata.name ?? '', namespace: 'default' });
     }
   }
@@ -46,9 +46,9 @@ export class DaemonSets {
     const isClosed = (node.spec?.taints ?? []).some(({ effect }) => effect !== 'PreferNoSchedule');
     if (isClosed || node.metadata.deletionTimestamp !== undefined) return;
     const { kube } = this.cluster;
-    if (!kube.objects('Node').some(({ metadata }) => metadata.name === name)) return;
+    if (!kube.kept('Node').some(({ metadata }) => metadata.name === name)) return;
     for (const [set, requests] of this.sets) {
-      const there = kube.objects('Pod').filter(({ spec }) => spec.nodeName === name);
+      const there = kube.kept('Pod').filter(({ spec }) => spec.nodeName === name);
       if (there.some(({ metadata }) => metadata.labels?.['app'] === set) || !fits(node, there, requests)) continue;
       kube.put('Pod', daemon(set, requests, name));
     }

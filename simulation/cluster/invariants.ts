@@ -88,8 +88,7 @@ export class Invariants {
   /** Nodes and claims that there are, as a text. */
   fingerprint(): string {
     const { kube } = this.cluster;
-    const names = (kind: 'Node' | 'NodeClaim'): string[] =>
-      kube.objects(kind).map(({ metadata }) => metadata.name ?? '');
+    const names = (kind: 'Node' | 'NodeClaim'): string[] => kube.kept(kind).map(({ metadata }) => metadata.name ?? '');
     return JSON.stringify([names('Node'), names('NodeClaim')]);
   }
 
@@ -100,13 +99,13 @@ export class Invariants {
   }
 
   private expectPodsRun(): void {
-    for (const { metadata, status } of this.cluster.kube.objects('Pod')) {
+    for (const { metadata, status } of this.cluster.kube.kept('Pod')) {
       if (status?.phase !== 'Running') this.broken(`pod ${metadata.name ?? ''} does not run: ${status?.phase ?? ''}`);
     }
   }
 
   private expectNodesAtRest(): void {
-    for (const { metadata, spec } of this.cluster.kube.objects('Node')) {
+    for (const { metadata, spec } of this.cluster.kube.kept('Node')) {
       const name = metadata.name ?? '';
       if (metadata.deletionTimestamp !== undefined) this.broken(`node ${name} is still being deleted`);
       const isTainted = (spec?.taints ?? []).some(({ key }) => key === taints.disrupted.key);
@@ -115,7 +114,7 @@ export class Invariants {
   }
 
   private expectClaimsAtRest(): void {
-    for (const { metadata, status } of this.cluster.kube.objects('NodeClaim')) {
+    for (const { metadata, status } of this.cluster.kube.kept('NodeClaim')) {
       const name = metadata.name ?? '';
       if (metadata.deletionTimestamp !== undefined) this.broken(`NodeClaim ${name} is still being deleted`);
       else if (!isTrue(status?.conditions, 'Initialized')) this.broken(`NodeClaim ${name} is not initialized`);
@@ -123,7 +122,7 @@ export class Invariants {
   }
 
   private expectNoOrphans(): void {
-    const claimed = new Set(this.cluster.kube.objects('NodeClaim').map(({ status }) => status?.providerID ?? ''));
+    const claimed = new Set(this.cluster.kube.kept('NodeClaim').map(({ status }) => status?.providerID ?? ''));
     for (const { providerId, launchedAt } of this.cluster.cloud.peek()) {
       if (claimed.has(providerId) || Date.now() - launchedAt < orphanMs) continue;
       this.broken(`instance ${providerId} belongs to no NodeClaim (invariants/no-orphans)`);
@@ -158,7 +157,7 @@ export class Invariants {
   private expectNoPause({ metadata: { name = '', deletionTimestamp = '' } }: NodeClaim): void {
     // A cluster that is restored shows deletions of before a second time.
     const deletedAt = Date.parse(deletionTimestamp);
-    for (const { metadata } of this.cluster.kube.objects('DisruptionPause')) {
+    for (const { metadata } of this.cluster.kube.kept('DisruptionPause')) {
       if (deletedAt - Date.parse(metadata.creationTimestamp ?? '') < pauseMs) continue;
       this.broken(`NodeClaim ${name} is deleted in spite of a pause (invariants/pauses-hold)`);
     }
@@ -166,11 +165,9 @@ export class Invariants {
 
   private expectReplicas(): void {
     const { kube } = this.cluster;
-    for (const { metadata, spec } of kube.objects('NodePool')) {
+    for (const { metadata, spec } of kube.kept('NodePool')) {
       if (spec.replicas === undefined) continue;
-      const own = kube
-        .objects('NodeClaim')
-        .filter((claim) => claim.metadata.labels?.[labels.nodePool] === metadata.name);
+      const own = kube.kept('NodeClaim').filter((claim) => claim.metadata.labels?.[labels.nodePool] === metadata.name);
       if (own.length === spec.replicas) continue;
       this.broken(`NodePool ${metadata.name ?? ''} has ${own.length} NodeClaims instead of ${spec.replicas}`);
     }

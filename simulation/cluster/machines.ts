@@ -42,7 +42,7 @@ export class Machines {
   /** The API server is at an earlier state: kubelets and the cloud controller make nodes what machines are. */
   catchUp(): void {
     const running = new Set(this.cloud.peek().map(({ providerId }) => providerId));
-    const nodes = this.kube.objects('Node');
+    const nodes = this.kube.kept('Node');
     const known = new Set(nodes.map(({ spec }) => spec?.providerID ?? ''));
     for (const { metadata, spec } of nodes) {
       if (running.has(spec?.providerID ?? '')) this.startKubelet(metadata.name ?? '');
@@ -56,7 +56,7 @@ export class Machines {
 
   /** What the pod garbage collector does, and kubelets that find pods which they have started already. */
   private removeStranded(nodeNames: ReadonlySet<string>): void {
-    for (const { metadata, spec, status } of this.kube.objects('Pod')) {
+    for (const { metadata, spec, status } of this.kube.kept('Pod')) {
       const ref = { name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' };
       if (spec.nodeName === undefined) continue;
       if (!nodeNames.has(spec.nodeName)) this.kube.remove('Pod', ref);
@@ -121,11 +121,11 @@ export class Machines {
 
   /** The machine is gone: its pods with it, and its Node, which the cloud controller deletes. */
   private vanish(providerId: string): void {
-    const node = this.kube.objects('Node').find(({ spec }) => spec?.providerID === providerId);
+    const node = this.kube.kept('Node').find(({ spec }) => spec?.providerID === providerId);
     const name = node?.metadata.name;
     if (name === undefined) return;
     setTimeout(() => {
-      for (const { metadata, spec } of this.kube.objects('Pod')) {
+      for (const { metadata, spec } of this.kube.kept('Pod')) {
         if (spec.nodeName !== name) continue;
         this.kube.remove('Pod', { name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' });
       }

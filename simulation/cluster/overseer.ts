@@ -26,7 +26,7 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
   const { broken, isKnownProtected = () => true } = options;
   const watchPod = (ref: Ref, isEviction: boolean): void => {
     const pod = kube
-      .objects('Pod')
+      .kept('Pod')
       .find(({ metadata }) => metadata.name === ref.name && metadata.namespace === ref.namespace);
     if (pod?.metadata.annotations?.[annotations.doNotDisrupt] !== 'true' || !isKnownProtected(pod)) return;
     if (hasFailedStatusCheck(kube, pod)) return;
@@ -39,7 +39,7 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
     );
   };
   const watchClaim = ({ name }: Ref): void => {
-    const claims = kube.objects('NodeClaim');
+    const claims = kube.kept('NodeClaim');
     const claim = claims.find(({ metadata }) => metadata.name === name);
     if (claim?.metadata.deletionTimestamp !== undefined || claim === undefined) return;
     if (!isDisruptedByChoice(claim) || !isWell(kube, claim)) return;
@@ -68,7 +68,7 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
 
 /** Nothing but choice ends its node: it is ready, and no notice has come for it. */
 function isWell(kube: FakeKube, { status }: NodeClaim): boolean {
-  const node = kube.objects('Node').find(({ metadata }) => metadata.name === status?.nodeName);
+  const node = kube.kept('Node').find(({ metadata }) => metadata.name === status?.nodeName);
   return (
     isTrue(node?.status?.conditions, 'Ready') && node?.metadata.annotations?.[annotations.interruption] === undefined
   );
@@ -76,13 +76,13 @@ function isWell(kube: FakeKube, { status }: NodeClaim): boolean {
 
 /** Whether EC2's status checks have failed for the node of a pod, which ends all protection (interruption/status-checks). */
 function hasFailedStatusCheck(kube: FakeKube, { spec }: Pod): boolean {
-  const node = kube.objects('Node').find(({ metadata }) => metadata.name === spec.nodeName);
+  const node = kube.kept('Node').find(({ metadata }) => metadata.name === spec.nodeName);
   return /"kind":"(instance|system)_status"/.test(node?.metadata.annotations?.[annotations.interruption] ?? '');
 }
 
 /** When the node of a pod may be emptied whatever runs there, milliseconds of the epoch; never for one that stays. */
 function deadlineOf(kube: FakeKube, { spec }: Pod, { firstDeletedAt = deletedAt }: OverseerOptions): number {
-  const claim = kube.objects('NodeClaim').find(({ status }) => status?.nodeName === spec.nodeName);
+  const claim = kube.kept('NodeClaim').find(({ status }) => status?.nodeName === spec.nodeName);
   const deleted = claim === undefined ? undefined : firstDeletedAt(claim);
   if (claim === undefined || deleted === undefined) return Number.POSITIVE_INFINITY;
   const grace = claim.spec.terminationGracePeriod;

@@ -11,7 +11,11 @@ const quietTurns = 4;
 function keepAsyncContext(): void {
   for (const name of ['setTimeout', 'setInterval'] as const) {
     const faked = globalThis[name] as (then: () => void, ...rest: unknown[]) => NodeJS.Timeout;
-    const bound = (then: () => void, ...rest: unknown[]): NodeJS.Timeout => faked(AsyncResource.bind(then), ...rest);
+    // Not by `AsyncResource.bind`, which makes four more functions and a warning for each of them.
+    const bound = (then: () => void, ...rest: unknown[]): NodeJS.Timeout => {
+      const owner = new AsyncResource('timer');
+      return faked(() => owner.runInAsyncScope(then), ...rest);
+    };
     globalThis[name] = Object.assign(bound, faked) as unknown as typeof setTimeout;
   }
 }

@@ -92,7 +92,7 @@ export function addPool(kube: FakeKube, name: string, spec: object): void {
     },
   });
   kube.put('NodePool', made);
-  if (kube.objects('EC2NodeClass').length > 0) return;
+  if (kube.kept('EC2NodeClass').length > 0) return;
   kube.put('EC2NodeClass', { metadata: { name: 'default', generation: 1 }, spec: {} } as never);
 }
 

@@ -5,6 +5,7 @@ import { canonicalJson } from '../../core/hash.js';
 import { DomainError } from '../../core/failures.js';
 import { compareVersions, objectKey, resources } from '../../kube/kinds.js';
 import { mergePatch } from '../../kube/merge-patch.js';
+import { copyOf } from './copy.js';
 import type { Kind, Kinds, ObjectRef, WatchEvent } from '../../kube/port.js';
 
 type Any = Kinds[Kind];
@@ -39,6 +40,8 @@ const withGeneration: ReadonlySet<Kind> = new Set<Kind>([
 /** What the fake API server keeps, and its rules of writing. Objects inside are never changed, only replaced. */
 export class FakeStorage {
   private readonly kinds = new Map<Kind, Map<string, Any>>();
+  /** What `all` gave, until something is written. */
+  private readonly listed = new Map<Kind, readonly Any[]>();
   private log: LogEntry[] = [];
   private writes = 0;
   private uids = 0;
@@ -55,8 +58,13 @@ export class FakeStorage {
   }
 
   /** Of one kind, ordered by key as the API server lists them. */
-  all(kind: Kind): Any[] {
-    return [...this.of(kind)].sort(([a], [b]) => compareText(a, b)).map(([, object]) => object);
+  all(kind: Kind): readonly Any[] {
+    let listed = this.listed.get(kind);
+    if (listed === undefined) {
+      listed = [...this.of(kind)].sort(([a], [b]) => compareText(a, b)).map(([, object]) => object);
+      this.listed.set(kind, listed);
+    }
+    return listed;
   }
 
   find(kind: Kind, ref: ObjectRef): Any | undefined {
@@ -88,6 +96,7 @@ export class FakeStorage {
     const { writes } = this;
     return () => {
       this.kinds.clear();
+      this.listed.clear();
       for (const [kind, objects] of kept) this.kinds.set(kind, new Map(objects));
       this.log = [];
       this.writes = writes;
@@ -103,7 +112,7 @@ export class FakeStorage {
 
   /** Fills in what the API server does and stores it. The caller has seen to it that the name is free. */
   create(kind: Kind, object: Omit<Any, 'apiVersion' | 'kind'>): Any {
-    const { status, ...rest } = structuredClone(object) as Any & { status?: object };
+    const { status, ...rest } = copyOf(object) as Any & { status?: object };
     const uid = `00000000-0000-4000-8000-${(++this.uids).toString(16).padStart(12, '0')}`;
     const metadata: ObjectMeta = {
       ...rest.metadata,
@@ -120,7 +129,7 @@ export class FakeStorage {
 
   /** Stores an object as it is. */
   put(kind: Kind, object: Omit<Any, 'apiVersion' | 'kind'>): Any {
-    const copy = structuredClone(object) as Any;
+    const copy = copyOf(object) as Any;
     const previous = this.find(kind, refOf(copy));
     copy.metadata = {
       uid: previous?.metadata.uid ?? `00000000-0000-4000-8000-${(++this.uids).toString(16).padStart(12, '0')}`,
@@ -200,6 +209,7 @@ export class FakeStorage {
 
   private append(entry: LogEntry): void {
     this.log.push(entry);
+    this.listed.delete(entry.kind);
     this.announce();
   }
 

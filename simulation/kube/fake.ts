@@ -1,6 +1,7 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { DomainError } from '../../core/failures.js';
 import { selects } from '../../core/label-selector.js';
+import { copyOf } from './copy.js';
 import { FakeStorage, graceOf, refOf } from './fake-storage.js';
 import { compareVersions, resources } from '../../kube/kinds.js';
 import type { Kind, Kinds, KubeClient, ListOptions, ObjectRef, WatchEvent } from '../../kube/port.js';
@@ -31,6 +32,8 @@ export interface FakeKube extends KubeClient {
   version(): string;
   /** All objects of a kind by key. Copies. */
   objects<K extends Kind>(kind: K): Kinds[K][];
+  /** The same as they are kept, for those who read alone and often: nothing of it may be changed. */
+  kept<K extends Kind>(kind: K): readonly Kinds[K][];
   /** Removes an object at once, finalizers or not. */
   remove(kind: Kind, ref: ObjectRef): void;
   /** What a kubelet does at the end of a pod's grace period. */
@@ -63,9 +66,10 @@ export function createFakeKube(options: FakeKubeOptions = {}): FakeKube {
     ...fakeReads(state),
     ...fakeWrites(state),
     watch: fakeWatch(state),
-    put: (kind, object) => structuredClone(storage.put(kind, object)) as never,
+    put: (kind, object) => copyOf(storage.put(kind, object)) as never,
     version: () => storage.version,
-    objects: (kind) => structuredClone(storage.all(kind)) as never,
+    objects: (kind) => storage.all(kind).map(copyOf) as never,
+    kept: (kind) => storage.all(kind) as never,
     remove: (kind, ref) => {
       const object = storage.find(kind, ref);
       if (object !== undefined) storage.remove(kind, object);
@@ -121,7 +125,7 @@ function fakeReads(state: FakeState): Pick<KubeClient, 'get' | 'list' | 'listFor
     const { transform = (object) => object } = options;
     const items = storage.all(kind).filter((object) => isSelected(object, options));
     return {
-      items: items.map((item) => transform(structuredClone(item) as Kinds[K])),
+      items: items.map((item) => transform(copyOf(item) as Kinds[K])),
       resourceVersion: storage.version,
     };
   };
@@ -130,7 +134,7 @@ function fakeReads(state: FakeState): Pick<KubeClient, 'get' | 'list' | 'listFor
       await Promise.resolve();
       if (state.absent.has(kind) && state.failure === undefined) return undefined;
       admit(state, kind, ref);
-      return structuredClone(storage.find(kind, ref)) as Kinds[K] | undefined;
+      return copyOf(storage.find(kind, ref)) as Kinds[K] | undefined;
     },
     listForWatch,
     list: async (kind, options) => (await listForWatch(kind, options)).items,
@@ -161,7 +165,7 @@ function fakeWrites(state: FakeState): Pick<KubeClient, 'create' | 'patch' | 'de
       }
       const existing = name === undefined ? undefined : storage.find(kind, refOf(object));
       const outcome = existing === undefined ? 'created' : 'exists';
-      return { outcome, object: structuredClone(existing ?? storage.create(kind, object)) as Kinds[K] };
+      return { outcome, object: copyOf(existing ?? storage.create(kind, object)) as Kinds[K] };
     },
     patch: async <K extends Kind>(kind: K, ref: ObjectRef, patch: object, options?: { subresource?: 'status' }) => {
       await Promise.resolve();
@@ -174,8 +178,8 @@ function fakeWrites(state: FakeState): Pick<KubeClient, 'create' | 'patch' | 'de
       const { metadata } = object;
       if ((resourceVersion ?? metadata.resourceVersion) !== metadata.resourceVersion) return { outcome: 'conflict' };
       if ((uid ?? metadata.uid) !== metadata.uid) return { outcome: 'conflict' };
-      const next = storage.patch(kind, object, structuredClone(patch), options?.subresource);
-      return { outcome: 'patched', object: structuredClone(next) as Kinds[K] };
+      const next = storage.patch(kind, object, copyOf(patch), options?.subresource);
+      return { outcome: 'patched', object: copyOf(next) as Kinds[K] };
     },
     delete: async (kind, ref, options = {}) => {
       await Promise.resolve();
@@ -288,7 +292,7 @@ function eventOf(
   const before = previous !== undefined && isSelected(previous, options);
   const after = type !== 'DELETED' && isSelected(object, options);
   if (!before && !after) return undefined;
-  return { type: !after ? 'DELETED' : before ? 'MODIFIED' : 'ADDED', object: structuredClone(object) };
+  return { type: !after ? 'DELETED' : before ? 'MODIFIED' : 'ADDED', object: copyOf(object) };
 }
 
 function isSelected(object: Kinds[Kind], { namespace, labelSelector, fieldSelector }: ListOptions): boolean {

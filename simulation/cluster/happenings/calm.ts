@@ -14,28 +14,28 @@ export function calm(stage: Stage): void {
   for (const { app } of sets) if (app !== budgetedApp) budgets.unprotect(app);
   void budgets.protect(budgetedApp, 1);
   for (const kind of ['DisruptionPause', 'DisruptionPolicy', 'NodeOverlay'] as const) {
-    for (const { metadata } of kube.objects(kind)) void kube.delete(kind, { name: metadata.name ?? '' });
+    for (const { metadata } of kube.kept(kind)) void kube.delete(kind, { name: metadata.name ?? '' });
   }
   const spec = { disruption: { budgets: usualBudgets }, template: { spec: { expireAfter: 'Never' } } };
   void kube.patch('NodePool', { name: 'default' }, { spec });
-  for (const { metadata } of kube.objects('Node')) machines.startKubelet(metadata.name ?? '');
+  for (const { metadata } of kube.kept('Node')) machines.startKubelet(metadata.name ?? '');
   removeExtraPools(stage);
   releasePods(stage);
 }
 
 function removeExtraPools({ cluster: { kube } }: Stage): void {
   const isExtra = (name: string | undefined): boolean => name?.startsWith('extra-') === true;
-  for (const { metadata } of kube.objects('NodePool')) {
+  for (const { metadata } of kube.kept('NodePool')) {
     if (isExtra(metadata.name)) void kube.delete('NodePool', { name: metadata.name ?? '' });
   }
-  for (const { metadata } of kube.objects('NodeClaim')) {
+  for (const { metadata } of kube.kept('NodeClaim')) {
     if (isExtra(metadata.labels?.[labels.nodePool])) void kube.delete('NodeClaim', { name: metadata.name ?? '' });
   }
 }
 
 /** Those that were to be left alone for some minutes, or that fit nowhere. */
 function releasePods({ cluster: { kube } }: Stage): void {
-  for (const { metadata } of kube.objects('Pod')) {
+  for (const { metadata } of kube.kept('Pod')) {
     const ref = { name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' };
     const app = metadata.labels?.['app'];
     if (app === 'giant') kube.remove('Pod', ref);

@@ -60,14 +60,14 @@ export const machineHappenings = listed([
     name: 'the image of all nodes is outdated',
     weight: 1,
     happens: ({ cluster: { cloud, kube } }) => {
-      for (const { metadata } of kube.objects('NodeClaim')) cloud.setDrift(metadata.name ?? '', 'AMIDrift');
+      for (const { metadata } of kube.kept('NodeClaim')) cloud.setDrift(metadata.name ?? '', 'AMIDrift');
     },
   },
   {
     name: 'a kubelet stops, for some minutes',
     weight: 2,
     happens: ({ random, later, cluster: { kube, machines } }) => {
-      const name = pickOr(random, kube.objects('Node'))?.metadata.name;
+      const name = pickOr(random, kube.kept('Node'))?.metadata.name;
       if (name === undefined) return;
       machines.stopKubelet(name);
       later(random.int(1, 50) * minuteMs, () => machines.startKubelet(name));
@@ -77,7 +77,7 @@ export const machineHappenings = listed([
     name: 'a kubelet comes and goes',
     weight: 1,
     happens: ({ random, later, cluster: { kube, machines } }) => {
-      const name = pickOr(random, kube.objects('Node'))?.metadata.name;
+      const name = pickOr(random, kube.kept('Node'))?.metadata.name;
       if (name === undefined) return;
       const everyMs = random.int(10, 300) * 1000;
       for (let turn = 0; turn < 6; turn++) {

@@ -18,7 +18,7 @@ export const peopleHappenings = listed([
     name: 'a NodeClaim is deleted by hand',
     weight: 2,
     happens: ({ random, cluster: { kube } }) => {
-      const claim = pickOr(random, kube.objects('NodeClaim'));
+      const claim = pickOr(random, kube.kept('NodeClaim'));
       if (claim !== undefined) void kube.delete('NodeClaim', { name: claim.metadata.name ?? '' });
     },
   },
@@ -26,7 +26,7 @@ export const peopleHappenings = listed([
     name: 'a Node is deleted by hand',
     weight: 2,
     happens: ({ random, cluster: { kube } }) => {
-      const node = pickOr(random, kube.objects('Node'));
+      const node = pickOr(random, kube.kept('Node'));
       if (node !== undefined) void kube.delete('Node', { name: node.metadata.name ?? '' });
     },
   },

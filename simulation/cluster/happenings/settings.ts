@@ -105,7 +105,7 @@ function addForSomeTime({ random, later, cluster: { kube } }: Stage): void {
     void kube.delete('NodePool', { name });
     // Kubernetes' garbage collector: claims belong to their NodePool.
     setTimeout(() => {
-      for (const { metadata } of kube.objects('NodeClaim')) {
+      for (const { metadata } of kube.kept('NodeClaim')) {
         if (metadata.labels?.[labels.nodePool] === name) void kube.delete('NodeClaim', { name: metadata.name ?? '' });
       }
     }, 1000);

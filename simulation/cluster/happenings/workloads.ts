@@ -31,7 +31,7 @@ export const workloadHappenings = listed([
     weight: 2,
     happens: ({ random, later, cluster: { kube } }) => {
       const free = kube
-        .objects('Pod')
+        .kept('Pod')
         .filter((each) => each.metadata.annotations?.[annotations.doNotDisrupt] === undefined);
       const refs = random
         .some(free, 0)
