@@ -1,6 +1,7 @@
-import type { Condition, Pod } from '../../api/kubernetes.js';
+import type { Condition } from '../../api/kubernetes.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { isDrainable } from '../../core/pods.js';
+import { volumeClaimName } from '../../core/volume-claims.js';
 import type { DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { volumeBlockers } from './drain-blockers.js';
@@ -58,7 +59,9 @@ function attachedVolumes(deps: ActivityDeps, nodes: readonly string[]): readonly
   for (const pod of nodes.flatMap((name) => deps.cache.podsOnNode(name))) {
     if (isDrainable(pod, deps.now())) continue;
     const namespace = pod.metadata.namespace ?? 'default';
-    for (const name of volumeClaims(pod)) {
+    for (const podVolume of pod.spec.volumes ?? []) {
+      const name = volumeClaimName(pod, podVolume);
+      if (name === undefined) continue;
       const volume = deps.cache.get('PersistentVolumeClaim', { name, namespace })?.spec.volumeName;
       if (volume !== undefined) staying.add(volume);
     }
@@ -70,12 +73,4 @@ function attachedVolumes(deps: ActivityDeps, nodes: readonly string[]): readonly
     .filter((name) => name !== undefined)
     .filter((name) => !staying.has(name))
     .sort();
-}
-
-/** Names of the pod's claims; that of an ephemeral volume is made of the pod's and the volume's. */
-function volumeClaims({ metadata, spec }: Pod): string[] {
-  return (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    if (persistentVolumeClaim !== undefined) return [persistentVolumeClaim.claimName];
-    return ephemeral === undefined ? [] : [`${metadata.name ?? ''}-${name}`];
-  });
 }

@@ -96,6 +96,14 @@ describe('chooseLaunch', () => {
     expect(stages(types.slice(0, 1), claim(families))).toMatch(/^minValues cannot be met/);
   });
 
+  test('a value that the requirement excludes does not count (min-values/counted)', () => {
+    const zones = { key: 'topology.kubernetes.io/zone', operator: 'NotIn' as const, values: ['b'], minValues: 2 };
+    const plain = type('m5.large', [['on-demand', 1]]);
+    const inTwo = { key: zones.key, operator: 'In' as const, values: ['a', 'b'] };
+    const zonal = { ...plain, requirements: [...plain.requirements, inTwo] };
+    expect(stages([zonal], claim(zones))).toMatch(/^minValues cannot be met/);
+  });
+
   test('nothing available is said so', () => {
     expect(stages([type('m5.large', [['spot', 1, false]])])).toMatch(/^no instance type with an available offering/);
   });

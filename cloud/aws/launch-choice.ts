@@ -4,6 +4,7 @@ import type { CapacityType } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { hashText } from '../../core/hash.js';
+import { countedValues } from '../../core/min-values.js';
 import { admits, launchOptions, pinnedValue } from '../../core/launch-options.js';
 import type { LaunchOption } from '../../core/launch-options.js';
 import { parseResources } from '../../core/resources.js';
@@ -152,15 +153,11 @@ function truncate(cheapestFirst: readonly LaunchOption[]): readonly LaunchOption
 }
 
 function meetsMinValues(options: readonly LaunchOption[], claim: NodeClaim): boolean {
-  return claim.spec.requirements.every(({ key, operator, values, minValues }) => {
+  const offered = options.map(({ type, offering }) => [...type.requirements, ...offering.requirements]);
+  return claim.spec.requirements.every((requirement) => {
+    const { key, minValues } = requirement;
     if (minValues === undefined) return true;
-    const found = new Set<string>();
-    for (const { type, offering } of options) {
-      for (const requirement of [...type.requirements, ...offering.requirements]) {
-        if (requirement.key === key) requirement.values?.forEach((value) => found.add(value));
-      }
-    }
-    const counted = operator === 'In' ? [...found].filter((value) => values?.includes(value)) : [...found];
-    return counted.length >= minValues;
+    const allows = (value: string): boolean => admits(requirement, value);
+    return new Set(offered.flatMap((each) => countedValues(each, key, allows))).size >= minValues;
   });
 }

@@ -36,7 +36,7 @@ import { coveredCatalogues, overlaidCatalogues, shelfOf, storeOf } from './store
 import { unusedPools } from './unused-pools.js';
 import type { Universe } from './universe.js';
 import { mapped } from '../lists.js';
-import { normaliseKey } from '../requirements/requirements.js';
+import { normaliseKey } from '../../core/label-aliases.js';
 import type { PoolLimit } from './pool-limits.js';
 import { poolLimits } from './pool-limits.js';
 import { nameOf, namespaceOf } from '../names.js';

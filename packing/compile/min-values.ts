@@ -1,8 +1,9 @@
 import type { InstanceType } from '../../core/instance-type.js';
+import { countedValues } from '../../core/min-values.js';
 import { accepts, type Requirement } from '../requirements/requirement.js';
-import { normaliseKey, type Requirements } from '../requirements/requirements.js';
+import type { Requirements } from '../requirements/requirements.js';
 
-/** `minValues` of a key: how many different values the types of a NodeClaim must have (min-values/counted). */
+/** `minValues` of a key: how many different values the types of a NodeClaim must have; core/min-values.ts says what counts. */
 export interface Variety {
   readonly key: string;
   readonly atLeast: number;
@@ -31,7 +32,11 @@ export function valuesOf(type: InstanceType, variety: Variety): readonly string[
   let byType = counted.get(variety);
   if (byType === undefined) counted.set(variety, (byType = new Map<InstanceType, readonly string[]>()));
   let values = byType.get(type);
-  if (values === undefined) byType.set(type, (values = readValues(type, variety)));
+  if (values === undefined) {
+    const { key, requirement } = variety;
+    values = countedValues(type.requirements, key, (value) => accepts(requirement, value));
+    byType.set(type, values);
+  }
   return values;
 }
 
@@ -45,15 +50,6 @@ export function distinctValues(types: Iterable<InstanceType>, variety: Variety):
 /** Whether the types have enough different values together. */
 export function meetsMinValues(types: readonly InstanceType[], variety: Variety): boolean {
   return distinctValues(types, variety).size >= variety.atLeast;
-}
-
-function readValues(type: InstanceType, { key, requirement }: Variety): readonly string[] {
-  for (const each of type.requirements) {
-    if (normaliseKey(each.key) === key && each.operator === 'In') {
-      return (each.values ?? []).filter((value) => accepts(requirement, value));
-    }
-  }
-  return [];
 }
 
 export interface Sized {

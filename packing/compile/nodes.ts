@@ -4,7 +4,7 @@ import { labels, taints as knownTaints } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { withoutTaint } from '../../core/taints.js';
 import { nameOf } from '../names.js';
-import { normaliseKey } from '../requirements/requirements.js';
+import { normaliseKey } from '../../core/label-aliases.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
 

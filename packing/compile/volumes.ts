@@ -8,18 +8,13 @@ import type {
 } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { single, requirementOf } from '../requirements/requirement.js';
-import {
-  canonicalText,
-  impossibleKey,
-  join,
-  narrow,
-  normaliseKey,
-  type Requirements,
-} from '../requirements/requirements.js';
+import { normaliseKey } from '../../core/label-aliases.js';
+import { canonicalText, impossibleKey, join, narrow, type Requirements } from '../requirements/requirements.js';
 import type { Requirement } from '../requirements/requirement.js';
 import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
+import { volumeClaimName } from '../../core/volume-claims.js';
 import { readTerm } from './node-terms.js';
 
 /** What the volumes of a pod ask of its node (volumes/node-needs). */
@@ -195,10 +190,9 @@ function wrongClaim({ metadata, spec, status }: PersistentVolumeClaim): string |
 
 const refused = (error: string): ClaimNeeds => ({ alternatives: [], error });
 
-function claimKey(pod: Pod, { persistentVolumeClaim, ephemeral, name }: PodVolume): string | undefined {
-  if (persistentVolumeClaim === undefined && ephemeral === undefined) return undefined;
-  const claim = persistentVolumeClaim?.claimName ?? `${nameOf(pod)}-${name}`;
-  return `${namespaceOf(pod)}/${claim}`;
+function claimKey(pod: Pod, volume: PodVolume): string | undefined {
+  const claim = volumeClaimName(pod, volume);
+  return claim === undefined ? undefined : `${namespaceOf(pod)}/${claim}`;
 }
 
 const withoutHost = ({ matchExpressions }: NodeSelectorTerm): NodeSelectorTerm => ({

@@ -24,7 +24,8 @@ import {
   single,
   type Requirement,
 } from '../requirements/requirement.js';
-import { join, normaliseKey, writeRequirements, type Requirements } from '../requirements/requirements.js';
+import { normaliseKey } from '../../core/label-aliases.js';
+import { join, writeRequirements, type Requirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
 import type { Likeness, Likenesses } from './likeness.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';

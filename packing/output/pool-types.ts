@@ -4,7 +4,8 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { counted } from '../../core/plurals.js';
 import { templateRequirements } from '../compile/pools.js';
 import { describeRequirement, type Requirement } from '../requirements/requirement.js';
-import { impossibleKey, normaliseKey, type Requirements } from '../requirements/requirements.js';
+import { normaliseKey } from '../../core/label-aliases.js';
+import { impossibleKey, type Requirements } from '../requirements/requirements.js';
 import { probableKey } from '../requirements/typo.js';
 import { isAllowed, offeringTest, type OfferingTest } from './unavailable.js';
 

@@ -4,7 +4,8 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Pool } from '../compile/pools.js';
 import { intersect, isImpossible, requirementOf, type Requirement } from '../requirements/requirement.js';
-import { normaliseKey, type Requirements } from '../requirements/requirements.js';
+import { normaliseKey } from '../../core/label-aliases.js';
+import { type Requirements } from '../requirements/requirements.js';
 import type { Blocker, Cause } from '../types.js';
 
 /**

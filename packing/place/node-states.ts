@@ -1,6 +1,6 @@
 import type { CSINode } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { normaliseKey } from '../requirements/requirements.js';
+import { normaliseKey } from '../../core/label-aliases.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Attachments, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 import { satisfies } from '../compile/key-space.js';

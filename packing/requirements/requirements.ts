@@ -1,6 +1,6 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
-import { labelAliases } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
+import { normaliseKey } from '../../core/label-aliases.js';
 import {
   describeRequirement,
   intersect,
@@ -23,11 +23,6 @@ interface Written {
   readonly operator: NodeSelectorRequirement['operator'];
   readonly values?: readonly string[] | undefined;
   readonly minValues?: number | undefined;
-}
-
-/** The current name of a label key (labels/aliases). */
-export function normaliseKey(key: string): string {
-  return lookUp(labelAliases, key) ?? key;
 }
 
 /** Reads a list of written requirements; several on one key intersect. */

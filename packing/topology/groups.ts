@@ -5,7 +5,7 @@ import type { Level } from '../compile/relaxation-levels.js';
 import { labelText } from '../compile/label-text.js';
 import { selectorText } from '../compile/pod-key.js';
 import { filtered, mapped } from '../lists.js';
-import { normaliseKey } from '../requirements/requirements.js';
+import { normaliseKey } from '../../core/label-aliases.js';
 import { chosenByAll, withLabelKeys, type Chosen, type Namespaces } from './selectors.js';
 import { lookUp } from '../../core/own.js';
 
