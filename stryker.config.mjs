@@ -1,9 +1,8 @@
 // Mutation testing of the rules that every plan rests on; `npm run mutation` runs it file by file.
 export default {
-  testRunner: 'jest',
-  plugins: ['@stryker-mutator/jest-runner'],
-  testRunnerNodeArgs: ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning'],
-  jest: { configFile: 'test/mutation/jest.config.mjs', enableFindRelatedTests: false },
+  testRunner: 'vitest',
+  plugins: ['@stryker-mutator/vitest-runner'],
+  vitest: { configFile: 'test/mutation/vitest.config.mjs', related: false },
   coverageAnalysis: 'perTest',
   // Types are stripped before the tests run.
   disableTypeChecks: false,
@@ -19,7 +18,6 @@ export default {
     '!test/builders',
     '!test/mutation',
     '!*.json',
-    '!jest.config.mjs',
     '!stryker.config.mjs',
   ],
   reporters: ['clear-text', 'json'],

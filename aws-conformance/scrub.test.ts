@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { RecordedCall } from '../devstack/cloud-proxy/recording.js';
 import { scrubbed } from './scrub.js';
 

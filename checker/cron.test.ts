@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { isWindowOpen } from './cron.js';
 
 const hour = 3_600_000;

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { isBundled } from './bundles.js';
 
 test('sources have no bundle beside them: what tests run is what is written', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { refusals } from '../workflows/messages.js';
 import { chooseWorkflow } from './choose-workflow.js';
 import type { Found, NodeOrder } from './choose-workflow.js';

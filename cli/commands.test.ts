@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Command, Option } from 'commander';
 import { describeSettings } from '../process/settings.js';
 import { commandTexts, type CommandName } from './command-texts.js';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { describeCommands, type Described } from './completion/described.js';
 import { completionScript } from './completion.js';
 import { describedCommands } from './program.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { checkNode } from './known-node.js';
 
 const check = (get: () => Promise<unknown>): Promise<void> =>

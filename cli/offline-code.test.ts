@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { fileURLToPath } from 'node:url';
 import { loadOffline } from './offline-code.js';
 import { UsageError } from './exit.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { liveCommands } from './live-commands.js';
 import { loadOnline } from './online-code.js';
 

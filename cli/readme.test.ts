@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { statusText } from './output/status-table.js';
 import { planOffline } from './plan.js';
 import type { StatusReport } from './status-rows.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { pausesQuery, staysQuery } from '../workflows/messages.js';
 import { disruptState, nothingKnown } from './status-disrupt.js';
 import { StatusReading } from './status-reading.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { ordered, type TemporalTarget } from './temporal.js';
 
@@ -34,5 +34,7 @@ test.each<[string, () => object, string]>([
   const order = ordered(target, 'prod/consolidate/1', () =>
     Promise.reject(new WorkflowNotFoundError('gone', 'prod/consolidate/1', undefined)),
   );
-  await expect(order).rejects.toThrow(new Error(`prod/consolidate/1: no such workflow is running${known}`));
+  await expect(order).rejects.toThrow(
+    expect.objectContaining({ message: `prod/consolidate/1: no such workflow is running${known}` }),
+  );
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { claimAnswer, whyText, type ClaimKnown, type WhyWorkflow } from './why/claim-answer.js';
 import { why } from './why.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { backOffMs } from './back-off.js';
 
 test('each wait is twice the one before, up to the longest, however often it failed', () => {

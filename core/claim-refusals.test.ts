@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { nextRefusal, claimRefusalOf, restOf } from './claim-refusals.js';
 
 const at = Date.parse('2026-01-05T12:00:00Z');

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { compareText } from './compare-text.js';
 
 test('texts are ordered by their code units, equal ones not at all', () => {

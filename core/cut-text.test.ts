@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { cutText } from './cut-text.js';
 
 test('a text that fits is as it was, a longer one ends with how long it was', () => {

@@ -1,3 +1,4 @@
+import { describe, expect, it } from 'vitest';
 import { hashText } from './hash.js';
 
 describe('hashText', () => {

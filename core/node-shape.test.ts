@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { shortfalls } from './node-shape.js';
 
 describe('shortfalls (registration/consistency)', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { isAuthenticated, personsOrder, unauthenticated } from './orders.js';
 
 describe('orders of people', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { hasOwn, lookUp } from './own.js';
 
 describe('look-ups by keys that users write', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { formatResource, parseQuantity, QuantityError } from './quantities.js';
 import { parseResource, parseResources } from './resources.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { registrationHealth, withRegistration } from './registration-health.js';
 
 const subject = { poolGeneration: 1, nodeClassGeneration: 3 };

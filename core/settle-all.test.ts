@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { settleAll, settleInTurn } from './settle-all.js';
 
 test('every one is waited for, in order, and what failed first is told after', async () => {

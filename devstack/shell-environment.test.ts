@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createNarrator } from './demo/narrator.js';
 import { shellLines } from './shell-environment.js';
 

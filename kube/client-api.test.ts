@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Node } from '../api/kubernetes.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { Lease } from '../api/kubernetes.js';
 import { looked, missed, unseen } from './lease-sight.js';
 import type { LeaseSight } from './lease-sight.js';

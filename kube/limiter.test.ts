@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { backoff, createRateLimiter } from './limiter.js';
 
 // Rule `settings/client-rate`.

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { selects } from '../core/label-selector.js';
 import { matchesFields, parseLabelSelector } from './selectors.js';
 

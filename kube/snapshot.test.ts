@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { ClusterObjects } from '../packing/types.js';
 import { createClusterCache } from './cache.js';
 import { createFakeKube } from '../simulation/kube/fake.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { annotations } from '../api/labels.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { registrationSubject } from '../cluster/registration-subject.js';

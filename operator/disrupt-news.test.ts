@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { silentLog } from '../simulation/silent.js';
 import { DisruptNews } from './disrupt-news.js';
 import type { Starter } from './starter.js';
@@ -9,7 +9,7 @@ describe('DisruptNews', () => {
   let news: DisruptNews;
 
   beforeEach(() => {
-    jest.useFakeTimers();
+    vi.useFakeTimers();
     told = 0;
     failing = false;
     const disrupt = (): Promise<void> => {
@@ -21,28 +21,28 @@ describe('DisruptNews', () => {
   });
   afterEach(() => {
     news.stop();
-    jest.useRealTimers();
+    vi.useRealTimers();
   });
 
   test('much news within a second is told at once, and once more when it is over', async () => {
     for (let i = 0; i < 100; i++) news.tell();
-    await jest.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(10);
     expect(told).toBe(1);
     for (let i = 0; i < 100; i++) news.tell();
-    await jest.advanceTimersByTimeAsync(10);
+    await vi.advanceTimersByTimeAsync(10);
     expect(told).toBe(1);
-    await jest.advanceTimersByTimeAsync(1000);
+    await vi.advanceTimersByTimeAsync(1000);
     expect(told).toBe(2);
-    await jest.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(10_000);
     expect(told).toBe(2);
   });
 
   test('what could not be told is told again', async () => {
     failing = true;
     news.tell();
-    await jest.advanceTimersByTimeAsync(3000);
+    await vi.advanceTimersByTimeAsync(3000);
     failing = false;
-    await jest.advanceTimersByTimeAsync(3000);
+    await vi.advanceTimersByTimeAsync(3000);
     expect(told).toBe(1);
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClusterCache } from '../kube/cache.js';
 import type { ClusterCache } from '../kube/port.js';
 import { createFakeKube } from '../simulation/kube/fake.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { silentLog, silentMetrics } from '../simulation/silent.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';

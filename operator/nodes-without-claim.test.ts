@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { finalizers, labels } from '../api/labels.js';
 import { silentLog } from '../simulation/silent.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../test/builders/activity-world.js';
@@ -6,7 +6,7 @@ import { watchNodesWithoutClaim } from './nodes-without-claim.js';
 import type { Starter } from './starter.js';
 
 const providerID = 'fake:///a/i-1';
-const collectGarbage = jest.fn(() => Promise.resolve());
+const collectGarbage = vi.fn(() => Promise.resolve());
 let world: ActivityWorld;
 let stop: () => void;
 

@@ -1,14 +1,14 @@
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { silentLog } from '../simulation/silent.js';
 import { WorkQueue } from './work-queue.js';
 
 afterEach(() => {
-  jest.useRealTimers();
+  vi.useRealTimers();
 });
 
 describe('WorkQueue', () => {
   test('a key asked for again and again waits for no longer than it was first asked to', async () => {
-    jest.useFakeTimers();
+    vi.useFakeTimers();
     const started = Date.now();
     const ranAt: number[] = [];
     const queue = new WorkQueue(
@@ -22,7 +22,7 @@ describe('WorkQueue', () => {
 
     for (let asked = 0; asked < 20; asked++) {
       queue.addAfter('a', 100);
-      await jest.advanceTimersByTimeAsync(60);
+      await vi.advanceTimersByTimeAsync(60);
     }
     queue.stop();
     // Every 100 ms after the first call that found no timer.
@@ -30,13 +30,13 @@ describe('WorkQueue', () => {
   });
 
   test('one that is to be looked at sooner is', () => {
-    jest.useFakeTimers();
+    vi.useFakeTimers();
     const ran: string[] = [];
     const queue = new WorkQueue('test', (key) => Promise.resolve(void ran.push(key)), silentLog);
 
     queue.addAfter('a', 60_000);
     queue.addAfter('a', 100);
-    jest.advanceTimersByTime(100);
+    vi.advanceTimersByTime(100);
     queue.stop();
     expect(ran).toEqual(['a']);
   });

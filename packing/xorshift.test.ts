@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { Xorshift } from './xorshift.js';
 
 test('numbers are those of xorshift32 without their highest bit, the same from the same beginning', () => {

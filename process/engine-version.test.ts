@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { newEnoughEngine, tooOld } from './engine-version.js';
 

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { DomainError } from '../core/failures.js';
 import { createFakeKube } from '../simulation/kube/fake.js';
 import type { FakeKube } from '../simulation/kube/fake.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { packingSettings } from './packing-settings.js';
 import { defaultSpreadOf } from './scheduler-config.js';
 import { readSettings, SettingsError } from './settings.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import { searchAttributes } from '../workflows/messages.js';
 import type { WorkflowEngine } from '../operator/workflow-reconciler.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { defaultFeatureGates } from '../core/feature-gates.js';
 import { describeSettings, readSettings, SettingsError } from './settings.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { Shutdown } from './shutdown.js';
 
 test('a process that is told to end finishes first what it has to, whether that succeeds or not', async () => {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 const page = readFileSync('docs/architecture.md', 'utf8');
 const drawings = [...page.matchAll(/^```mermaid\n([^]*?)^```/gm)].map(([, drawing = '']) => drawing);

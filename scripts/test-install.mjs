@@ -17,11 +17,10 @@ if (lack !== undefined) say(`skipped: ${lack}`);
 const composeLack = lack ?? lacksForCompose();
 if (lack === undefined && composeLack !== undefined) say(`skipped, of docker-compose.yml: ${composeLack}`);
 const needed = lack === undefined ? [...parts, ...(composeLack === undefined ? composeParts : [])] : ['helm'];
-const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 const steps = [
   [process.execPath, ['devstack/install.mjs', ...needed]],
   ['npm', ['run', '-s', 'build']],
-  [process.execPath, [...jest, '--selectProjects', 'install', '--runInBand', ...process.argv.slice(2)]],
+  ['npx', ['vitest', 'run', '--project', 'install', '--no-file-parallelism', ...process.argv.slice(2)]],
 ];
 const environment = { STOWAGE_INSTALL_LACKS: lack ?? '', STOWAGE_COMPOSE_LACKS: composeLack ?? '' };
 process.exitCode = steps.reduce((failed, [command, args]) => failed || run(command, args, environment), 0);

@@ -23,11 +23,10 @@ const run = (command, args) =>
     .status ?? 1;
 
 if (isInstalled) {
-  const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const steps = [
     [process.execPath, ['devstack/install.mjs', 'kubernetes', 'moto', 'temporal-server']],
     ['npm', ['run', '-s', 'build']],
-    [process.execPath, [...jest, '--runInBand', '--testTimeout=180000', ...chosen, '--selectProjects', 'live']],
+    ['npx', ['vitest', 'run', '--no-file-parallelism', ...chosen, '--project', 'live']],
   ];
   process.exitCode = steps.reduce((failed, [command, args]) => failed || run(command, args), 0);
 } else {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 const folders = ['activities', 'cli', 'core', 'disruption', 'operator', 'packing', 'process', 'worker', 'workflows'];
 const sources = folders.flatMap((folder) =>

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createMetrics } from '../process/metrics.js';
 import { measuring } from './activity-metrics.js';

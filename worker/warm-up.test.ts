@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
 import { plan } from '../packing/plan.js';
 import { mixedCluster, crowd, leftovers } from './made-up-clusters.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { factsTable } from './facts-table.js';
 
 test('whatever people write stays in its cell', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import * as workflows from './index.js';
 import { inputShapes, malformedInput } from './inputs.js';
 import { Unreadable } from './unreadable.js';

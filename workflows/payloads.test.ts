@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import * as messages from './messages.js';
 import { malformed, orderSignals, payloadShapes } from './payloads.js';
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import * as workflows from './index.js';
 import { endsOnItsBuild, optionsOn } from './versioning.js';
 

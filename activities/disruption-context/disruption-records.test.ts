@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { annotations } from '../../api/labels.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { PastDisruption, Refused } from '../../workflows/messages.js';

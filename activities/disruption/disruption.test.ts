@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { annotations, labels, taints } from '../../api/labels.js';
 import { interruptionNoteOf, noteInterruption } from '../../cluster/interruption-note.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';

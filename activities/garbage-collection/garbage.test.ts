@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Node } from '../../api/kubernetes.js';
 import { finalizers, instanceTags, labels } from '../../api/labels.js';
 import type { CloudInstance } from '../../cloud/port.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { timeText } from '../../core/time-text.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Pod } from '../../api/kubernetes.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { annotations, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Condition } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { defaultFeatureGates } from '../../core/feature-gates.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { formatPath, issue, showFound, valueAt } from './issues.js';
 
 test('a path is written as Kubernetes writes it', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { CloudAccount } from '../../cloud/port.js';
 import { DomainError } from '../../core/failures.js';
 import { createFakeKube } from '../../simulation/kube/fake.js';

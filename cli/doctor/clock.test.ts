@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { clockCheck } from './clock.js';
 
 const second = 1000;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { crdManifests } from '../../api/crds.js';
 import type { Kinds } from '../../kube/port.js';
 import { createFakeKube } from '../../simulation/kube/fake.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { ScheduleNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { createEngineReader } from './engine-client.js';

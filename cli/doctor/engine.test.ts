@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { desiredSchedules } from '../../operator/desired-workflows.js';
 import type { ObservedQueue } from '../../operator/stuck/observed.js';
 import { namespaceCheck, schedulesCheck, searchAttributesCheck, taskQueuesCheck, temporalCheck } from './engine.js';

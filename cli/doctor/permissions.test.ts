@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { DomainError } from '../../core/failures.js';
 import type { KubeClient, Kinds, ResourceAttributes } from '../../kube/port.js';
 import { permissionsCheck, rightsAt } from './permissions.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { createFakeKube } from '../../simulation/kube/fake.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { createFakeKube } from '../../simulation/kube/fake.js';
 import { regionCheck } from './region.js';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { roles } from './rights.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { createManualClock } from '../../test/builders/manual-clock.js';
 import { failed, okCheck, skipped, someOf, warning } from './check.js';
 import type { Check } from './check.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { WorkflowKind } from '../../core/ids.js';
 import { lifeText } from './life-table.js';
 import { lifeOf } from './life.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { poolTable } from './pool-table.js';
 
 const pool = (nodePool: string, prices: object) => ({

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { printable } from './printable.js';
 
 test('what a terminal would act on is shown as its code', () => {

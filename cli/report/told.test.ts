@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { Run, Step } from '../history/records.js';
 import { toldBy } from './told.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { Kinds, NewObject } from '../../kube/port.js';
 import { createFakeKube } from '../../simulation/kube/fake.js';
 import { UsageError } from '../exit.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { KubernetesObject, Node } from '../../api/kubernetes.js';
 import { claimRelease, nodeClassRelease, nodeRelease } from './releases.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test, vi } from 'vitest';
 import { ec2NodeClass, refusal } from '../../test/builders/aws-world.js';
 import { createAccount, triedReads, withoutMaking } from './account.js';
 import type { AccountDeps } from './account.js';
@@ -15,7 +15,7 @@ function account(answers: Readonly<Record<string, () => Promise<unknown>>> = {},
       get: (_, name: string) => new Map(Object.entries(answers)).get(name) ?? (() => Promise.reject(wouldDo)),
     },
   ) as AccountDeps['calls'];
-  const dryRun = jest.fn<AccountDeps['dryRun']>(() => Promise.resolve({ type: 'ValidationSucceeded', status: 'True' }));
+  const dryRun = vi.fn<AccountDeps['dryRun']>(() => Promise.resolve({ type: 'ValidationSucceeded', status: 'True' }));
   return { ...createAccount({ calls, region: 'us-west-2', queueName, dryRun }), dryRun };
 }
 
@@ -76,7 +76,7 @@ describe('calls that make nothing', () => {
     answers as Parameters<typeof withoutMaking>[0];
 
   test('a launch template is made by a dry run alone', async () => {
-    const createLaunchTemplate = jest.fn<(input: object) => Promise<never>>(() => Promise.reject(wouldDo));
+    const createLaunchTemplate = vi.fn<(input: object) => Promise<never>>(() => Promise.reject(wouldDo));
     const input = { LaunchTemplateName: 'a', LaunchTemplateData: {} };
     await withoutMaking(calls({ createLaunchTemplate })).createLaunchTemplate(input);
 

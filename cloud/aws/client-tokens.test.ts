@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { ClientTokens } from './client-tokens.js';
 
 describe('client tokens of CreateFleet', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { CreateFleetError } from '@aws-sdk/client-ec2';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import { readFleetErrors } from './fleet-errors.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { LaunchOption } from '../../core/launch-options.js';
 import { fleetRequest, withinConfigs } from './fleet.js';
 import type { FleetInput } from './fleet.js';

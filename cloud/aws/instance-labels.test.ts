@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { instanceLabels } from './instance-labels.js';
 
 const enclaves = 'karpenter.k8s.aws/nitro-sandbox';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { ec2NodeClass } from '../../test/builders/aws-world.js';
 import { nodeExtras } from './node-extras.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { parseInterruption } from './interruption-messages.js';
 import { readStatus } from './status-poll.js';
 

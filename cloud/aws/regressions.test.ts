@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 const page = readFileSync('docs/reliability.md', 'utf8');
 const [section = ''] = page.split('## AWS as it behaves').slice(1);

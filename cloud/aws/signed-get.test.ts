@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { signedHeaders } from './signed-get.js';
 
 // The request `get-vanilla` of AWS' published test suite for Signature Version 4.

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { refusal, steppingClock } from '../../test/builders/aws-world.js';
 import { pollInstanceStatus } from './status-poll.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { UserDataSizes } from './user-data-sizes.js';
 
 const nodeClass = (generation: number): Parameters<UserDataSizes['note']>[0] => ({

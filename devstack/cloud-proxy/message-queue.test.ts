@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MessageQueue } from './message-queue.js';
 import { Sqs } from './sqs.js';
 
@@ -6,10 +6,10 @@ const open = new AbortController().signal;
 
 describe('a queue', () => {
   beforeEach(() => {
-    jest.useFakeTimers();
+    vi.useFakeTimers();
   });
   afterEach(() => {
-    jest.useRealTimers();
+    vi.useRealTimers();
   });
 
   const queue = (): MessageQueue => new MessageQueue('q', () => 1000);
@@ -23,7 +23,7 @@ describe('a queue', () => {
     expect(await bodies(q, 1)).toEqual(['a']);
     expect(await bodies(q)).toEqual(['b']);
     expect(await bodies(q)).toEqual([]);
-    jest.advanceTimersByTime(5000);
+    vi.advanceTimersByTime(5000);
     const again = await q.receive(10, 0, 5000, open);
     expect(again.map(({ Attributes }) => Attributes['ApproximateReceiveCount'])).toEqual(['2', '2']);
   });
@@ -34,7 +34,7 @@ describe('a queue', () => {
     const [message] = await q.receive(1, 0, 5000, open);
     q.delete(message!.ReceiptHandle);
     q.delete(message!.ReceiptHandle);
-    jest.advanceTimersByTime(10_000);
+    vi.advanceTimersByTime(10_000);
     expect(await bodies(q)).toEqual([]);
     expect(() => q.delete('bogus')).toThrow('invalid');
   });
@@ -43,10 +43,10 @@ describe('a queue', () => {
     const q = queue();
     q.send('a');
     const [first] = await q.receive(1, 0, 1000, open);
-    jest.advanceTimersByTime(1000);
+    vi.advanceTimersByTime(1000);
     await q.receive(1, 0, 1000, open);
     q.delete(first!.ReceiptHandle);
-    jest.advanceTimersByTime(1000);
+    vi.advanceTimersByTime(1000);
     expect(await bodies(q)).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe('a queue', () => {
     q.send('late');
     expect((await woken).map(({ Body }) => Body)).toEqual(['late']);
     const empty = q.receive(1, 20_000, 30_000, open);
-    jest.advanceTimersByTime(20_000);
+    vi.advanceTimersByTime(20_000);
     expect(await empty).toEqual([]);
   });
 

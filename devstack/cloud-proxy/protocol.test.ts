@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { AwsError, errorReply } from './aws-error.js';
 import { passes, tagValues } from './filters.js';
 import { ClientTokens } from './idempotency.js';

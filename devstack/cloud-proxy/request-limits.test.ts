@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { listOf } from './query.js';
 import { refuseTooMuch } from './request-limits.js';
 

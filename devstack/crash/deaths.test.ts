@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Deaths } from './deaths.js';
 
 let killed: number;
 let deaths: Deaths;
 
 beforeEach(() => {
-  jest.useFakeTimers();
+  vi.useFakeTimers();
   killed = 0;
   deaths = new Deaths({
     gatherMs: 3000,
@@ -17,25 +17,25 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  jest.useRealTimers();
+  vi.useRealTimers();
 });
 
 const reaches = (place: string, scenario = 'drift'): boolean => deaths.isLast({ scenario, of: 'launchNode', place });
 
 test('one death is that of all points that are reached one after another', () => {
   expect(reaches('a')).toBe(true);
-  jest.advanceTimersByTime(2000);
+  vi.advanceTimersByTime(2000);
   expect(reaches('b')).toBe(true);
-  jest.advanceTimersByTime(2999);
+  vi.advanceTimersByTime(2999);
   expect(killed).toBe(0);
-  jest.advanceTimersByTime(1);
+  vi.advanceTimersByTime(1);
   expect(killed).toBe(1);
 });
 
 test('but not for ever', () => {
   for (const place of ['a', 'b', 'c', 'd']) {
     reaches(place);
-    jest.advanceTimersByTime(2000);
+    vi.advanceTimersByTime(2000);
   }
   expect(killed).toBe(1);
 });
@@ -43,12 +43,12 @@ test('but not for ever', () => {
 test('a point is one once, and none before who died is up and had time to go on', () => {
   reaches('a');
   deaths.died();
-  jest.advanceTimersByTime(60_000);
+  vi.advanceTimersByTime(60_000);
   expect(reaches('b')).toBe(false);
   deaths.revived();
-  jest.advanceTimersByTime(14_999);
+  vi.advanceTimersByTime(14_999);
   expect(reaches('b')).toBe(false);
-  jest.advanceTimersByTime(1);
+  vi.advanceTimersByTime(1);
   expect([reaches('a'), reaches('b')]).toEqual([false, true]);
   expect(deaths.reached.map(({ place }) => place)).toEqual(['a', 'b']);
 });
@@ -62,6 +62,6 @@ test('what only joins begins no death', () => {
 test('nothing dies any more once it is over', () => {
   deaths.end();
   expect(reaches('a')).toBe(false);
-  jest.advanceTimersByTime(60_000);
+  vi.advanceTimersByTime(60_000);
   expect(killed).toBe(0);
 });

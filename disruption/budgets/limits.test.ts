@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';

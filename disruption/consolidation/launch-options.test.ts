@@ -1,10 +1,10 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test, vi } from 'vitest';
 import type { Launches, Way } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { LaunchOptions } from './launch-options.js';
 
 test('what types come to is worked out once for all claims of equal requirements', () => {
-  const waysOf = jest.fn((type: string): Way[] => [
+  const waysOf = vi.fn((type: string): Way[] => [
     { zone: 'a', capacityType: 'spot', price: type === 'small' ? 0.1 : 0.2 },
   ]);
   const launches = { offers: () => false, areTooUniform: () => false, waysUnder: () => waysOf } as unknown as Launches;

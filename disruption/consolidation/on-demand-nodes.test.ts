@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { Launch } from '../../packing/trial.js';
 import { keepingOnDemand } from './on-demand-nodes.js';
 import type { FleetNode } from './fleet.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { input, large, node, od, pod, pool, small, type, type World } from '../../test/builders/consolidation.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { nodeOverlays } from '../../api/karpenter/node-overlay.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { input, large, node, pod, pool, small } from '../../test/builders/consolidation.js';

@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test, vi } from 'vitest';
 import type { Pod } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import {
@@ -277,7 +277,7 @@ test('every pod moves once where all can go at once', () => {
 
 describe('how often the fleet is planned', () => {
   const plans = (world: World): number => {
-    const imagine = jest.spyOn(Simulation.prototype, 'imagine');
+    const imagine = vi.spyOn(Simulation.prototype, 'imagine');
     try {
       expect(run(world).commands.length).toBeGreaterThan(0);
       return imagine.mock.calls.length;

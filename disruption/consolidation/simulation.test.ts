@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { huge, input, large, node, pod } from '../../test/builders/consolidation.js';
 import { examineNodes } from './eligibility.js';
 import type { Outcome } from './outcome.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DriftRollout } from '../../api/stowage/disruption-policy.js';
 import { waveBackOffMs, isStopped, lookAgainMs, waveSize } from './rollout.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { check } from '../../bench/bins-check.js';
 import type { BinProblem } from './problem.js';
 import { firstFitDecreasing } from './first-fit-decreasing.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
 import { problemOf, realisticCase } from '../../bench/bins-cases.js';
 import { check } from '../../bench/bins-check.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
 import { genericCase, linearCatalogue, mixCase, problemOf, realisticCase, seeded } from '../../bench/bins-cases.js';

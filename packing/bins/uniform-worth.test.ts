@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { Xorshift } from '../xorshift.js';
 import { compileProblem } from './compile.js';
 import { capReach, demandsOf, repair, roomForCaps } from './resource-lp.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { labels } from '../../api/labels.js';
 import { instanceType, packingInput, pod } from '../../test/builders/packing-fixtures.js';
 import { topologyOf } from '../../test/builders/topology.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { Likenesses, type Likeness } from './likeness.js';
 
 const base: Likeness = {

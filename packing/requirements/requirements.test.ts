@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { canonicalText, impossibleKey, join, readLabels, readRequirements, writeRequirements } from './requirements.js';
 
 describe('sets of requirements', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { instanceType, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
 

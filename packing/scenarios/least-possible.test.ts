@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { labels } from '../../api/labels.js';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { instanceType, packingInput, podsOf, pool } from '../../test/builders/packing-fixtures.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { node, packingInput, pod, podsOf, zonesOf } from '../../test/builders/packing-fixtures.js';

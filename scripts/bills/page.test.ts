@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { billExamples, extras, pricesOf, region } from '../../bench/bills.js';
 import { billsPage } from './page.mjs';
 

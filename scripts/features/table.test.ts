@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { awsWellKnownLabels } from '../../api/aws/labels.js';
 import { crdManifests } from '../../api/crds.js';
 import { knownErrors } from '../../cloud/aws/error-table.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { rows } from '../../.dependency-cruiser.mjs';
 import { rowsIn, tableOf, withTable } from './table.mjs';
 

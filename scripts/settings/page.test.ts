@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { describeSettings } from '../../process/settings.js';
 import { settingsPage } from './page.mjs';
 

@@ -1,8 +1,8 @@
-// What jest wrote about its runs.
+// What vitest wrote about its runs.
 import { existsSync, readFileSync } from 'node:fs';
 import { root } from './root.mjs';
 
-/** The files that failed, from the root; undefined when jest did not get as far as to say. */
+/** The files that failed, from the root; undefined when vitest did not get as far as to say. */
 export function failedFiles(file) {
   return failures(file)?.map(({ name }) => name.slice(root.length + 1));
 }

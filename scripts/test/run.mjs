@@ -40,7 +40,9 @@ async function runGroup({ lanes, atOnce }, run) {
 /** Whether the files that failed beside others pass when each is run by itself. What made them fail is still a defect, and is told as one. */
 async function passesAlone(step, run) {
   const files = failedFiles(resultsOf(step, run)) ?? [];
-  return files.length > 0 && seen({ ...step, name: `${step.name}-again`, options: ['--runInBand', ...files] }, run);
+  return (
+    files.length > 0 && seen({ ...step, name: `${step.name}-again`, options: ['--no-file-parallelism', ...files] }, run)
+  );
 }
 
 /** Runs a step whose words go straight to the terminal. */
@@ -49,20 +51,24 @@ async function seen(step, run) {
   return hasPassed(step, await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit' })));
 }
 
+/** What vitest says of a file that passed, failed or was skipped. */
+const fileEnded = /^ [✓❯×↓] /;
+
 /** Runs a step: each file that ended is shown as soon as it has, and all else that the step said when it is over. */
 async function heard(step, run) {
   const begun = elapsed(run);
   console.log(`── ${step.name} begins (${begun}) ──`);
-  const child = spawn(...commandOf(step, run), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined };
+  const child = spawn(...commandOf(step, run), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env });
   const lines = [];
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on('line', (line) => {
       lines.push(line);
-      if (/^(PASS|FAIL) /.test(line)) console.log(line);
+      if (fileEnded.test(line)) console.log(line);
     });
   }
   const end = await ended(child);
-  const rest = lines.filter((line) => !line.startsWith('PASS '));
+  const rest = lines.filter((line) => !fileEnded.test(line));
   console.log(`\n── ${step.name} (${begun} to ${elapsed(run)}) ──\n${rest.join('\n').trimEnd()}`);
   return hasPassed(step, end);
 }
@@ -76,24 +82,20 @@ function ended(child) {
 }
 
 function commandOf(step, run) {
-  const [program, args] = step.project === undefined ? step.run : jestOf(step, run);
+  const [program, args] = step.project === undefined ? step.run : vitestOf(step, run);
   return step.yields === true ? ['nice', ['-n', '5', program, ...args]] : [program, args];
 }
 
-const jestOf = (step, run) => [
+const vitestOf = (step, run) => [
   process.execPath,
   [
-    '--experimental-vm-modules',
-    // Each file's modules are new to V8, and run for a moment: code is optimised after four times as long as by default.
-    '--interrupt-budget=300000',
-    '--no-warnings=ExperimentalWarning',
-    'node_modules/jest/bin/jest.js',
-    // Crowded machines are slow, not wrong.
-    '--testTimeout=180000',
-    '--json',
-    `--outputFile=${resultsOf(step, run)}`,
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${resultsOf(step, run)}`,
     ...step.options,
-    '--selectProjects',
+    '--project',
     step.project,
   ],
 ];

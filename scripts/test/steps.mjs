@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { root } from './root.mjs';
 
 /*
- * A step has a `name` and either a command to `run`, or a `project` and `options` of jest. `needed`: no step can follow its failure. `skip`: it
+ * A step has a `name` and either a command to `run`, or a `project` and `options` of vitest. `needed`: no step can follow its failure. `skip`: it
  * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: files that failed are run once more at the end, alone.
  * `yields`: it takes the processors that the steps beside it leave, for it waits for nobody's clock. `part`: `--only` has it by this name too.
  *
@@ -13,7 +13,8 @@ import { root } from './root.mjs';
  */
 
 const npm = (...args) => ['npm', args];
-const jest = (project, ...options) => ({ project, options });
+const vitest = (project, ...options) => ({ project, options });
+const oneByOne = '--no-file-parallelism';
 
 const onServer = [
   'clock',
@@ -27,7 +28,6 @@ const onServer = [
 ].map((file) => `test/workflow/${file}.test.ts`);
 
 const awsFiles = 'test/integration/aws';
-const otherFiles = 'test/integration/(?!aws)';
 
 const packages = {
   name: 'packages',
@@ -69,37 +69,37 @@ export const everyStep = [
   {
     lanes: [
       // Each file has a stack of its own.
-      [{ name: 'live', again: true, ...jest('live', `--maxWorkers=${stacks}`) }],
+      [{ name: 'live', again: true, ...vitest('live', `--maxWorkers=${stacks}`) }],
       // One file at a time: they script the faults of one cloud, and wait for it most of their time.
-      [{ name: 'integration-aws', part: 'integration', again: true, ...jest('integration', '--runInBand', awsFiles) }],
+      [{ name: 'integration-aws', part: 'integration', again: true, ...vitest('integration', oneByOne, awsFiles) }],
       [
         {
           name: 'integration-others',
           part: 'integration',
           again: true,
-          ...jest('integration', '--runInBand', otherFiles),
+          ...vitest('integration', oneByOne, '--exclude', `${awsFiles}*`),
         },
-        { name: 'situations', again: true, ...jest('situations') },
+        { name: 'situations', again: true, ...vitest('situations') },
       ],
       [
-        { name: 'unit', again: true, yields: true, ...jest('unit', workers) },
-        { name: 'conformance', yields: true, ...jest('conformance') },
-        { name: 'property', again: true, yields: true, ...jest('property', workers) },
-        { name: 'workflow', again: true, yields: true, ...jest('workflow', workers) },
-        { name: 'replay', yields: true, ...jest('replay') },
+        { name: 'unit', again: true, yields: true, ...vitest('unit', workers) },
+        { name: 'conformance', yields: true, ...vitest('conformance') },
+        { name: 'property', again: true, yields: true, ...vitest('property', workers) },
+        { name: 'workflow', again: true, yields: true, ...vitest('workflow', workers) },
+        { name: 'replay', yields: true, ...vitest('replay') },
         // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
-        { name: 'workflow-server', again: true, ...jest('workflow-server', workers, ...onServer) },
+        { name: 'workflow-server', again: true, ...vitest('workflow-server', workers, ...onServer) },
       ],
     ],
     atOnce: 4,
   },
-  one({ name: 'workflow-server-all', onRequest: true, ...jest('workflow-server', workers) }),
+  one({ name: 'workflow-server-all', onRequest: true, ...vitest('workflow-server', workers) }),
 ];
 
 /** What a change to these files touches and needs no stack: `files` are paths from the root, none of them deleted. */
 export function stepsFor(files, since) {
   const sources = files.filter((file) => /\.(ts|mjs)$/.test(file));
-  const related = ['--changedSince', since, '--passWithNoTests'];
+  const related = ['--changed', since, '--passWithNoTests'];
   return [
     one(packages),
     one(build),
@@ -112,10 +112,10 @@ export function stepsFor(files, since) {
       statics.imports,
       statics.rules,
     ),
-    one({ name: 'unit', ...jest('unit', workers, ...related) }),
-    one({ name: 'conformance', ...jest('conformance', ...related) }),
-    one({ name: 'workflow', ...jest('workflow', workers, ...related) }),
-    one({ name: 'replay', ...jest('replay', ...related) }),
+    one({ name: 'unit', ...vitest('unit', workers, ...related) }),
+    one({ name: 'conformance', ...vitest('conformance', ...related) }),
+    one({ name: 'workflow', ...vitest('workflow', workers, ...related) }),
+    one({ name: 'replay', ...vitest('replay', ...related) }),
   ];
 }
 

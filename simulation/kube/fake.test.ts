@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { DomainError } from '../../core/failures.js';
 import { kubeContract } from '../../test/contracts/kube.js';
 import { createFakeKube } from './fake.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { Flag, Inbox, VirtualClock } from './clock.js';
 
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

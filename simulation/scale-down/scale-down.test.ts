@@ -1,9 +1,7 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { simulateScaleDown } from './scale-down.js';
 
 // Processor time, not a wait: other tests may run beside it.
-jest.setTimeout(300_000);
-
 const small = { replicas: { before: 40, after: 20 }, pool: { consolidateAfter: '30s', nodes: '100%' } };
 
 test('a scale-down is consolidated to less, and the same seed gives the same run', async () => {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { awsProvider, conformancePage, type Upstream } from '../../scripts/conformance/page.mjs';
 import { movedTests, testsOf } from '../../scripts/conformance/upstream.mjs';
 import { apart, awsApart, awsSuites, suites } from './index.js';

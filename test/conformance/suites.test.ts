@@ -1,13 +1,14 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { awsSuites, suites } from './index.js';
 
-// The first case of a whole cluster bundles the workflows.
-jest.setTimeout(180_000);
+const told = [...suites, ...awsSuites].map(({ path, told: cases }) => ({
+  path,
+  run: cases.filter(({ outcome }) => outcome !== undefined),
+}));
 
-describe.each([...suites, ...awsSuites])('$path', ({ told }) => {
-  const run = told.filter(({ outcome }) => outcome !== undefined);
-  if (run.length > 0)
-    test.each(run)('$title', async ({ outcome, expected }) => {
-      expect(await outcome?.()).toEqual(expected);
-    });
+// The first case of a whole cluster bundles the workflows.
+describe.each(told.filter(({ run }) => run.length > 0))('$path', ({ run }) => {
+  test.each(run)('$title', async ({ outcome, expected }) => {
+    expect(await outcome?.()).toEqual(expected);
+  });
 });

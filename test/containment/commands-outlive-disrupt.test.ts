@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { annotations, taints } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { createDefaultPool, deploy } from '../live/world.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { createDefaultPool, deploy, isRunning, within } from '../live/world.js';

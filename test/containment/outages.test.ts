@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { workflowIds } from '../../core/ids.js';
 import { kubernetesThrough, portOf } from '../../devstack/network/redirected.js';
 import { TcpProxy } from '../../devstack/network/tcp-proxy.js';

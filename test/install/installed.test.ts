@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Node, Pod } from '../../api/kubernetes.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';

@@ -1,5 +1,5 @@
 import { DescribeLaunchTemplatesCommand, EC2Client } from '@aws-sdk/client-ec2';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { clusterOf, type Cluster } from '../../aws-conformance/cluster.js';
 import { Recorder } from '../../aws-conformance/recorder.js';
 import { runSuite, type StepResult } from '../../aws-conformance/suite.js';
@@ -10,8 +10,6 @@ import { recordedNames, type Recording } from '../../devstack/cloud-proxy/record
 import { nodeRole } from '../../devstack/node-class.js';
 import { awsProvider, briefLags } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
-
-jest.setTimeout(600_000);
 
 const { stack, cloud } = useStack(['joiner']);
 const reservation = 'cr-0aaaaaaaaaaaaaaaa';

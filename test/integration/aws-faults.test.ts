@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
@@ -6,8 +6,6 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { CloudProvider, LaunchedInstance } from '../../cloud/port.js';
 import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
-
-jest.setTimeout(120_000);
 
 const { stack, cloud } = useStack(['cloud']);
 

@@ -4,14 +4,12 @@ import {
   DescribeLaunchTemplatesCommand,
   EC2Client,
 } from '@aws-sdk/client-ec2';
-import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import type { AwsOptions } from '../../cloud/aws/options.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { awsProvider, briefLags, claim, need, nodeClass, requestFor, resolved } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
-
-jest.setTimeout(120_000);
 
 const { stack, cloud } = useStack(['cloud']);
 const m5 = need('node.kubernetes.io/instance-type', 'm5.large');

@@ -1,14 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CloudProvider } from '../../cloud/port.js';
 import { isTrue } from '../../core/conditions.js';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
-
-jest.setTimeout(180_000);
 
 const m5 = need('node.kubernetes.io/instance-type', 'm5.large');
 

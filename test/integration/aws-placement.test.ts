@@ -1,11 +1,9 @@
-import { beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, test } from 'vitest';
 import { conditionOf } from '../../core/conditions.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import type { EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import { awsProvider, claim, need, nodeClass, pool, requestFor, resolved } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
-
-jest.setTimeout(120_000);
 
 const { stack, cloud } = useStack(['cloud']);
 const type = need('node.kubernetes.io/instance-type', 'm5.large');

@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isTrue } from '../../core/conditions.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { CloudInstance, CloudProvider } from '../../cloud/port.js';
 import { addStrangers } from '../../devstack/strangers.js';
 import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
-
-jest.setTimeout(120_000);
 
 const { stack, cloud } = useStack(['cloud']);
 const m5 = need('node.kubernetes.io/instance-type', 'm5.large');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
@@ -9,8 +9,6 @@ import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resol
 import { useStack } from './shared-stack.js';
 
 // A provider reads the whole catalogue of a region before its first launch.
-jest.setTimeout(120_000);
-
 const { stack, cloud } = useStack(['cloud']);
 
 /** The instance, once EC2 shows it to whoever asks. */

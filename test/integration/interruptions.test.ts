@@ -1,9 +1,7 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { floodOf, mixes } from '../../cases/interruption-mixes.js';
 import { flood } from '../../bench/interruptions.js';
 import { useStack } from './shared-stack.js';
-
-jest.setTimeout(180_000);
 
 const { stack, cloud } = useStack(['cloud', 'temporal']);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KubernetesProxy, type KubernetesWrite } from '../../devstack/kubernetes-proxy/proxy.js';
 import { kubernetesThrough } from '../../devstack/network/redirected.js';
 import { createKubeClient } from '../../kube/client.js';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
 import { nodePools } from '../../api/karpenter/node-pool.js';
@@ -14,8 +14,6 @@ import { isTrue } from '../../core/conditions.js';
 import { plan } from '../../packing/plan.js';
 import { awsProvider, briefLags, resolved } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
-
-jest.setTimeout(120_000);
 
 const { stack, cloud } = useStack(['apiserver', 'cloud']);
 

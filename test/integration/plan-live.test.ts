@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { KubernetesObject } from '../../api/kubernetes.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { repositoryRoot } from '../../devstack/paths.js';

@@ -1,4 +1,4 @@
-import { beforeAll } from '@jest/globals';
+import { beforeAll } from 'vitest';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';

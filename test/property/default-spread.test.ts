@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { Pod, TopologySpreadConstraint, Workload } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';

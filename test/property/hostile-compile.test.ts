@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../api/kubernetes.js';
 import { hostileNamespace, hostileObjects } from '../../cases/hostile/index.js';
 import { generate } from '../../cases/index.js';

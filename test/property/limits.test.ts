@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionPolicySpec, disruptionReasons } from '../../api/stowage/disruption-policy.js';

@@ -1,11 +1,10 @@
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { perturbationsOf } from '../../simulation/cluster/perturbations.js';
 import { simulate } from '../../simulation/cluster/simulate.js';
 import type { SimulationResult } from '../../simulation/cluster/simulate.js';
 import type { SimulationPlan } from '../../simulation/cluster/stage.js';
 import { testBundle } from '../workflow/bundle.js';
 
-jest.setTimeout(180_000);
 const minute = 60_000;
 
 describe('a simulated cluster', () => {

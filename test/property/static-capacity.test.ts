@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import { Random } from '../../cases/random.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';

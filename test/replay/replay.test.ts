@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { workflowSources } from '../../worker/bundle.js';
 import * as workflows from '../../workflows/index.js';
 import { expectedCounts, recordedHistories, recordedTypes, versionsOf } from './history-folder.mjs';
-
-jest.setTimeout(120_000);
 
 // Histories of a real server, as running workflows have them when a new build takes over (test/replay/record.mjs).
 describe('recorded histories', () => {

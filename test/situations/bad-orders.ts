@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { patience, type People } from './people.js';
 import type { Said } from './stowage.js';
 

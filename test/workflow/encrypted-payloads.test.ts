@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
@@ -15,8 +15,6 @@ import { addSearchAttributes } from '../../process/search-attributes.js';
 import { readSettings } from '../../process/settings.js';
 import { workflowSources } from '../../worker/bundle.js';
 import { searchAttributes } from '../../workflows/messages.js';
-
-jest.setTimeout(120_000);
 
 let env: TestWorkflowEnvironment;
 const folder = mkdtempSync(join(tmpdir(), 'stowage-encrypted-'));

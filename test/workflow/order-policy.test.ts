@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client, WorkflowUpdateFailedError, type WorkflowClientInterceptor } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
@@ -10,8 +10,6 @@ import { workflowSources } from '../../worker/bundle.js';
 import { approveSignal, approveUpdate, clusterChangedSignal, nodeChangedSignal } from '../../workflows/messages.js';
 
 // On a server: the operator says whose orders are taken, the command vouches, and somebody speaks to Temporal directly.
-jest.setTimeout(120_000);
-
 let env: TestWorkflowEnvironment;
 let workflowBundle: WorkflowBundleWithSourceMap;
 const client = (...workflow: WorkflowClientInterceptor[]): Client =>

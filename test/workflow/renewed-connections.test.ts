@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import type { Server } from 'node:tls';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { ensureToolchain } from '../../devstack/toolchain.js';
@@ -14,8 +14,6 @@ import { readSettings } from '../../process/settings.js';
 import { connectTemporal, renewConnections } from '../../process/temporal.js';
 import type { Certificates } from './certificates.js';
 import { makeCertificates } from './certificates.js';
-
-jest.setTimeout(120_000);
 
 let env: TestWorkflowEnvironment;
 let folder: string;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PlanNodesInput } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { interruptionSignal, phaseQuery, podsPendingSignal } from '../../workflows/messages.js';

@@ -1,11 +1,8 @@
-import { jest } from '@jest/globals';
 import type { Client, SignalDefinition, WorkflowHandle } from '@temporalio/client';
 import type { podsPendingSignal } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 
 export const cluster = 'test';
-
-jest.setTimeout(180_000);
 
 export type RigActivities = Readonly<Record<string, (input: unknown) => Promise<unknown>>>;
 
@@ -62,10 +59,10 @@ export interface WorkflowRig {
 
 /**
  * Serves the activities of these names; `use` says by whom. Temporal is the simulated one of `simulation/temporal`, which takes
- * milliseconds, or the project's own server that skips time (jest project `workflow-server`): the same tests hold on both.
+ * milliseconds, or the project's own server that skips time (project `workflow-server` of vitest.config.mjs): the same tests hold on both.
  */
 export async function startRig(names: readonly string[], options: RigOptions = {}): Promise<WorkflowRig> {
-  if ((globalThis as { temporalServer?: boolean }).temporalServer === true) {
+  if (process.env.STOWAGE_TEST_TEMPORAL === 'server') {
     const { ServerRig } = await import('./server-rig.js');
     return ServerRig.start(names, options);
   }

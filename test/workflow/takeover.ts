@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { WorkflowHandle } from '@temporalio/client';
 import { pausesQuery, pauseSignal, phaseQuery, resumeSignal, runningQuery } from '../../workflows/messages.js';
 import type { Candidate, ClaimRef } from '../../workflows/messages.js';

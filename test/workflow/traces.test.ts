@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { trace } from '@opentelemetry/api';
 import { Client } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
@@ -12,8 +12,6 @@ import { repositoryRoot } from '../../devstack/paths.js';
 import { ensureToolchain } from '../../devstack/toolchain.js';
 import { exportTraces, type Tracing } from '../../process/tracing/export.js';
 import { workflowSources } from '../../worker/bundle.js';
-
-jest.setTimeout(120_000);
 
 interface Span {
   readonly traceId: string;

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import type { CandidateRef, RunningDisruption, TaintOwner } from '../messages.js';
 import { withAdopted, withoutAdopted } from './adoption.js';
 

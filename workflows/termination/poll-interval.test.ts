@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 import { PollInterval } from './poll-interval.js';
 
 describe('looks at what takes its time', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 import { holds } from './conditions.js';
 import { decide } from './policy.js';
 import type { Statement } from './policy.js';
