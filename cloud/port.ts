@@ -174,6 +174,17 @@ export interface LaunchedInstance {
   readonly unavailable: readonly UnavailableOffering[];
   /** What the owner of the claim should know all the same. */
   readonly events?: readonly LaunchEvent[];
+  /** Attempts that failed although the launch succeeded. */
+  readonly failures?: readonly LaunchFailure[];
+}
+
+/** Attempts of a launch that failed alike, whatever for. A launch that throws has them in the error's `details.failures`. */
+export interface LaunchFailure {
+  readonly zone: string;
+  readonly capacityType: string;
+  /** As the owner of the claim is told it; the cloud's own code where there was no capacity. */
+  readonly reason: string;
+  readonly count: number;
 }
 
 /** An event to publish on the claim. */
@@ -189,6 +200,7 @@ export interface LaunchRefusal {
   readonly message: string;
   readonly unavailable: readonly UnavailableOffering[];
   readonly events?: readonly LaunchEvent[];
+  readonly failures?: readonly LaunchFailure[];
 }
 
 export interface UnavailableOffering {

@@ -6,14 +6,14 @@ import { catalogue } from '../test/builders/activity-world.js';
 import { measuredCloud } from './measured-cloud.js';
 
 describe('a measured cloud', () => {
-  let counted: [string, object][];
+  let counted: [string, object, number?][];
   let observed: [string, object, number][];
   let now: number;
   const measure = (over: Partial<CloudProvider> = {}): CloudProvider =>
     measuredCloud(
       Object.assign(new FakeCloud({ types: catalogue, now: () => now }), over),
       {
-        count: (name, labels) => void counted.push([name, labels]),
+        count: (name, labels, by) => void counted.push(by === undefined ? [name, labels] : [name, labels, by]),
         observe: (name, labels, value) => void observed.push([name, labels, value]),
       },
       () => now,
@@ -61,8 +61,22 @@ describe('a measured cloud', () => {
       [
         'cloudprovider_instance_launch_failures_total',
         { zone: 'a', zone_id: '', capacity_type: 'spot', reason: 'InsufficientInstanceCapacity' },
+        1,
       ],
       ['cloudprovider_errors_total', { ...called, error: 'InsufficientCapacityError' }],
+    ]);
+  });
+
+  test('counts what a launch failed for beside capacity', async () => {
+    const failures = [{ zone: 'a', capacityType: 'on-demand', reason: 'RequestLimitExceeded', count: 2 }];
+    const cloud = measure({ launch: () => Promise.reject(new DomainError('Throttled', 'later', { failures })) });
+
+    await expect(cloud.launch({} as LaunchRequest)).rejects.toThrow('later');
+
+    expect(counted).toContainEqual([
+      'cloudprovider_instance_launch_failures_total',
+      { zone: 'a', zone_id: '', capacity_type: 'on-demand', reason: 'RequestLimitExceeded' },
+      2,
     ]);
   });
 

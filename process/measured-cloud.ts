@@ -1,6 +1,6 @@
 import type { Metrics } from '../core/telemetry.js';
 import { labels } from '../api/labels.js';
-import type { CloudProvider, LaunchRefusal, LaunchedInstance, UnavailableOffering } from '../cloud/port.js';
+import type { CloudProvider, LaunchFailure, LaunchRefusal, LaunchedInstance } from '../cloud/port.js';
 import { isDomainError } from '../core/failures.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { pinnedValue } from '../core/launch-options.js';
@@ -38,7 +38,7 @@ export function measuredCloud(
         return answer;
       } catch (error) {
         metrics.count('cloudprovider_errors_total', { ...called, error: kindOf(error) });
-        ledger.failed(name, args);
+        ledger.failed(name, args, error);
         throw error;
       } finally {
         metrics.observe('cloudprovider_duration_seconds', called, (now() - started) / 1000);
@@ -70,24 +70,22 @@ class FailureLedger {
     if (name === 'instanceTypes') this.catalogue = answer as readonly InstanceType[];
     if (name !== 'launch') return undefined;
     const result = answer as Result<LaunchedInstance, LaunchRefusal>;
-    this.refused(result.ok ? result.value.unavailable : result.error.unavailable);
+    const { failures, unavailable } = result.ok ? result.value : result.error;
+    this.refused(failures ?? unavailable.map((offering) => ({ ...offering, count: 1 })));
     return result.ok ? undefined : `${result.error.kind}Error`;
   }
 
-  failed(name: string, [providerId]: readonly unknown[]): void {
+  failed(name: string, [providerId]: readonly unknown[], error: unknown): void {
+    if (name === 'launch') this.refused(failuresIn(error));
     if (name !== 'terminate') return;
     const zone = String(providerId).split('/').at(-2) ?? '';
     this.metrics.count('cloudprovider_instance_termination_failures_total', { zone, zone_id: this.zoneId(zone) });
   }
 
-  private refused(offerings: readonly UnavailableOffering[]): void {
-    for (const { zone, capacityType, reason } of offerings) {
-      this.metrics.count('cloudprovider_instance_launch_failures_total', {
-        zone,
-        zone_id: this.zoneId(zone),
-        capacity_type: capacityType,
-        reason,
-      });
+  private refused(failures: readonly LaunchFailure[]): void {
+    for (const { zone, capacityType, reason, count } of failures) {
+      const own = { zone, zone_id: this.zoneId(zone), capacity_type: capacityType, reason };
+      this.metrics.count('cloudprovider_instance_launch_failures_total', own, count);
     }
   }
 
@@ -98,6 +96,11 @@ class FailureLedger {
     }
     return '';
   }
+}
+
+function failuresIn(error: unknown): readonly LaunchFailure[] {
+  const failures = isDomainError(error) ? error.details['failures'] : undefined;
+  return Array.isArray(failures) ? (failures as readonly LaunchFailure[]) : [];
 }
 
 function kindOf(error: unknown): string {

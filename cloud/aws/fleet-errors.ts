@@ -1,6 +1,6 @@
 import type { CreateFleetError } from '@aws-sdk/client-ec2';
 import { offeringKey } from '../../core/unavailable-offerings.js';
-import type { UnavailableOffering } from '../port.js';
+import type { LaunchFailure, UnavailableOffering } from '../port.js';
 import { errorRow } from './error-table.js';
 import { isThrottle } from './errors.js';
 
@@ -29,6 +29,8 @@ export interface FleetVerdict {
   readonly message: string;
   /** What the owner of the claim is told: of the most frequent error that is not for want of capacity, if any. */
   readonly reason?: string;
+  /** All errors, alike ones together. */
+  readonly failures?: readonly LaunchFailure[];
   /** Whether the account lacks the role that spot launches need, and may not make it. */
   readonly spotRoleMissing?: boolean;
 }
@@ -58,6 +60,7 @@ export function readFleetErrors(
     templateMissing: errors.some(({ ErrorCode: code = '' }) => isTemplateMissing(code)),
     throttled: errors.some(({ ErrorCode: code = '' }) => isThrottle(code)),
     message: summary(errors),
+    failures: failuresOf(errors, capacityType, zoneOfSubnet),
     ...(reason === undefined ? {} : { reason }),
     spotRoleMissing: errors.some(({ ErrorCode: code = '' }) => code === noSpotRole),
   };
@@ -108,6 +111,23 @@ function reasonOf(errors: readonly CreateFleetError[]): string | undefined {
     counts.set(row.reason, (counts.get(row.reason) ?? 0) + 1);
   }
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+}
+
+function failuresOf(
+  errors: readonly CreateFleetError[],
+  capacityType: string,
+  zoneOfSubnet: ReadonlyMap<string, string>,
+): readonly LaunchFailure[] {
+  const found = new Map<string, LaunchFailure>();
+  for (const { ErrorCode: code = '', ErrorMessage: message = '', LaunchTemplateAndOverrides: of } of errors) {
+    const { AvailabilityZone: named, SubnetId: subnet = '' } = of?.Overrides ?? {};
+    const zone = named ?? zoneOfSubnet.get(subnet) ?? '';
+    const told = errorRow(code, message)?.reason ?? 'LaunchFailed';
+    const reason = told === 'InsufficientCapacityError' ? code : told;
+    const key = JSON.stringify([zone, reason]);
+    found.set(key, { zone, capacityType, reason, count: (found.get(key)?.count ?? 0) + 1 });
+  }
+  return [...found.values()];
 }
 
 /** Each code once with its first message, the most frequent first. */

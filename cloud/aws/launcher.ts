@@ -13,7 +13,14 @@ import { parseResources } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { err, ok } from '../../core/result.js';
 import type { Result } from '../../core/result.js';
-import type { LaunchedInstance, LaunchEvent, LaunchRefusal, LaunchRequest, UnavailableOffering } from '../port.js';
+import type {
+  LaunchedInstance,
+  LaunchEvent,
+  LaunchFailure,
+  LaunchRefusal,
+  LaunchRequest,
+  UnavailableOffering,
+} from '../port.js';
 import type { AwsCalls } from './calls.js';
 import { ClientTokens } from './client-tokens.js';
 import type { Clock } from './clock.js';
@@ -92,16 +99,19 @@ export class Launcher {
     const unavailable: UnavailableOffering[] = [];
     const messages: string[] = [];
     const events: LaunchEvent[] = [];
+    const failures: LaunchFailure[] = [];
     for (const stage of choice.stages) {
       const outcome = await this.attempt(request, stage);
       if (outcome.verdict.spotRoleMissing === true) events.push(spotRoleMissing);
+      failures.push(...(outcome.verdict.failures ?? []));
       if (outcome.launched !== undefined) {
-        return ok({ ...outcome.launched, unavailable: [...unavailable, ...outcome.verdict.unavailable], events });
+        const all = [...unavailable, ...outcome.verdict.unavailable];
+        return ok({ ...outcome.launched, unavailable: all, events, failures });
       }
       unavailable.push(...outcome.verdict.unavailable);
       messages.push(`${stage.capacityType}: ${outcome.verdict.message}`);
     }
-    return err({ kind: 'InsufficientCapacity', message: messages.join('; '), unavailable, events });
+    return err({ kind: 'InsufficientCapacity', message: messages.join('; '), unavailable, events, failures });
   }
 
   /** The catalogue as the claim was planned with. */
@@ -166,9 +176,9 @@ export class Launcher {
     if (answer.launched === undefined) this.tokens.spend(name);
     if (answer.launched === undefined && !answer.verdict.onlyCapacity) {
       const type = answer.verdict.throttled ? 'Throttled' : 'LaunchFailed';
-      const { message, reason } = answer.verdict;
+      const { message, reason, failures } = answer.verdict;
       throw new DomainError(type, `ec2:CreateFleet: ${message}`, {
-        action: 'ec2:CreateFleet',
+        ...{ action: 'ec2:CreateFleet', failures },
         ...(reason === undefined ? {} : { reason }),
       });
     }
