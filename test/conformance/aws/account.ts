@@ -187,7 +187,7 @@ function answer(input: CreateFleetCommandInput, empty: readonly string[], number
 
 let claims = 0;
 
-function requestOf(asked: Asked, nodeClass: EC2NodeClass): LaunchRequest {
+export function requestOf(asked: Asked, nodeClass: EC2NodeClass): LaunchRequest {
   const { needs = [], capacityTypes = ['on-demand'], requests = {}, overlaid } = asked;
   const name = asked.name ?? `claim-${(claims += 1)}`;
   const claim = nodeClaim(name, {

@@ -2,6 +2,9 @@ import { userDataCases } from './user-data.js';
 import { familyUserDataCases } from './user-data-of-families.js';
 import { interfaceTemplateCases } from './interfaces.js';
 import { storageCases } from './storage.js';
+import { instanceCases } from './instance-launches.js';
+import { launchCases } from './launching.js';
+import { launchChoiceCases } from './launch-choices.js';
 import { driftCases } from './drifting.js';
 import { trialCases } from './trying-out.js';
 import { interruptionCases } from './interruptions.js';
@@ -46,7 +49,9 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/controllers/nodeclass/validation_test.go', told: [...validationCases, ...trialCases] },
   { path: 'pkg/controllers/nodeclaim/garbagecollection/suite_test.go', told: instanceGarbageCases },
   { path: 'pkg/controllers/nodeclaim/tagging/suite_test.go', told: taggingCases },
-  { path: 'pkg/cloudprovider/suite_test.go', told: [...driftCases] },
+  { path: 'pkg/cloudprovider/suite_test.go', told: [...launchCases, ...driftCases] },
+  { path: 'pkg/providers/instance/suite_test.go', told: instanceCases },
+  { path: 'pkg/providers/instance/filter/filter_test.go', told: launchChoiceCases },
   { path: 'pkg/controllers/interruption/suite_test.go', told: [...interruptionCases, ...hiddenOfferingCases] },
   { path: 'pkg/controllers/capacityreservation/capacitytype/suite_test.go', told: turnedOnDemandCases },
   { path: 'pkg/controllers/capacityreservation/expiration/suite_test.go', told: endingBlockCases },
