@@ -5,6 +5,8 @@ import { storageCases } from './storage.js';
 import { instanceCases } from './instance-launches.js';
 import { launchCases } from './launching.js';
 import { launchChoiceCases } from './launch-choices.js';
+import { compatibilityCases } from './compatible-types.js';
+import { groupCases, groupStatusCases, subnetCases, subnetStatusCases } from './selections.js';
 import { driftCases } from './drifting.js';
 import { trialCases } from './trying-out.js';
 import { interruptionCases } from './interruptions.js';
@@ -52,6 +54,11 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/cloudprovider/suite_test.go', told: [...launchCases, ...driftCases] },
   { path: 'pkg/providers/instance/suite_test.go', told: instanceCases },
   { path: 'pkg/providers/instance/filter/filter_test.go', told: launchChoiceCases },
+  { path: 'pkg/providers/instancetype/compatibility/suite_test.go', told: compatibilityCases },
+  { path: 'pkg/controllers/nodeclass/subnet_test.go', told: subnetStatusCases },
+  { path: 'pkg/controllers/nodeclass/securitygroup_test.go', told: groupStatusCases },
+  { path: 'pkg/providers/subnet/suite_test.go', told: subnetCases },
+  { path: 'pkg/providers/securitygroup/suite_test.go', told: groupCases },
   { path: 'pkg/controllers/interruption/suite_test.go', told: [...interruptionCases, ...hiddenOfferingCases] },
   { path: 'pkg/controllers/capacityreservation/capacitytype/suite_test.go', told: turnedOnDemandCases },
   { path: 'pkg/controllers/capacityreservation/expiration/suite_test.go', told: endingBlockCases },

@@ -1,0 +1,127 @@
+import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { gives, same, type Told } from '../told.js';
+import { account, type Given } from './account.js';
+import { custom } from './launch-templates.js';
+import { machine } from './machines.js';
+
+/** Whether a node class can be launched on a type. */
+const suits = (at: number, title: string, info: InstanceTypeInfo, given: Given, expected: boolean): Told =>
+  same(
+    at,
+    title,
+    gives(async () => {
+      const name = info.InstanceType ?? '';
+      return (await account({ types: [info], prices: { [name]: 0.1 }, ...given }).types()).length > 0;
+    }, expected),
+  );
+const family = (at: number, name: string, spec: object, title: string, expected: boolean): Told =>
+  suits(at, `${name} on ${title}`, machine(name, name.startsWith('a1') ? { arm: true } : {}), { spec }, expected);
+const of = (alias: string): object => ({ amiSelectorTerms: [{ alias: `${alias}@latest` }] });
+
+const list = (...places: readonly (readonly [card: number, device: number, kind?: string])[]): Given => ({
+  spec: {
+    networkInterfaces: places.map(([networkCardIndex, deviceIndex, interfaceType = 'interface']) => ({
+      ...{ networkCardIndex, deviceIndex, interfaceType },
+    })),
+  },
+});
+const cards = (count: number, each: number, efas?: number, EnaSupport = 'supported'): InstanceTypeInfo => ({
+  ...machine('m5.large'),
+  NetworkInfo: {
+    ...{ MaximumNetworkInterfaces: each, Ipv4AddressesPerInterface: 10, DefaultNetworkCardIndex: 0 },
+    EnaSupport: EnaSupport as 'supported',
+    NetworkCards: Array.from({ length: count }, (_, i) => ({ NetworkCardIndex: i, MaximumNetworkInterfaces: each })),
+    ...(efas !== undefined && { EfaSupported: true, EfaInfo: { MaximumEfaInterfaces: efas } }),
+  },
+});
+const efa = 'efa-only';
+const oneEfa = list([0, 0], [0, 1, efa]);
+const twoEfas = list([0, 0], [0, 1, efa], [1, 0, efa]);
+
+type Strategy = 'cluster' | 'partition' | 'spread';
+const grouped = (
+  at: number,
+  title: string,
+  supported: readonly Strategy[],
+  strategy: Strategy,
+  expected: boolean,
+): Told =>
+  suits(
+    at,
+    `placement groups: ${title}`,
+    { ...machine('m5.large'), PlacementGroupInfo: { SupportedStrategies: [...supported] } },
+    {
+      spec: { placementGroupSelector: { name: 'pg' } },
+      calls: {
+        describePlacementGroups: () =>
+          Promise.resolve({
+            PlacementGroups: [
+              { GroupId: 'pg-1', GroupName: 'pg', State: 'available', Strategy: strategy, PartitionCount: 2 },
+            ],
+          }),
+      },
+    },
+    expected,
+  );
+const every = ['cluster', 'partition', 'spread'] as const;
+
+const nesting = (at: number, title: string, setting: string | undefined, isAble: boolean, expected: boolean): Told =>
+  suits(
+    at,
+    title,
+    {
+      ...machine('m5.large'),
+      ProcessorInfo: {
+        ...machine('m5.large').ProcessorInfo,
+        ...(isAble && { SupportedFeatures: ['nested-virtualization'] as never }),
+      },
+    },
+    setting === undefined ? {} : { spec: { cpuOptions: { nestedVirtualization: setting } } },
+    expected,
+  );
+const tracking = (at: number, hypervisor: string, isTracked: boolean, expected: boolean): Told =>
+  suits(
+    at,
+    `${hypervisor} ${isTracked ? 'with' : 'without'} tracking of connections`,
+    machine('m5.large', { hypervisor }),
+    isTracked ? { spec: { connectionTracking: { tcpEstablishedTimeout: 300 } } } : {},
+    expected,
+  );
+
+/** pkg/providers/instancetype/compatibility/suite_test.go */
+export const compatibilityCases: readonly Told[] = [
+  family(45, 'a1.medium', custom, 'Custom', true),
+  family(46, 'a1.large', custom, 'Custom', true),
+  family(47, 't3.medium', custom, 'Custom', true),
+  family(48, 'a1.medium', of('al2023'), 'AL2023', false),
+  family(49, 't3.medium', of('al2023'), 'AL2023', true),
+  family(50, 'a1.large', of('bottlerocket'), 'Bottlerocket', true),
+  suits(61, 'one interface of EFA', cards(1, 2, 1), oneEfa, true),
+  suits(69, 'several', cards(2, 2, 2), twoEfas, true),
+  suits(78, 'more than the type takes', cards(2, 2, 1), twoEfas, false),
+  suits(87, 'a type that takes none', cards(1, 4), oneEfa, false),
+  suits(95, 'a type without ENA', cards(1, 4, undefined, 'unsupported'), list([0, 0]), false),
+  suits(103, 'a card that the type has not', cards(1, 4), list([0, 0], [1, 0]), false),
+  suits(108, 'a device that the card has not', cards(1, 4), list([0, 0], [0, 5]), false),
+  suits(
+    126,
+    'no placement group',
+    { ...machine('m5.large'), PlacementGroupInfo: { SupportedStrategies: ['cluster'] } },
+    {},
+    true,
+  ),
+  grouped(129, 'cluster', every, 'cluster', true),
+  grouped(132, 'cluster, which the type does not take', ['partition', 'spread'], 'cluster', false),
+  grouped(135, 'partition', every, 'partition', true),
+  grouped(138, 'partition, which the type does not take', ['spread'], 'partition', false),
+  grouped(141, 'spread', ['spread'], 'spread', true),
+  grouped(144, 'spread, which the type does not take', ['cluster'], 'spread', false),
+  nesting(161, 'no options of the CPU', undefined, false, true),
+  nesting(162, 'nested virtualization', 'enabled', true, true),
+  nesting(163, 'nested virtualization, which the type has not', 'enabled', false, false),
+  nesting(164, 'no nested virtualization', 'disabled', false, true),
+  tracking(178, 'nitro', true, true),
+  tracking(180, 'xen', true, false),
+  tracking(182, 'xen', false, true),
+  tracking(184, 'nitro', false, true),
+];
