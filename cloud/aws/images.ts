@@ -3,11 +3,13 @@ import type { EC2NodeClassSpec, ResolvedAmi } from '../../api/aws/ec2-node-class
 import { awsLabels } from '../../api/aws/labels.js';
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import { isDomainError } from '../../core/failures.js';
 import { lookUp } from '../../core/own.js';
 import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
+import { families } from './families.js';
 import { allPages } from './pages.js';
 import { tagFilters } from './tag-filters.js';
 
@@ -173,7 +175,8 @@ function newestFirst(now: number): (a: Candidate, b: Candidate) => number {
   return (a, b) => {
     const deprecated = Number(isDeprecated(a.image, now)) - Number(isDeprecated(b.image, now));
     const older = Date.parse(b.image.CreationDate ?? '1970') - Date.parse(a.image.CreationDate ?? '1970');
-    return deprecated || older || ((a.image.Name ?? '') < (b.image.Name ?? '') ? 1 : -1);
+    const greater = compareText(b.image.Name ?? '', a.image.Name ?? '');
+    return deprecated || older || greater || compareText(a.image.ImageId ?? '', b.image.ImageId ?? '');
   };
 }
 
@@ -232,8 +235,17 @@ export function aliasParameters(alias: string, kubernetes: string): AliasParamet
         return at(`${base}/${arch}/${version.replace(/^v/, '')}/image_id`, requirements);
       });
     default:
-      return windowsParameters(family ?? '', kubernetes, minor).map((parameter) => at(parameter, []));
+      return windowsParameters(family ?? '', kubernetes, minor).map((parameter) => at(parameter, windowsOf(family)));
   }
+}
+
+/** Karpenter's status says the system and its build too. */
+function windowsOf(alias = ''): NodeSelectorRequirement[] {
+  const { os, windowsBuild } = families[alias.replace('windows', 'Windows') as 'Windows2022'];
+  return [
+    { key: labels.os, operator: 'In', values: [os] },
+    { key: labels.windowsBuild, operator: 'In', values: [windowsBuild ?? ''] },
+  ];
 }
 
 function windowsParameters(family: string, kubernetes: string, minor: number): string[] {
