@@ -7,6 +7,7 @@ import { launchCases } from './launching.js';
 import { launchChoiceCases } from './launch-choices.js';
 import { compatibilityCases } from './compatible-types.js';
 import { groupCases, groupStatusCases, subnetCases, subnetStatusCases } from './selections.js';
+import { imageCases, imageStatusCases } from './images.js';
 import { driftCases } from './drifting.js';
 import { trialCases } from './trying-out.js';
 import { interruptionCases } from './interruptions.js';
@@ -58,6 +59,8 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/controllers/nodeclass/subnet_test.go', told: subnetStatusCases },
   { path: 'pkg/controllers/nodeclass/securitygroup_test.go', told: groupStatusCases },
   { path: 'pkg/providers/subnet/suite_test.go', told: subnetCases },
+  { path: 'pkg/controllers/nodeclass/ami_test.go', told: imageStatusCases },
+  { path: 'pkg/providers/amifamily/suite_test.go', told: imageCases },
   { path: 'pkg/providers/securitygroup/suite_test.go', told: groupCases },
   { path: 'pkg/controllers/interruption/suite_test.go', told: [...interruptionCases, ...hiddenOfferingCases] },
   { path: 'pkg/controllers/capacityreservation/capacitytype/suite_test.go', told: turnedOnDemandCases },
