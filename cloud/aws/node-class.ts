@@ -36,12 +36,16 @@ export interface NodeClassDeps {
   readonly images: Images;
   readonly profiles: InstanceProfiles;
   readonly caBundle: string | undefined;
+  /** Whether reservations are launched into (gate ReservedCapacity). */
+  readonly reservedCapacity: boolean;
   /** Whether kubelet settings may be expressions (gate NodeClassCEL). */
   readonly expressions: boolean;
   readonly machines: () => Promise<MachineTypes>;
   /** Tries the node class out by dry runs; undefined when they are switched off. */
   readonly dryRun?: (nodeClass: EC2NodeClass, pools?: readonly NodePool[]) => Promise<ConditionChange>;
 }
+
+const ofReservations = 'CapacityReservationsReady';
 
 /** The conditions that `Ready` depends on (node-classes/ready). */
 const dependents = [
@@ -50,7 +54,7 @@ const dependents = [
   'SecurityGroupsReady',
   'InstanceProfileReady',
   'PlacementGroupReady',
-  'CapacityReservationsReady',
+  ofReservations,
   'ValidationSucceeded',
 ];
 
@@ -82,11 +86,14 @@ export class NodeClassResolver {
       this.images(nodeClass),
       this.instanceProfile(nodeClass),
       this.placementGroup(nodeClass),
-      this.reservations(nodeClass),
+      ...(this.deps.reservedCapacity ? [this.reservations(nodeClass)] : []),
     ]);
     const at = { now: this.deps.clock.now(), generation: nodeClass.metadata.generation };
     let status: EC2NodeClassStatus = { ...nodeClass.status };
-    let conditions: Condition[] = [...(nodeClass.status?.conditions ?? [])];
+    const needed = dependents.filter((type) => this.deps.reservedCapacity || type !== ofReservations);
+    let conditions = (nodeClass.status?.conditions ?? []).filter(
+      ({ type }) => needed.includes(type) || !dependents.includes(type),
+    );
     for (const part of parts) {
       status = { ...status, ...part.found };
       if (part.condition !== undefined) conditions = withCondition(conditions, part.condition, at);
@@ -94,7 +101,7 @@ export class NodeClassResolver {
     const complete = parts.every((part) => part.condition === undefined || part.condition.status === 'True');
     const resolved = { ...nodeClass, status: { ...status, conditions } };
     conditions = withCondition(conditions, await this.validation(resolved, complete, pools), at);
-    conditions = withReady(conditions, dependents, at);
+    conditions = withReady(conditions, needed, at);
     const ready = conditions.every((condition) => condition.status === 'True');
     return {
       status: { ...status, conditions },
@@ -150,7 +157,7 @@ export class NodeClassResolver {
   }
 
   private reservations({ spec, status }: EC2NodeClass): Promise<Part> {
-    return this.part('CapacityReservationsReady', { capacityReservations: status?.capacityReservations }, async () => {
+    return this.part(ofReservations, { capacityReservations: status?.capacityReservations }, async () => {
       const terms = spec.capacityReservationSelectorTerms ?? [];
       if (terms.length === 0) return found({});
       return found({ capacityReservations: await this.deps.reservations.find(terms) });

@@ -152,6 +152,7 @@ export class AwsProvider implements CloudProvider {
       images,
       profiles: this.profiles,
       caBundle: options.caBundle,
+      reservedCapacity: options.reservedCapacity !== false,
       expressions: options.kubeletExpressions === true,
       machines: () => this.machines.get(),
       ...(options.disableDryRun === true ? {} : { dryRun: (nodeClass, pools) => dryRun.check(nodeClass, pools) }),

@@ -41,8 +41,9 @@ export class Reservations {
     const answers = await Promise.all(terms.map((term) => this.describe(term)));
     const found = new Map<string, ResolvedCapacityReservation>();
     for (const reservation of answers.flat()) {
-      const { CapacityReservationId: id } = reservation;
-      if (id === undefined) continue;
+      const { CapacityReservationId: id, EndDate: end } = reservation;
+      // EC2 may call one active for a while after its end.
+      if (id === undefined || (end !== undefined && end.getTime() <= this.clock.now())) continue;
       found.set(id, this.resolved(id, reservation));
       this.read(id, reservation.AvailableInstanceCount ?? 0);
     }
@@ -108,7 +109,7 @@ export class Reservations {
   }
 
   private isExpiring({ ReservationType: type, EndDate: end }: CapacityReservation): boolean {
-    return type === 'capacity-block' && end !== undefined && end.getTime() - this.clock.now() < leaveBlockMs;
+    return type === 'capacity-block' && end !== undefined && end.getTime() - this.clock.now() <= leaveBlockMs;
   }
 
   private async active(id: string): Promise<CapacityReservation | undefined> {
