@@ -8,6 +8,7 @@ import { launchChoiceCases } from './launch-choices.js';
 import { compatibilityCases } from './compatible-types.js';
 import { groupCases, groupStatusCases, subnetCases, subnetStatusCases } from './selections.js';
 import { imageCases, imageStatusCases } from './images.js';
+import { reservationCountCases, reservationStatusCases } from './reservations-found.js';
 import { driftCases } from './drifting.js';
 import { trialCases } from './trying-out.js';
 import { interruptionCases } from './interruptions.js';
@@ -60,6 +61,8 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/controllers/nodeclass/securitygroup_test.go', told: groupStatusCases },
   { path: 'pkg/providers/subnet/suite_test.go', told: subnetCases },
   { path: 'pkg/controllers/nodeclass/ami_test.go', told: imageStatusCases },
+  { path: 'pkg/controllers/nodeclass/capacityreservation_test.go', told: reservationStatusCases },
+  { path: 'pkg/providers/capacityreservation/suite_test.go', told: reservationCountCases },
   { path: 'pkg/providers/amifamily/suite_test.go', told: imageCases },
   { path: 'pkg/providers/securitygroup/suite_test.go', told: groupCases },
   { path: 'pkg/controllers/interruption/suite_test.go', told: [...interruptionCases, ...hiddenOfferingCases] },
