@@ -9,6 +9,14 @@ import { compatibilityCases } from './compatible-types.js';
 import { groupCases, groupStatusCases, subnetCases, subnetStatusCases } from './selections.js';
 import { imageCases, imageStatusCases } from './images.js';
 import { reservationCountCases, reservationStatusCases } from './reservations-found.js';
+import {
+  batcherCases,
+  describingCases,
+  fleetCases,
+  statusCases,
+  terminatingCases,
+  unavailableCases,
+} from './gathering.js';
 import { driftCases } from './drifting.js';
 import { trialCases } from './trying-out.js';
 import { interruptionCases } from './interruptions.js';
@@ -60,6 +68,12 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/controllers/nodeclass/subnet_test.go', told: subnetStatusCases },
   { path: 'pkg/controllers/nodeclass/securitygroup_test.go', told: groupStatusCases },
   { path: 'pkg/providers/subnet/suite_test.go', told: subnetCases },
+  { path: 'pkg/batcher/createfleet_test.go', told: fleetCases },
+  { path: 'pkg/batcher/describeinstances_test.go', told: describingCases },
+  { path: 'pkg/batcher/terminateinstances_test.go', told: terminatingCases },
+  { path: 'pkg/batcher/suite_test.go', told: batcherCases },
+  { path: 'pkg/cache/suite_test.go', told: unavailableCases },
+  { path: 'pkg/providers/instancestatus/suite_test.go', told: statusCases },
   { path: 'pkg/controllers/nodeclass/ami_test.go', told: imageStatusCases },
   { path: 'pkg/controllers/nodeclass/capacityreservation_test.go', told: reservationStatusCases },
   { path: 'pkg/providers/capacityreservation/suite_test.go', told: reservationCountCases },

@@ -1,0 +1,261 @@
+import type { InstanceStatus } from '@aws-sdk/client-ec2';
+import { Batcher } from '../../../cloud/aws/batcher.js';
+import { zoneOf } from '../../../cloud/aws/launch-choice.js';
+import { readStatus } from '../../../cloud/aws/status-poll.js';
+import { UnavailableOfferings, type RefusedOffering } from '../../../core/unavailable-offerings.js';
+import { refusal, steppingClock } from '../../builders/aws-world.js';
+import { differs, gives, notApplicable, same, type Check, type Told } from '../told.js';
+import { zone1 } from '../world.js';
+import { account, now, type Given } from './account.js';
+import { InstancesOfAccount, providerIdOf } from './instances-of-account.js';
+
+type Call = 'describeInstances' | 'terminateInstances';
+const ids = Array.from({ length: 5 }, (_, i) => `i-${i}`);
+/** What comes of calls for several instances at once, and of how many EC2 hears. */
+const together = (
+  call: Call,
+  expected: unknown,
+  {
+    names = ids,
+    missing = [],
+    calls = {},
+  }: { names?: readonly string[]; missing?: readonly string[]; calls?: Given['calls'] } = {},
+): Check =>
+  gives(async () => {
+    const ec2 = new InstancesOfAccount();
+    for (const id of names) if (!missing.includes(id)) ec2.put(id);
+    const { provider } = account({ types: ['m5.large'], calls: { ...ec2.calls, ...calls } });
+    const ask = async (id: string): Promise<string> => {
+      if (call === 'terminateInstances') return provider.terminate(providerIdOf(id));
+      return (await provider.get(providerIdOf(id))) === undefined ? 'gone' : 'there';
+    };
+    const outcomes = await Promise.allSettled(names.map(ask));
+    const told = outcomes.map((each) => (each.status === 'fulfilled' ? each.value : 'failed'));
+    return [told, (ec2.asked[call] ?? 0) > 1 ? 'several' : ec2.asked[call]];
+  }, expected);
+const all = (answer: string): readonly string[] => ids.map(() => answer);
+const away = (): Promise<never> => Promise.reject(refusal('InternalError', 'words', 'ec2:Some', 500));
+
+/** pkg/batcher/describeinstances_test.go */
+export const describingCases: readonly Told[] = [
+  same(41, 'descriptions share a call', together('describeInstances', [all('there'), 1])),
+  same(67, 'also of one instance', together('describeInstances', [all('there'), 1], { names: ids.map(() => 'i-0') })),
+  same(
+    95,
+    'one that is missing costs the others nothing',
+    together('describeInstances', [['there', 'there', 'gone', 'there', 'there'], 'several'], { missing: ['i-2'] }),
+  ),
+  same(
+    153,
+    'a call that fails is told to all',
+    together('describeInstances', [all('failed'), undefined], { calls: { describeInstances: away } }),
+  ),
+];
+
+/** pkg/batcher/terminateinstances_test.go */
+export const terminatingCases: readonly Told[] = [
+  same(41, 'terminations share a call', together('terminateInstances', [all('terminating'), 1])),
+  same(
+    67,
+    'also of one instance',
+    together('terminateInstances', [all('terminating'), 1], { names: ids.map(() => 'i-0') }),
+  ),
+  same(
+    93,
+    'one that is missing costs the others nothing',
+    together('terminateInstances', [['terminating', 'terminating', 'gone', 'terminating', 'terminating'], 'several'], {
+      missing: ['i-2'],
+    }),
+  ),
+  same(
+    136,
+    'a call that fails is told to all',
+    together('terminateInstances', [all('failed'), undefined], { calls: { terminateInstances: away } }),
+  ),
+];
+
+const ownCall = 'each claim has a call of its own, since each has a token of its own';
+const three = async (given: Given): Promise<{ fleets: number; outcomes: readonly string[] }> => {
+  const world = account({ types: ['m5.large'], ...given });
+  const outcomes = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const result = await world.launch();
+      return result.ok ? result.value.instanceId : result.error.kind;
+    }),
+  );
+  return { fleets: world.sent.fleets.length, outcomes };
+};
+const own = (
+  at: number,
+  title: string,
+  given: Given,
+  look: (of: Awaited<ReturnType<typeof three>>) => unknown,
+  expected: unknown,
+): Told =>
+  differs(
+    at,
+    title,
+    'launch/one-request-a-claim',
+    ownCall,
+    gives(async () => look(await three(given)), expected),
+  );
+
+/** pkg/batcher/createfleet_test.go */
+export const fleetCases: readonly Told[] = [
+  own(41, 'equal launches', {}, ({ fleets, outcomes }) => [fleets, new Set(outcomes).size], [3, 3]),
+  same(
+    80,
+    'launches that differ',
+    gives(async () => {
+      const world = account({ types: ['m5.large', 'm5.xlarge'] });
+      for (const capacityType of ['spot', 'on-demand']) await world.launch({ capacityTypes: [capacityType] });
+      return world.sent.fleets.length;
+    }, 2),
+  ),
+  same(
+    150,
+    'refusals reach every launch',
+    gives(async () => {
+      const errors = [{ ErrorCode: 'InsufficientInstanceCapacity', ErrorMessage: 'none' }];
+      return (await three({ errors })).outcomes;
+    }, ['InsufficientCapacity', 'InsufficientCapacity', 'InsufficientCapacity']),
+  ),
+  notApplicable(238, 'fewer instances than were asked for', 'a request is for one instance, which is there or not'),
+];
+
+const metrics = 'descriptions and terminations are gathered without metrics of their own, as docs/metrics.md says';
+/** pkg/batcher/suite_test.go */
+export const batcherCases: readonly Told[] = [
+  notApplicable(62, 'how many batches run at once', 'a batch holds no thread: calls are limited by their rate'),
+  same(
+    77,
+    'three hundred at once are one call',
+    gives(async () => {
+      const batches: number[] = [];
+      const window = { idleMs: 100, maxMs: 1000, maxItems: 500 };
+      const batcher = new Batcher<number, number>(window, steppingClock(now), (asked) => {
+        batches.push(asked.length);
+        return Promise.resolve(asked);
+      });
+      const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => batcher.add(i)));
+      return [batches, answers.every((answer, i) => answer === i)];
+    }, [[300], true]),
+  ),
+  notApplicable([93, 111], 'metrics of batches', metrics),
+];
+
+const offering = (instanceType: string, zone: string, capacityType: string): RefusedOffering => ({
+  ...{ instanceType, zone, capacityType },
+  reason: 'InsufficientInstanceCapacity',
+});
+const a = offering('m5.large', '1a', 'on-demand');
+const b = offering('m5.xlarge', '1b', 'spot');
+const c = offering('m5.xlarge', '1a', 'on-demand');
+/** Which of these are left alone after each step. */
+const closed = (
+  of: readonly RefusedOffering[],
+  ...steps: readonly RefusedOffering[]
+): readonly (readonly boolean[])[] => {
+  const offerings = new UnavailableOfferings(() => now);
+  const look = (): readonly boolean[] =>
+    of.map(({ capacityType, instanceType, zone }) => offerings.get(capacityType, instanceType, zone) !== undefined);
+  return [
+    look(),
+    ...steps.map((step) => {
+      offerings.mark([step]);
+      return look();
+    }),
+  ];
+};
+/** pkg/cache/suite_test.go */
+export const unavailableCases: readonly Told[] = [
+  same(
+    [48, 68],
+    'an offering that refused, and no other',
+    gives(
+      () => closed([a, b], a, offering('m5.large', '1b', 'on-demand'), b),
+      [
+        [false, false],
+        [true, false],
+        [true, false],
+        [true, true],
+      ],
+    ),
+  ),
+  same(
+    94,
+    'a capacity type that refused',
+    gives(
+      () => closed([a, c, b], offering('*', '*', 'spot'), offering('*', '*', 'on-demand')),
+      [
+        [false, false, false],
+        [false, false, true],
+        [true, true, true],
+      ],
+    ),
+  ),
+  same(
+    115,
+    'a subnet without addresses closes its zone to every type',
+    gives(async () => {
+      const Overrides = { InstanceType: 'm5.large', AvailabilityZone: zone1, SubnetId: 'subnet-1' } as const;
+      const error = { ErrorCode: 'InsufficientFreeAddressesInSubnet', ErrorMessage: 'none' };
+      const world = account({
+        types: ['m5.large', 'm5.xlarge'],
+        errors: [{ ...error, LaunchTemplateAndOverrides: { Overrides } }],
+      });
+      await world.launch();
+      return (await world.types()).map(({ offerings }) => [
+        ...new Set(offerings.filter(({ available }) => !available).map((each) => zoneOf({ offering: each } as never))),
+      ]);
+    }, [[zone1], [zone1]]),
+  ),
+  same(
+    155,
+    'what is made of offerings knows that they have changed',
+    gives(() => {
+      const offerings = new UnavailableOfferings(() => now);
+      const versions = [offerings.version];
+      for (const each of [a, b, offering('*', '*', 'spot')]) {
+        offerings.mark([each]);
+        versions.push(offerings.version);
+      }
+      return new Set(versions).size;
+    }, 4),
+  ),
+];
+
+const since = new Date(now - 3_600_000);
+const impaired = {
+  Status: 'impaired' as const,
+  Details: [{ Status: 'failed' as const, Name: 'reachability' as const, ImpairedSince: since }],
+};
+const healthy: InstanceStatus = {
+  InstanceId: 'i-1',
+  SystemStatus: { Status: 'initializing' },
+  InstanceStatus: { Status: 'insufficient-data' },
+};
+const Events = [{ Code: 'instance-retirement' as const }];
+const reads = (at: number, title: string, status: InstanceStatus, expected: readonly string[]): Told =>
+  same(
+    at,
+    title,
+    gives(() => readStatus(status, now).map(({ kind }) => kind), expected),
+  );
+/** pkg/providers/instancestatus/suite_test.go */
+export const statusCases: readonly Told[] = [
+  reads(
+    102,
+    'everything that is wrong with an instance',
+    {
+      InstanceId: 'i-1',
+      InstanceStatus: impaired,
+      SystemStatus: impaired,
+      AttachedEbsStatus: { Status: 'impaired' },
+      Events,
+    },
+    ['instance_status', 'system_status', 'event_status'],
+  ),
+  reads(131, 'nothing', healthy, []),
+  reads(152, 'an event of a healthy instance', { ...healthy, Events }, ['event_status']),
+];
