@@ -16,13 +16,14 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { copyAssets } from './image/assets.mjs';
 import { bundlePrograms } from './image/bundle.mjs';
+import { pureShapes, sdkModules, withoutLanguages } from './image/lean.mjs';
 import { nativeLibrary } from './image/native.mjs';
 import { packagesIn } from './image/packages.mjs';
 import { licenceTexts, sbom } from './image/sbom.mjs';
+import { bundledWorkflows } from './image/workflow-bundle.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const require = createRequire(import.meta.url);
-const mapComment = '//# sourceMappingURL=data:';
 
 /** The SDK loads webpack to bundle workflows; here they are bundled already. */
 const withoutBundler = {
@@ -47,23 +48,6 @@ const programs = {
   'workflow-worker-thread': require.resolve('@temporalio/worker/lib/workflow/workflow-worker-thread.js'),
 };
 
-/** Gives the files that went in. */
-async function bundleWorkflows(folder) {
-  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: join(root, 'workflows/index.ts'),
-    payloadConverterPath: join(root, 'workflows/payload-converter.ts'),
-    workflowInterceptorModules: ['interceptors', 'tracing'].map((name) => join(root, `workflows/${name}.ts`)),
-    logger: new DefaultLogger('ERROR'),
-  });
-  const at = code.lastIndexOf(mapComment);
-  const map = JSON.parse(Buffer.from(code.slice(at).split(',')[1], 'base64').toString('utf8'));
-  // Stack traces need lines. Every workflow thread would hold the sources' text besides.
-  const slim = Buffer.from(JSON.stringify({ ...map, sourcesContent: undefined })).toString('base64');
-  writeFileSync(join(folder, 'workflow-bundle.js'), `${code.slice(0, at)}${mapComment}application/json;base64,${slim}`);
-  return map.sources.map((source) => source.replace(/^webpack:\/\/[^/]*\//, ''));
-}
-
 /** What packages read from files beside their code. */
 function copyNative(folder, arch) {
   const worker = createRequire(require.resolve('@temporalio/worker/package.json'));
@@ -77,10 +61,15 @@ function copyNative(folder, arch) {
 async function image(folder, { version, arch }) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const inputs = [
-    ...(await bundlePrograms(root, folder, programs, [withoutBundler])),
-    ...(await bundleWorkflows(folder)),
-  ];
+  const programFiles = await bundlePrograms(root, folder, programs, [
+    withoutBundler,
+    pureShapes,
+    sdkModules,
+    withoutLanguages,
+  ]);
+  const workflows = await bundledWorkflows(root);
+  writeFileSync(join(folder, 'workflow-bundle.js'), workflows.code);
+  const inputs = [...programFiles, ...workflows.files];
   copyNative(folder, arch);
   copyAssets(root, inputs, folder);
   const packages = packagesIn(root, inputs);

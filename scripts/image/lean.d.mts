@@ -1,0 +1,5 @@
+import type { Plugin } from 'esbuild';
+
+export const sdkModules: Plugin;
+export const pureShapes: Plugin;
+export const withoutLanguages: Plugin;
