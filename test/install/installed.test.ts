@@ -12,6 +12,8 @@ import { cluster, namespace, sets, startInstallWorld, type InstallWorld } from '
 const lacks = process.env.STOWAGE_INSTALL_LACKS ?? 'it is started by npm run test:install';
 const suite = lacks === '' ? describe : describe.skip;
 const minutes = (count: number): number => count * 60_000;
+/** What all roles in one process may take while nothing happens (docs/image.md). */
+const restingMegabytes = 300;
 
 let world: InstallWorld;
 let stop = (): Promise<void> => Promise.resolve();
@@ -56,6 +58,20 @@ async function doctor(...flags: readonly string[]): Promise<readonly Check[]> {
   const command = `stowage doctor -o json ${flags.join(' ')} || true`;
   const said = await world.kubectl(['-n', namespace, 'exec', 'deploy/stowage-operator', '--', 'sh', '-c', command]);
   return (JSON.parse(said) as { checks: readonly Check[] }).checks;
+}
+
+/** Megabytes that the process of the one Deployment takes once it takes no more than is promised. */
+async function restingMemory(): Promise<number> {
+  const read = ['-n', namespace, 'exec', 'deploy/stowage-stowage', '--', 'cat', '/proc/1/status'];
+  return observe(
+    `at most ${restingMegabytes} MB resident at rest`,
+    async () => {
+      const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(await world.kubectl(read)) ?? [];
+      const megabytes = Math.round(Number(kilobytes) / 1024);
+      return megabytes <= restingMegabytes ? megabytes : undefined;
+    },
+    within(120),
+  );
 }
 
 async function install(verb: 'install' | 'upgrade', values: Readonly<Record<string, string>>): Promise<void> {
@@ -280,6 +296,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
       await install('install', { ...trial, clusterName: 'trial', 'temporal.trial.persistence.enabled': 'false' });
 
       expect(await ready('stowage', 1)).toHaveLength(1);
+      say(`all roles in one process take ${await restingMemory()} MB`);
       await world.helm(['uninstall', 'stowage', '--namespace', namespace, '--wait', '--timeout', '5m']);
     },
     minutes(8),
