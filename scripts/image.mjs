@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { copyAssets } from './image/assets.mjs';
 import { bundlePrograms } from './image/bundle.mjs';
-import { pureShapes, sdkModules, withoutLanguages } from './image/lean.mjs';
+import { pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './image/lean.mjs';
 import { nativeLibrary } from './image/native.mjs';
 import { packagesIn } from './image/packages.mjs';
 import { licenceTexts, sbom } from './image/sbom.mjs';
@@ -66,6 +66,7 @@ async function image(folder, { version, arch }) {
     pureShapes,
     sdkModules,
     withoutLanguages,
+    withoutUrlTables,
   ]);
   const workflows = await bundledWorkflows(root);
   writeFileSync(join(folder, 'workflow-bundle.js'), workflows.code);

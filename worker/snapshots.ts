@@ -1,4 +1,5 @@
 import type { InstanceType } from '../core/instance-type.js';
+import { SharedRequirements } from '../core/shared-requirements.js';
 import type { PackingInput } from '../packing/types.js';
 
 /*
@@ -136,7 +137,7 @@ export class SnapshotSender {
 /** The half that packs. */
 export class SnapshotKeeper {
   private readonly objects = new Map<number, object>();
-  private readonly catalogues = new Map<number, InstanceType[]>();
+  private readonly catalogues = new Map<number, { types: InstanceType[]; shared: SharedRequirements }>();
 
   /** How many objects it holds. */
   get size(): number {
@@ -149,9 +150,11 @@ export class SnapshotKeeper {
         message.objects.forEach((object, i) => this.objects.set(message.first + i, object));
         break;
       case 'types': {
-        const there = this.catalogues.get(message.catalogue);
-        if (there === undefined) this.catalogues.set(message.catalogue, [...message.types]);
-        else there.push(...message.types);
+        // Each message has texts and requirements of its own, equal or not.
+        const known = this.catalogues.get(message.catalogue);
+        const { types, shared } = known ?? { types: [], shared: new SharedRequirements() };
+        if (known === undefined) this.catalogues.set(message.catalogue, { types, shared });
+        types.push(...message.types.map((type) => shared.in(type)));
         break;
       }
       case 'drop':
@@ -167,7 +170,7 @@ export class SnapshotKeeper {
     return {
       ...rest,
       objects,
-      catalogues: new Map(catalogues.map(([nodePool, number]) => [nodePool, this.catalogues.get(number)!])),
+      catalogues: new Map(catalogues.map(([nodePool, number]) => [nodePool, this.catalogues.get(number)!.types])),
     } as unknown as PackingInput;
   }
 }

@@ -6,6 +6,7 @@ import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { intersects } from '../../core/launch-options.js';
+import { SharedRequirements } from '../../core/shared-requirements.js';
 import { isDomainError } from '../../core/failures.js';
 import { eniPods, machineResources } from './capacity.js';
 import { families } from './families.js';
@@ -53,10 +54,11 @@ export function buildCatalogue(input: CatalogueInput): InstanceType[] {
   const { spec, status } = input.nodeClass;
   const family = resolvedAmiFamily(spec);
   const zones = zonesOf(status?.subnets ?? [], input);
+  const shared = new SharedRequirements();
   const types: InstanceType[] = [];
   for (const info of input.machines.infos) {
     const type = buildType(info, input, zones);
-    if (type !== undefined && !(family === 'AL2023' && type.name.startsWith('a1.'))) types.push(type);
+    if (type !== undefined && !(family === 'AL2023' && type.name.startsWith('a1.'))) types.push(shared.in(type));
   }
   return types;
 }

@@ -3,3 +3,4 @@ import type { Plugin } from 'esbuild';
 export const sdkModules: Plugin;
 export const pureShapes: Plugin;
 export const withoutLanguages: Plugin;
+export const withoutUrlTables: Plugin;

@@ -50,3 +50,14 @@ export const withoutLanguages = {
     onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({ contents: 'export {};' }));
   },
 };
+
+/** Has what asks for a URL class of its own take Node's: the other one comes with tables for all of Unicode. */
+export const withoutUrlTables = {
+  name: 'without-url-tables',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^whatwg-url$/ }, ({ path }) => ({ path, namespace: 'url-of-node' }));
+    onLoad({ filter: /./, namespace: 'url-of-node' }, () => ({
+      contents: 'export const { URL, URLSearchParams } = globalThis;',
+    }));
+  },
+};

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
-import { pureShapes, sdkModules, withoutLanguages } from './lean.mjs';
+import { pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './lean.mjs';
 
 /** A program of these lines in one file, as images have it, with what went into the file by its path. */
 async function bundled(
@@ -64,4 +64,14 @@ test('zod speaks English alone', async () => {
   expect(files.filter((path) => /\/zod\/v4\/locales\/(?!index)/.test(path))).toEqual([
     'node_modules/zod/v4/locales/en.js',
   ]);
+});
+
+test('a URL is that of Node, for packages of both forms', async () => {
+  const program = [`import { URL as Own } from 'whatwg-url';`, `export default [Own, require('whatwg-url').URL];`];
+  const { text, files } = await bundled(program, [withoutUrlTables]);
+  expect(files.filter((path) => path.includes('node_modules'))).toEqual([]);
+  const { default: classes } = (await import(
+    `data:text/javascript;base64,${Buffer.from(text).toString('base64')}`
+  )) as { default: unknown };
+  expect(classes).toEqual([URL, URL]);
 });
