@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { describedCommands } from '../cli/program.js';
-import { lookUp } from '../core/own.js';
-import { callsOf, problemOfCall, valuesSetBy } from './docs/calls.js';
-import { anchorsOf, linksOf, markdownPages, quotedIn } from './docs/pages.js';
+import { callsOf, problemOfCall } from './docs/calls.js';
+import { anchorsOf, linksOf, markdownPages, quotedIn, shellIn } from './docs/pages.js';
+import { newPage } from './docs/programs/page.js';
+import { knownPrograms, problemsOf } from './docs/programs/programs.js';
+import { commandsOf } from './docs/shell.js';
 
 const pages = markdownPages();
 /** These tell what was. */
@@ -59,38 +60,25 @@ describe.each(cases(current))('%s', (path, { text }) => {
     expect(problems).toEqual([]);
   });
 
-  test('runs scripts that package.json has', () => {
-    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-    const named = callsOf(text, 'npm').flatMap(({ words }) =>
-      words[0] === 'run' ? [words.find((w, i) => i > 0 && !w.startsWith('-'))] : [],
-    );
-    expect(named.filter((name) => name === undefined || lookUp(scripts, name) === undefined)).toEqual([]);
-  });
-
-  test('sets values that the chart has', () => {
-    const values: unknown = parse(readFileSync('deploy/chart/values.yaml', 'utf8'));
-    const unknown = callsOf(text, 'helm')
-      .flatMap(valuesSetBy)
-      .filter((name) => !isValue(values, name.split('.')));
-    expect(unknown).toEqual([]);
+  test('calls other programs as they can be called', () => {
+    const page = newPage();
+    const commands = shellIn(text, knownPrograms).flatMap(commandsOf);
+    expect(commands.flatMap((command) => problemsOf(command, page))).toEqual([]);
   });
 });
-
-/** Below an empty map anything may be set. */
-function isValue(values: unknown, [first, ...rest]: readonly string[]): boolean {
-  if (first === undefined) return true;
-  if (typeof values !== 'object' || values === null) return false;
-  if (Object.keys(values).length === 0) return true;
-  const below = lookUp(values as Record<string, unknown>, first);
-  return below !== undefined && isValue(below, rest);
-}
 
 test('the walk sees what it is about', () => {
   const all = pages.map(({ text }) => text);
   expect(all.flatMap(linksOf).length).toBeGreaterThan(100);
   expect(all.flatMap(quotedIn).filter(isPath).length).toBeGreaterThan(50);
   expect(all.flatMap((text) => callsOf(text, 'stowage')).length).toBeGreaterThan(60);
-  expect(all.flatMap((text) => callsOf(text, 'helm')).flatMap(valuesSetBy).length).toBeGreaterThan(5);
+  const programs = all
+    .flatMap((text) => shellIn(text, knownPrograms))
+    .flatMap(commandsOf)
+    .map(({ words }) => words[0]);
+  const calls = (name: string): number => programs.filter((each) => each === name).length;
+  const least = { aws: 10, docker: 5, helm: 12, kubectl: 40, npm: 20, temporal: 6 };
+  expect(Object.entries(least).filter(([name, count]) => calls(name) < count)).toEqual([]);
 });
 
 describe('docs/adr', () => {

@@ -30,12 +30,3 @@ export function problemOfCall({ words }: Call, commands: ReadonlyMap<string, rea
     .filter((word) => !options.has(word) && word !== '--help');
   return unknown.length === 0 ? undefined : `stowage ${name} has no option ${unknown.join(', ')}`;
 }
-
-/** Names of chart values that a call of Helm sets. */
-export function valuesSetBy({ words }: Call): readonly string[] {
-  return words.flatMap((word, at) =>
-    words[at - 1] === '--set' || words[at - 1] === '--set-string'
-      ? word.split(/(?<!\\),/).map((pair) => pair.replace(/=.*/, ''))
-      : [],
-  );
-}

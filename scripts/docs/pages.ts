@@ -44,3 +44,13 @@ export function linksOf(text: string): readonly string[] {
 /** What stands in backticks in its prose. */
 export const quotedIn = (text: string): readonly string[] =>
   [...proseOf(text).matchAll(/`([^`\n]+)`/g)].map(([, quoted = '']) => quoted);
+
+/** What a page shows of a shell, in order: blocks that say so, lines that are set off as code and begin with one of `programs`, and such calls in a sentence. */
+export function shellIn(text: string, programs: readonly string[]): readonly string[] {
+  const called = new RegExp(`^(?:\\$ )?((?:${programs.map((name) => name.replaceAll('/', '\\/')).join('|')}) .*)$`);
+  const blocks = [...text.matchAll(/^( *)```(?:sh|bash)\n([^]*?)^\1```$/gm)].map(([, , body = '']) => body);
+  const prose = proseOf(text);
+  const lines = [...prose.matchAll(/^ {4,}(.+)$/gm)].map(([, line = '']) => line);
+  const sentences = quotedIn(text);
+  return [...blocks, ...[...lines, ...sentences].flatMap((line) => called.exec(line)?.[1] ?? [])];
+}

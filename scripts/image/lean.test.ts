@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
 import { pureShapes, sdkModules, withoutLanguages, withoutUrlTables } from './lean.mjs';

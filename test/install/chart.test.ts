@@ -4,6 +4,8 @@ import { parse, parseAllDocuments } from 'yaml';
 import type { KubernetesObject, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { repositoryRoot } from '../../devstack/paths.js';
 import { ensureToolchain } from '../../devstack/toolchain.js';
+import { helm as documented } from '../../scripts/docs/programs/tables.js';
+import { unknownIn } from '../documented-programs.js';
 import { run } from './run.js';
 import { sets } from './world.js';
 
@@ -30,6 +32,10 @@ let helm = '';
 beforeAll(async () => {
   helm = (await ensureToolchain(['helm'])).helm ?? '';
 }, 600_000);
+
+test('helm has the commands and flags that pages use', async () => {
+  expect(await unknownIn(helm, documented, ['--help'])).toEqual([]);
+});
 
 /** The one role that is asked for apart. */
 const restarts = 'stowage-rollout-restarts';
