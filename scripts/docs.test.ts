@@ -7,6 +7,7 @@ import { anchorsOf, linksOf, markdownPages, quotedIn, shellIn } from './docs/pag
 import { newPage } from './docs/programs/page.js';
 import { knownPrograms, problemsOf } from './docs/programs/programs.js';
 import { commandsOf } from './docs/shell.js';
+import { tablesOf, testsIn } from './docs/tables.js';
 
 const pages = markdownPages();
 /** These tell what was. */
@@ -127,4 +128,35 @@ test('docs/architecture.md says where a rule is', () => {
     expect(`${file} below ${folder}/`).toBe(`${file.startsWith(`${folder}/`) ? file : 'nothing'} below ${folder}/`);
     expect(readFileSync(file, 'utf8')).toContain(rule);
   }
+});
+
+describe('what docs/install.md promises', () => {
+  const promises = tablesOf(readFileSync('docs/install.md', 'utf8')).filter(([first]) => first?.test !== undefined);
+
+  test.each(promises.flat().map((row) => [Object.values(row)[0]!, row] as const))(
+    '%s: has a test',
+    (_, { test = '' }) => {
+      const tests = testsIn(test);
+      expect(tests.length).toBeGreaterThan(0);
+      const missing = tests.filter(
+        ({ file, title = '' }) =>
+          !existsSync(file) || !readFileSync(file, 'utf8').replaceAll("\\'", "'").includes(title),
+      );
+      expect(missing).toEqual([]);
+    },
+  );
+
+  test.each(promises.flat().flatMap((row) => (row.where === undefined ? [] : [[row.need!, row.where] as const])))(
+    '%s: is in a file',
+    (_, where) => {
+      const files = [...where.matchAll(/`([^`]+\/[^`]+\.\w+)`/g)].map(([, file = '']) => file);
+      expect(files.length).toBeGreaterThan(0);
+      expect(files.filter((file) => !existsSync(file))).toEqual([]);
+    },
+  );
+
+  test('is all of these tables', () => {
+    expect(promises.map((rows) => rows.length)).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(promises.flat().length).toBeGreaterThan(25);
+  });
 });
