@@ -46,6 +46,7 @@ export const docker: Program = {
     'buildx imagetools inspect': { '--format': 'value' },
     'compose cp': {},
     'compose up': { '--build': 'switch', '--wait': 'switch' },
+    login: { '--username': 'value', '--password-stdin': 'switch' },
     push: {},
   },
 };
@@ -76,6 +77,8 @@ export const aws: Program = {
       '--template-file': 'value',
       '--parameter-overrides': 'value',
     },
+    'ecr create-repository': { '--repository-name': 'value' },
+    'ecr get-login-password': {},
     'sts get-caller-identity': {},
   },
 };
