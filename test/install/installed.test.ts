@@ -95,7 +95,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
 
   afterAll(async () => {
     await stop();
-  }, minutes(3));
+  }, minutes(10));
 
   test('the image has the same layers whenever it is built', () => {
     const [first, again] = world.images.layers;
