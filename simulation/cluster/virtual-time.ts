@@ -20,12 +20,20 @@ function keepAsyncContext(): void {
   }
 }
 
+/** Node's own timer of `AbortSignal.timeout` goes by the machine's clock, whatever the process' timers are. */
+function timeoutSignal(milliseconds: number): AbortSignal {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new DOMException('The operation timed out', 'TimeoutError')), milliseconds);
+  return controller.signal;
+}
+
 /**
  * Time of its own for everything in the process: timers fire when `advance` says so, one after the other, each once everything
  * that the one before began waits for time again. One at a time: it replaces the process' own timers.
  */
 export class VirtualTime {
   private readonly clock;
+  private readonly machineTimeout = AbortSignal.timeout;
 
   /** @param signsOfLife counts up for as long as anything goes on */
   constructor(
@@ -34,9 +42,11 @@ export class VirtualTime {
   ) {
     this.clock = FakeTimers.install({
       now: startMs,
-      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'],
+      // `performance` too: queues of the operator go by it.
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
     });
     keepAsyncContext();
+    AbortSignal.timeout = timeoutSignal;
     // Those of node:timers/promises too.
     syncBuiltinESMExports();
   }
@@ -77,6 +87,7 @@ export class VirtualTime {
 
   restore(): void {
     this.clock.uninstall();
+    AbortSignal.timeout = this.machineTimeout;
     syncBuiltinESMExports();
   }
 }
