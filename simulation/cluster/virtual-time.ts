@@ -33,7 +33,7 @@ function timeoutSignal(milliseconds: number): AbortSignal {
  */
 export class VirtualTime {
   private readonly clock;
-  private readonly machineTimeout = AbortSignal.timeout;
+  private readonly machineTimeout = Object.getOwnPropertyDescriptor(AbortSignal, 'timeout')!;
 
   /** @param signsOfLife counts up for as long as anything goes on */
   constructor(
@@ -87,7 +87,7 @@ export class VirtualTime {
 
   restore(): void {
     this.clock.uninstall();
-    AbortSignal.timeout = this.machineTimeout;
+    Object.defineProperty(AbortSignal, 'timeout', this.machineTimeout);
     syncBuiltinESMExports();
   }
 }
