@@ -78,6 +78,7 @@ export interface DrainInput {
 }
 
 export interface TerminationActivities {
+  /** `gone` also where there is nothing to end: without `deleteClaim`, a NodeClaim that is not being deleted (any more). */
   beginTermination(input: {
     claim: ClaimRef;
     deleteClaim: boolean;

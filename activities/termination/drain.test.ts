@@ -92,6 +92,17 @@ describe('terminating a node', () => {
     });
     return { order, most: () => most };
   };
+  test('leaves alone what is not being deleted any more, as in a cluster that was restored to a time before', async () => {
+    const activities = createTerminationActivities(world.deps);
+
+    const start = await activities.beginTermination({ claim, deleteClaim: false, reason: 'deleted' });
+
+    expect(start).toEqual({ state: 'gone' });
+    expect(world.kube.objects('Node')[0]).toMatchObject({ metadata: { name: 'n1' } });
+    expect(world.kube.objects('Node')[0]?.spec?.taints ?? []).toEqual([]);
+    expect(world.kube.objects('NodeClaim')[0]?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
   test('begins by deleting claim and node, tainting, and deleting the load balancers; again is harmless', async () => {
     const first = await begin();
     const second = await begin();

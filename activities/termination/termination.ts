@@ -3,7 +3,6 @@ import type { Node } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels } from '../../api/labels.js';
 import { conditionOf, isTrue, timestamp } from '../../core/conditions.js';
 import { parseDuration, parseNillableDuration } from '../../core/durations.js';
-import { DomainError } from '../../core/failures.js';
 import { graceOf, isDrainable } from '../../core/pods.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import type { ClaimRef } from '../../workflows/messages.js';
@@ -40,7 +39,8 @@ async function begin(
   let claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
   if (claim.metadata.deletionTimestamp === undefined) {
-    if (!input.deleteClaim) throw new DomainError('Conflict', `NodeClaim ${ref.name} is not being deleted`);
+    // The cluster was restored to a time before the deletion. Whoever still wants it gone, by the Node perhaps, starts it anew and says so.
+    if (!input.deleteClaim) return { state: 'gone' };
     await deleteClaim(deps, claim, input.reason);
     claim = await getClaim(deps.kube, ref);
     if (claim === undefined) return { state: 'gone' };
