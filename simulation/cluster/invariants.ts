@@ -30,6 +30,8 @@ export class Invariants {
   private readonly protectedAt = new Map<string, number>();
   /** When a NodeClaim was first deleted, by its UID, milliseconds of the epoch. */
   private readonly deletedAt = new Map<string, number>();
+  /** Instances, by provider id, of which the queue has said that a status check failed. */
+  readonly failedChecks = new Set<string>();
   private lossesUntil = 0;
 
   constructor(

@@ -15,7 +15,10 @@ describe('a pod that must not be disrupted', () => {
   beforeEach(() => {
     kube = createFakeKube();
     problems = [];
-    seen = overseen(kube, { broken: (problem) => problems.push(problem) });
+    seen = overseen(kube, {
+      broken: (problem) => problems.push(problem),
+      hasFailedStatusCheck: (providerId) => providerId === 'ill',
+    });
     const { metadata, ...rest } = pod('holy', { app: 'web' }, {}, { nodeName: 'n', terminationGracePeriodSeconds: 0 });
     const marked = { ...metadata, uid: own.uid, annotations: { [annotations.doNotDisrupt]: 'true' } };
     kube.put('Pod', { ...rest, metadata: marked });
@@ -46,15 +49,11 @@ describe('a pod that must not be disrupted', () => {
     expect(problems).toEqual([]);
   });
 
-  test.each([
-    ['instance_status', 0],
-    ['spot_interrupted', 1],
-  ])('of a node with a notice of %s: %d problems', async (kind, count) => {
+  test('of an instance whose status check failed has lost its protection', async () => {
     claim(60_000);
-    const annotation = { [annotations.interruption]: JSON.stringify({ kind, at: Date.now() }) };
-    kube.put('Node', { metadata: { name: 'n', annotations: annotation }, spec: {} });
+    kube.put('Node', { metadata: { name: 'n' }, spec: { providerID: 'ill' } });
     await seen.delete('Pod', own);
-    expect(problems).toHaveLength(count);
+    expect(problems).toEqual([]);
   });
 
   test('others may go at any time', async () => {

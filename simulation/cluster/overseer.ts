@@ -13,6 +13,8 @@ export interface OverseerOptions {
   readonly broken: (problem: string) => void;
   /** Whether a pod has been protected for so long that everybody knows; whoever is not asked takes all for known. */
   readonly isKnownProtected?: (pod: Pod) => boolean;
+  /** Whether EC2's status checks have failed for an instance, which ends all protection (interruption/status-checks). */
+  readonly hasFailedStatusCheck?: (providerId: string) => boolean;
   /** When a NodeClaim was first deleted, milliseconds of the epoch: a restored cluster may have it deleted a second time. */
   readonly firstDeletedAt?: (claim: NodeClaim) => number | undefined;
 }
@@ -23,13 +25,13 @@ export interface OverseerOptions {
  * (invariants/replacement-first).
  */
 export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
-  const { broken, isKnownProtected = () => true } = options;
+  const { broken, isKnownProtected = () => true, hasFailedStatusCheck = () => false } = options;
   const watchPod = (ref: Ref, isEviction: boolean): void => {
     const pod = kube
       .kept('Pod')
       .find(({ metadata }) => metadata.name === ref.name && metadata.namespace === ref.namespace);
     if (pod?.metadata.annotations?.[annotations.doNotDisrupt] !== 'true' || !isKnownProtected(pod)) return;
-    if (hasFailedStatusCheck(kube, pod)) return;
+    if (hasFailedStatusCheck(instanceOf(kube, pod))) return;
     const deadline = deadlineOf(kube, pod, options);
     const graceMs = (pod.spec.terminationGracePeriodSeconds ?? 30) * 1000;
     if (Date.now() >= deadline - graceMs) return;
@@ -74,11 +76,9 @@ function isWell(kube: FakeKube, { status }: NodeClaim): boolean {
   );
 }
 
-/** Whether EC2's status checks have failed for the node of a pod, which ends all protection (interruption/status-checks). */
-function hasFailedStatusCheck(kube: FakeKube, { spec }: Pod): boolean {
-  const node = kube.kept('Node').find(({ metadata }) => metadata.name === spec.nodeName);
-  return /"kind":"(instance|system)_status"/.test(node?.metadata.annotations?.[annotations.interruption] ?? '');
-}
+/** The instance of a pod's node. */
+const instanceOf = (kube: FakeKube, { spec }: Pod): string =>
+  kube.kept('Node').find(({ metadata }) => metadata.name === spec.nodeName)?.spec?.providerID ?? '';
 
 /** When the node of a pod may be emptied whatever runs there, milliseconds of the epoch; never for one that stays. */
 function deadlineOf(kube: FakeKube, { spec }: Pod, { firstDeletedAt = deletedAt }: OverseerOptions): number {

@@ -126,6 +126,7 @@ class Simulation {
       kube: overseen(cluster.kube, {
         broken: (problem) => invariants.broken(problem),
         isKnownProtected: (pod) => invariants.isKnownProtected(pod),
+        hasFailedStatusCheck: (providerId) => invariants.failedChecks.has(providerId),
         firstDeletedAt: (claim) => invariants.firstDeletedAt(claim),
       }),
       watchSilentMs: 10 * minuteMs,

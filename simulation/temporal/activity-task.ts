@@ -28,6 +28,8 @@ export interface ActivityHost {
   /** Milliseconds that a message takes now. */
   latencyMs(): number;
   fateOf(type: string, workflowId: string): AttemptFate;
+  /** Hears of each attempt that failed. */
+  noteFailure(type: string, attempt: number, why: string): void;
   /** The activity is over, for the workflow. */
   resolve(resolution: Resolution): void;
 }
@@ -149,7 +151,8 @@ export class ActivityTask {
   private failed(failure: Failure, isFinal = false, delayMs?: number): void {
     clearTimeout(this.running?.timer);
     this.running = undefined;
-    const { retryPolicy } = this.schedule;
+    const { retryPolicy, activityType } = this.schedule;
+    this.host.noteFailure(activityType ?? '', this.attempt, failure.message ?? '');
     const most = retryPolicy?.maximumAttempts ?? 0;
     const pauseMs = delayMs ?? pauseOf(retryPolicy, this.attempt);
     const isLast = isFinal || (most > 0 && this.attempt >= most) || Date.now() + pauseMs >= this.deadline;

@@ -197,6 +197,7 @@ export class SimulatedTemporal implements CommandHost {
         whenPolled: (taskQueue, then) => this.whenPolled(taskQueue, then),
         latencyMs: () => faults.latencyMs(),
         fateOf: (type, workflowId) => faults.fateOf(type, workflowId),
+        noteFailure: (type, attempt, why) => this.say(run, `attempt ${attempt} of ${type} failed: ${why}`),
         resolve: (result) => {
           tasks.delete(seq);
           this.happened += 1;
@@ -260,6 +261,10 @@ export class SimulatedTemporal implements CommandHost {
 
   note(run: Run, what: string): void {
     this.happened += 1;
+    this.say(run, what);
+  }
+
+  private say(run: Run, what: string): void {
     this.options.onEvent?.(`${run.id} (${run.start.runId}) ${what}`);
   }
 

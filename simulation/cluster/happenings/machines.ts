@@ -89,10 +89,15 @@ export const machineHappenings = listed([
 ]);
 
 /** The queue says something about an instance, so many times. Gives which. */
-function notify({ random, cluster: { cloud } }: Stage, kind: Interruption['kind'], times = 1): string | undefined {
+function notify(
+  { random, invariants, cluster: { cloud } }: Stage,
+  kind: Interruption['kind'],
+  times = 1,
+): string | undefined {
   const instance = pickOr(random, cloud.peek());
   if (instance === undefined) return undefined;
   const { instanceId, providerId } = instance;
+  if (kind === 'instance_status') invariants.failedChecks.add(providerId);
   const messageId = `message-${random.int(0, 2 ** 31)}`;
   for (let time = 0; time < times; time++) cloud.interrupt({ kind, instanceId, at: Date.now(), messageId });
   return providerId;

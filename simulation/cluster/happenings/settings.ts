@@ -1,5 +1,7 @@
 import { addPool, template } from '../world.js';
 import { labels } from '../../../api/labels.js';
+import { disruptionPolicies } from '../../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../../../api/stowage/disruption-policy.js';
 import type { Stage } from '../stage.js';
 import { listed, minuteMs, staticPool } from './happening.js';
 
@@ -72,7 +74,7 @@ export const settingsHappenings = listed([
     weight: 2,
     happens: ({ random, later, cluster: { kube } }) => {
       const name = `policy-${random.int(0, 2 ** 31)}`;
-      void kube.create('DisruptionPolicy', { metadata: { name }, spec: random.pick(policies) } as never);
+      void kube.create('DisruptionPolicy', policyOf(name, random.pick(policies)));
       later(random.int(5, 40) * minuteMs, () => void kube.delete('DisruptionPolicy', { name }));
     },
   },
@@ -92,6 +94,15 @@ export const settingsHappenings = listed([
   },
   { name: 'a NodePool appears, and goes with its nodes', weight: 1, happens: (stage) => addForSomeTime(stage) },
 ]);
+
+/** With its defaults, which an API server fills in. */
+const policyOf = (name: string, spec: object): DisruptionPolicy =>
+  disruptionPolicies.mustParse({
+    apiVersion: 'stowage.dev/v1alpha1',
+    kind: 'DisruptionPolicy',
+    metadata: { name },
+    spec,
+  });
 
 function addForSomeTime({ random, later, cluster: { kube } }: Stage): void {
   const name = `extra-${random.int(0, 2 ** 31)}`;
