@@ -8,7 +8,7 @@ import type { BinProblem } from './problem.js';
 import type { OfferSets } from './refine-sets.js';
 import { refineSets } from './refine-sets.js';
 
-/** What of a compiled problem does not depend on which offers are left out. */
+/** The parts of a compiled problem that do not depend on which offers are left out. */
 interface Source {
   readonly sets: OfferSets;
   readonly order: CanonicalOrder;

@@ -63,7 +63,7 @@ export function keepOffers(
   };
 }
 
-/** What the offers kept cost, have and use. */
+/** Prices, capacities and limit use of the kept offers. */
 function amountsOf(
   { offers, dimensions: width, limits }: BinProblem,
   dimensions: readonly number[],

@@ -1,45 +1,45 @@
 import type { CompiledProblem } from './compile.js';
 import { joinWithin } from './join.js';
 import { LimitLedger } from './limits.js';
-import { binsIn, priceOf, type Stack } from './plan.js';
+import { binsIn, priceOf, type BinGroup } from './plan.js';
 
-/** Of packings whose price is within this share of the cheapest one the one with fewest bins is taken. */
+/** Among packings whose price is at most this many times the cheapest one's, the one with the fewest bins is taken. */
 export const nearlyCheapest = 1.01;
 
 /**
- * What a bin costs besides where fewer are searched for, as shares of the mean price of a bin of the cheapest packing. Each leads to another
- * packing: now and then a cheaper one.
+ * Extra cost of a bin when packings with fewer bins are searched for, as shares of the mean price of a bin in the cheapest packing.
  */
 const binCostShares = [0.32, 0.08, 0.04, 0.02];
 
-/** More bins than this many times those that the pods must have are worth another packing. */
+/** If a packing has more than this many times the least possible number of bins, others are searched for. */
 const nearlyFewest = 1.1;
 
 interface Found {
   readonly compiled: CompiledProblem;
-  readonly stacks: readonly Stack[];
-  /** How many times the price of `stacks` fewer bins may cost. */
+  readonly groups: readonly BinGroup[];
+  /** How many times the price of `groups` fewer bins may cost. */
   readonly upTo: number;
 }
 
 /**
- * A packing with fewer bins for at most the margin: bins are joined; where many more are left than there must be, so are those of other
- * packings, which `pack` makes of the same problem with bins that each cost a little more than they do: undefined where it leaves out more.
+ * A packing with fewer bins that costs at most `upTo` times as much: bins are joined. If that leaves many more bins than the least
+ * possible number, `pack` solves the problem again with an extra cost for each bin (undefined if more pods are unplaced then), and the
+ * bins of those packings are joined as well.
  */
 export function withFewerBins(
-  { compiled, stacks, upTo }: Found,
-  pack: (dearer: CompiledProblem) => readonly Stack[] | undefined,
-): readonly Stack[] {
-  const price = priceOf(compiled, stacks);
-  const joined = joinedWithin({ compiled, stacks }, price * upTo);
+  { compiled, groups, upTo }: Found,
+  pack: (dearer: CompiledProblem) => readonly BinGroup[] | undefined,
+): readonly BinGroup[] {
+  const price = priceOf(compiled, groups);
+  const joined = joinedWithin({ compiled, groups }, price * upTo);
   if (binsIn(joined) <= leastBins(compiled) * nearlyFewest) return joined;
-  const mean = price / binsIn(stacks);
+  const mean = price / binsIn(groups);
   const others = binCostShares.map((share) => pack(withBinCost(compiled, mean * share)));
-  const found = [stacks, ...others.filter((other) => other !== undefined)];
+  const found = [groups, ...others.filter((other) => other !== undefined)];
   const most = upTo * Math.min(...found.map((each) => priceOf(compiled, each)));
   return found
     .filter((each) => priceOf(compiled, each) <= most)
-    .map((each) => joinedWithin({ compiled, stacks: each }, most))
+    .map((each) => joinedWithin({ compiled, groups: each }, most))
     .reduce((best, each) => (isBetter(compiled, each, best) ? each : best));
 }
 
@@ -49,7 +49,7 @@ const withBinCost = (compiled: CompiledProblem, binCost: number): CompiledProble
   price: compiled.price.map((each) => each + binCost),
 });
 
-/** So many bins the pods need at least, by what the largest hold and by what caps let into one. */
+/** The least number of bins, by the capacity of the largest ones and by caps. */
 function leastBins({ dims, offers, capacity, shapeOf, demand, pods, items, capsOf, capMax }: CompiledProblem): number {
   const largest = new Float64Array(dims);
   for (let at = 0; at < offers * dims; at++) largest[at % dims] = Math.max(largest[at % dims]!, capacity[at]!);
@@ -63,15 +63,15 @@ function leastBins({ dims, offers, capacity, shapeOf, demand, pods, items, capsO
   return Math.max(1, ...byRoom, ...Array.from(capped, (count, cap) => Math.ceil(count / capMax[cap]!)));
 }
 
-function joinedWithin({ compiled, stacks }: Omit<Found, 'upTo'>, most: number): Stack[] {
-  const made = stacks.map((each) => ({ ...each }));
+function joinedWithin({ compiled, groups }: Omit<Found, 'upTo'>, most: number): BinGroup[] {
+  const made = groups.map((each) => ({ ...each }));
   const ledger = new LimitLedger(compiled);
-  for (const { offer, times } of stacks) ledger.use(offer, times);
+  for (const { offer, times } of groups) ledger.use(offer, times);
   joinWithin(compiled, made, ledger, most - priceOf(compiled, made));
   return made;
 }
 
-function isBetter(compiled: CompiledProblem, a: readonly Stack[], b: readonly Stack[]): boolean {
+function isBetter(compiled: CompiledProblem, a: readonly BinGroup[], b: readonly BinGroup[]): boolean {
   const fewer = binsIn(a) - binsIn(b);
   return fewer < 0 || (fewer === 0 && priceOf(compiled, a) < priceOf(compiled, b) - 1e-9);
 }

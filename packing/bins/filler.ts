@@ -1,17 +1,17 @@
 import type { CompiledProblem } from './compile.js';
 
-/** What may come into a bin. */
+/** Which pods a bin may admit. */
 export interface BinAdmission {
-  /** Pods there are, by item. */
+  /** Remaining pods, by item. */
   left: Int32Array;
-  /** Where given, only items of the sets that have `rank` here. */
+  /** If given, only items of sets that have `rank` here. */
   sets: Uint8Array | undefined;
   rank: number;
-  /** Where given, only items that have 1 here. */
+  /** If given, only items that have 1 here. */
   items: Uint8Array | undefined;
 }
 
-/** CPU, memory and pods: mostly there is nothing else. */
+/** CPU, memory and pods: mostly there are no other dimensions, so that these are handled without a loop. */
 const fewDims = 3;
 
 /** One bin being filled. Scratch space is reused: read `items` and `count` before the next `begin`. */
@@ -25,7 +25,7 @@ export class Filler {
   private readonly capsTouched: Int32Array;
   private caps = 0;
   private readonly blocked: Int32Array;
-  /** An item that is held may come as well: twice at most. */
+  /** Items whose conflicts are counted in `blocked`: an item that an open bin holds may be added as well, so twice at most. */
   private readonly blockers: Int32Array;
   private blocking = 0;
   private readonly kinds: Int32Array;
@@ -33,7 +33,7 @@ export class Filler {
   private readonly slack: Float64Array;
   /** Twice what is free beyond the slack. */
   private readonly gap: Float64Array;
-  /** What a pod of each kind demands, in rows of `width`: those of `fewDims` at least, for these are looked at without a loop. */
+  /** Demand of a pod of each kind, in rows of `width`, at least `fewDims`. */
   private readonly needs: Float64Array;
   private readonly width: number;
 
@@ -134,8 +134,8 @@ export class Filler {
   }
 
   /**
-   * Says what `grow` strives to fill: `target[d]` of each dimension, and how much each matters. The target may be less than
-   * the capacity where what is left to pack needs less of one resource than of another.
+   * Sets the amounts that `grow` tries to fill, and how much each dimension matters. A target is below the capacity where the
+   * remaining pods need less of one resource than of another.
    */
   aim(target: Float64Array, importance: Float64Array): void {
     const { slack, weight, residual } = this;
@@ -201,7 +201,7 @@ export class Filler {
     return work;
   }
 
-  /** Adds some pods of the first item of `kind` that may come; false where none may. */
+  /** Adds some pods of the first item of `kind` that is admitted; returns false if none is. */
   private take(kind: number, admit: BinAdmission): boolean {
     const { shapeStart, kindStart, setOf } = this.compiled;
     const { left, sets, items } = admit;

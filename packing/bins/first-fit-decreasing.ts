@@ -3,7 +3,7 @@ import type { BinProblem, BinSolution } from './problem.js';
 /** Bounds the checks of an offer against a bin, before the attempt is given up. */
 const mostChecks = 4_000_000;
 
-interface OpenBin {
+interface FirstFitBin {
   readonly used: Float64Array;
   /** Offers with room for its contents so far, ascending by price. */
   offers: number[];
@@ -23,7 +23,7 @@ export function firstFitDecreasing(problem: BinProblem): BinSolution | undefined
 }
 
 class FirstFit {
-  private readonly bins: OpenBin[] = [];
+  private readonly bins: FirstFitBin[] = [];
   private readonly byPrice: readonly number[];
   private readonly capsOf: number[][];
   private readonly conflictsOf: Set<number>[];
@@ -63,7 +63,7 @@ class FirstFit {
   private place(item: number): boolean {
     for (const bin of this.bins) if (this.add(bin, item)) return true;
     const { dimensions, caps } = this.problem;
-    const bin: OpenBin = {
+    const bin: FirstFitBin = {
       used: new Float64Array(dimensions),
       offers: [...this.byPrice],
       items: new Map(),
@@ -74,7 +74,7 @@ class FirstFit {
     return true;
   }
 
-  private add(bin: OpenBin, item: number): boolean {
+  private add(bin: FirstFitBin, item: number): boolean {
     const { caps, items, dimensions } = this.problem;
     for (const cap of this.capsOf[item]!) if (bin.capUse[cap]! >= caps[cap]!.max) return false;
     for (const other of bin.items.keys()) if (this.conflictsOf[item]!.has(other)) return false;

@@ -6,23 +6,23 @@ import { compileProblem } from './compile.js';
 import { nearlyCheapest } from './fewer.js';
 import { joinWithin } from './join.js';
 import { LimitLedger } from './limits.js';
-import { binsIn, priceOf, type Stack } from './plan.js';
+import { binsIn, priceOf, type BinGroup } from './plan.js';
 import type { BinProblem } from './problem.js';
 import { solveWithBound } from './solve.js';
 
 const offer = (price: number, cpu: number): CaseOffer => ({ price, capacity: [cpu], zone: 0, onDemand: true });
 const small = offer(1, 1000);
 
-/** A hundred bins of one pod each, as one stack, joined for no more than `spare`. */
+/** A hundred bins of one pod each, as one group, joined for no more than `spare`. */
 function joined(offers: CaseOffer[], spare: number, more: Partial<BinProblem> = {}): { bins: number; extra: number } {
   const items: CaseItem[] = [{ demand: [1000], pods: 100 }];
   const problem = problemOf(offers, items, more);
   const compiled = compileProblem(problem);
-  const stacks: Stack[] = [{ offer: 0, items: Int32Array.of(0), pods: Int32Array.of(1), times: 100 }];
+  const groups: BinGroup[] = [{ offer: 0, items: Int32Array.of(0), pods: Int32Array.of(1), times: 100 }];
   const ledger = new LimitLedger(compiled);
   ledger.use(0, 100);
-  joinWithin(compiled, stacks, ledger, spare);
-  return { bins: binsIn(stacks), extra: priceOf(compiled, stacks) - 100 };
+  joinWithin(compiled, groups, ledger, spare);
+  return { bins: binsIn(groups), extra: priceOf(compiled, groups) - 100 };
 }
 
 describe('joinWithin', () => {

@@ -1,22 +1,22 @@
 import { Xorshift } from '../xorshift.js';
 import type { Builder } from './builder.js';
-import type { Stack } from './plan.js';
+import type { BinGroup } from './plan.js';
 import { priceOf } from './plan.js';
 
-/** Bins torn down together at most. */
-const widest = 4;
+/** How many bins are torn down at once. */
+const mostTornDown = 4;
 
-/** So many bins of a stack that are torn down. */
+/** A number of bins of a group that are torn down. */
 interface Chosen {
-  readonly stack: Stack;
+  readonly group: BinGroup;
   used: number;
 }
 
 const binsOf = (chosen: readonly Chosen[]): number => chosen.reduce((sum, { used }) => sum + used, 0);
 
 /**
- * Tears down a few bins at a time, those that waste most more often, and packs their pods anew; keeps what costs less, or
- * costs the same with fewer bins. A stack of equal bins is improved all at once. Ends when `units` of work are done.
+ * Tears down a few bins at a time, more often those that waste most, and packs their pods anew. The result is kept if it costs less,
+ * or the same with fewer bins. Equal bins of a group are replaced all at once. Bounded by units of work.
  */
 export class LocalSearch {
   private readonly random = new Xorshift(0x2545f491);
@@ -30,41 +30,41 @@ export class LocalSearch {
 
   constructor(
     private readonly builder: Builder,
-    private readonly stacks: Stack[],
+    private readonly groups: BinGroup[],
   ) {
     this.left = new Int32Array(builder.compiled.items);
     this.seen = new Uint8Array(builder.compiled.items);
     this.list = new Int32Array(builder.compiled.items);
-    for (const stack of stacks) this.track(stack);
-    this.price = priceOf(builder.compiled, stacks);
+    for (const group of groups) this.track(group);
+    this.price = priceOf(builder.compiled, groups);
   }
 
-  /** Searches until the units are used up, the price is down to `target`, or nothing has come of many attempts. */
+  /** Searches until the units are used, the price is at most `target`, or many attempts in a row have failed. */
   run(units: number, target: number): void {
-    const { builder, stacks } = this;
+    const { builder, groups } = this;
     const end = builder.work + units;
     let idle = 0;
-    while (this.price > target && builder.work < end && idle < 60 + 40 * stacks.length) {
+    while (this.price > target && builder.work < end && idle < 60 + 40 * groups.length) {
       idle = this.attempt() ? 0 : idle + 1;
-      builder.market.work += 40;
+      builder.valuation.work += 40;
     }
   }
 
   private attempt(): boolean {
     const { builder, left } = this;
     const chosen = this.choose();
-    const { ledger } = builder.market;
+    const { ledger } = builder.valuation;
     const before = this.takeOut(chosen);
     const items = this.itemsOut(chosen);
-    const out: Stack[] = [];
+    const out: BinGroup[] = [];
     const after = builder.rebuild(items, left, out, before, this.random.next());
     let made = 0;
-    for (const stack of out) made += stack.times;
+    for (const group of out) made += group.times;
     const better = after < before - 1e-9 || (after <= before + 1e-12 && made < binsOf(chosen));
     for (let k = 0; k < items.length; k++) left[items[k]!] = 0;
     if (!better) {
-      for (const stack of out) ledger.use(stack.offer, -stack.times);
-      for (const { stack, used } of chosen) ledger.use(stack.offer, used);
+      for (const group of out) ledger.use(group.offer, -group.times);
+      for (const { group, used } of chosen) ledger.use(group.offer, used);
       return false;
     }
     const copies = this.copiesOf(chosen);
@@ -73,27 +73,27 @@ export class LocalSearch {
     return true;
   }
 
-  /** Some bins, at most `widest`. */
+  /** Some bins, at most `mostTornDown`. */
   private choose(): Chosen[] {
-    const { stacks } = this;
+    const { groups } = this;
     const chosen: Chosen[] = [];
-    const wanted = 1 + (this.random.next() % widest);
+    const wanted = 1 + (this.random.next() % mostTornDown);
     for (let n = 0; n < wanted; n++) {
-      const stack = stacks[this.pick(n === 0)]!;
-      const known = chosen.find((each) => each.stack === stack);
-      if (known === undefined) chosen.push({ stack, used: 1 });
-      else if (known.used < stack.times) known.used++;
+      const group = groups[this.pick(n === 0)]!;
+      const known = chosen.find((each) => each.group === group);
+      if (known === undefined) chosen.push({ group, used: 1 });
+      else if (known.used < group.times) known.used++;
     }
     return chosen;
   }
 
-  /** Puts the pods of these bins into `left`; what the bins cost. */
+  /** Moves the pods of these bins into `left`; returns the price of the bins. */
   private takeOut(chosen: readonly Chosen[]): number {
     const { builder, left } = this;
-    const { compiled, ledger } = builder.market;
+    const { compiled, ledger } = builder.valuation;
     let price = 0;
-    for (const { stack, used } of chosen) {
-      const { offer, items, pods } = stack;
+    for (const { group, used } of chosen) {
+      const { offer, items, pods } = group;
       price += used * compiled.price[offer]!;
       ledger.use(offer, -used);
       for (let k = 0; k < items.length; k++) left[items[k]!] = left[items[k]!]! + used * pods[k]!;
@@ -101,13 +101,13 @@ export class LocalSearch {
     return price;
   }
 
-  /** What is in these bins, ascending. */
+  /** The items of these bins, ascending. */
   private itemsOut(chosen: readonly Chosen[]): Int32Array {
     const { seen, list } = this;
     let size = 0;
-    for (const { stack } of chosen) {
-      for (let k = 0; k < stack.items.length; k++) {
-        const item = stack.items[k]!;
+    for (const { group } of chosen) {
+      for (let k = 0; k < group.items.length; k++) {
+        const item = group.items[k]!;
         if (seen[item] === 1) continue;
         seen[item] = 1;
         list[size++] = item;
@@ -117,44 +117,44 @@ export class LocalSearch {
     return list.slice(0, size).sort();
   }
 
-  /** How often over these bins can be replaced. */
+  /** How many times the groups have these bins, so that all can be replaced alike. */
   private copiesOf(chosen: readonly Chosen[]): number {
     let copies = this.builder.compiled.limitRemaining.length > 0 ? 1 : 0x7fffffff;
-    for (const { stack, used } of chosen) copies = Math.min(copies, Math.floor(stack.times / used));
+    for (const { group, used } of chosen) copies = Math.min(copies, Math.floor(group.times / used));
     return copies;
   }
 
-  private replace(chosen: readonly Chosen[], copies: number, out: Stack[]): void {
-    const { stacks, waste } = this;
-    for (const { stack, used } of chosen) stack.times -= used * copies;
-    for (let k = stacks.length - 1; k >= 0; k--) {
-      if (stacks[k]!.times > 0) continue;
+  private replace(chosen: readonly Chosen[], copies: number, out: BinGroup[]): void {
+    const { groups, waste } = this;
+    for (const { group, used } of chosen) group.times -= used * copies;
+    for (let k = groups.length - 1; k >= 0; k--) {
+      if (groups[k]!.times > 0) continue;
       this.total -= waste[k]!;
-      const last = stacks.length - 1;
-      stacks[k] = stacks[last]!;
+      const last = groups.length - 1;
+      groups[k] = groups[last]!;
       waste[k] = waste[last]!;
-      stacks.length = waste.length = last;
+      groups.length = waste.length = last;
     }
-    for (const stack of out) {
-      stack.times *= copies;
-      stacks.push(stack);
-      this.track(stack);
+    for (const group of out) {
+      group.times *= copies;
+      groups.push(group);
+      this.track(group);
     }
   }
 
-  private track(stack: Stack): void {
+  private track(group: BinGroup): void {
     const { builder } = this;
     let worth = 0;
-    stack.items.forEach(
-      (item, k) => (worth += stack.pods[k]! * builder.market.worth[builder.compiled.shapeOf[item]!]!),
+    group.items.forEach(
+      (item, k) => (worth += group.pods[k]! * builder.valuation.worth[builder.compiled.shapeOf[item]!]!),
     );
-    const price = builder.compiled.price[stack.offer]!;
+    const price = builder.compiled.price[group.offer]!;
     const waste = Math.max(price - worth, 0) + 0.02 * price;
     this.waste.push(waste);
     this.total += waste;
   }
 
-  /** A stack: by waste, or any. */
+  /** A random group, weighted by waste, or at times any. */
   private pick(byWaste: boolean): number {
     const { waste } = this;
     if (!byWaste && this.random.next() % 3 === 0) return this.random.next() % waste.length;

@@ -1,14 +1,14 @@
 import type { CompiledProblem } from './compile.js';
 import type { Builder } from './builder.js';
-import type { Stack } from './plan.js';
+import type { BinGroup } from './plan.js';
 import type { BinProblem } from './problem.js';
 
-/** Sets count as equally dear when they differ by less than this share. */
+/** Sets are in one tier if their mean pods' worths differ by less than this share. */
 const alike = 0.9;
 
 /**
- * Fills the bins that exist already, in their order; takes what it places out of `left`. Pods that no offer holds (not in
- * `placeable`) come first, then those whose own bins would be dearest: cheap ones can as well be bought for.
+ * Fills the open bins in their order, and removes what it places from `left`. Pods that no offer holds (not in `placeable`) come
+ * first, then pods by the cost of new bins for them, the most expensive first.
  */
 export function fillOpenBins(
   problem: BinProblem,
@@ -16,22 +16,22 @@ export function fillOpenBins(
   builder: Builder,
   placeable: Int32Array,
   left: Int32Array,
-): (Stack | undefined)[] {
+): (BinGroup | undefined)[] {
   const { dims, kinds, shapes, setOf, demand } = compiled;
   const { filler } = builder;
-  const { worth, prices } = builder.market;
-  const filled: (Stack | undefined)[] = compiled.openFree.map(() => undefined);
+  const { worth, resourceWorth } = builder.valuation;
+  const filled: (BinGroup | undefined)[] = compiled.openFree.map(() => undefined);
   if (filled.length === 0) return filled;
   const importance = new Float64Array(dims).fill(1 / dims);
   for (let s = 0; s < shapes; s++) {
     for (let d = 0; d < dims; d++) {
-      const share = prices[setOf[s]! * dims + d]! * demand[s * dims + d]!;
+      const share = resourceWorth[setOf[s]! * dims + d]! * demand[s * dims + d]!;
       importance[d] = importance[d]! + (worth[s]! > 0 ? share / worth[s]! : 0);
     }
   }
   const live = new Int32Array(kinds);
   const tiers = tiersOf(builder);
-  const homeless = homelessIn(compiled, placeable);
+  const openOnly = heldByOpenBinsAlone(compiled, placeable);
   for (const [b, free] of compiled.openFree.entries()) {
     if (free === undefined) continue;
     const admitted = compiled.openSets[compiled.openSetOf[b]!]!;
@@ -41,7 +41,7 @@ export function fillOpenBins(
     filler.begin(free, 0);
     filler.occupy(compiled.openHolds[b]!, problem.openBins[b]!.capUse);
     filler.aim(free, importance);
-    const alone = homeless[compiled.openSetOf[b]!];
+    const alone = openOnly[compiled.openSetOf[b]!];
     if (alone !== undefined) filler.grow(live, count, { left, sets: undefined, rank: 0, items: alone });
     for (let rank = 1; rank <= tiers.count; rank++) {
       filler.grow(live, count, { left, sets: tiers.of, rank, items: admitted });
@@ -55,24 +55,24 @@ export function fillOpenBins(
   return filled;
 }
 
-/** Numbers the sets by how dear their bins are, the dearest 1, those about as dear alike. */
+/** Tiers of sets by the worth of their mean pod: 1 is the highest. */
 function tiersOf(builder: Builder): { of: Uint8Array; count: number } {
-  const { compiled, dearness } = builder.market;
+  const { compiled, meanPodWorth } = builder.valuation;
   const of = new Uint8Array(compiled.sets);
   let count = 0;
   let top = Infinity;
-  for (const set of Array.from(dearness.keys()).sort((a, b) => dearness[b]! - dearness[a]! || a - b)) {
-    if (count === 0 || (dearness[set]! < alike * top && count < 8)) {
+  for (const set of Array.from(meanPodWorth.keys()).sort((a, b) => meanPodWorth[b]! - meanPodWorth[a]! || a - b)) {
+    if (count === 0 || (meanPodWorth[set]! < alike * top && count < 8)) {
       count++;
-      top = dearness[set]!;
+      top = meanPodWorth[set]!;
     }
     of[set] = count;
   }
   return { of, count };
 }
 
-/** By admission of open bins, which of its items only open bins can hold; undefined where none. */
-function homelessIn(compiled: CompiledProblem, placeable: Int32Array): (Uint8Array | undefined)[] {
+/** By admission of open bins, the items that only open bins can hold; undefined if there are none. */
+function heldByOpenBinsAlone(compiled: CompiledProblem, placeable: Int32Array): (Uint8Array | undefined)[] {
   const housed = new Uint8Array(compiled.items);
   for (const item of placeable) housed[item] = 1;
   return compiled.openSets.map((admitted) => {

@@ -1,27 +1,27 @@
 import { Columns, type Column } from './columns.js';
 import type { CompiledProblem } from './compile.js';
 import { LimitLedger } from './limits.js';
-import { free } from './market.js';
-import { OneFill } from './one-fill.js';
-import type { Stack } from './plan.js';
+import { priceFloor } from './valuation.js';
+import { Knapsack } from './knapsack.js';
+import type { BinGroup } from './plan.js';
 import { CoveringSimplex } from './simplex.js';
 
-/** With more items times offers the program takes too long for what it gives. */
+/** Problems with more items times offers are not tried: the program would take too long. */
 const largest = 4000;
-/** How many partly filled bins are looked at for a pattern of an offer: few, and more where that finds none any more. */
-const fewLooks = 40;
-const manyLooks = 160;
-/** Rounds of new patterns for all pods, and for those that are left once some bins are fixed. */
+/** Steps of the search for one pattern of an offer: few, and more once that finds none any more. */
+const fewSteps = 40;
+const manySteps = 160;
+/** Rounds of new patterns for all pods, and for the remaining ones after some bins are taken. */
 const firstRounds = 400;
 const laterRounds = 3;
 /** New patterns in a round, at most. */
 const perRound = 12;
-/** How often the pool is gone through, at most: it settles long before. */
+/** Bounds the passes over the pool. It converges long before. */
 const mostPasses = 100;
-/** A pattern that is worth no more than this for its price is not taken in. */
-const worthwhile = 1.0005;
-/** What the program must promise of the price that is known to be rounded. */
-const promising = 0.998;
+/** A pattern must be worth this many times its price to be added. */
+const leastGain = 1.0005;
+/** The relaxation must cost at most this share of the known price, or rounding it would gain nothing. */
+const promisingShare = 0.998;
 
 /** What a bin may hold: whole pods that caps and conflicts admit together. */
 interface Pattern {
@@ -38,23 +38,24 @@ interface LimitRow {
   readonly unit: number;
 }
 
-/** The program solved: what it costs, and how many bins of each pattern, by place in the pool. */
+/** A solution of the linear program: its cost, and the number of bins of each pattern, by place in the pool. */
 interface Solved {
   readonly cost: number;
   readonly levels: ReadonlyMap<number, number>;
 }
 
 /**
- * Bins for all of `left`, by column generation: the linear program over patterns of whole bins, whose patterns know caps and
- * conflicts, is rounded down to whole bins, asked again for what is left, and so on. `known` are bins to begin with, together of
- * `price`. Undefined where its relaxation costs hardly less than `price`, finds no bins within limits, or is too large.
+ * Packs all of `left` by column generation. The columns are patterns of whole bins, which respect caps and conflicts. The solution
+ * of the linear program is rounded down to whole bins, the program is solved again for the remaining pods, and so on. It starts with
+ * the bins `known`, which cost `price`. Undefined if the relaxation costs hardly less than `price`, if limits admit no bins, or if the
+ * problem is too large.
  */
 export function packPatterns(
   compiled: CompiledProblem,
   items: Int32Array,
   left: Int32Array,
-  { known, price }: { known: readonly Stack[]; price: number },
-): Stack[] | undefined {
+  { known, price }: { known: readonly BinGroup[]; price: number },
+): BinGroup[] | undefined {
   const wanted = items.filter((item) => left[item]! > 0);
   if (wanted.length === 0 || wanted.length * compiled.offers > largest) return undefined;
   return new PatternProgram(compiled, wanted, left, known).run(price);
@@ -62,47 +63,47 @@ export function packPatterns(
 
 class PatternProgram {
   private readonly pool: Pattern[] = [];
-  /** Those of the pool, of the program that is being solved: they are offered to it again and again. */
+  /** The columns of the pool in the program that is being solved. */
   private columns = new Columns();
-  /** The patterns of the pool, as text. */
-  private readonly pooled = new Set<string>();
+  /** The patterns of the pool as text, to find equal ones. */
+  private readonly known = new Set<string>();
   private readonly left: Int32Array;
-  private readonly filler: OneFill;
-  /** Row of each item in the program; -1 for those that have bins. */
+  private readonly knapsack: Knapsack;
+  /** Row of each item in the program; -1 for items without remaining pods. */
   private readonly rowOf: Int32Array;
   private readonly ledger: LimitLedger;
   private readonly limits: readonly LimitRow[];
-  /** Dearer than any bin of a sensible packing. */
-  private readonly dear: number;
+  /** Cost of leaving a pod unplaced in the program: more than any bin costs. */
+  private readonly penalty: number;
 
   constructor(
     private readonly compiled: CompiledProblem,
     private readonly items: Int32Array,
     left: Int32Array,
-    known: readonly Stack[],
+    known: readonly BinGroup[],
   ) {
     this.left = Int32Array.from(left);
     this.rowOf = new Int32Array(compiled.items);
-    this.filler = new OneFill(compiled, items);
+    this.knapsack = new Knapsack(compiled, items);
     this.ledger = new LimitLedger(compiled);
     this.limits = limitRows(compiled);
     for (const { offer, items: inside, pods } of known) this.add({ offer, items: inside, pods });
-    this.dear = 10 * known.reduce((most, { offer }) => Math.max(most, compiled.price[offer]!), 0);
+    this.penalty = 10 * known.reduce((most, { offer }) => Math.max(most, compiled.price[offer]!), 0);
   }
 
-  run(price: number): Stack[] | undefined {
-    const out: Stack[] = [];
+  run(price: number): BinGroup[] | undefined {
+    const out: BinGroup[] = [];
     let rows = this.items;
     for (let first = true; rows.length > 0; first = false) {
       const solved = this.solve(rows, first);
-      if (solved === undefined || (first && solved.cost > price * promising)) return undefined;
-      if (!this.fix(solved.levels, out)) return undefined;
+      if (solved === undefined || (first && solved.cost > price * promisingShare)) return undefined;
+      if (!this.takeWholeBins(solved.levels, out)) return undefined;
       rows = rows.filter((item) => this.left[item]! > 0);
     }
     return out;
   }
 
-  /** The program for what is left of these items and limits; undefined where it leaves pods out. */
+  /** Solves the program for the remaining pods of these items; undefined if it leaves pods unplaced. */
   private solve(rows: Int32Array, first: boolean): Solved | undefined {
     const { compiled, pool } = this;
     this.rowOf.fill(-1);
@@ -115,29 +116,29 @@ class PatternProgram {
       rows.forEach((item, row) => (value[item] = Math.max(0, simplex.duals[row]!)));
       const scarcity = this.limits.map((_, l) => Math.max(0, simplex.duals[rows.length + l]!));
       const before = pool.length;
-      this.findPatterns(value, scarcity, fewLooks);
-      if (first && pool.length === before) this.findPatterns(value, scarcity, manyLooks);
+      this.findPatterns(value, scarcity, fewSteps);
+      if (first && pool.length === before) this.findPatterns(value, scarcity, manySteps);
       if (!this.enter(simplex, before)) break;
       this.enter(simplex, 0);
     }
     return this.readOff(simplex, rows.length);
   }
 
-  /** A row for each item, which dear columns that stand for no bin cover at first, and one for each limit. */
+  /** A row for each item, covered at first by a column of high cost that stands for no bin, and a row for each limit. */
   private begin(rows: Int32Array): CoveringSimplex {
     const { left, limits, ledger } = this;
     return new CoveringSimplex(
-      // Rows that differ a little keep the program from trying the same rows again and again.
+      // Slightly different right-hand sides keep the simplex from cycling between degenerate solutions.
       Float64Array.of(
         ...Array.from(rows, (item, row) => left[item]! + 1e-7 * ((row * 7919) % 101)),
         ...limits.map(({ limit, unit }) => -Math.max(0, ledger.left(limit)) / unit),
       ),
       Float64Array.of(...Array.from(rows, () => 1), ...limits.map(() => -1)),
-      Float64Array.of(...Array.from(rows, () => this.dear), ...limits.map(() => 0)),
+      Float64Array.of(...Array.from(rows, () => this.penalty), ...limits.map(() => 0)),
     );
   }
 
-  /** Brings in the patterns of the pool from the `from`-th on that lower the cost, until none does; whether some did. */
+  /** Enters patterns from place `from` on while they lower the cost; returns whether some did. */
   private enter(simplex: CoveringSimplex, from: number): boolean {
     const { columns } = this;
     const rows = simplex.duals.length;
@@ -176,18 +177,18 @@ class PatternProgram {
     return { index, values, cost: compiled.price[offer]! };
   }
 
-  /** Adds to the pool what is worth more than it costs, the best first. */
-  private findPatterns(value: Float64Array, scarcity: readonly number[], looks: number): void {
-    const { compiled, filler, limits, ledger } = this;
+  /** Adds the patterns to the pool that are worth most for their price. */
+  private findPatterns(value: Float64Array, scarcity: readonly number[], steps: number): void {
+    const { compiled, knapsack, limits, ledger } = this;
     const found: { readonly rate: number; readonly pattern: Pattern }[] = [];
-    filler.looks = looks;
-    filler.aim(value, this.left);
+    knapsack.maxSteps = steps;
+    knapsack.aim(value, this.left);
     for (let offer = 0; offer < compiled.offers; offer++) {
       if (!ledger.allows(offer)) continue;
       const limited = limits.reduce((sum, { use, unit }, l) => sum + (scarcity[l]! * use[offer]!) / unit, 0);
-      const price = (compiled.price[offer]! + limited) * worthwhile;
-      const worth = filler.fill(offer, price);
-      if (worth > price) found.push({ rate: worth / (price + free), pattern: { offer, ...filler.found() } });
+      const price = (compiled.price[offer]! + limited) * leastGain;
+      const worth = knapsack.fill(offer, price);
+      if (worth > price) found.push({ rate: worth / (price + priceFloor), pattern: { offer, ...knapsack.found() } });
     }
     found.sort((a, b) => b.rate - a.rate);
     for (const { pattern } of found.slice(0, perRound)) this.add(pattern);
@@ -195,13 +196,13 @@ class PatternProgram {
 
   private add(pattern: Pattern): void {
     const text = `${pattern.offer} ${pattern.items.join()} ${pattern.pods.join()}`;
-    if (this.pooled.has(text)) return;
-    this.pooled.add(text);
+    if (this.known.has(text)) return;
+    this.known.add(text);
     this.pool.push(pattern);
   }
 
-  /** Takes the whole bins that the program asks for, or else the one that it is surest of; false where there is none. */
-  private fix(levels: Solved['levels'], out: Stack[]): boolean {
+  /** Takes the whole bins of the solution, or else the pattern with the highest fraction; returns false if there is none. */
+  private takeWholeBins(levels: Solved['levels'], out: BinGroup[]): boolean {
     const { pool, ledger } = this;
     let surest = -1;
     let highest = 0;
@@ -220,15 +221,15 @@ class PatternProgram {
     return some || surest >= 0;
   }
 
-  /** How many bins what is left fills as the pattern says, and limits allow. */
+  /** How many bins of the pattern the remaining pods fill and limits allow. */
   private mostOf(place: number): number {
     const { offer, items, pods } = this.pool[place]!;
     const most = this.ledger.most(offer);
     return items.reduce((least, item, k) => Math.min(least, Math.floor(this.left[item]! / pods[k]!)), most);
   }
 
-  /** Takes bins of the pattern, as small as what comes into them allows. */
-  private take(place: number, times: number, out: Stack[]): void {
+  /** Takes bins of the pattern, each as the cheapest offer that holds its content. */
+  private take(place: number, times: number, out: BinGroup[]): void {
     const { left } = this;
     const pattern = this.pool[place]!;
     const inside = [...pattern.items.keys()].filter((k) => left[pattern.items[k]!]! > 0);
@@ -240,7 +241,7 @@ class PatternProgram {
     out.push({ offer, items, pods, times });
   }
 
-  /** The cheapest offer for these so many times over, given that `offer` holds them. */
+  /** The cheapest offer that holds the content and of which limits allow `times` bins; `offer` is one. */
   private cheapest(offer: number, items: Int32Array, pods: Int32Array, times: number): number {
     const { dims, demand, shapeOf, setOf, inSet, sets, capacity, price } = this.compiled;
     const content = new Float64Array(dims);

@@ -2,7 +2,7 @@ import type { CompiledProblem } from './compile.js';
 import type { Bin, BinProblem, BinSolution } from './problem.js';
 
 /** Equal bins: each holds `pods[k]` of `items[k]` on `offer`, `times` over. */
-export interface Stack {
+export interface BinGroup {
   offer: number;
   items: Int32Array;
   pods: Int32Array;
@@ -11,47 +11,47 @@ export interface Stack {
 
 /** A packing of the compiled problem. */
 export interface Packing {
-  readonly stacks: readonly Stack[];
+  readonly groups: readonly BinGroup[];
   /** By open bin; undefined where nothing came. */
-  readonly filled: readonly (Stack | undefined)[];
+  readonly filled: readonly (BinGroup | undefined)[];
   /** Pods left over, by compiled item. */
   readonly left: Int32Array;
 }
 
-export function priceOf(compiled: CompiledProblem, stacks: readonly Stack[]): number {
+export function priceOf(compiled: CompiledProblem, groups: readonly BinGroup[]): number {
   let price = 0;
-  for (const stack of stacks) price += stack.times * compiled.price[stack.offer]!;
+  for (const group of groups) price += group.times * compiled.price[group.offer]!;
   return price;
 }
 
-export const binsIn = (stacks: readonly Stack[]): number => stacks.reduce((sum, { times }) => sum + times, 0);
+export const binsIn = (groups: readonly BinGroup[]): number => groups.reduce((sum, { times }) => sum + times, 0);
 
 /** Gives the pods of merged items back to the items of the problem, in order, and writes equal bins out one by one. */
 export function expand(problem: BinProblem, compiled: CompiledProblem, packing: Packing): BinSolution {
-  const purse = new Purse(compiled, problem.items.pods);
-  const filled = packing.filled.map((stack) => (stack === undefined ? nothing : purse.give(stack)));
+  const memberPods = new MemberPods(compiled, problem.items.pods);
+  const filled = packing.filled.map((group) => (group === undefined ? nothing : memberPods.take(group)));
   const bins: Bin[] = [];
   let price = 0;
-  for (const stack of packing.stacks) {
-    const offer = compiled.offerOrigin[stack.offer]!;
-    for (let n = 0; n < stack.times; n++) {
-      const { items, pods } = purse.give(stack);
+  for (const group of packing.groups) {
+    const offer = compiled.offerOrigin[group.offer]!;
+    for (let n = 0; n < group.times; n++) {
+      const { items, pods } = memberPods.take(group);
       bins.push({ offer, items, pods });
       price += problem.offers.price[offer]!;
     }
   }
-  return { bins, filled, unplaced: purse.remaining, price };
+  return { bins, filled, unplaced: memberPods.remaining, price };
 }
 
 const nothing = { items: new Int32Array(0), pods: new Int32Array(0) };
 
-/** The pods of a problem while they are given out. */
-class Purse {
+/** Distributes the pods of merged items to the items of the problem. */
+class MemberPods {
   /** By item of the problem. */
   readonly remaining: Int32Array;
-  /** By compiled item: which of its members gives next. */
+  /** By compiled item: which of its members is next. */
   private readonly member: Int32Array;
-  /** What is given: every member once at most. */
+  /** Scratch space of `take`. */
   private readonly items: Int32Array;
   private readonly pods: Int32Array;
 
@@ -65,13 +65,13 @@ class Purse {
     this.pods = new Int32Array(pods.length);
   }
 
-  give(stack: Stack): Pick<Bin, 'items' | 'pods'> {
+  take(group: BinGroup): Pick<Bin, 'items' | 'pods'> {
     const { compiled, remaining, member, items, pods } = this;
     let size = 0;
-    for (let k = 0; k < stack.items.length; k++) {
-      const item = stack.items[k]!;
+    for (let k = 0; k < group.items.length; k++) {
+      const item = group.items[k]!;
       const members = compiled.members[item]!;
-      let wanted = stack.pods[k]!;
+      let wanted = group.pods[k]!;
       while (wanted > 0) {
         const origin = members[member[item]!]!;
         const taken = Math.min(wanted, remaining[origin]!);

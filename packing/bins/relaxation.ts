@@ -5,7 +5,7 @@ import { placeable } from './placeable.js';
 import { wholeBinsBound } from './whole-bins.js';
 import type { BinProblem } from './problem.js';
 import type { Demands, FeasibleWorth } from './resource-lp.js';
-import { capReach, demandsOf, repair, resourceWorth, roomForCaps } from './resource-lp.js';
+import { capReach, demandsOf, scaledToFeasible, resourceWorth, roomForCaps } from './resource-lp.js';
 import { uniformWorth } from './uniform-worth.js';
 
 /** Rounded down by this share, far above the error of the sums. */
@@ -33,12 +33,12 @@ export function relax(problem: BinProblem, compiled: CompiledProblem): Relaxatio
   const demands = demandsOf(compiled, compiled.pods, items);
   const reach = capReach(compiled);
   const worth = resourceWorth(compiled, demands, reach);
-  let best = prove(problem, compiled, demands, repair(compiled, worth, reach));
+  let best = prove(problem, compiled, demands, scaledToFeasible(compiled, worth, reach));
   const others: FeasibleWorth[] = [];
   if (problem.openBins.length > 0) others.push(resourceWorth(compiled, demands, reach, true));
   if (roomForCaps(compiled, demands) < 0) others.push(uniformWorth(compiled, demands));
   for (const each of others) {
-    const other = prove(problem, compiled, demands, repair(compiled, each, reach));
+    const other = prove(problem, compiled, demands, scaledToFeasible(compiled, each, reach));
     if (other.bound > best.bound) best = other;
   }
   const whole = wholeBinsBound(compiled, items) * (1 - safety);

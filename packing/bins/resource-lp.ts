@@ -1,14 +1,14 @@
 import type { CompiledProblem } from './compile.js';
 import type { Supplies } from './dominance.js';
-import { resourcePrices } from './resource-prices.js';
+import { worthBySet } from './set-worth.js';
 import { CoveringSimplex } from './simplex.js';
 
-/** Beyond this many rows the joint program costs more than it gives. */
+/** With more rows the joint program takes too long. */
 const mostRows = 260;
-/** Caps that are weighed where there is no room for all. */
+/** How many caps are in the program if not all fit. */
 const fewCaps = 40;
 
-/** Worth that no offer can hold more of than its price: a feasible dual of the relaxation by resources and caps. */
+/** A feasible dual solution of the relaxation: no offer can hold pods that are worth more than its price. */
 export interface FeasibleWorth {
   /** Of a unit of each resource to the items of each set: `resource[set * dims + d]`. */
   readonly resource: Float64Array;
@@ -56,7 +56,7 @@ export function demandsOf(compiled: CompiledProblem, pods: Int32Array, items: In
 
 /**
  * The duals of buying capacity at least price when resources of one offer may be split among the sets it admits freely and
- * in fractions. Exact where the program is small, otherwise set by set (not feasible jointly: see `repair`).
+ * in fractions. Exact where the program is small, otherwise set by set (which is not feasible jointly: see `scaledToFeasible`).
  */
 export function resourceWorth(
   compiled: CompiledProblem,
@@ -66,11 +66,11 @@ export function resourceWorth(
 ): FeasibleWorth {
   const { capMax } = compiled;
   const room = roomForCaps(compiled, demands, withOpen);
-  if (room < 0) return { resource: resourcePrices(compiled, demands.resource), cap: new Float64Array(capMax.length) };
+  if (room < 0) return { resource: worthBySet(compiled, demands.resource), cap: new Float64Array(capMax.length) };
   return new JointProgram(compiled, withLargestCaps(compiled, demands, room), reach, withOpen).solve();
 }
 
-/** How many caps there is room for in an exact program; below zero where the program is too large without any. */
+/** How many caps fit into the joint program; negative if it is too large without any. */
 export function roomForCaps(
   { dims, sets, supply, openSets }: CompiledProblem,
   demands: Demands,
@@ -81,7 +81,7 @@ export function roomForCaps(
   return mostRows - (active + supply.count * dims + (withOpen ? openSets.length * dims : 0));
 }
 
-/** The demands without those caps that ask for fewest bins, where there are more than `most`: they hardly ever bind. */
+/** The demands without the caps that require fewest bins, if there are more than `most`: these hardly ever bind. */
 function withLargestCaps({ capMax }: CompiledProblem, demands: Demands, most: number): Demands {
   const bins = demands.cap.map((pods, cap) => (capMax[cap]! > 0 ? pods / capMax[cap]! : 0));
   const ordered = Float64Array.from(bins).sort().reverse();
@@ -196,7 +196,7 @@ class JointProgram {
     };
   }
 
-  /** Buying: the best offer of each supply. */
+  /** Enters columns that buy the best offer of each supply. */
   private enterOffers(): boolean {
     const { compiled, supply, simplex, supplyRow, capRow, reach, unit, index, values } = this;
     const { dims, offers, capacity, price } = compiled;
@@ -235,7 +235,7 @@ class JointProgram {
     return moved;
   }
 
-  /** Pairs of rows between which a resource of a supply may be handed to a set: from, to, from, to. */
+  /** Pairs of rows, from a resource of a supply to the same resource of a set that it serves: from, to, from, to. */
   private listTransfers(): number[] {
     const { compiled, supply, supplyRow, setRow } = this;
     const { dims } = compiled;
@@ -273,7 +273,7 @@ class JointProgram {
     return rows;
   }
 
-  /** Handing a resource of a supply to a set. */
+  /** Enters columns that assign a resource of a supply to a set. */
   private enterTransfers(): boolean {
     const { simplex, index, values, transfers } = this;
     const { duals } = simplex;
@@ -297,7 +297,7 @@ class JointProgram {
  * Scales worth down until no offer holds more than its price: each set by the worst of the supplies that serve it, caps by
  * the worst of all. Afterwards the sum of demand times worth is a lower bound whatever the worth was to begin with.
  */
-export function repair(compiled: CompiledProblem, worth: FeasibleWorth, reach: Uint8Array): FeasibleWorth {
+export function scaledToFeasible(compiled: CompiledProblem, worth: FeasibleWorth, reach: Uint8Array): FeasibleWorth {
   const { dims, sets, offers, capacity, price, capMax, supply } = compiled;
   const ceiling = supplyCeiling(compiled, worth, supply);
   const excess = new Float64Array(supply.count).fill(1);

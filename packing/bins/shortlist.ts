@@ -1,17 +1,17 @@
-import { blockBits, free, type Market } from './market.js';
+import { blockBits, priceFloor, type Valuation } from './valuation.js';
 import type { CompiledProblem } from './compile.js';
-import type { Seed, Stock } from './stock.js';
+import type { Seed, RemainingPods } from './remaining-pods.js';
 
-/** The share of the best score that a larger offer must have to be taken in its place. */
+/** A larger offer is preferred if it has at least this share of the best score. */
 const nearlyMost = 0.99;
 /** Scores that differ by no more than this count as equal: the cheaper offer is tried then. */
 const alike = 1 + 1e-9;
 
-/** The offers that are filled to find the next bin: those with the best score: what of the rest they may hold for their price. */
+/** The offers that are filled to find the next bin: those that could hold most worth of the remaining pods for their price. */
 export class Shortlist {
   /** How many offers are shortlisted. */
   wanted = 0;
-  /** Offers dearer than this are not looked at. */
+  /** Offers dearer than this are left out. */
   ceiling = Infinity;
   /** The offers found last, best first. */
   readonly choice: Int32Array;
@@ -22,11 +22,11 @@ export class Shortlist {
 
   /** `most`: how many offers are wanted at most. */
   constructor(
-    private readonly market: Market,
-    private readonly stock: Stock,
+    private readonly valuation: Valuation,
+    private readonly remaining: RemainingPods,
     most: number,
   ) {
-    const { compiled } = market;
+    const { compiled } = valuation;
     this.compiled = compiled;
     this.choice = new Int32Array(most);
     this.choiceScore = new Float64Array(most);
@@ -34,34 +34,34 @@ export class Shortlist {
     this.roomValue = new Float64Array(compiled.supply.count * compiled.dims);
   }
 
-  /** Puts into `choice` the offers that could waste least of those of about the seed's share; how many. */
+  /** Puts into `choice` the offers of about the seed's share that could waste least; returns their number. */
   ofForced(seed: Seed): number {
-    const { market, compiled } = this;
+    const { valuation, compiled } = this;
     const shape = compiled.shapeOf[seed.item]!;
     const offers = compiled.offersOfSet[seed.set]!;
-    const worth = market.worthOfOffers(seed.set);
-    const target = Math.max(seed.share * 1.6, market.worth[shape]!);
+    const worth = valuation.worthOfOffers(seed.set);
+    const target = Math.max(seed.share * 1.6, valuation.worth[shape]!);
     let found = 0;
-    for (let k = market.firstWorth(seed.set, market.worth[shape]!); k < offers.length; k++) {
+    for (let k = valuation.firstCosting(seed.set, valuation.worth[shape]!); k < offers.length; k++) {
       const o = offers[k]!;
       if (compiled.price[o]! > this.ceiling || (found > 0 && compiled.price[o]! > 2.5 * target)) break;
-      market.work++;
-      if ((found > 0 && worth[k]! > target) || !market.holds(o, shape)) continue;
-      found = this.offer(o, worth[k]! - market.compiled.price[o]! * (1 + 1e-9), found);
+      valuation.work++;
+      if ((found > 0 && worth[k]! > target) || !valuation.holds(o, shape)) continue;
+      found = this.insert(o, worth[k]! - valuation.compiled.price[o]! * (1 + 1e-9), found);
     }
     return found;
   }
 
-  /** Puts into `choice` the offers that could hold most worth for their price of what is left; how many. */
+  /** Puts into `choice` the offers with the best scores; returns their number. */
   ofFree(seed: Seed): number {
-    const { market, compiled, choiceScore, wanted } = this;
+    const { valuation, compiled, choiceScore, wanted } = this;
     const { price } = compiled;
     const shape = compiled.shapeOf[seed.item]!;
     const offers = compiled.offersOfSet[seed.set]!;
-    const { value, most, tightest } = market.shelf(seed.set);
-    const all = tightest * this.valueStock(seed.set) * (1 + 1e-9);
+    const { value, most, tightest } = valuation.valuesFor(seed.set);
+    const all = tightest * this.valueRemaining(seed.set) * (1 + 1e-9);
     let found = 0;
-    for (let k = market.firstWorth(seed.set, market.worth[shape]!); k < offers.length; k++) {
+    for (let k = valuation.firstCosting(seed.set, valuation.worth[shape]!); k < offers.length; k++) {
       const cost = price[offers[k]!]!;
       if (cost > this.ceiling) break;
       if (found === wanted) {
@@ -72,22 +72,22 @@ export class Shortlist {
           continue;
         }
       }
-      market.work++;
-      const score = this.promise(offers[k]!, value, k * compiled.dims);
+      valuation.work++;
+      const score = this.possibleScore(offers[k]!, value, k * compiled.dims);
       if (found === wanted && score <= choiceScore[found - 1]! * alike) continue;
-      if (market.holds(offers[k]!, shape)) found = this.offer(offers[k]!, score, found);
+      if (valuation.holds(offers[k]!, shape)) found = this.insert(offers[k]!, score, found);
     }
     return found;
   }
 
-  /** Puts into `choice` the dearest of the offers that promise nearly most for their price. */
+  /** Puts into `choice` the dearest offer with nearly the best score; returns their number. */
   ofLarge(seed: Seed): number {
-    const { market, compiled } = this;
+    const { valuation, compiled } = this;
     const shape = compiled.shapeOf[seed.item]!;
     const offers = compiled.offersOfSet[seed.set]!;
-    const first = market.firstWorth(seed.set, market.worth[shape]!);
-    const { value, most: mostOf } = market.shelf(seed.set);
-    this.valueStock(seed.set);
+    const first = valuation.firstCosting(seed.set, valuation.worth[shape]!);
+    const { value, most: mostOf } = valuation.valuesFor(seed.set);
+    this.valueRemaining(seed.set);
     let most = 0;
     for (const pass of [0, 1]) {
       for (let k = offers.length - 1; k >= first; k--) {
@@ -95,30 +95,30 @@ export class Shortlist {
           k &= ~((1 << blockBits) - 1);
           continue;
         }
-        market.work++;
-        const score = this.promise(offers[k]!, value, k * compiled.dims);
-        if (score <= most || !market.holds(offers[k]!, shape)) continue;
+        valuation.work++;
+        const score = this.possibleScore(offers[k]!, value, k * compiled.dims);
+        if (score <= most || !valuation.holds(offers[k]!, shape)) continue;
         if (pass === 0) most = score;
-        else return this.offer(offers[k]!, score, 0);
+        else return this.insert(offers[k]!, score, 0);
       }
       most *= nearlyMost;
     }
     return 0;
   }
 
-  /** Values what bins of each supply could use, in the eyes of `set`; the most that any supply has of it. */
-  private valueStock(set: number): number {
-    const { stock, ownValue, roomValue } = this;
-    const { prices } = this.market;
+  /** Values the remaining pods that a bin of each supply could use, at the worth that `set` gives to resources; returns the highest value. */
+  private valueRemaining(set: number): number {
+    const { remaining, ownValue, roomValue } = this;
+    const { resourceWorth } = this.valuation;
     const { dims, supply } = this.compiled;
     let most = 0;
     for (let k = 0; k < supply.count; k++) {
       let total = 0;
       for (let d = 0; d < dims; d++) {
         const at = k * dims + d;
-        const price = prices[set * dims + d]!;
-        ownValue[at] = price * stock.own[at]!;
-        roomValue[at] = price * (stock.own[at]! + stock.others[at]!);
+        const price = resourceWorth[set * dims + d]!;
+        ownValue[at] = price * remaining.own[at]!;
+        roomValue[at] = price * (remaining.own[at]! + remaining.others[at]!);
         total += roomValue[at];
       }
       if (total > most) most = total;
@@ -127,7 +127,7 @@ export class Shortlist {
   }
 
   /** Inserts an offer into `choice`, best first, dropping the last where it is full. */
-  private offer(offer: number, score: number, found: number): number {
+  private insert(offer: number, score: number, found: number): number {
     const { choice, choiceScore } = this;
     if (found === this.wanted && score <= choiceScore[found - 1]! * alike) return found;
     let k = found < this.wanted ? found : found - 1;
@@ -141,8 +141,8 @@ export class Shortlist {
     return Math.min(this.wanted, found + 1);
   }
 
-  /** How much worth for its price `offer`, valued at `value[k]` onwards, could hold of what is left. */
-  private promise(offer: number, value: Float64Array, k: number): number {
+  /** The most worth of remaining pods for its price that `offer`, whose resources are worth `value[k]` onwards, could hold. */
+  private possibleScore(offer: number, value: Float64Array, k: number): number {
     const { ownValue, roomValue } = this;
     const { dims, price, supply } = this.compiled;
     const at = supply.of[offer]! * dims;
@@ -155,13 +155,13 @@ export class Shortlist {
       worth += own < amount ? own : amount;
       room += all < amount ? all : amount;
     }
-    if (room > worth && this.hasRoom(offer)) worth += this.stock.othersRate[supply.of[offer]!]! * (room - worth);
-    return (this.market.tightness[offer]! * worth) / (price[offer]! + free);
+    if (room > worth && this.hasRoom(offer)) worth += this.remaining.othersRate[supply.of[offer]!]! * (room - worth);
+    return (this.valuation.tightness[offer]! * worth) / (price[offer]! + priceFloor);
   }
 
-  /** Whether what is about as dear as the seed leaves room in a bin of `offer`. */
+  /** Whether the items that come first leave room in a bin of `offer` for cheaper ones. */
   private hasRoom(offer: number): boolean {
-    const { own } = this.stock;
+    const { own } = this.remaining;
     const { dims, capacity, supply } = this.compiled;
     const at = supply.of[offer]! * dims;
     for (let d = 0; d < dims; d++) {

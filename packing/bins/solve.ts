@@ -5,35 +5,35 @@ import type { CompiledProblem } from './compile.js';
 import { compileProblem } from './compile.js';
 import { LimitLedger } from './limits.js';
 import { LocalSearch } from './local-search.js';
-import { Market, worthOfShapes } from './market.js';
+import { Valuation, worthOfShapes } from './valuation.js';
 import { fillOpenBins } from './open-bins.js';
 import { packPatterns } from './patterns.js';
-import type { Packing, Stack } from './plan.js';
+import type { Packing, BinGroup } from './plan.js';
 import { demandsOf, resourceWorth } from './resource-lp.js';
 import { binsIn, expand, priceOf } from './plan.js';
 import { joinBins } from './join.js';
 import { withFewerBins } from './fewer.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
-/** How much dearer, as shares of the plan's price, a limit that left pods out makes what it limits, attempt by attempt. */
+/** Where a limit leaves pods unplaced, offers that use it are made dearer by these shares of the packing's price, attempt by attempt. */
 const penalties = [0.5, 3, 20, 1000];
 
-/** What is left, as shares of all worth, when the rest is priced anew. */
+/** Shares of the total worth that are left when the worth of resources is computed again for the remaining pods. */
 const stages = [0.5, 0.2, 0];
 
-/** Effort from which on packings far from their bound are tried by patterns of whole bins. */
+/** From this effort on, packings far above their bound are also solved by patterns of whole bins. */
 const patternUnits = 10_000;
 const farFromBound = 1.02;
-/** A packing by patterns up to this much dearer may end cheaper once it is searched. */
+/** A packing by patterns may be dearer by this factor before its own local search. */
 const nearlyAsCheap = 1.01;
 
-/** How near, as a share, bins built one by one must come to `most` of the effort. */
-const nearby = 1.03;
+/** The first packing must come this near to `most` of the effort, or it is not searched further. */
+const nearMost = 1.03;
 
-/** How much search for fewer bins there is, as a share of that for the cheapest ones. */
+/** The effort for fewer bins, as a share of the effort for the cheapest ones. */
 const fewerShare = 0.5;
 
-/** A plan this near to its bound is not searched further. */
+/** A packing this near to its bound is not searched further. */
 const nearEnough = 1.002;
 
 /**
@@ -42,15 +42,15 @@ const nearEnough = 1.002;
  */
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const { compiled, packing, bound, isBoundByLimits } = cheapest(problem, effort);
-  const isFinal = isBoundByLimits || effort.fewest === undefined || binsIn(packing.stacks) < 2;
-  const again = (dearer: CompiledProblem): readonly Stack[] | undefined => {
-    const { stacks, missed } = pack(problem, dearer, { units: effort.units * fewerShare });
+  const isFinal = isBoundByLimits || effort.fewest === undefined || binsIn(packing.groups) < 2;
+  const again = (dearer: CompiledProblem): readonly BinGroup[] | undefined => {
+    const { groups, missed } = pack(problem, dearer, { units: effort.units * fewerShare });
     // Fewer, larger bins may use more of a limit.
-    return missed > packing.missed ? undefined : stacks;
+    return missed > packing.missed ? undefined : groups;
   };
   const upTo = effort.fewest ?? 1;
-  const stacks = isFinal ? packing.stacks : withFewerBins({ compiled, stacks: packing.stacks, upTo }, again);
-  return { solution: expand(problem, compiled, { ...packing, stacks }), lowerBound: bound };
+  const groups = isFinal ? packing.groups : withFewerBins({ compiled, groups: packing.groups, upTo }, again);
+  return { solution: expand(problem, compiled, { ...packing, groups }), lowerBound: bound };
 }
 
 interface Cheapest {
@@ -66,11 +66,11 @@ function cheapest(problem: BinProblem, effort: Effort): Cheapest {
   const first = pack(problem, compiled, effort);
   if (problem.limits.length === 0 || first.missed === 0) return narrowed(problem, compiled, first);
 
-  // Limits left pods out: count what is limited as dearer, so that bins use less of it.
+  // Limits left pods unplaced: offers that use them become dearer, so that bins use less of them.
   let best = { ...first, compiled };
   const { units } = first;
   for (const penalty of penalties) {
-    const dearer = compileProblem(penalised(problem, best.compiled, best.stacks, penalty));
+    const dearer = compileProblem(penalised(problem, best.compiled, best.groups, penalty));
     const packing = pack(problem, dearer, { units });
     if (packing.missed < best.missed) best = { ...packing, compiled: dearer };
     if (best.missed === 0) break;
@@ -79,11 +79,11 @@ function cheapest(problem: BinProblem, effort: Effort): Cheapest {
 }
 
 /**
- * Tries again without the offers that cost more than the whole packing found: they have no part in a cheaper one, and without
- * them prices of resources are those of small bins.
+ * Solves again without the offers that cost more than the whole packing found. They cannot be in a cheaper one, and without them
+ * the worth of resources is that in small bins.
  */
 function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed): Cheapest {
-  const price = priceOf(compiled, first.stacks);
+  const price = priceOf(compiled, first.groups);
   const dearest = compiled.price.at(-1) ?? 0;
   const { units } = first;
   if (units === 0 || price >= dearest || price <= first.bound * nearEnough) {
@@ -93,31 +93,31 @@ function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed)
   const fewer = compileProblem(problem, price, compiled);
   const second = pack(problem, fewer, { units });
   const bound = Math.max(first.bound, Math.min(second.bound, price));
-  const better = second.missed === 0 && priceOf(fewer, second.stacks) < price - 1e-9;
+  const better = second.missed === 0 && priceOf(fewer, second.groups) < price - 1e-9;
   const best = better ? { compiled: fewer, packed: second } : { compiled, packed: first };
   const packing = byPatterns(best.compiled, best.packed, bound);
   return { compiled: best.compiled, packing, bound, isBoundByLimits: false };
 }
 
-/** The packing, or a cheaper one by patterns of whole bins, which know what caps ask for better than single bins do. */
+/** The packing, or a cheaper one by patterns of whole bins, which take caps into account better than bins built one by one. */
 function byPatterns(compiled: CompiledProblem, packed: Packed, bound: number): Packed {
-  const price = priceOf(compiled, packed.stacks);
-  // Without caps and limits bins built one by one are as good, and fewer.
+  const price = priceOf(compiled, packed.groups);
+  // Without caps and limits, bins built one by one are as cheap, and fewer.
   const isCapped = compiled.capMax.length > 0 || compiled.limitRemaining.length > 0;
   if (!isCapped || packed.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
-  const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.stacks, price });
+  const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.groups, price });
   if (found === undefined || priceOf(compiled, found) >= price * nearlyAsCheap) return packed;
-  const most = binsIn(packed.stacks);
+  const most = binsIn(packed.groups);
   const ledger = new LimitLedger(compiled);
   for (const { offer, times } of found) {
     if (ledger.most(offer) < times) return packed;
     ledger.use(offer, times);
   }
-  const builder = new Builder(new Market(compiled, packed.worth, ledger));
+  const builder = new Builder(new Valuation(compiled, packed.worth, ledger));
   new LocalSearch(builder, found).run(packed.units, bound * nearEnough);
   joinBins(compiled, found, ledger);
-  // Many small bins for a little less are nobody's gain.
-  return priceOf(compiled, found) < price - 1e-9 && binsIn(found) <= most ? { ...packed, stacks: found } : packed;
+  // More bins for a slightly lower price are not better.
+  return priceOf(compiled, found) < price - 1e-9 && binsIn(found) <= most ? { ...packed, groups: found } : packed;
 }
 
 interface Packed extends Packing {
@@ -127,9 +127,9 @@ interface Packed extends Packing {
   /** Of resources; see `resourceWorth`. */
   readonly worth: Float64Array;
   readonly bound: number;
-  /** Of search, which it was worth. */
+  /** The units of search that it was given. */
   readonly units: number;
-  /** Pods that some offer holds but limits left out. */
+  /** Number of pods that some offer holds and limits leave unplaced. */
   readonly missed: number;
 }
 
@@ -137,95 +137,95 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
   const relaxation = relax(problem, compiled);
   const afterOpen = Int32Array.from(compiled.pods);
   let { worth } = relaxation;
-  const newMarket = (options?: ConstructorParameters<typeof Market>[3]): Market =>
-    new Market(compiled, worth.resource, new LimitLedger(compiled), options);
-  let opener = new Builder(newMarket());
+  const newValuation = (options?: ConstructorParameters<typeof Valuation>[3]): Valuation =>
+    new Valuation(compiled, worth.resource, new LimitLedger(compiled), options);
+  let opener = new Builder(newValuation());
   const filled = fillOpenBins(problem, compiled, opener, relaxation.items, afterOpen);
   if (filled.length > 0) {
     worth = resourceWorth(compiled, demandsOf(compiled, afterOpen, relaxation.items), relaxation.reach);
-    opener = new Builder(newMarket());
+    opener = new Builder(newValuation());
   }
 
-  let best = start(opener, relaxation, afterOpen, stages)!;
+  let best = buildInStages(opener, relaxation, afterOpen, stages)!;
   let bound = relaxation.bound;
   const provenWorth = worthOfShapes(compiled, relaxation.proven.resource);
   const improve = (builder: Builder): void => {
-    // What leaves nothing out cannot be bettered by what costs more.
+    // If all pods are placed, only a cheaper packing is better.
     const budget = best.missed > 0 ? undefined : { price: best.price * (1 + 1e-7), worth: provenWorth };
-    const other = start(builder, relaxation, afterOpen, [0], budget);
+    const other = buildInStages(builder, relaxation, afterOpen, [0], budget);
     if (other === undefined) return;
     if (other.missed < best.missed || (other.missed === best.missed && other.price < best.price - 1e-9)) best = other;
   };
-  // Few large bins round less up where every size costs the same.
-  if (best.price > bound * nearEnough) improve(new Builder(newMarket({ like: opener.market }), true));
-  const units = isHopeful(best, effort.most) ? effort.units : 0;
+  // Where every size costs the same for its capacity, few large bins waste less by rounding.
+  if (best.price > bound * nearEnough) improve(new Builder(newValuation({ like: opener.valuation }), true));
+  const units = mayComeBelow(best, effort.most) ? effort.units : 0;
   if (best.price > bound * nearEnough && opener.work * 4 < units) {
-    improve(new Builder(newMarket({ like: opener.market })));
+    improve(new Builder(newValuation({ like: opener.valuation })));
     const tight = tighten(problem, compiled, relaxation, units);
     if (tight !== undefined) {
       bound = Math.max(bound, tight.bound);
-      improve(new Builder(newMarket({ like: opener.market, values: tight })));
+      improve(new Builder(newValuation({ like: opener.valuation, values: tight })));
     }
   }
-  const { stacks, left, missed } = best;
-  const { ledger } = best.builder.market;
-  // Fewer bins to begin with waste less, and those that nothing betters may be joined in the end.
-  if (units > 0) joinBins(compiled, stacks, ledger);
-  new LocalSearch(best.builder, stacks).run(units, bound * nearEnough);
-  if (units > 0) joinBins(compiled, stacks, ledger);
-  return { stacks, filled, left, bound, units, missed, items: relaxation.items, afterOpen, worth: worth.resource };
+  const { groups, left, missed } = best;
+  const { ledger } = best.builder.valuation;
+  // Joined bins waste less, so the search begins with them; afterwards those that it could not improve are joined.
+  if (units > 0) joinBins(compiled, groups, ledger);
+  new LocalSearch(best.builder, groups).run(units, bound * nearEnough);
+  if (units > 0) joinBins(compiled, groups, ledger);
+  return { groups, filled, left, bound, units, missed, items: relaxation.items, afterOpen, worth: worth.resource };
 }
 
-/** Whether search may bring a packing below `most`. */
-function isHopeful({ price, missed }: Start, most = Infinity): boolean {
-  return missed === 0 ? price <= most * nearby : most === Infinity;
+/** Whether local search may bring the packing below `most`. */
+function mayComeBelow({ price, missed }: FirstPacking, most = Infinity): boolean {
+  return missed === 0 ? price <= most * nearMost : most === Infinity;
 }
 
-interface Start {
+interface FirstPacking {
   readonly builder: Builder;
-  readonly stacks: Stack[];
+  readonly groups: BinGroup[];
   readonly left: Int32Array;
   readonly price: number;
   readonly missed: number;
 }
 
-/** Builds bins in stages: what is left is priced anew at each, since the easy pods go first. Undefined where the budget does not do. */
-function start(
+/** Builds bins in stages. At each the worth of resources is computed again, since the pods that fit well are packed first. Undefined if it exceeds the budget. */
+function buildInStages(
   first: Builder,
   relaxation: Relaxation,
   pods: Int32Array,
   shares: readonly number[],
   budget?: BinBudget,
-): Start | undefined {
-  const { compiled, ledger, worth } = first.market;
+): FirstPacking | undefined {
+  const { compiled, ledger, worth } = first.valuation;
   const { items, reach } = relaxation;
   const left = Int32Array.from(pods);
-  const stacks: Stack[] = [];
+  const groups: BinGroup[] = [];
   const total = items.reduce((sum, item) => sum + left[item]! * worth[compiled.shapeOf[item]!]!, 0);
   let builder = first;
   for (const share of shares) {
-    if (!builder.construct(items, left, stacks, { rest: share * total, budget })) return undefined;
+    if (!builder.construct(items, left, groups, { rest: share * total, budget })) return undefined;
     if (share === 0) break;
     const { resource } = resourceWorth(compiled, demandsOf(compiled, left, items), reach);
-    builder = new Builder(new Market(compiled, resource, ledger));
+    builder = new Builder(new Valuation(compiled, resource, ledger));
   }
   const missed = items.reduce((sum, item) => sum + left[item]!, 0);
-  return { builder: first, stacks, left, price: priceOf(compiled, stacks), missed };
+  return { builder: first, groups, left, price: priceOf(compiled, groups), missed };
 }
 
-/** The problem with offers dearer by what they use of the limits that `stacks` come near to. */
+/** The problem with higher prices for offers that use limits which the packing nearly exhausts. */
 function penalised(
   problem: BinProblem,
   compiled: CompiledProblem,
-  stacks: readonly Stack[],
+  groups: readonly BinGroup[],
   penalty: number,
 ): BinProblem {
   const { offers, limits } = problem;
   const price = Float64Array.from(offers.price);
-  const total = stacks.reduce((sum, stack) => sum + stack.times * offers.price[compiled.offerOrigin[stack.offer]!]!, 0);
+  const total = groups.reduce((sum, group) => sum + group.times * offers.price[compiled.offerOrigin[group.offer]!]!, 0);
   const mean = offers.price.reduce((sum, value) => sum + value, 0) / Math.max(1, offers.count);
   for (const limit of limits) {
-    const used = stacks.reduce((sum, stack) => sum + stack.times * limit.use[compiled.offerOrigin[stack.offer]!]!, 0);
+    const used = groups.reduce((sum, group) => sum + group.times * limit.use[compiled.offerOrigin[group.offer]!]!, 0);
     const most = limit.use.reduce((a, b) => Math.max(a, b), 0);
     if (limit.remaining <= 0 || used + most <= limit.remaining) continue;
     const unit = (penalty * Math.max(total, mean)) / limit.remaining;

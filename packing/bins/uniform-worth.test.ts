@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Xorshift } from '../xorshift.js';
 import { compileProblem } from './compile.js';
-import { capReach, demandsOf, repair, roomForCaps } from './resource-lp.js';
+import { capReach, demandsOf, scaledToFeasible, roomForCaps } from './resource-lp.js';
 import { relax } from './relaxation.js';
 import { uniformWorth } from './uniform-worth.js';
 import type { BinProblem } from './problem.js';
@@ -53,7 +53,7 @@ test('no offer holds more of it than its price, and items that share no offer ha
   const { items } = relax(problem, compiled);
   const demands = demandsOf(compiled, compiled.pods, items);
   const worth = uniformWorth(compiled, demands);
-  const scaled = repair(compiled, worth, capReach(compiled));
+  const scaled = scaledToFeasible(compiled, worth, capReach(compiled));
   worth.resource.forEach((each, k) => expect(scaled.resource[k]).toBeCloseTo(each, 9));
   const total = demands.resource.reduce((sum, amount, k) => sum + amount * worth.resource[k]!, 0);
   expect(total).toBeCloseTo(20 * 10 * 0.25 * (rates[0]! + rates[2]!), 6);

@@ -138,7 +138,7 @@ export class Assigner {
     const places = usable.map(({ domainOf }) => domainOf);
     const rejected = new Set<Cell>();
     for (let next: Cell | undefined = best; next !== undefined;) {
-      if (this.lookahead.staysOpen(target.rules, next.domainOf, places)) return next;
+      if (this.lookahead.leavesPlaceForNext(target.rules, next.domainOf, places)) return next;
       rejected.add(next);
       next = this.bestOf(
         target,

@@ -29,7 +29,7 @@ export class SpreadLookahead {
    * Whether the next pod with these rules would still have one of the places after one more is placed `there`, or there is no
    * next pod.
    */
-  staysOpen(rules: Rules, there: DomainOf, places: Iterable<DomainOf>): boolean {
+  leavesPlaceForNext(rules: Rules, there: DomainOf, places: Iterable<DomainOf>): boolean {
     const own = rules.spread.filter((group) => selectsOwn(rules, group));
     if (!own.some((group) => this.isAwaited(group))) return true;
     this.count(own, there, 1);

@@ -44,7 +44,7 @@ function stuck(pods: readonly Pod[], zonesOf: Readonly<Record<string, readonly s
     pods.find((own) => rulesOf(own).affinity.some((each) => each === group))!.metadata.name!;
   return {
     any: cycles.any,
-    stuck: cycles.stuck(onNodes, ledger).map(({ group, domain }) => `${nameOf(group)} ${domain!}`),
+    stuck: cycles.unmet(onNodes, ledger).map(({ group, domain }) => `${nameOf(group)} ${domain!}`),
   };
 }
 

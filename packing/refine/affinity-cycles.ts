@@ -11,13 +11,13 @@ export interface ClassOnNode {
 }
 
 /**
- * Affinity rules that wait for one another: one selects pods that have another, and so on back to the first. Each may find the
- * pods that it selects in its domain, and still nobody could have been the first to be bound there.
+ * Cycles of pod affinity: a rule selects pods that have another rule, and so on back to the first. In a finished plan each rule
+ * finds its pods in its domain, but kube-scheduler could bind none of them first.
  */
 export class AffinityCycles {
   private readonly groups: ReadonlySet<Group>;
 
-  /** @param required the rules of every kind of pod with nothing preferred any more */
+  /** @param required the rules of every class without its preferences */
   constructor(required: readonly Rules[]) {
     this.groups = inCycles(required);
   }
@@ -26,14 +26,14 @@ export class AffinityCycles {
     return this.groups.size > 0;
   }
 
-  /** Rules, each with its domain, that no order of binding meets for the pods that are there (topology/affinity-cycles). */
-  stuck(
+  /** Rules with their domains that are met in no order of binding (topology/affinity-cycles). */
+  unmet(
     onNodes: readonly ClassOnNode[],
     ledger: Ledger,
   ): { readonly group: Group; readonly domain: string | undefined }[] {
     const wantedBy = (rules: Rules): Group[] => affinityOf(rules).filter((group) => this.groups.has(group));
     let rest = onNodes.filter(({ rules }) => wantedBy(rules).length > 0);
-    const waiting = new Waiting(rest);
+    const waiting = new WaitingPods(rest);
     const isMet = ({ domainOf }: ClassOnNode, group: Group): boolean => waiting.isThere(ledger, group, domainOf(group));
     const mayCome = (onNode: ClassOnNode): boolean => wantedBy(onNode.rules).every((group) => isMet(onNode, group));
     const mayBegin = (onNode: ClassOnNode): boolean =>
@@ -54,8 +54,8 @@ export class AffinityCycles {
   }
 }
 
-/** Pods that are counted by the rules already though they wait themselves. */
-class Waiting {
+/** Pods that the ledger counts although they are not bound yet in the order that is tried. */
+class WaitingPods {
   private readonly pods = new Map<Group, Map<string, number>>();
 
   constructor(onNodes: readonly ClassOnNode[]) {

@@ -13,23 +13,22 @@ interface ExistingNodesContext {
   readonly nodes: readonly NodeState[];
 }
 
-/** Of more nodes, the first. */
+/** If there are more nodes, only the first are used. */
 const mostNodes = 200;
 
-/** Nodes that exist, while pods come and go on them: they cost nothing more. Counts are kept up to date. */
+/** Existing nodes while pods are placed on them and removed. Their room costs nothing. Topology counts are kept up to date. */
 export class ExistingNodes {
-  /** Those that pods of the pass may come to. */
   readonly nodes: readonly NodeState[];
-  private looks = 0;
+  private checks = 0;
 
   constructor(
     private readonly context: ExistingNodesContext,
-    private readonly undoing: (() => void)[],
+    private readonly undoSteps: (() => void)[],
   ) {
     this.nodes = context.nodes.slice(0, mostNodes);
   }
 
-  /** Those that hold pods of the pass, which can all be taken away: what volumes attached stays. */
+  /** Nodes whose pods of this pass can all be removed. With volumes they cannot: what they attached to the node stays. */
   occupied(): NodeState[] {
     return this.nodes.filter(
       ({ pods, attach: attached }) =>
@@ -37,14 +36,14 @@ export class ExistingNodes {
     );
   }
 
-  /** How many nodes were looked at since this was asked last. */
-  lookedAt(): number {
-    const { looks } = this;
-    this.looks = 0;
-    return looks;
+  /** Number of nodes checked since the last call. */
+  takeChecks(): number {
+    const { checks } = this;
+    this.checks = 0;
+    return checks;
   }
 
-  /** The first node with room for the pod, of those that `suits`. */
+  /** The first node that admits the pod and whose domains suit. */
   find(
     incoming: IncomingPod,
     suits: (domainOf: (key: string) => string | undefined) => boolean,
@@ -61,11 +60,11 @@ export class ExistingNodes {
       .map((node) => (key) => this.domain(node, key));
   }
 
-  /** Whether the pod may come to this node. */
+  /** Whether the pod can be placed on this node. */
   admits(node: NodeState, { podClass, rules, pod }: IncomingPod): boolean {
     const { feasibility, ledger, compiled } = this.context;
     if (roomFor(node.free, feasibility.demand(podClass), 1) === 0) return false;
-    this.looks++;
+    this.checks++;
     return (
       feasibility.admitsKind(rules.level, node.kind) &&
       hostRoom(node, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) > 0 &&
@@ -74,7 +73,7 @@ export class ExistingNodes {
     );
   }
 
-  /** Whether the pod can be taken away alone: nobody there is there for it. */
+  /** Whether the pod can be removed alone: no pod on the node needs it by pod affinity. */
   isFree({ placed = [], host }: NodeState, { rules, pod }: PlacedPod): boolean {
     const others = placed.filter((other) => other.pod !== pod);
     return isFree(this.context.ledger, rules, host, others);
@@ -86,7 +85,7 @@ export class ExistingNodes {
     const attached = node.attach === undefined ? undefined : [...node.attach.attached].map(copied);
     placeOn(node, { podClass, rules, pods: [pod] }, demand, compiled.volumes);
     this.record(node, rules, 1);
-    this.undoing.push(() => {
+    this.undoSteps.push(() => {
       this.record(node, rules, -1);
       removeFrom(node, { podClass, rules, pod }, demand);
       if (attached === undefined) return;
@@ -105,7 +104,7 @@ export class ExistingNodes {
     };
     removeFrom(node, placed, this.context.feasibility.demand(placed.podClass));
     this.record(node, placed.rules, -1);
-    this.undoing.push(() => {
+    this.undoSteps.push(() => {
       this.record(node, placed.rules, 1);
       node.free.set(before.free);
       for (const key of ['pods', 'ports', 'placed', 'placedWithRules'] as const) {

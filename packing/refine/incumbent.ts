@@ -1,44 +1,44 @@
 import { isBufferPod } from '../compile/buffers.js';
-import type { Board } from './board.js';
+import type { PlacementState } from './placement-state.js';
 import type { UnplacedPod } from './unplaced-pods.js';
-import { RuleCheck, type Broken } from './rule-check.js';
+import { RuleCheck, type BrokenRules } from './rule-check.js';
 
-/** What plans are compared by: pods left out count most, those of buffers less, then the price, then the nodes. */
+/** What plans are compared by, in this order: unplaced pods, unplaced pods of capacity buffers, price, number of nodes. */
 interface Score {
-  readonly left: number;
+  readonly unplaced: number;
   readonly buffers: number;
   readonly price: number;
   readonly nodes: number;
 }
 
-/** The best plan so far, on a board: what is done there lasts where it makes the plan better. */
+/** The best plan so far. A change of the placement state is kept only if it makes the plan better. */
 export class Incumbent {
   private score: Score;
-  /** What did not hold after the last change that was made lasting. */
-  private brokenBefore: Broken | undefined;
+  /** Rules that were broken after the last change that was kept. */
+  private brokenBefore: BrokenRules | undefined;
   private readonly rules: RuleCheck;
-  /** Up to this price fewer nodes count more than the price; undefined while they do not. */
+  /** Up to this price fewer nodes count more than the price; undefined: at no price. */
   private fewestUpTo: number | undefined;
 
   constructor(
-    readonly board: Board,
-    private unplaced: readonly UnplacedPod[],
+    readonly state: PlacementState,
+    private unplacedPods: readonly UnplacedPod[],
   ) {
-    this.score = this.scoreOf(unplaced);
+    this.score = this.scoreOf(unplacedPods);
     this.rules = new RuleCheck(
-      board,
-      board.required().map(({ rules }) => rules),
+      state,
+      state.required().map(({ rules }) => rules),
     );
   }
 
   /** Pods that found no place. */
-  get left(): readonly UnplacedPod[] {
-    return this.unplaced;
+  get unplaced(): readonly UnplacedPod[] {
+    return this.unplacedPods;
   }
 
   /** Whether every pod has a place, for no more dollars per hour than that. */
   isEnough(price: number): boolean {
-    return this.score.left + this.score.buffers === 0 && this.score.price <= price;
+    return this.score.unplaced + this.score.buffers === 0 && this.score.price <= price;
   }
 
   /** From now on of plans up to this price, dollars per hour, those with fewer nodes are better. */
@@ -50,45 +50,46 @@ export class Incumbent {
     return this.score.price;
   }
 
-  /** To be called before the board is changed: what does not hold by then is not held against the change. */
+  /** Called before a change: rules that are broken already do not count against it. */
   begin(): void {
     this.brokenBefore ??= this.rules.broken();
   }
 
-  /** Makes what was done lasting where it is better, and takes it back otherwise. `left`: who has no place now. */
+  /** Keeps the change if the plan is better, and undoes it otherwise. `left`: pods that have no place now. */
   accept(left: readonly UnplacedPod[]): boolean {
-    const { board, brokenBefore } = this;
+    const { state, brokenBefore } = this;
     const score = this.scoreOf(left);
     if (!this.isBetter(score, this.score) || this.rules.breaksMore(brokenBefore!, isFuller(score, this.score))) {
-      board.undo();
+      state.undo();
       return false;
     }
-    board.commit();
+    state.commit();
     this.brokenBefore = undefined;
     this.score = score;
-    this.unplaced = left;
+    this.unplacedPods = left;
     return true;
   }
 
   private isBetter(a: Score, b: Score): boolean {
     const { fewestUpTo = -Infinity } = this;
-    const isSame = a.left === b.left && a.buffers === b.buffers;
+    const isSame = a.unplaced === b.unplaced && a.buffers === b.buffers;
     if (isSame && a.nodes !== b.nodes && Math.max(a.price, b.price) <= fewestUpTo) return a.nodes < b.nodes;
     return isBetter(a, b);
   }
 
   private scoreOf(left: readonly UnplacedPod[]): Score {
     const buffers = left.filter(({ podClass }) => isBufferPod(podClass.shape.exemplar)).length;
-    const { tentativeNodes } = this.board;
-    return { left: left.length - buffers, buffers, price: this.board.price(), nodes: tentativeNodes.length };
+    const { tentativeNodes } = this.state;
+    return { unplaced: left.length - buffers, buffers, price: this.state.price(), nodes: tentativeNodes.length };
   }
 }
 
 /** Whether more pods have a place. */
-const isFuller = (a: Score, b: Score): boolean => (a.left === b.left ? a.buffers < b.buffers : a.left < b.left);
+const isFuller = (a: Score, b: Score): boolean =>
+  a.unplaced === b.unplaced ? a.buffers < b.buffers : a.unplaced < b.unplaced;
 
 function isBetter(a: Score, b: Score): boolean {
-  if (a.left !== b.left || a.buffers !== b.buffers) return isFuller(a, b);
+  if (a.unplaced !== b.unplaced || a.buffers !== b.buffers) return isFuller(a, b);
   if (Math.abs(a.price - b.price) > 1e-9) return a.price < b.price;
   return a.nodes < b.nodes;
 }

@@ -17,34 +17,34 @@ import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
 
 /** A way to place one pod. */
 export interface Move {
-  /** Undefined where a node is to be launched for it. */
+  /** Undefined where a node has to be launched for the pod. */
   readonly tentative: TentativeNode | undefined;
   readonly profiles: readonly Profile[];
   readonly row: number;
   readonly reserve: readonly number[];
   /** What it adds to the price, dollars per hour. */
   readonly cost: number;
-  /** How many pods of its own rules are in its domains. */
-  readonly crowd: number;
+  /** How many pods that its topology rules select are in its domains: of equal costs the least crowded place is taken. */
+  readonly podsInDomains: number;
 }
 
 /** How moves are chosen. */
 export interface PlacementChoice {
   /** `fill` takes any node that holds the pod, the one with fewest pods first, as Karpenter does; `cheap` what costs least. */
   readonly mode: 'fill' | 'cheap';
-  /** A domain that counts as dearer or cheaper than it is. */
-  readonly favour?: { readonly key: string; readonly domain: string; readonly factor: number };
-  /** Nodes of lighter pools are made larger as well: Karpenter fills them whatever their weight. */
+  /** The price of nodes in this domain is multiplied by `factor`, so that another part of the solution space is searched. */
+  readonly domainFactor?: { readonly key: string; readonly domain: string; readonly factor: number };
+  /** Whether tentative nodes of pools with a lower weight may be enlarged too: Karpenter fills them whatever their weight. */
   readonly anyWeight?: boolean;
-  /** Pods whose spread counts others without it come after those: these do not heed it, and it holds around them. */
-  readonly countersLast?: boolean;
-  /** Where the next pod could be: a place that would shut it out of all of them is not taken. */
+  /** Whether pods whose spread also selects pods without that spread are placed last: the others do not keep to the spread. */
+  readonly countingLast?: boolean;
+  /** Domains that the next pod of the class could go to: a place that leaves none of them is not taken. */
   readonly places?: readonly DomainOf[];
 }
 
 export type DomainOf = (key: string) => string | undefined;
 
-/** What a search has cost so far: rows, nodes to launch and domains looked at. */
+/** What a search has cost so far, in rows, tentative nodes and domains that were checked. */
 export interface SpentEffort {
   spent: number;
 }
@@ -53,22 +53,22 @@ interface MovesContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
   readonly ledger: Ledger;
-  /** Profiles that limits have left no room in. */
+  /** Profiles for which a limit is used up. */
   readonly exhausted: ReadonlySet<Profile>;
   readonly lookahead: SpreadLookahead;
-  /** By limit, what the claim needs beyond its row so that its pool's minValues are met; undefined where they cannot be. */
+  /** By limit, what a claim needs beyond its row so that minValues of its pool are met; undefined where they cannot be. */
   readonly reserveOf: (claim: OpenClaim) => readonly number[] | undefined;
 }
 
 const none: readonly number[] = [];
-/** What it costs, in rows looked at, to work out which types a claim may list. */
+/** The effort of working out which types a claim lists, in rows. */
 const listingWork = 100;
-/** So many domains are looked at with the rows in them; where rules tell more apart, each further one is work. */
+/** Up to this many domains cost no effort beside the rows in them. */
 const fewPlaces = 32;
 
 /** Finds where one pod may be put, and what that adds to the price. It changes nothing. */
 export class Moves {
-  private readonly varied: ReadonlySet<Pool>;
+  private readonly withMinValues: ReadonlySet<Pool>;
 
   constructor(
     private readonly context: MovesContext,
@@ -78,12 +78,12 @@ export class Moves {
     private readonly effort: SpentEffort,
   ) {
     const { pools } = context.compiled;
-    this.varied = new Set(pools.filter(({ requirements }) => varietiesOf(requirements).length > 0));
+    this.withMinValues = new Set(pools.filter(({ requirements }) => varietiesOf(requirements).length > 0));
   }
 
-  /** Whether nodes of the pool have to list different types. */
-  isVaried(pool: Pool): boolean {
-    return this.varied.has(pool);
+  /** Whether the pool has minValues, so that its claims have to list different types. */
+  hasMinValues(pool: Pool): boolean {
+    return this.withMinValues.has(pool);
   }
 
   choose(atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): Move | undefined {
@@ -91,27 +91,27 @@ export class Moves {
     if (choice.mode === 'fill') {
       for (const tentative of this.tentativeNodes) {
         if (best?.tentative !== undefined && tentative.count >= best.tentative.count) continue;
-        best = this.joining(tentative, atLevel, pod, choice) ?? best;
+        best = this.joinMove(tentative, atLevel, pod, choice) ?? best;
       }
-      return best ?? this.opening(atLevel, choice);
+      return best ?? this.launchMove(atLevel, choice);
     }
-    for (const tentative of this.tentativeNodes) best = better(best, this.joining(tentative, atLevel, pod, choice));
-    return best !== undefined && best.cost <= 0 ? best : better(best, this.opening(atLevel, choice));
+    for (const tentative of this.tentativeNodes) best = better(best, this.joinMove(tentative, atLevel, pod, choice));
+    return best !== undefined && best.cost <= 0 ? best : better(best, this.launchMove(atLevel, choice));
   }
 
   /** How the pod can join the tentative node, if it can. */
-  joining(tentative: TentativeNode, atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): Move | undefined {
+  joinMove(tentative: TentativeNode, atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): Move | undefined {
     const { feasibility, ledger, compiled } = this.context;
     const { podClass, level, rules } = atLevel;
     this.effort.spent++;
     if (hostRoom(tentative, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) === 0) return undefined;
     if (!meetsHostAffinity(ledger, rules, tentative.host)) return undefined;
-    const profiles = this.lists.meet(tentative.profiles, feasibility.holding(podClass, level));
+    const profiles = this.lists.intersection(tentative.profiles, feasibility.holding(podClass, level));
     if (profiles.length === 0) return undefined;
     const demand = feasibility.demand(podClass);
     const usage = tentative.usage.map((amount, d) => amount + demand[d]!);
     const move = this.best(atLevel, profiles, usage, choice, tentative);
-    // Room to spare is for all, but nothing is bought in a lighter pool than need be (scheduling/heaviest-pool-first).
+    // Free room of a node is for any pod, but it is enlarged only in the heaviest pool that has room (scheduling/heaviest-pool-first).
     const isHeavy = choice.anyWeight === true || tentative.profiles[0]!.pool.weight >= this.heaviest(atLevel);
     return isHeavy || move === undefined || move.row === tentative.row ? move : undefined;
   }
@@ -124,7 +124,7 @@ export class Moves {
   }
 
   /** How a node can be launched for the pod, in the heaviest pools that have room for it (scheduling/heaviest-pool-first). */
-  private opening(atLevel: ClassAtLevel, choice: PlacementChoice): Move | undefined {
+  private launchMove(atLevel: ClassAtLevel, choice: PlacementChoice): Move | undefined {
     const { feasibility, ledger } = this.context;
     const { podClass, level, rules } = atLevel;
     if (!meetsHostAffinity(ledger, rules, undefined)) return undefined;
@@ -149,13 +149,13 @@ export class Moves {
     this.effort.spent += Math.max(0, places.length - fewPlaces) * (1 + atLevel.rules.keys.length);
     for (const place of places) {
       const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
-      if (!allows(ledger, atLevel.rules, domainOf) || !this.staysOpen(atLevel, domainOf, choice)) continue;
+      if (!allows(ledger, atLevel.rules, domainOf) || !this.leavesPlaceForNext(atLevel, domainOf, choice)) continue;
       best = this.bestAt(place, atLevel, usage, { choice, tentative, best });
     }
     return best;
   }
 
-  /** The better of the best so far and of the cheapest row there; of pools that cannot list enough types, none is taken. */
+  /** The better of `best` and the cheapest row at this place, of pools whose minValues can be met. */
   private bestAt(
     place: ProfilePlace,
     atLevel: ClassAtLevel,
@@ -171,10 +171,10 @@ export class Moves {
       const row = this.cheapest(profiles, usage, tentative);
       if (row < 0) return best;
       const cost = this.costOf(row, tentative, place, choice);
-      const crowd = this.crowd(atLevel.rules, place.values);
-      if (!isBetterPlace(cost, crowd, best)) return best;
+      const podsInDomains = this.countInDomains(atLevel.rules, place.values);
+      if (!isBetterPlace(cost, podsInDomains, best)) return best;
       const reserve = this.reserveFor(tentative, row, atLevel);
-      if (reserve !== undefined) return { tentative, profiles, row, reserve, cost, crowd };
+      if (reserve !== undefined) return { tentative, profiles, row, reserve, cost, podsInDomains };
       const { compiled, feasibility } = this.context;
       const { pool } = compiled.universe.rows[row]!.profile;
       profiles = feasibility.intern(profiles.filter((profile) => profile.pool !== pool));
@@ -186,20 +186,20 @@ export class Moves {
     row: number,
     tentative: TentativeNode | undefined,
     { values }: ProfilePlace,
-    { favour }: PlacementChoice,
+    { domainFactor }: PlacementChoice,
   ): number {
     const cost = this.priceOf(row) - (tentative === undefined ? 0 : this.priceOf(tentative.row));
-    if (favour === undefined) return cost;
-    const key = this.context.compiled.space.find(favour.key);
-    return key !== undefined && values[key] === favour.domain ? cost * favour.factor : cost;
+    if (domainFactor === undefined) return cost;
+    const key = this.context.compiled.space.find(domainFactor.key);
+    return key !== undefined && values[key] === domainFactor.domain ? cost * domainFactor.factor : cost;
   }
 
   priceOf(row: number): number {
     return this.context.compiled.universe.rows[row]!.offering.price;
   }
 
-  staysOpen({ rules }: ClassAtLevel, domainOf: DomainOf, { places }: PlacementChoice): boolean {
-    return places === undefined || this.context.lookahead.staysOpen(rules, domainOf, places);
+  leavesPlaceForNext({ rules }: ClassAtLevel, domainOf: DomainOf, { places }: PlacementChoice): boolean {
+    return places === undefined || this.context.lookahead.leavesPlaceForNext(rules, domainOf, places);
   }
 
   private domain(values: Profile['values'], { key }: Group): string | undefined {
@@ -211,17 +211,17 @@ export class Moves {
     return index === undefined ? undefined : values[index];
   }
 
-  private crowd(rules: Rules, values: Profile['values']): number {
+  private countInDomains(rules: Rules, values: Profile['values']): number {
     const { ledger } = this.context;
-    let crowd = 0;
+    let pods = 0;
     for (const group of rules.matched) {
       const domain = group.hostname ? undefined : this.domain(values, group);
-      if (domain !== undefined) crowd += ledger.count(group, domain);
+      if (domain !== undefined) pods += ledger.count(group, domain);
     }
-    return crowd;
+    return pods;
   }
 
-  /** The cheapest row of the profiles that holds the usage within limits, given that the tentative node's own is no longer used; else -1. */
+  /** The cheapest row of the profiles that holds the usage within limits, -1 if there is none. The row of `tentative` counts as free. */
   private cheapest(profiles: readonly Profile[], usage: Float64Array, tentative: TentativeNode | undefined): number {
     const { offers, universe } = this.context.compiled;
     const dims = usage.length;
@@ -242,18 +242,18 @@ export class Moves {
     return best;
   }
 
-  /** What the node needs of limits for the variety that its pool asks for; undefined where that cannot be (min-values/counted). */
+  /** What the node reserves of limits, so that its claim can list enough types for minValues; undefined where it cannot. */
   private reserveFor(
     tentative: TentativeNode | undefined,
     row: number,
     atLevel: ClassAtLevel,
   ): readonly number[] | undefined {
     const { compiled, reserveOf } = this.context;
-    if (!this.varied.has(compiled.universe.rows[row]!.profile.pool)) return none;
+    if (!this.withMinValues.has(compiled.universe.rows[row]!.profile.pool)) return none;
     const claim: OpenClaim = {
       row,
       members: [...(tentative?.members ?? []), { ...atLevel, pods: [atLevel.podClass.pods[0]!] }],
-      pinnedKeys: new Set([...(tentative?.pins ?? []), ...atLevel.rules.keys]),
+      pinnedKeys: new Set([...(tentative?.pinnedKeys ?? []), ...atLevel.rules.keys]),
     };
     if (tentative !== undefined) this.limitUse.charge(tentative.row, tentative.reserve, -1);
     this.limitUse.charge(row, none, 1);
@@ -265,12 +265,14 @@ export class Moves {
   }
 }
 
-function isBetterPlace(cost: number, crowd: number, best: Move | undefined): boolean {
-  return best === undefined || cost < best.cost - 1e-12 || (cost < best.cost + 1e-12 && crowd < best.crowd);
+function isBetterPlace(cost: number, podsInDomains: number, best: Move | undefined): boolean {
+  return (
+    best === undefined || cost < best.cost - 1e-12 || (cost < best.cost + 1e-12 && podsInDomains < best.podsInDomains)
+  );
 }
 
 function better(a: Move | undefined, b: Move | undefined): Move | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   if (a.cost !== b.cost) return a.cost < b.cost ? a : b;
-  return b.crowd < a.crowd ? b : a;
+  return b.podsInDomains < a.podsInDomains ? b : a;
 }

@@ -2,15 +2,15 @@ import type { KeySpace } from '../compile/key-space.js';
 import type { Profile } from '../compile/universe.js';
 import type { Feasibility } from '../place/feasibility.js';
 
-/** Profiles that topology keys do not tell apart. */
+/** Profiles with the same domains of some topology keys. */
 export interface ProfilePlace {
   readonly profiles: readonly Profile[];
   readonly values: Profile['values'];
 }
 
-/** What is made of lists of profiles again and again, once each; equal lists are one object. */
+/** Caches what the search derives from lists of profiles. Equal lists are one object, so that caches are keyed by identity. */
 export class ProfileLists {
-  private readonly meetings = new Map<readonly Profile[], Map<readonly Profile[], readonly Profile[]>>();
+  private readonly intersections = new Map<readonly Profile[], Map<readonly Profile[], readonly Profile[]>>();
   private readonly places = new Map<readonly Profile[], Map<string, readonly ProfilePlace[]>>();
   private readonly placesOfList = new Map<readonly Profile[], Map<readonly string[], readonly ProfilePlace[]>>();
   private readonly weights = new Map<readonly Profile[], readonly (readonly Profile[])[]>();
@@ -20,11 +20,11 @@ export class ProfileLists {
     private readonly feasibility: Pick<Feasibility, 'intern'>,
   ) {}
 
-  /** Those that both lists have, in the order of the first. */
-  meet(a: readonly Profile[], b: readonly Profile[]): readonly Profile[] {
+  /** Profiles that are in both lists, in the order of the first. */
+  intersection(a: readonly Profile[], b: readonly Profile[]): readonly Profile[] {
     if (a === b) return a;
-    let known = this.meetings.get(a);
-    if (known === undefined) this.meetings.set(a, (known = new Map<readonly Profile[], readonly Profile[]>()));
+    let known = this.intersections.get(a);
+    if (known === undefined) this.intersections.set(a, (known = new Map<readonly Profile[], readonly Profile[]>()));
     let both = known.get(b);
     if (both === undefined) {
       const others = new Set(b);
@@ -33,9 +33,9 @@ export class ProfileLists {
     return both;
   }
 
-  /** The profiles by their domains of the keys. */
+  /** The profiles grouped by their domains of the keys. */
   placesOf(profiles: readonly Profile[], keys: readonly string[]): readonly ProfilePlace[] {
-    // A pod may have rules about hundreds of keys: their text is made once for one list.
+    // A pod may have rules about hundreds of keys, so their text is made once for a list.
     let lists = this.placesOfList.get(profiles);
     if (lists === undefined)
       this.placesOfList.set(profiles, (lists = new Map<readonly string[], readonly ProfilePlace[]>()));

@@ -1,49 +1,49 @@
 import { selectsOwn } from '../place/host-rules.js';
 import type { Group } from '../topology/groups.js';
 import type { Rules } from '../topology/rules.js';
-import type { Board } from './board.js';
+import type { PlacementState } from './placement-state.js';
 import { AffinityCycles, type ClassOnNode } from './affinity-cycles.js';
 
-/** Rules that do not hold as counts are. */
-export interface Broken {
-  /** With the least count of each; affinity has none. */
-  readonly wrong: ReadonlyMap<string, number>;
-  /** They hold if pods come one after the other: those who have the rule before those whom it selects besides. */
-  readonly inTurn: ReadonlySet<string>;
+/** Topology rules that do not hold for the pods that are placed now. */
+export interface BrokenRules {
+  /** With the least count of the rule's domains; -1 for affinity. */
+  readonly violated: ReadonlyMap<string, number>;
+  /** Rules that hold if pods are bound in a certain order: pods with the rule first, then the other pods that it selects. */
+  readonly metInTurn: ReadonlySet<string>;
 }
 
-/** Which topology rules do not hold for the pods that are placed: others may have come or gone since each was let in. */
+/** Checks all topology rules of a plan. A rule held when its pod was placed, but later changes may have broken it. */
 export class RuleCheck {
   private readonly cycles: AffinityCycles;
 
-  /** @param required the rules of every kind of pod with nothing preferred any more */
+  /** @param required the rules of every class without its preferences */
   constructor(
-    private readonly board: Board,
+    private readonly state: PlacementState,
     required: readonly Rules[],
   ) {
     this.cycles = new AffinityCycles(required);
   }
 
-  /** Spread and affinity that do not hold as counts are now, with the least count of each. */
-  broken(): Broken {
-    const { ledger } = this.board.context;
-    const wrong = new Map<string, number>();
-    const inTurn = new Set<string>();
-    const look = (group: Group, own: boolean, domain: string | undefined): void => {
+  /** Spread and affinity rules that do not hold now. */
+  broken(): BrokenRules {
+    const { ledger } = this.state.context;
+    const violated = new Map<string, number>();
+    const metInTurn = new Set<string>();
+    const check = (group: Group, own: boolean, domain: string | undefined): void => {
       if (domain === undefined) return;
       const text = `${group.index} ${domain}`;
       if (group.kind === 'affinity' && !ledger.meetsHostAffinity(group, domain)) {
-        if (ledger.mayBegin(group, domain)) inTurn.add(text);
-        else wrong.set(text, -1);
+        if (ledger.mayBegin(group, domain)) metInTurn.add(text);
+        else violated.set(text, -1);
       }
       if (group.kind === 'spread' && own && ledger.count(group, domain) - ledger.least(group) > group.maxSkew) {
-        if (ledger.keepsSkewInTurn(group, domain)) inTurn.add(text);
-        else wrong.set(text, ledger.least(group));
+        if (ledger.keepsSkewInTurn(group, domain)) metInTurn.add(text);
+        else violated.set(text, ledger.least(group));
       }
     };
     const seen = new Set<string>();
     const onNodes: ClassOnNode[] = [];
-    this.eachStay((rules, domainOf, pods) => {
+    this.forEachPlacement((rules, domainOf, pods) => {
       if (this.cycles.any) onNodes.push({ rules, domainOf, pods });
       for (const group of [...rules.spread, ...rules.affinity, ...rules.hostAffinity]) {
         const domain = domainOf(group);
@@ -51,23 +51,23 @@ export class RuleCheck {
         const text = `${group.index} ${own} ${domain ?? ''}`;
         if (seen.has(text)) continue;
         seen.add(text);
-        look(group, own, domain);
+        check(group, own, domain);
       }
     });
-    for (const { group, domain } of this.cycles.stuck(onNodes, ledger)) {
-      wrong.set(`${group.index} ${domain ?? ''} in a circle`, -1);
+    for (const { group, domain } of this.cycles.unmet(onNodes, ledger)) {
+      violated.set(`${group.index} ${domain ?? ''} in a cycle`, -1);
     }
-    return { wrong, inTurn };
+    return { violated, metInTurn };
   }
 
-  /** Pods of the pass with rules about others, on nodes to launch and on those that exist. */
-  private eachStay(visit: (rules: Rules, domainOf: ClassOnNode['domainOf'], pods: number) => void): void {
-    const { nodes, compiled } = this.board.context;
+  /** Visits the pods of this pass on tentative and on existing nodes, by node and class. */
+  private forEachPlacement(visit: (rules: Rules, domainOf: ClassOnNode['domainOf'], pods: number) => void): void {
+    const { nodes, compiled } = this.state.context;
     const at =
       (host: string, values: readonly (string | undefined)[]): ClassOnNode['domainOf'] =>
       (group) =>
         group.hostname ? host : values[compiled.space.find(group.key)!];
-    for (const { host, profiles, members } of this.board.tentativeNodes) {
+    for (const { host, profiles, members } of this.state.tentativeNodes) {
       const domainOf = at(host, profiles[0]!.values);
       for (const { rules, pods } of members) visit(rules, domainOf, pods.length);
     }
@@ -77,13 +77,13 @@ export class RuleCheck {
     }
   }
 
-  /** Whether something does not hold that held before, or holds less; what holds in turn is worth it where fewer pods are left out. */
-  breaksMore(before: Broken, isWorthIt: boolean): boolean {
-    const { wrong, inTurn } = this.broken();
-    for (const [text, least] of wrong) {
-      const known = before.wrong.get(text);
+  /** Whether a rule is broken, or broken further, that was not before. Rules that are met in turn count only if not `isWorthIt`. */
+  breaksMore(before: BrokenRules, isWorthIt: boolean): boolean {
+    const { violated, metInTurn } = this.broken();
+    for (const [text, least] of violated) {
+      const known = before.violated.get(text);
       if (known === undefined || known < 0 || least < known) return true;
     }
-    return !isWorthIt && [...inTurn].some((text) => !before.inTurn.has(text) && !before.wrong.has(text));
+    return !isWorthIt && [...metInTurn].some((text) => !before.metInTurn.has(text) && !before.violated.has(text));
   }
 }

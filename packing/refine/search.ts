@@ -2,148 +2,154 @@ import type { PodClass } from '../compile/classes.js';
 import type { NodeState } from '../place/node-states.js';
 import { selectingOthers } from '../topology/rules.js';
 import { Xorshift } from '../xorshift.js';
-import type { Board } from './board.js';
+import type { PlacementState } from './placement-state.js';
 import type { PlacementChoice } from './moves.js';
 import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
 import type { Incumbent } from './incumbent.js';
 import { insertAll, PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 
-/** What is taken away to be placed anew. */
-interface Area {
+/** Nodes whose pods are removed and placed anew together. */
+interface Neighbourhood {
   readonly tentativeNodes?: readonly TentativeNode[];
   readonly nodes?: readonly NodeState[];
 }
 
 const modes = ['fill', 'cheap'] as const;
-/** Pods on nodes that exist that are placed anew all together. */
+/** Pods on existing nodes are placed anew all together only up to this number. */
 const mostMoved = 400;
-/** What was gained after so much work is worth looking for more until this many times as much is done. */
-const patience = 2.5;
-/** Rounds in which those left out go first, while none comes of it; and work for them. */
-const mostComplaints = 30;
-const complaintUnits = 100_000;
+/** After an improvement the search goes on until this many times the work that led to it is done. */
+const extensionFactor = 2.5;
+/** Rounds without improvement in which pods that had no place go first, and the effort for them. */
+const mostIdleRounds = 30;
+const prioritiseUnits = 100_000;
 
 interface Effort {
-  /** Rows that may be looked at. */
+  /** See `SpentEffort`. */
   readonly units: number;
-  /** As far as that they are extended while there is something to gain; absent: not at all. */
+  /** The units that a search may use as long as it finds improvements; absent: `units`. */
   readonly most?: number;
-  /** A plan that costs no more than this needs no search. */
+  /** A plan that costs no more than this is not searched further, dollars per hour. */
   readonly target: number;
 }
 
 /**
- * Large neighbourhood search: takes a few nodes of a plan away, places their pods one by one again, and keeps what leaves fewer
- * pods out or costs less. Every rule is in force all the time. Ends with the units; equal inputs give equal results.
+ * Large neighbourhood search: removes a few nodes of a plan, places their pods one by one again, and keeps the result if more pods
+ * have a place or the plan costs less. Bounded by work instead of time, so that equal inputs give equal results.
  */
 export class Search {
-  private readonly board: Board;
+  private readonly state: PlacementState;
   private readonly random = new Xorshift(0x9e3779b9);
   private readonly order: PlacingOrder;
-  /** How often pods of the class were left out; they go first. */
-  private readonly complaints = new Map<PodClass, number>();
-  /** Pods whose spread counts others that do not have it. */
-  private readonly countOthers: ReadonlySet<PodClass>;
+  /** How often pods of a class had no place: these classes go first. */
+  private readonly timesUnplaced = new Map<PodClass, number>();
+  /** Classes whose spread also selects pods without that spread. */
+  private readonly countingOthers: ReadonlySet<PodClass>;
 
   constructor(private readonly best: Incumbent) {
-    const { board } = best;
-    this.board = board;
-    this.order = new PlacingOrder(board.context.compiled);
-    this.countOthers = countingOthers(board.required());
+    const { state } = best;
+    this.state = state;
+    this.order = new PlacingOrder(state.context.compiled);
+    this.countingOthers = classesCountingOthers(state.required());
   }
 
-  /** Places what it can of the pods left out, and moves no other. */
-  addLeft(): void {
-    if (this.best.left.length > 0) this.attempt({}, { mode: 'cheap' }, false);
+  /** Places unplaced pods without moving any other. */
+  placeUnplaced(): void {
+    if (this.best.unplaced.length > 0) this.attempt({}, { mode: 'cheap' }, false);
   }
 
   run(effort: Effort): void {
-    const { board } = this;
+    const { state } = this;
     const { units, target } = effort;
-    const begun = board.work;
+    const begun = state.work;
     const end = begun + units;
     const enough = (): boolean => this.best.isEnough(target);
     for (const choice of this.choices()) {
-      if (board.work >= end || enough()) return;
-      this.attempt(board, choice, false);
-      const nodes = board.existing.occupied();
+      if (state.work >= end || enough()) return;
+      this.attempt(state, choice, false);
+      const nodes = state.existing.occupied();
       if (nodes.length > 0 && podsOn(nodes) <= mostMoved)
-        this.attempt({ tentativeNodes: board.tentativeNodes, nodes }, choice, false);
+        this.attempt({ tentativeNodes: state.tentativeNodes, nodes }, choice, false);
     }
-    const spent = board.work - begun;
-    this.lookAround({ units: units - spent, most: (effort.most ?? units) - spent, target });
+    const spent = state.work - begun;
+    this.searchNeighbourhoods({ units: units - spent, most: (effort.most ?? units) - spent, target });
     for (const choice of this.lastChoices()) {
-      if (!enough() && this.attempt(board, choice, false)) this.lookAround(effort);
+      if (!enough() && this.attempt(state, choice, false)) this.searchNeighbourhoods(effort);
     }
-    while (this.favourLeft(board.work + complaintUnits)) this.lookAround(effort);
+    while (this.prioritiseUnplaced(state.work + prioritiseUnits)) this.searchNeighbourhoods(effort);
   }
 
-  /** Takes few nodes at a time away until nothing has come of it for long, the price is the target, or so many units are used. */
-  lookAround({ units, most = units, target }: Effort): void {
-    const { board } = this;
-    const begun = board.work;
+  /** Places a few nodes' pods anew at a time, until many attempts in a row have failed, the target is met, or the units are used. */
+  searchNeighbourhoods({ units, most = units, target }: Effort): void {
+    const { state } = this;
+    const begun = state.work;
     let end = begun + units;
     let idle = 0;
-    const mostIdle = 40 + 20 * (board.tentativeNodes.length + board.existing.occupied().length);
+    const mostIdle = 40 + 20 * (state.tentativeNodes.length + state.existing.occupied().length);
     while (
-      board.work < end &&
+      state.work < end &&
       !this.best.isEnough(target) &&
-      board.tentativeNodes.length + this.best.left.length > 0 &&
+      state.tentativeNodes.length + this.best.unplaced.length > 0 &&
       idle < mostIdle
     ) {
-      const choice: PlacementChoice = { mode: this.random.next() % 4 === 0 ? 'fill' : 'cheap', ...this.anyFavour() };
-      const isBetter = this.attempt(this.pick(), choice, this.random.next() % 3 > 0);
+      const choice: PlacementChoice = {
+        mode: this.random.next() % 4 === 0 ? 'fill' : 'cheap',
+        ...this.randomDomainFactor(),
+      };
+      const isBetter = this.attempt(this.pickNeighbourhood(), choice, this.random.next() % 3 > 0);
       idle = isBetter ? 0 : idle + 1;
-      if (isBetter) end = Math.min(begun + most, Math.max(end, begun + (board.work - begun) * patience));
-      board.work += 20;
+      if (isBetter) end = Math.min(begun + most, Math.max(end, begun + (state.work - begun) * extensionFactor));
+      state.work += 20;
     }
   }
 
-  /** Places everything anew again and again, those first that were most often left out; whether fewer are out in the end. */
-  private favourLeft(end: number): boolean {
-    const { board } = this;
-    const before = this.best.left.length;
+  /** Places all pods anew again and again, first those that most often had no place; returns whether more have one in the end. */
+  private prioritiseUnplaced(end: number): boolean {
+    const { state } = this;
+    const before = this.best.unplaced.length;
     const choices = this.choices();
-    let left = this.best.left;
-    for (let idle = 0; idle < mostComplaints && this.best.left.length > 0 && board.work < end; idle++) {
+    let left = this.best.unplaced;
+    for (let idle = 0; idle < mostIdleRounds && this.best.unplaced.length > 0 && state.work < end; idle++) {
       for (const podClass of new Set(left.map((each) => each.podClass))) {
-        this.complaints.set(podClass, (this.complaints.get(podClass) ?? 0) + 1);
+        this.timesUnplaced.set(podClass, (this.timesUnplaced.get(podClass) ?? 0) + 1);
       }
-      const nodes = board.existing.occupied();
-      const area = podsOn(nodes) <= mostMoved ? { tentativeNodes: board.tentativeNodes, nodes } : board;
-      left = this.replace(area, choices[idle % choices.length]!, false);
+      const nodes = state.existing.occupied();
+      const area = podsOn(nodes) <= mostMoved ? { tentativeNodes: state.tentativeNodes, nodes } : state;
+      left = this.placeAnew(area, choices[idle % choices.length]!, false);
       if (this.best.accept(left)) idle = -1;
     }
-    this.complaints.clear();
-    return this.best.left.length < before;
+    this.timesUnplaced.clear();
+    return this.best.unplaced.length < before;
   }
 
-  /** How everything may be placed anew: as Karpenter does, and with each domain in turn preferred. */
+  /** The ways to place all pods anew: by price, as Karpenter does, and either with one of the domains preferred. */
   private choices(): PlacementChoice[] {
     return modes.flatMap((mode): PlacementChoice[] => [
       { mode },
-      ...this.domains().map(({ key, domain }) => ({ mode, favour: { key, domain, factor: 0.1 } })),
+      ...this.domains().map(({ key, domain }): PlacementChoice => ({
+        mode,
+        domainFactor: { key, domain, factor: 0.1 },
+      })),
     ]);
   }
 
   /**
-   * What is tried when nothing else helps any more: a plan made in one of these ways is improved less well, so it has to cost
-   * less than the best of the others.
+   * Ways that are tried last, and kept only if they beat the best of the others at once: their plans can hardly be improved
+   * afterwards.
    */
   private lastChoices(): PlacementChoice[] {
     return [
       { mode: 'fill', anyWeight: true },
-      ...(this.countOthers.size === 0 ? [] : modes.map((mode) => ({ mode, countersLast: true }))),
+      ...(this.countingOthers.size === 0 ? [] : modes.map((mode): PlacementChoice => ({ mode, countingLast: true }))),
     ];
   }
 
-  private known: readonly { key: string; domain: string }[] | undefined;
+  private knownDomains: readonly { key: string; domain: string }[] | undefined;
 
-  /** Every domain of every topology key that some tentative node is bound by. */
+  /** Every domain of every topology key that the pods of some tentative node have rules about. */
   private domains(): readonly { key: string; domain: string }[] {
-    if (this.known !== undefined) return this.known;
-    const { compiled } = this.board.context;
-    const keys = new Set(this.board.tentativeNodes.flatMap(({ pins }) => [...pins]));
+    if (this.knownDomains !== undefined) return this.knownDomains;
+    const { compiled } = this.state.context;
+    const keys = new Set(this.state.tentativeNodes.flatMap(({ pinnedKeys }) => [...pinnedKeys]));
     const found: { key: string; domain: string }[] = [];
     for (const key of [...keys].sort()) {
       const index = compiled.space.find(key);
@@ -151,20 +157,23 @@ export class Search {
       const values = new Set(compiled.universe.profiles.map((profile) => profile.values[index]));
       for (const domain of [...values].sort()) if (domain !== undefined) found.push({ key, domain });
     }
-    return (this.known = found);
+    return (this.knownDomains = found);
   }
 
-  private anyFavour(): Pick<PlacementChoice, 'favour'> {
+  private randomDomainFactor(): Pick<PlacementChoice, 'domainFactor'> {
     const domains = this.domains();
     if (domains.length === 0 || this.random.next() % 2 === 0) return {};
     return {
-      favour: { ...domains[this.random.next() % domains.length]!, factor: this.random.next() % 2 === 0 ? 0.3 : 3 },
+      domainFactor: {
+        ...domains[this.random.next() % domains.length]!,
+        factor: this.random.next() % 2 === 0 ? 0.3 : 3,
+      },
     };
   }
 
-  /** Some tentative nodes at random, or all that hold pods of one class; now and then the pods of a node that exists with them. */
-  private pick(): Area {
-    const occupied = this.board.existing.occupied();
+  /** Some tentative nodes at random, or all with pods of one class, at times together with one or two existing nodes. */
+  private pickNeighbourhood(): Neighbourhood {
+    const occupied = this.state.existing.occupied();
     if (occupied.length === 0) return { tentativeNodes: this.pickTentativeNodes() };
     const kind = this.random.next() % 3;
     if (kind > 0) return { tentativeNodes: this.pickTentativeNodes() };
@@ -174,7 +183,7 @@ export class Search {
   }
 
   private pickTentativeNodes(): TentativeNode[] {
-    const { tentativeNodes } = this.board;
+    const { tentativeNodes } = this.state;
     if (tentativeNodes.length === 0) return [];
     const first = tentativeNodes[this.random.next() % tentativeNodes.length]!;
     if (this.random.next() % 4 === 0) {
@@ -187,46 +196,50 @@ export class Search {
     return [...chosen];
   }
 
-  /** Takes the area away and places all that and what is left out anew; whether that is better. */
-  private attempt(area: Area, choice: PlacementChoice, mixed: boolean): boolean {
-    return this.best.accept(this.replace(area, choice, mixed));
+  /** Places the pods of the neighbourhood and the unplaced ones anew; returns whether the plan is better now. */
+  private attempt(area: Neighbourhood, choice: PlacementChoice, mixed: boolean): boolean {
+    return this.best.accept(this.placeAnew(area, choice, mixed));
   }
 
-  /** Takes the tentative nodes, and the pods on these nodes, away and places all that and what is left out anew. Gives those left out. */
-  private replace({ tentativeNodes = [], nodes = [] }: Area, choice: PlacementChoice, mixed: boolean): UnplacedPod[] {
-    const { board } = this;
+  /** Removes the pods of these nodes and places them, and the unplaced ones, anew. Returns the pods that then have no place. */
+  private placeAnew(
+    { tentativeNodes = [], nodes = [] }: Neighbourhood,
+    choice: PlacementChoice,
+    mixed: boolean,
+  ): UnplacedPod[] {
+    const { state } = this;
     this.best.begin();
-    const unplaced = [...this.best.left];
+    const unplaced = [...this.best.unplaced];
     for (const tentative of [...tentativeNodes]) {
       for (const { podClass, pods, levelIndex } of tentative.members) {
         for (const pod of pods) unplaced.push({ podClass, pod, lastLevel: levelIndex });
       }
-      board.remove(tentative);
+      state.remove(tentative);
     }
     for (const node of nodes) {
       for (const placed of [...node.placed!]) {
-        unplaced.push(board.unplacedOf(placed));
-        board.existing.take(node, placed);
+        unplaced.push(state.unplacedOf(placed));
+        state.existing.take(node, placed);
       }
     }
-    const order = this.inOrder(unplaced, mixed, choice.countersLast);
-    return insertAll(order, ({ podClass, pod, lastLevel }) => board.insert(podClass, pod, lastLevel, choice));
+    const order = this.inOrder(unplaced, mixed, choice.countingLast);
+    return insertAll(order, ({ podClass, pod, lastLevel }) => state.insert(podClass, pod, lastLevel, choice));
   }
 
-  /** Those that were left out before first, then as always; now and then smallest first, or in any order. */
-  private inOrder(unplaced: readonly UnplacedPod[], mixed: boolean, countersLast = false): UnplacedPod[] {
-    const { complaints, random } = this;
-    const classes = this.board.context.compiled.queue.length;
+  /** In the usual order, pods that had no place before first. If `mixed`, at times smallest first or at random. */
+  private inOrder(unplaced: readonly UnplacedPod[], mixed: boolean, countingLast = false): UnplacedPod[] {
+    const { timesUnplaced, random } = this;
+    const classes = this.state.context.compiled.queue.length;
     const kind = mixed ? random.next() % 3 : 0;
     const key = (rank: number): number => {
       if (kind === 1) return -rank;
       return kind === 2 ? rank + (random.next() % classes) : rank;
     };
-    return this.order.of(unplaced, { complaints, key, ...(countersLast && { last: this.countOthers }) });
+    return this.order.of(unplaced, { timesUnplaced, key, ...(countingLast && { last: this.countingOthers }) });
   }
 }
 
-function countingOthers(required: readonly ClassAtLevel[]): Set<PodClass> {
+function classesCountingOthers(required: readonly ClassAtLevel[]): Set<PodClass> {
   const groups = selectingOthers(
     'spread',
     required.map(({ rules }) => rules),

@@ -6,21 +6,21 @@ import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { Rules } from '../topology/rules.js';
 
-/** A node to launch while pods come and go: everything that a further pod has to fit in with. */
+/** A node that the plan would launch, with everything that decides whether a further pod fits. */
 export interface TentativeNode {
-  /** Stands for the name of the node to come in counts of the host name. */
+  /** Stands for the node's name in counts by host name, which it does not have yet. */
   readonly host: string;
   readonly ports: HostPort[];
   readonly attach: undefined;
   readonly members: TentativeMember[];
   readonly usage: Float64Array;
-  /** What it may be launched as; all of pools of one weight. */
+  /** Profiles that it can be launched as, all of pools with one weight. */
   profiles: readonly Profile[];
-  /** Topology keys that must not stay open. */
-  pins: ReadonlySet<string>;
-  /** The cheapest row that holds it. */
+  /** Topology keys whose value the claim has to fix, because a rule counts the node in that domain. */
+  pinnedKeys: ReadonlySet<string>;
+  /** The cheapest row that holds its pods. */
   row: number;
-  /** By limit: what it needs beyond the row's use, for minValues. */
+  /** By limit, what it reserves beyond the use of its row, for minValues. */
   reserve: readonly number[];
   count: number;
 }
@@ -33,7 +33,7 @@ export interface TentativeMember {
   readonly pods: Pod[];
 }
 
-/** Pods of a class as they stand on one level. */
+/** A class of pods at one relaxation level. */
 export interface ClassAtLevel {
   readonly podClass: PodClass;
   readonly level: Level;
@@ -41,6 +41,6 @@ export interface ClassAtLevel {
   readonly rules: Rules;
 }
 
-export function openClaimOf({ row, members, pins }: TentativeNode): OpenClaim {
-  return { row, members: members.map(({ podClass, level, pods }) => ({ podClass, level, pods })), pinnedKeys: pins };
+export function openClaimOf({ row, members, pinnedKeys }: TentativeNode): OpenClaim {
+  return { row, members: members.map(({ podClass, level, pods }) => ({ podClass, level, pods })), pinnedKeys };
 }

@@ -3,14 +3,14 @@ import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { hasPodAffinity } from '../compile/relaxation-levels.js';
 
-/** A pod that is to be placed, and the last level that it may fall to. */
+/** A pod without a node, and the last relaxation level that it may be placed at. */
 export interface UnplacedPod {
   readonly podClass: PodClass;
   readonly pod: Pod;
   readonly lastLevel: number;
 }
 
-/** Gives those that found no place; once one of a class has none, no other of it is tried. */
+/** Returns the pods that found no place. Once a pod of a class found none, the others of the class are not tried. */
 export function insertAll(unplaced: readonly UnplacedPod[], insert: (each: UnplacedPod) => boolean): UnplacedPod[] {
   const failed = new Set<PodClass>();
   return unplaced.filter((each) => {
@@ -21,11 +21,11 @@ export function insertAll(unplaced: readonly UnplacedPod[], insert: (each: Unpla
 }
 
 interface OrderOptions {
-  /** How often pods of a class were left out before; they go first. */
-  readonly complaints?: ReadonlyMap<PodClass, number>;
+  /** How often pods of a class had no place before; most often first. */
+  readonly timesUnplaced?: ReadonlyMap<PodClass, number>;
   /** Classes that come after all others. */
   readonly last?: ReadonlySet<PodClass>;
-  /** What takes the place of a class's rank, which is 0 for the largest. */
+  /** Maps the rank of a class, which is 0 for the largest, to its place in the order. */
   readonly key?: (rank: number) => number;
 }
 
@@ -38,7 +38,10 @@ export class PlacingOrder {
   }
 
   /** Largest first, those with pod affinity after all others. */
-  of(unplaced: readonly UnplacedPod[], { complaints, last, key = (rank) => rank }: OrderOptions = {}): UnplacedPod[] {
+  of(
+    unplaced: readonly UnplacedPod[],
+    { timesUnplaced, last, key = (rank) => rank }: OrderOptions = {},
+  ): UnplacedPod[] {
     const later = ({ podClass }: UnplacedPod): number => {
       if (last?.has(podClass) === true) return 2;
       return this.compiled.levelsByShape[podClass.shape.index]!.some(hasPodAffinity) ? 1 : 0;
@@ -47,11 +50,11 @@ export class PlacingOrder {
       .map((each, i) => ({
         each,
         i,
-        complaints: complaints?.get(each.podClass) ?? 0,
+        timesUnplaced: timesUnplaced?.get(each.podClass) ?? 0,
         later: later(each),
         key: key(this.ranks.get(each.podClass)!),
       }))
-      .sort((a, b) => b.complaints - a.complaints || a.later - b.later || a.key - b.key || a.i - b.i)
+      .sort((a, b) => b.timesUnplaced - a.timesUnplaced || a.later - b.later || a.key - b.key || a.i - b.i)
       .map(({ each }) => each);
   }
 }

@@ -3,37 +3,37 @@ import type { Incumbent } from './incumbent.js';
 import { Search } from './search.js';
 
 const searchUnits = 600_000;
-/** Of search for pods left over, whatever the size of the plan, and for nodes that may as well be one. */
+/** Effort for placing unplaced pods and for joining nodes. */
 const roomUnits = 50_000;
-/** With so many rules that select a pod, on average, moves cost no more than the units of search count for. */
+/** Up to this many topology rules that select a pod, on average, a move takes no more time than its units stand for. */
 const rulesOfMove = 48;
-/** With so many, what a search could find is not worth what its few moves cost. */
+/** With more, the few moves that the effort allows find too little. */
 const rulesWithoutSearch = 20 * rulesOfMove;
 
-/** Where the price is this much above the least possible, as a share, search is done in full; where less can be gained there is less of it. */
-const gapInFull = 0.2;
+/** From this gap on between the price and the lower bound, as a share, the whole effort is used; for smaller gaps less. */
+const fullSearchGap = 0.2;
 const leastShare = 0.05;
-/** Of search for a lower price with the nodes that are left, once there are fewer. */
+/** Effort for a lower price after nodes were joined. */
 const fewerUnits = 60_000;
 
-/** How much of the margin for fewer nodes may be spent, step by step. */
+/** Shares of the margin for fewer nodes that are spent step by step, so that the cheapest joins come first. */
 const sharesForFewer = [0.1, 0.3, 0.6, 1];
 
-export interface Aim {
-  /** The price that is near enough to the least possible; undefined where only pods left over are searched for. */
+export interface SearchAim {
+  /** A price near enough to the lower bound; undefined where only unplaced pods matter. */
   readonly target: number | undefined;
-  /** How many rules select a pod, on average: a move is as much work as that. */
+  /** How many topology rules select a pod, on average: the work of a move grows with it. */
   readonly rulesOfPod: number;
-  /** What every node counts as more than its price, dollars per hour: that is no part of what the gap is a share of. */
+  /** What each node costs besides its price, dollars per hour; the gap does not count it. */
   readonly nodeCost: number;
   /** How many times the cheapest price a plan with fewer nodes may cost. */
   readonly fewest: number;
 }
 
-/** Searches for places for pods left over; where there is a target, for a better plan too. */
-export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, fewest }: Aim): void {
+/** Places unplaced pods; where there is a target, also searches for a better plan. */
+export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, fewest }: SearchAim): void {
   const search = new Search(best);
-  search.addLeft();
+  search.placeUnplaced();
   if (rulesOfPod > rulesWithoutSearch) return;
   const share = Math.min(1, rulesOfMove / Math.max(1, rulesOfPod));
   const units = Math.floor(searchUnits * share);
@@ -41,7 +41,7 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, few
   const exchanges = new Exchanges(best);
   const run = (): void => {
     if (target !== undefined)
-      search.run({ units: Math.floor(units * hopeOf(best, target, nodeCost)), most: units, target });
+      search.run({ units: Math.floor(units * searchShare(best, target, nodeCost)), most: units, target });
   };
   run();
   if (exchanges.makeRoom(room)) run();
@@ -54,12 +54,12 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, few
     best.preferFewer(price * (1 + (fewest - 1) * share));
     exchanges.join(room);
   }
-  if (best.price > price) search.lookAround({ units: Math.floor(fewerUnits * share), target });
+  if (best.price > price) search.searchNeighbourhoods({ units: Math.floor(fewerUnits * share), target });
 }
 
-/** How much of the search the gap to the bound is worth; pods that are left out are worth all of it. */
-function hopeOf(best: Incumbent, target: number, nodeCost: number): number {
-  const whole = best.price - nodeCost * best.board.tentativeNodes.length;
-  if (best.left.length > 0 || target <= 0 || whole <= 0) return 1;
-  return Math.max(leastShare, Math.min(1, (best.price - target) / whole / gapInFull));
+/** The share of the effort to use: all of it while pods are unplaced, otherwise by the gap to the lower bound. */
+function searchShare(best: Incumbent, target: number, nodeCost: number): number {
+  const whole = best.price - nodeCost * best.state.tentativeNodes.length;
+  if (best.unplaced.length > 0 || target <= 0 || whole <= 0) return 1;
+  return Math.max(leastShare, Math.min(1, (best.price - target) / whole / fullSearchGap));
 }

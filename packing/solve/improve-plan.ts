@@ -4,7 +4,7 @@ import { fullName } from '../names.js';
 import { varietyReserve, type ClaimContext } from '../output/claims.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { podsIn } from '../place/part.js';
-import { Board } from '../refine/board.js';
+import { PlacementState } from '../refine/placement-state.js';
 import { Incumbent } from '../refine/incumbent.js';
 import { searchWhole } from '../refine/whole-search.js';
 import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
@@ -21,9 +21,9 @@ export function improvePlan(working: WorkingPlan, lowerBound: () => number): boo
   const isSmall = pods <= mostSearched && left.length + working.claims.length > 1;
   if (!isSmall && left.length === 0) return false;
   const { compiled } = working;
-  const board = boardOf(working);
-  for (const claim of inNameOrder(compiled, working.claims)) board.adopt(claim);
-  const best = new Incumbent(board, left);
+  const state = placementStateOf(working);
+  for (const claim of inNameOrder(compiled, working.claims)) state.adopt(claim);
+  const best = new Incumbent(state, left);
   const { nodeCost = 0 } = compiled.input.settings;
   searchWhole(best, {
     target: isSmall ? target : undefined,
@@ -31,18 +31,27 @@ export function improvePlan(working: WorkingPlan, lowerBound: () => number): boo
     nodeCost,
     fewest: working.fewest,
   });
-  working.claims = board.claims();
-  board.release();
+  working.claims = state.claims();
+  state.release();
   working.unplaced.forget(new Set(left.map(({ pod }) => pod)));
-  for (const { podClass, pod } of best.left) working.unplaced.add(podClass, [pod]);
+  for (const { podClass, pod } of best.unplaced) working.unplaced.add(podClass, [pod]);
   return true;
 }
 
-function boardOf({ compiled, feasibility, book, ledger, exhausted, nodes, limits, assigner }: WorkingPlan): Board {
+function placementStateOf({
+  compiled,
+  feasibility,
+  book,
+  ledger,
+  exhausted,
+  nodes,
+  limits,
+  assigner,
+}: WorkingPlan): PlacementState {
   const { lookahead } = assigner;
   const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
   const reserveOf = (claim: OpenClaim): readonly number[] | undefined => varietyReserve(claims, claim);
-  return new Board({ compiled, feasibility, book, ledger, exhausted, nodes, lookahead, limits, reserveOf });
+  return new PlacementState({ compiled, feasibility, book, ledger, exhausted, nodes, lookahead, limits, reserveOf });
 }
 
 /** How many rules select a pod, on average. */

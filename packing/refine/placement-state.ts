@@ -16,18 +16,18 @@ import { Moves, type DomainOf, type Move, type PlacementChoice, type SpentEffort
 import { ProfileLists } from './profile-lists.js';
 import { openClaimOf, type ClassAtLevel, type TentativeMember, type TentativeNode } from './tentative-node.js';
 
-interface BoardContext {
+interface PlacementContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
   readonly book: RuleBook;
   readonly ledger: Ledger;
-  /** Profiles that limits have left no room in. */
+  /** Profiles for which a limit is used up. */
   readonly exhausted: ReadonlySet<Profile>;
   readonly nodes: readonly NodeState[];
   readonly lookahead: SpreadLookahead;
-  /** What limits leave; kept up to date. */
+  /** What is left of the limits; kept up to date. */
   readonly limits: readonly PoolLimit[];
-  /** By limit, what the claim needs beyond its row so that its pool's minValues are met; undefined where they cannot be. */
+  /** By limit, what a claim needs beyond its row so that minValues of its pool are met; undefined where they cannot be. */
   readonly reserveOf: (claim: OpenClaim) => readonly number[] | undefined;
 }
 
@@ -35,28 +35,27 @@ const none: readonly number[] = [];
 const noKey = (): boolean => false;
 
 /**
- * The nodes to launch, pod by pod, with every rule in force: a pod is put where it may be, and taken away again with all that
- * hangs on it. Slower than bins and exact: for what they left over, and to improve small plans.
+ * The plan while it is changed one pod at a time, on existing and on tentative nodes. It keeps the counts of topology rules, host
+ * ports, volumes and limits, and can undo every change. Slower than bins, but it knows every rule, which bins do not.
  */
-export class Board {
+export class PlacementState {
   readonly tentativeNodes: TentativeNode[] = [];
-  /** Nodes that exist. */
   readonly existing: ExistingNodes;
   private readonly effort: SpentEffort = { spent: 0 };
-  private readonly undoing: (() => void)[] = [];
+  private readonly undoSteps: (() => void)[] = [];
   private readonly lists: ProfileLists;
   private readonly limitUse: LimitUse;
   private readonly moves: Moves;
-  private hosts = 0;
+  private nodesMade = 0;
 
-  constructor(readonly context: BoardContext) {
-    this.existing = new ExistingNodes(context, this.undoing);
+  constructor(readonly context: PlacementContext) {
+    this.existing = new ExistingNodes(context, this.undoSteps);
     this.lists = new ProfileLists(context.compiled.space, context.feasibility);
     this.limitUse = new LimitUse(context.compiled, context.limits);
     this.moves = new Moves(context, this.lists, this.limitUse, this.tentativeNodes, this.effort);
   }
 
-  /** Rows, nodes to launch and domains looked at so far. */
+  /** Work done so far, in rows, tentative nodes and domains that were checked. */
   get work(): number {
     return this.effort.spent;
   }
@@ -77,13 +76,13 @@ export class Board {
     return { podClass, level, levelIndex, rules: this.context.book.of(podClass.shape, level) };
   }
 
-  /** Every class with nothing preferred any more. */
+  /** Every class at its last relaxation level, without any preference. */
   required(): ClassAtLevel[] {
     const { queue, levelsByShape } = this.context.compiled;
     return queue.map((podClass) => this.atLevel(podClass, levelsByShape[podClass.shape.index]!.length - 1));
   }
 
-  /** Takes over a claim that bins made; its limits are accounted for already, and its counts but for the host name. */
+  /** Adds a claim that bins made. Limits and topology counts have it already, except counts by host name. */
   adopt({ row, members, pinnedKeys }: OpenClaim): void {
     const { feasibility, compiled, ledger } = this.context;
     const own = compiled.universe.rows[row]!.profile;
@@ -93,7 +92,7 @@ export class Board {
       const levelIndex = compiled.levelsByShape[podClass.shape.index]!.indexOf(level);
       const atLevel = this.atLevel(podClass, levelIndex);
       const holding = feasibility.holding(podClass, level);
-      profiles = profiles === undefined ? holding : this.lists.meet(profiles, holding);
+      profiles = profiles === undefined ? holding : this.lists.intersection(profiles, holding);
       tentative.members.push({ ...atLevel, pods: [...pods] });
       this.count(tentative, atLevel, pods.length);
       ledger.record(atLevel.rules, pods.length, siteOf(own, tentative.host), noKey);
@@ -108,12 +107,12 @@ export class Board {
         ),
     );
     if (alike.includes(own)) tentative.profiles = feasibility.intern(alike);
-    if (this.moves.isVaried(own.pool))
+    if (this.moves.hasMinValues(own.pool))
       this.limitUse.reserve((tentative.reserve = this.context.reserveOf(openClaimOf(tentative)) ?? none), 1);
     this.tentativeNodes.push(tentative);
   }
 
-  /** Gives back what the tentative nodes hold of limits beyond their rows. */
+  /** Returns to the limits what the tentative nodes reserve for minValues. */
   release(): void {
     for (const { reserve } of this.tentativeNodes) this.limitUse.reserve(reserve, -1);
   }
@@ -123,15 +122,15 @@ export class Board {
     return this.tentativeNodes.map((tentative) => openClaimOf(tentative));
   }
 
-  private newTentativeNode(row: number, profiles: readonly Profile[], pins: ReadonlySet<string>): TentativeNode {
+  private newTentativeNode(row: number, profiles: readonly Profile[], pinnedKeys: ReadonlySet<string>): TentativeNode {
     return {
-      host: `\u0000${this.hosts++}`,
+      host: `\u0000${this.nodesMade++}`,
       ports: [],
       attach: undefined,
       members: [],
       usage: new Float64Array(this.context.compiled.dimensions.count),
       profiles,
-      pins,
+      pinnedKeys,
       row,
       reserve: none,
       count: 0,
@@ -145,7 +144,7 @@ export class Board {
     if (pods > 0) tentative.ports.push(...podClass.shape.hostPorts);
   }
 
-  /** Puts the pod where the choice would have it, on the first of the levels up to `lastLevel` that has a place. */
+  /** Places the pod at the first relaxation level up to `lastLevel` at which it has a place; returns whether it has one. */
   insert(podClass: PodClass, pod: Pod, lastLevel: number, choice: PlacementChoice): boolean {
     for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
       const atLevel = this.atLevel(podClass, levelIndex);
@@ -159,8 +158,10 @@ export class Board {
   }
 
   private insertOn(atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): boolean {
-    const node = this.existing.find({ ...atLevel, pod }, (domainOf) => this.moves.staysOpen(atLevel, domainOf, choice));
-    this.effort.spent += this.existing.lookedAt();
+    const node = this.existing.find({ ...atLevel, pod }, (domainOf) =>
+      this.moves.leavesPlaceForNext(atLevel, domainOf, choice),
+    );
+    this.effort.spent += this.existing.takeChecks();
     if (node !== undefined) {
       this.existing.put(node, { ...atLevel, pod });
       return true;
@@ -171,7 +172,7 @@ export class Board {
     return true;
   }
 
-  /** Wherever a pod like this could be if it were alone. */
+  /** The domains of every node that could hold the pod if no other pod was there. */
   private allPlaces({ podClass, level, rules }: ClassAtLevel): DomainOf[] {
     const launched = this.lists.placesOf(this.context.feasibility.holding(podClass, level), rules.keys).map(
       ({ values }): DomainOf =>
@@ -181,7 +182,7 @@ export class Board {
     return [...launched, ...this.existing.places({ podClass, rules })];
   }
 
-  /** Puts the pod on this node, which exists or is to be launched, on the first of the levels where it may be. */
+  /** As `insert`, on this node alone. */
   insertInto(host: TentativeNode | NodeState, podClass: PodClass, pod: Pod, lastLevel: number): boolean {
     for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
       const atLevel = this.atLevel(podClass, levelIndex);
@@ -190,7 +191,7 @@ export class Board {
         this.existing.put(host, { ...atLevel, pod });
         return true;
       }
-      const move = this.moves.joining(host, atLevel, pod, { mode: 'cheap' });
+      const move = this.moves.joinMove(host, atLevel, pod, { mode: 'cheap' });
       if (move === undefined) continue;
       this.put(move, atLevel, pod);
       return true;
@@ -198,7 +199,7 @@ export class Board {
     return false;
   }
 
-  /** Takes one pod of the member away from the node that is to be launched. */
+  /** Removes one pod of the member from the tentative node. */
   take(tentative: TentativeNode, member: TentativeMember): void {
     const { members, ports } = tentative;
     const at = members.indexOf(member);
@@ -208,7 +209,7 @@ export class Board {
     this.count(tentative, member, -1);
     removePorts(ports, member.podClass.shape.hostPorts);
     this.record(tentative, member, -1);
-    this.undoing.push(() => {
+    this.undoSteps.push(() => {
       this.record(tentative, member, 1);
       this.count(tentative, member, 1);
       ports.splice(0, Infinity, ...portsBefore);
@@ -217,13 +218,13 @@ export class Board {
     });
   }
 
-  /** The pod on an existing node as one to be placed, on no lower a level than now. */
+  /** A pod on an existing node as an unplaced one, which may be relaxed no further than it is now. */
   unplacedOf({ podClass, rules, pod }: PlacedPod): { podClass: PodClass; pod: Pod; lastLevel: number } {
     const lastLevel = this.context.compiled.levelsByShape[podClass.shape.index]!.indexOf(rules.level);
     return { podClass, pod, lastLevel };
   }
 
-  /** Whether a pod of the member can be taken away alone: nobody there is there for it. */
+  /** Whether a pod of the member can be removed alone: no pod on the node needs it by pod affinity. */
   isFree({ members, host }: TentativeNode, { rules }: TentativeMember): boolean {
     return isFree(this.context.ledger, rules, host, members);
   }
@@ -231,7 +232,7 @@ export class Board {
   private put(move: Move, atLevel: ClassAtLevel, pod: Pod): void {
     const { podClass, level, rules } = atLevel;
     const tentative = move.tentative ?? this.newTentativeNode(move.row, move.profiles, new Set());
-    const { profiles, pins, row, reserve } = tentative;
+    const { profiles, pinnedKeys, row, reserve } = tentative;
     const ports = tentative.ports.length;
     if (move.tentative === undefined) this.tentativeNodes.push(tentative);
     else this.limitUse.charge(row, reserve, -1);
@@ -239,14 +240,14 @@ export class Board {
     tentative.row = move.row;
     tentative.reserve = move.reserve;
     tentative.profiles = move.profiles;
-    if (rules.keys.some((key) => !tentative.pins.has(key)))
-      tentative.pins = new Set([...tentative.pins, ...rules.keys]);
+    if (rules.keys.some((key) => !tentative.pinnedKeys.has(key)))
+      tentative.pinnedKeys = new Set([...tentative.pinnedKeys, ...rules.keys]);
     let member = tentative.members.find((one) => one.podClass === podClass && one.level === level);
     if (member === undefined) tentative.members.push((member = { ...atLevel, pods: [] }));
     member.pods.push(pod);
     this.count(tentative, atLevel, 1);
     this.record(tentative, atLevel, 1);
-    this.undoing.push(() => {
+    this.undoSteps.push(() => {
       this.record(tentative, atLevel, -1);
       this.count(tentative, atLevel, -1);
       tentative.ports.length = ports;
@@ -255,30 +256,30 @@ export class Board {
       this.limitUse.charge(tentative.row, tentative.reserve, -1);
       if (move.tentative === undefined) this.tentativeNodes.pop();
       else this.limitUse.charge(row, reserve, 1);
-      Object.assign(tentative, { profiles, pins, row, reserve });
+      Object.assign(tentative, { profiles, pinnedKeys, row, reserve } satisfies Partial<TentativeNode>);
     });
   }
 
-  /** Takes a tentative node away with all its pods. */
+  /** Removes a tentative node with all its pods. */
   remove(tentative: TentativeNode): void {
     const at = this.tentativeNodes.indexOf(tentative);
     this.tentativeNodes.splice(at, 1);
     for (const member of tentative.members) this.record(tentative, member, -member.pods.length);
     this.limitUse.charge(tentative.row, tentative.reserve, -1);
-    this.undoing.push(() => {
+    this.undoSteps.push(() => {
       this.limitUse.charge(tentative.row, tentative.reserve, 1);
       for (const member of tentative.members) this.record(tentative, member, member.pods.length);
       this.tentativeNodes.splice(at, 0, tentative);
     });
   }
 
-  /** Takes back every change since `commit`. */
+  /** Undoes every change since `commit`. */
   undo(): void {
-    while (this.undoing.length > 0) this.undoing.pop()!();
+    while (this.undoSteps.length > 0) this.undoSteps.pop()!();
   }
 
   commit(): void {
-    this.undoing.length = 0;
+    this.undoSteps.length = 0;
   }
 
   private record(tentative: TentativeNode, { rules }: ClassAtLevel, pods: number): void {

@@ -1,26 +1,26 @@
 import type { CompiledProblem } from './compile.js';
 
-/** Fills one bin with whole pods that are worth most together, looking at a few ways to do so. Scratch space is reused. */
-export class OneFill {
-  /** How many partly filled bins are looked at. */
-  looks = 0;
+/** Fills one bin with the whole pods that are worth most together: a depth-first search with a bounded number of steps. Scratch space is reused. */
+export class Knapsack {
+  /** Bounds the steps of one search. */
+  maxSteps = 0;
   private value: Float64Array;
   private left: Int32Array;
-  /** Items that the bin admits, those with most worth for their size first: the first `candidates`. */
+  /** Items that the bin admits, by worth for their size: the first `candidates`. */
   private readonly order: Int32Array;
   private candidates = 0;
-  /** By offer and place in `items`: the shares of an empty bin's resources that a pod takes together; -1 where it is not admitted. */
+  /** By offer and place in `items`: the sum of the shares of an empty bin's resources that a pod takes; -1 if it is not admitted. */
   private readonly sizes: Float64Array;
-  /** By item: that of the offer that is being filled, and its worth for that. */
+  /** By item: its size in the offer that is being filled, and its worth for that size. */
   private readonly size: Float64Array;
   private readonly density: Float64Array;
   private readonly count: Int32Array;
-  private readonly best: Int32Array;
+  private readonly bestCount: Int32Array;
   private readonly residual: Float64Array;
   private readonly capUse: Int32Array;
   private readonly blocked: Int32Array;
-  private looksLeft = 0;
-  private most = 0;
+  private stepsLeft = 0;
+  private mostWorth = 0;
 
   constructor(
     private readonly compiled: CompiledProblem,
@@ -35,13 +35,13 @@ export class OneFill {
     this.size = new Float64Array(compiled.items);
     this.density = new Float64Array(compiled.items);
     this.count = new Int32Array(compiled.items);
-    this.best = new Int32Array(compiled.items);
+    this.bestCount = new Int32Array(compiled.items);
     this.residual = new Float64Array(compiled.dims);
     this.capUse = new Int32Array(compiled.capMax.length);
     this.blocked = new Int32Array(compiled.items);
   }
 
-  /** What a pod of each item is worth from now on, and how many there are. */
+  /** Sets what a pod of each item is worth, and how many there are. */
   aim(value: Float64Array, left: Int32Array): void {
     this.value = value;
     this.left = left;
@@ -49,27 +49,27 @@ export class OneFill {
 
   /** The most worth that was found for a bin of the offer, or `least` if that is no more. */
   fill(offer: number, least: number): number {
-    const { compiled, order, density, residual, best } = this;
+    const { compiled, order, density, residual, bestCount } = this;
     const { dims, capacity } = compiled;
-    best.fill(0);
-    this.most = least;
-    // Most bins are not worth their price whatever comes into them.
-    if (this.rate(offer) * dims <= least * (1 + 1e-9)) return least;
+    bestCount.fill(0);
+    this.mostWorth = least;
+    // Most bins are not worth their price whatever they hold.
+    if (this.listCandidates(offer) * dims <= least * (1 + 1e-9)) return least;
     order.subarray(0, this.candidates).sort((a, b) => density[b]! - density[a]! || a - b);
     for (let d = 0; d < dims; d++) residual[d] = capacity[offer * dims + d]!;
-    this.looksLeft = this.looks;
+    this.stepsLeft = this.maxSteps;
     this.search(0, 0, dims);
-    return this.most;
+    return this.mostWorth;
   }
 
   /** What `fill` found last. */
   found(): { items: Int32Array; pods: Int32Array } {
-    const items = this.items.filter((item) => this.best[item]! > 0);
-    return { items, pods: items.map((item) => this.best[item]!) };
+    const items = this.items.filter((item) => this.bestCount[item]! > 0);
+    return { items, pods: items.map((item) => this.bestCount[item]!) };
   }
 
-  /** Lists what may come into a bin of the offer; the most that any of it is worth for its size. */
-  private rate(offer: number): number {
+  /** Lists the items that a bin of the offer admits; returns the highest worth for its size of any. */
+  private listCandidates(offer: number): number {
     const { items, order, value, left, size, density, sizes } = this;
     const at = offer * items.length;
     this.candidates = 0;
@@ -86,19 +86,19 @@ export class OneFill {
     return most;
   }
 
-  /** Adds candidates from the `from`-th on to a bin that is worth `worth` and has shares of `room` together left. */
+  /** Tries the candidates from `from` on, in a bin whose content is worth `worth` and that has `room` left, as a sum of shares. */
   private search(from: number, worth: number, room: number): void {
     const { order, density, size } = this;
-    if (worth > this.most) {
-      this.most = worth;
-      this.best.set(this.count);
+    if (worth > this.mostWorth) {
+      this.mostWorth = worth;
+      this.bestCount.set(this.count);
     }
     for (let k = from; k < this.candidates; k++) {
       const item = order[k]!;
-      if (worth + density[item]! * room <= this.most * (1 + 1e-9)) return;
+      if (worth + density[item]! * room <= this.mostWorth * (1 + 1e-9)) return;
       for (let n = this.fits(item); n > 0; n--) {
-        if (this.looksLeft <= 0) return;
-        this.looksLeft--;
+        if (this.stepsLeft <= 0) return;
+        this.stepsLeft--;
         this.put(item, n);
         this.search(k + 1, worth + n * this.value[item]!, room - n * size[item]!);
         this.put(item, -n);

@@ -1,14 +1,14 @@
 import type { CompiledProblem } from './compile.js';
 import type { LimitLedger } from './limits.js';
 
-/** What is known of pods that come whole: see `itemBound`. */
+/** Worth of whole pods, which `itemBound` computes. */
 export interface ItemValues {
   readonly value: Float64Array;
   readonly tightness: Float64Array;
 }
 
-/** The offers of one set as their items value them, by place in `offersOfSet[set]`. */
-export interface MarketShelf {
+/** Values of the offers of one set, by place in `offersOfSet[set]`. */
+export interface SetValues {
   /** Worth of each resource of each offer: `value[k * dims + d]`. */
   readonly value: Float64Array;
   /** By block of offers, the most worth for its price that a full bin can have. */
@@ -18,57 +18,57 @@ export interface MarketShelf {
 }
 
 /** What a bin holds: the first `size` of `items`. */
-interface Inside {
+interface BinContent {
   readonly items: Int32Array;
   readonly size: number;
 }
 
-interface MarketOptions {
+interface ValuationOptions {
   readonly values?: ItemValues;
-  /** A market of the same problem at the same worths of resources, without values: what it has worked out serves here too. */
-  readonly like?: Market;
+  /** A valuation of the same problem at the same worth of resources, whose cached results are reused. */
+  readonly like?: Valuation;
 }
 
-/** Offers are passed over by blocks of this size. */
+/** Offers are skipped in blocks of this size (in bits). */
 export const blockBits = 3;
 const blockSize = 1 << blockBits;
-/** Added to prices that are divided by: offers may be free. */
-export const free = 1e-12;
+/** Added to prices before they are divided by, since offers may be free. */
+export const priceFloor = 1e-12;
 
-/** What offers cost and what they are good for, at given worths of resources. */
-export class Market {
+/** Compares prices of offers with what their content is worth, at a given worth of each resource. */
+export class Valuation {
   /** Worth of one pod, by shape. */
   readonly worth: Float64Array;
-  /** By shape, whether it demands what few others do: its bins are bought for that, and the others fill them up. */
+  /** By shape, whether it demands a resource that few others do, such as GPUs: its bins are chosen for that resource, and others fill them up. */
   readonly scarce: Uint8Array;
   /** By offer, how much of its price whole pods can be worth. */
   readonly tightness: Float64Array;
-  /** What the mean pod would be worth in each set: sets that admit only dear offers are dear. */
-  readonly dearness: Float64Array;
-  /** Place of each set when the dearest come first. */
+  /** By set, what the mean pod is worth in it: more in sets that admit only expensive offers. */
+  readonly meanPodWorth: Float64Array;
+  /** Rank of each set by `meanPodWorth`, the highest first. */
   readonly setRank: Int32Array;
-  /** Offers looked at so far. */
+  /** Number of offers evaluated so far. */
   work = 0;
   private readonly worthMemo: (Float64Array | undefined)[];
-  private readonly shelfMemo: (MarketShelf | undefined)[];
+  private readonly valuesMemo: (SetValues | undefined)[];
   private readonly bestMemo: (number | undefined)[];
 
   constructor(
     readonly compiled: CompiledProblem,
     /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
-    readonly prices: Float64Array,
+    readonly resourceWorth: Float64Array,
     readonly ledger: LimitLedger,
-    { values, like }: MarketOptions = {},
+    { values, like }: ValuationOptions = {},
   ) {
-    const { worth, scarce, dearness, setRank } = like ?? appraise(compiled, prices);
+    const { worth, scarce, meanPodWorth, setRank } = like ?? appraise(compiled, resourceWorth);
     this.worth = values === undefined ? worth : leastValues(compiled, worth, values.value);
     this.scarce = scarce;
     this.tightness = values?.tightness ?? like?.tightness ?? new Float64Array(compiled.offers).fill(1);
-    this.dearness = dearness;
+    this.meanPodWorth = meanPodWorth;
     this.setRank = setRank;
     this.worthMemo = like?.worthMemo ?? [];
     this.bestMemo = like?.bestMemo ?? [];
-    this.shelfMemo = (values === undefined ? like?.shelfMemo : undefined) ?? [];
+    this.valuesMemo = (values === undefined ? like?.valuesMemo : undefined) ?? [];
   }
 
   /** What a full bin would be worth, by place in `offersOfSet[set]`. */
@@ -80,7 +80,7 @@ export class Market {
     const result = new Float64Array(offers.length);
     for (let k = 0; k < offers.length; k++) {
       let worth = 0;
-      for (let d = 0; d < dims; d++) worth += this.prices[set * dims + d]! * capacity[offers[k]! * dims + d]!;
+      for (let d = 0; d < dims; d++) worth += this.resourceWorth[set * dims + d]! * capacity[offers[k]! * dims + d]!;
       result[k] = worth;
     }
     this.worthMemo[set] = result;
@@ -88,11 +88,11 @@ export class Market {
   }
 
   /** The offers of a set, valued. */
-  shelf(set: number): MarketShelf {
-    return (this.shelfMemo[set] ??= this.makeShelf(set));
+  valuesFor(set: number): SetValues {
+    return (this.valuesMemo[set] ??= this.computeValues(set));
   }
 
-  private makeShelf(set: number): MarketShelf {
+  private computeValues(set: number): SetValues {
     const { offersOfSet, capacity, dims, price } = this.compiled;
     const offers = offersOfSet[set]!;
     const value = new Float64Array(offers.length * dims);
@@ -102,18 +102,18 @@ export class Market {
       const o = offers[k]!;
       let worth = 0;
       for (let d = 0; d < dims; d++) {
-        const each = this.prices[set * dims + d]! * capacity[o * dims + d]!;
+        const each = this.resourceWorth[set * dims + d]! * capacity[o * dims + d]!;
         value[k * dims + d] = each;
         worth += each;
       }
-      const rate = (this.tightness[o]! * worth) / (price[o]! + free);
+      const rate = (this.tightness[o]! * worth) / (price[o]! + priceFloor);
       if (rate > most[k >>> blockBits]!) most[k >>> blockBits] = rate;
       if (this.tightness[o]! > tightest) tightest = this.tightness[o]!;
     }
     return { value, most, tightest };
   }
 
-  /** The price of the offer of `set` with most worth for its price: the size of bin that resources alone would ask for. */
+  /** The price of the offer of `set` with most worth for its price: the best size of bin if there were no caps. */
   bestPrice(set: number): number {
     const known = this.bestMemo[set];
     if (known !== undefined) return known;
@@ -139,8 +139,8 @@ export class Market {
     return this.ledger.allows(offer);
   }
 
-  /** The first place in `offersOfSet[set]` of an offer that costs as much as `worth`; cheaper ones hold less. */
-  firstWorth(set: number, worth: number): number {
+  /** The first place in `offersOfSet[set]` of an offer that costs at least `worth`: cheaper ones cannot hold that much. */
+  firstCosting(set: number, worth: number): number {
     const { price, offersOfSet } = this.compiled;
     const offers = offersOfSet[set]!;
     const least = worth * (1 - 1e-6);
@@ -155,13 +155,13 @@ export class Market {
   }
 
   /** The cheapest offer with room for `content` that admits all items `inside`, no dearer than `offer`, which does. */
-  cheapest(content: Float64Array, inside: Inside, set: number, offer: number): number {
-    const { compiled, prices } = this;
+  cheapest(content: Float64Array, inside: BinContent, set: number, offer: number): number {
+    const { compiled, resourceWorth } = this;
     const { dims, capacity, price } = compiled;
     const offers = compiled.offersOfSet[set]!;
     let worth = 0;
-    for (let d = 0; d < dims; d++) worth += prices[set * dims + d]! * content[d]!;
-    for (let k = this.firstWorth(set, worth); k < offers.length; k++) {
+    for (let d = 0; d < dims; d++) worth += resourceWorth[set * dims + d]! * content[d]!;
+    for (let k = this.firstCosting(set, worth); k < offers.length; k++) {
       const o = offers[k]!;
       if (o === offer || price[o]! >= price[offer]!) break;
       this.work++;
@@ -172,7 +172,7 @@ export class Market {
     return offer;
   }
 
-  private admitsAll(offer: number, { items, size }: Inside): boolean {
+  private admitsAll(offer: number, { items, size }: BinContent): boolean {
     const { inSet, sets, setOf, shapeOf } = this.compiled;
     for (let k = 0; k < size; k++) if (inSet[offer * sets + setOf[shapeOf[items[k]!]!]!] === 0) return false;
     return true;
@@ -188,11 +188,11 @@ export function worthOfShapes({ dims, shapes, demand, setOf }: CompiledProblem, 
   return worth;
 }
 
-/** What pods and sets come to at these worths of resources. */
+/** The worth of pods and sets at this worth of resources. */
 function appraise(
   compiled: CompiledProblem,
   prices: Float64Array,
-): Pick<Market, 'worth' | 'scarce' | 'dearness' | 'setRank'> {
+): Pick<Valuation, 'worth' | 'scarce' | 'meanPodWorth' | 'setRank'> {
   const { dims, shapes, sets, demand } = compiled;
   const mean = new Float64Array(dims);
   const demanding = new Int32Array(dims);
@@ -203,26 +203,26 @@ function appraise(
       if (amount > 0) demanding[d] = demanding[d]! + 1;
     }
   }
-  // What few demand (GPUs) says nothing about how dear the rest of a bin is.
+  // A resource that few demand, such as GPUs, says nothing about the cost of other resources.
   const scarce = new Uint8Array(shapes);
   for (let d = 0; d < dims; d++) {
     if (2 * demanding[d]! >= shapes) continue;
     mean[d] = 0;
     for (let s = 0; s < shapes; s++) if (demand[s * dims + d]! > 0) scarce[s] = 1;
   }
-  const dearness = new Float64Array(sets);
+  const meanPodWorth = new Float64Array(sets);
   for (let k = 0; k < sets * dims; k++) {
     const set = Math.floor(k / dims);
-    dearness[set] = dearness[set]! + prices[k]! * mean[k % dims]!;
+    meanPodWorth[set] = meanPodWorth[set]! + prices[k]! * mean[k % dims]!;
   }
   const setRank = new Int32Array(sets);
   Int32Array.from({ length: sets }, (_, s) => s)
-    .sort((a, b) => dearness[b]! - dearness[a]! || a - b)
+    .sort((a, b) => meanPodWorth[b]! - meanPodWorth[a]! || a - b)
     .forEach((set, rank) => (setRank[set] = rank));
-  return { worth: worthOfShapes(compiled, prices), scarce, dearness, setRank };
+  return { worth: worthOfShapes(compiled, prices), scarce, meanPodWorth, setRank };
 }
 
-/** The least value of any item of each shape; what it is worth by resources where it has none. */
+/** The least value of the items of each shape; shapes without a value keep their worth. */
 function leastValues(
   { shapes, shapeStart, pods }: CompiledProblem,
   worth: Float64Array,

@@ -2,10 +2,10 @@ import type { CompiledProblem } from './compile.js';
 import { CoveringSimplex } from './simplex.js';
 
 /**
- * What a unit of each resource is worth to the items of each allowed set: the duals of buying capacity for them alone at
- * least cost, `prices[set * dims + d]` in dollars an hour. No offer of the set holds more worth than its price.
+ * What a unit of each resource is worth to the items of each set: the duals of buying capacity for the items of that set alone,
+ * `[set * dims + d]` in dollars per hour. No offer of the set holds more worth than its price.
  */
-export function resourcePrices(compiled: CompiledProblem, demands: Float64Array): Float64Array {
+export function worthBySet(compiled: CompiledProblem, demands: Float64Array): Float64Array {
   const { dims, sets } = compiled;
   const prices = new Float64Array(sets * dims);
   for (let set = 0; set < sets; set++) {
