@@ -57,7 +57,7 @@ interface Call {
 export function interceptors(): WorkflowInterceptors {
   const { workflowType } = workflowInfo();
   const spans = new Spans();
-  /** Parent of the calls that this workflow makes now. */
+  /** Parent span of the calls that this workflow makes now. */
   let current: TraceParent | undefined;
   const traced = <Input extends Call, T>(
     name: string,
@@ -90,7 +90,7 @@ export function interceptors(): WorkflowInterceptors {
           return result;
         },
         handleSignal: (input, next) => {
-          if (entities.has(workflowType) && !isReminder(input.args)) current = traceParentIn(input.headers) ?? current;
+          if (entities.has(workflowType) && !isRepeated(input.args)) current = traceParentIn(input.headers) ?? current;
           return next(input);
         },
       },
@@ -106,7 +106,8 @@ export function interceptors(): WorkflowInterceptors {
 }
 
 /** Whether a signal only repeats what was signalled before, such as pods that are still pending. */
-const isReminder = ([told]: readonly unknown[]): boolean => (told as { again?: boolean } | undefined)?.again === true;
+const isRepeated = ([payload]: readonly unknown[]): boolean =>
+  (payload as { again?: boolean } | undefined)?.again === true;
 
 class Spans {
   private begun = 0;

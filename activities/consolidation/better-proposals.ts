@@ -1,7 +1,7 @@
 import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/consolidation/types.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
-import type { MootQuestion } from '../../workflows/messages.js';
+import type { QuestionToWithdraw } from '../../workflows/messages.js';
 import { refusalOf, whyAnswered } from '../disruption-context/asked.js';
 import { allowedFor } from '../disruption-context/disruption-context.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
@@ -14,7 +14,7 @@ const betterThanRefused = 2;
 /** Commands that may start, and the open questions that they replace. */
 export interface Better {
   readonly commands: readonly ConsolidationCommand[];
-  readonly moot: readonly MootQuestion[];
+  readonly moot: readonly QuestionToWithdraw[];
 }
 
 const isAnswered = (context: DisruptionContext, view: NodeView): boolean =>
@@ -43,7 +43,7 @@ export function withAnswered(input: ConsolidationInput, context: DisruptionConte
  */
 export function betterThanAnswered(commands: readonly ConsolidationCommand[], context: DisruptionContext): Better {
   const byName = new Map(context.views.map((view) => [nodeNameOf(view), view]));
-  const moot: MootQuestion[] = [];
+  const moot: QuestionToWithdraw[] = [];
   const free = commands.filter((command) => {
     const views = command.candidates.flatMap((name) => byName.get(name) ?? []);
     const saves = command.priceBefore - command.priceAfter;
@@ -60,7 +60,7 @@ export function betterThanAnswered(commands: readonly ConsolidationCommand[], co
   return { commands: free, moot };
 }
 
-function mootBy({ candidates, priceBefore, priceAfter }: ConsolidationCommand, workflowId: string): MootQuestion {
+function mootBy({ candidates, priceBefore, priceAfter }: ConsolidationCommand, workflowId: string): QuestionToWithdraw {
   const saves = Math.round((priceBefore - priceAfter) * 1e4) / 1e4;
   return {
     workflowId,

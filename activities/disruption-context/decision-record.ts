@@ -1,7 +1,7 @@
 import { strictest } from '../../disruption/policies/pool-rules.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import type { Decision, DecisionSummary, MootQuestion } from '../../workflows/messages.js';
+import type { Decision, DecisionSummary, QuestionToWithdraw } from '../../workflows/messages.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import { claimPlans } from '../provisioning/claim-plans.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
@@ -31,7 +31,7 @@ export interface Proposals {
   /** NodePools whose consolidation is to pause by itself. */
   readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
   /** Questions that something better takes the place of. */
-  readonly moot?: readonly MootQuestion[];
+  readonly moot?: readonly QuestionToWithdraw[];
 }
 
 export interface RecordedCommand {

@@ -7,7 +7,7 @@ import type {
   DisruptionMethod,
   DisruptionReason,
   CandidateRef,
-  MootQuestion,
+  QuestionToWithdraw,
   NodesThatStay,
   NodeWaits,
   PoolCapacity,
@@ -27,7 +27,7 @@ export interface DisruptionsFound {
   /** How many nodes are consolidatable or drifted. */
   readonly candidates?: number;
   /** Open questions whose cause is gone. */
-  readonly moot?: readonly MootQuestion[];
+  readonly moot?: readonly QuestionToWithdraw[];
   /** Whether to search again at once, since other methods may find more (candidates/methods-in-order). */
   readonly again?: boolean;
   /** NodePools to pause because their pods were moved too often in a row, and why. */

@@ -1,7 +1,7 @@
 import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { hashText } from '../../core/hash.js';
-import type { BudgetView, DecisionSummary, MootQuestion, NodeWaits, Pause } from '../../workflows/messages.js';
+import type { BudgetView, DecisionSummary, QuestionToWithdraw, NodeWaits, Pause } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
 import type { LeastPossible } from '../../packing/least-possible.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
@@ -169,7 +169,7 @@ export class Finder {
     ].filter((at) => at > context.now);
     const chains = all.flatMap((found) => found.chains ?? []);
     const dead = mootQuestions(context);
-    const isDead = ({ workflowId }: MootQuestion): boolean => dead.some((one) => one.workflowId === workflowId);
+    const isDead = ({ workflowId }: QuestionToWithdraw): boolean => dead.some((one) => one.workflowId === workflowId);
     const moot = [...dead, ...all.flatMap((found) => found.moot ?? []).filter((one) => !isDead(one))];
     const waits = this.waits(context);
     const staying = this.staying(context, started, waits);

@@ -3,7 +3,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
-import type { MootQuestion, OpenQuestion } from '../../workflows/messages.js';
+import type { QuestionToWithdraw, OpenQuestion } from '../../workflows/messages.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
@@ -19,7 +19,7 @@ interface Cause {
  * Open questions whose cause is gone. Causes that come and go within moments, such as nominated pods, are left to the validation
  * after the answer.
  */
-export function mootQuestions(context: DisruptionContext): readonly MootQuestion[] {
+export function mootQuestions(context: DisruptionContext): readonly QuestionToWithdraw[] {
   const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid ?? '', view]));
   const steady = { ...context, nominated: nobody };
   return context.questions.flatMap((question) => {

@@ -12,7 +12,7 @@ import { questionOf } from './command-text.js';
 import type { EarlyEnd, EarlyOutcome } from './early-end.js';
 
 /** How often a command is validated while it waits for approval: prices and pods change. */
-const askAgainMs = 60 * 60_000;
+const validateEveryMs = 60 * 60_000;
 
 interface ConsentDeps {
   readonly oversight: Oversight;
@@ -54,18 +54,18 @@ export class CommandConsent {
     const { publish, oversight, endsEarly } = this.deps;
     const question = questionOf(this.input, decision);
     await publish('ConsolidationAwaitsApproval', questionText(question));
-    const { answer, by, reason } = await this.consent(question, approval);
+    const { answer, by, reason } = await this.awaitConsent(question, approval);
     const text = consentText({ answer, by, ...(reason === undefined ? {} : { reason }) });
     await publish(answer === 'approved' ? 'ConsolidationApproved' : 'ConsolidationRejected', text);
     if (answer === 'rejected') throw endsEarly('rejected', text);
     await oversight.gate();
   }
 
-  private async consent(asked: Question, approval: ApprovalAsked): Promise<Consent> {
-    const question = new ApprovalQuestion(this.deps.oversight, { lookEveryMs: askAgainMs });
-    const news = (): boolean => this.isWithdrawn;
+  private async awaitConsent(asked: Question, approval: ApprovalAsked): Promise<Consent> {
+    const question = new ApprovalQuestion(this.deps.oversight, { recheckEveryMs: validateEveryMs });
+    const interrupt = (): boolean => this.isWithdrawn;
     for (;;) {
-      const consent = await question.ask(approval, asked, { news });
+      const consent = await question.ask(approval, asked, { interrupt });
       if (consent !== undefined) return consent;
       await this.publishIfWithdrawn();
       await this.deps.validate();
@@ -80,9 +80,9 @@ export class CommandConsent {
     const stops = (): boolean => this.isWithdrawn || oversight.isAborted;
     while (slot.granted.length === 0) {
       progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      const news = await slot.awaitAnswer({ or: stops });
+      const answer = await slot.awaitAnswer({ or: stops });
       oversight.throwIfAborted();
-      if (news !== 'granted') await this.publishIfWithdrawn();
+      if (answer !== 'granted') await this.publishIfWithdrawn();
     }
   }
 

@@ -9,13 +9,13 @@ import { activitiesOf } from '../calls/proxies.js';
 import { counted } from '../../core/plurals.js';
 
 const hour = 3_600_000;
-const looksAfterMs: readonly number[] = [hour, 24 * hour];
+const measuredAfterMs: readonly number[] = [hour, 24 * hour];
 
 /** Measures what a command has really saved after an hour and after a day, next to its prediction. */
 export async function measureSavings({
   cluster,
   command,
-  afterMs = looksAfterMs,
+  afterMs = measuredAfterMs,
 }: MeasureSavingsInput): Promise<MeasureSavingsResult> {
   const measured: SavingsMeasured[] = [];
   setQueryHandler(savingsQuery, () => measured);

@@ -6,7 +6,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 /** Bounds the state that continue-as-new carries. */
 const mostKept = 300;
-const rest = { firstMs: 15_000, longestMs: hour };
+const failureBackOff = { firstMs: 15_000, longestMs: hour };
 
 /**
  * Updates the memory of nodes after a disruption has ended. For the targets of a command that is done it counts how often in a row
@@ -38,7 +38,7 @@ export function remember(
         at: now,
         ...(known?.depth === undefined ? {} : { depth: known.depth }),
         failures,
-        keptUntil: now + backOffMs(failures, rest),
+        keptUntil: now + backOffMs(failures, failureBackOff),
         reason: cause,
         why: `${outcome}: ${reason ?? ''}`.slice(0, 160),
       });
@@ -48,7 +48,7 @@ export function remember(
 }
 
 /** Forgets the chains of moves of a NodePool, after a person resumed it. */
-export function forgetChains(memory: readonly NodeMemory[], nodePool: string): readonly NodeMemory[] {
+export function withoutMoveChains(memory: readonly NodeMemory[], nodePool: string): readonly NodeMemory[] {
   return memory.filter((each) => each.nodePool !== nodePool || each.depth === undefined);
 }
 

@@ -114,8 +114,8 @@ class DisruptRun {
     // A pause that cannot be written to Kubernetes is in force all the same: show that only Temporal has it.
     const onUnwritten = (why: string | undefined): void =>
       this.progress.setFact('pauses that Kubernetes does not have', why);
-    const told = { onChange, onUnwritten };
-    return new PauseObjects(this.activities.kube, this.known.pauses, told, carried?.pauseWrites);
+    const callbacks = { onChange, onUnwritten };
+    return new PauseObjects(this.activities.kube, this.known.pauses, callbacks, carried?.pauseWrites);
   }
 
   /** Reads the DisruptionPauses before the first decision. */
@@ -221,7 +221,7 @@ class DisruptRun {
     return this.known.view();
   }
 
-  /** Records the findings of a round; pauses NodePools whose pods are moved in chains. */
+  /** Records the findings of a round; pauses consolidation of NodePools whose pods were moved too often in a row. */
   private takeIn(found: DisruptionsFound): void {
     const { lastFindings, pauses } = this.known;
     if (found.recorded !== undefined) this.known.takeOver(found.recorded);
@@ -234,7 +234,7 @@ class DisruptRun {
 
   private resume(scope: PauseScope): readonly Pause[] {
     const { kind, name } = scope;
-    if (kind === 'nodePool' && name !== undefined) this.known.forgetChains(name);
+    if (kind === 'nodePool' && name !== undefined) this.known.forgetMoveChains(name);
     return this.pause(() => this.known.pauses.remove(scope));
   }
 

@@ -103,8 +103,8 @@ export interface OpenQuestion extends RunningDisruption {
   readonly isSuperseded?: boolean;
 }
 
-/** A question to withdraw, because its cause is gone. */
-export interface MootQuestion {
+/** An approval question to withdraw, because its cause is gone. */
+export interface QuestionToWithdraw {
   readonly workflowId: string;
   readonly why: string;
   /** Whether another command for the same nodes replaces it. */
@@ -172,7 +172,7 @@ export interface NodeVerdict {
   readonly at: string;
 }
 
-/** What nodes wait for that nothing forbids to go, and that no command takes yet; grouped by that. */
+/** Nodes that could be disrupted and that no command takes yet, grouped by what they wait for. */
 export type NodeWaits = readonly {
   readonly verdict: 'may go' | 'stays';
   readonly why: string;

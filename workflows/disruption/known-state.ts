@@ -2,7 +2,7 @@ import type { DisruptionRecords, DisruptionView } from '../../activities/disrupt
 import { workflowNow } from '../clock.js';
 import type { DisruptionFinished, DisruptState, NodeMemory, SlotRequest } from '../messages.js';
 import { Pauses } from '../people/pauses.js';
-import { forgetChains, remember } from './command-memory.js';
+import { withoutMoveChains, remember } from './command-memory.js';
 import { LastFindings } from './last-findings.js';
 import { Nominations } from './nominations.js';
 import { Questions } from './questions.js';
@@ -11,7 +11,7 @@ import { SlotRequests } from './slot-requests.js';
 
 const unknownCommand = { reason: 'Underutilized', candidates: [] } as const;
 
-/** What `disrupt` knows besides the cluster: decisions need it, and the next run gets it. */
+/** The state of `disrupt` that is not in the cluster: decisions need it, and continue-as-new carries it to the next run. */
 export class KnownState {
   readonly nominations: Nominations;
   readonly pauses: Pauses;
@@ -50,7 +50,7 @@ export class KnownState {
     };
   }
 
-  /** What an activity that decides needs of it. */
+  /** The part of the state that activities need to decide. */
   view(): DisruptionView {
     const now = workflowNow();
     this.nominations.expire(now);
@@ -92,7 +92,7 @@ export class KnownState {
     this.running.returned(slot, nodes);
   }
 
-  /** Takes in the end of a disruption, and remembers what comes of it. */
+  /** Takes in the end of a disruption, and remembers its outcome for back-offs. */
   finish(finished: DisruptionFinished): void {
     const { workflowId } = finished;
     const question = this.questions.find(workflowId);
@@ -114,8 +114,8 @@ export class KnownState {
     this.questions.end(workflowId);
   }
 
-  /** Forgets how often in a row pods of this NodePool were moved. */
-  forgetChains(nodePool: string): void {
-    this.memory = forgetChains(this.memory, nodePool);
+  /** Forgets how often in a row pods of this NodePool were moved, since a person resumed it. */
+  forgetMoveChains(nodePool: string): void {
+    this.memory = withoutMoveChains(this.memory, nodePool);
   }
 }

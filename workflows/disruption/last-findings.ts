@@ -12,7 +12,7 @@ import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
 import { UndecidedWatch } from './undecided.js';
 import { timeText } from '../../core/time-text.js';
 
-/** What the last look for commands found, and the answers to people's queries from it. */
+/** What the last search for commands found, and answers to people's queries from it. */
 export class LastFindings {
   private found: (DisruptionsFound & { readonly at: string }) | undefined;
   private details: DisruptionDetails | undefined;
@@ -30,7 +30,7 @@ export class LastFindings {
       this.details = found.details;
       if (found.details.decisions.length > 0) this.decisions = found.details.decisions;
     }
-    const undecided = this.undecided.look(found, this.details?.stays ?? [], workflowNow());
+    const undecided = this.undecided.update(found, this.details?.stays ?? [], workflowNow());
     return undecided && `${timeText(undecided.since)}, for ${undecided.waitsFor}`;
   }
 
@@ -65,7 +65,7 @@ export class LastFindings {
     return { stays: this.details?.stays ?? [], more: this.details?.staysMore ?? 0 };
   }
 
-  /** A node that nothing forbids to go may wait for something all the same: only the last look knows for what. */
+  /** A node that nothing protects may still wait for something, which only the last search knows. */
   withWait(verdict: NodeVerdict): NodeVerdict {
     if (verdict.verdict !== 'may go') return verdict;
     const waits = this.details?.waits?.find(({ nodes }) => nodes.includes(verdict.node));
@@ -77,7 +77,7 @@ export class LastFindings {
   }
 
   get plan(): DisruptionPlan | undefined {
-    return planOf(this.found, this.decisions, this.undecided.told);
+    return planOf(this.found, this.decisions, this.undecided.current);
   }
 
   verdict(

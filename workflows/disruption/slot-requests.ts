@@ -12,7 +12,7 @@ export const nodesPerCall = 250;
 /** The state of `disrupt` about open requests for slots, and the last answer to each. */
 export class SlotRequests {
   private requests: readonly SlotRequest[];
-  private readonly told = new Map<string, string>();
+  private readonly lastAnswers = new Map<string, string>();
 
   constructor(carried: readonly SlotRequest[] = []) {
     this.requests = carried;
@@ -27,7 +27,7 @@ export class SlotRequests {
     const known = this.requests.some(({ id }) => id === request.id);
     if (!known && this.requests.length >= mostRequests) return;
     const bounded = { ...request, candidates: request.candidates.slice(0, mostNodes) };
-    this.told.delete(request.id);
+    this.lastAnswers.delete(request.id);
     this.requests = known
       ? this.requests.map((other) => (other.id === request.id ? bounded : other))
       : [...this.requests, bounded];
@@ -39,7 +39,7 @@ export class SlotRequests {
       const candidates = nodes === undefined ? [] : request.candidates.filter(({ node }) => !nodes.includes(node));
       return candidates.length === 0 ? [] : [{ ...request, candidates }];
     });
-    if (nodes === undefined) this.told.delete(id);
+    if (nodes === undefined) this.lastAnswers.delete(id);
   }
 
   /** Withdraws all requests of a workflow that has ended. */
@@ -78,8 +78,8 @@ export class SlotRequests {
    */
   async notify(request: SlotRequest, decision: SlotDecision): Promise<boolean> {
     const text = JSON.stringify(decision);
-    if (this.told.get(request.id) === text) return true;
-    this.told.set(request.id, text);
+    if (this.lastAnswers.get(request.id) === text) return true;
+    this.lastAnswers.set(request.id, text);
     return notify(() => getExternalWorkflowHandle(request.workflowId).signal(slotDecidedSignal, decision));
   }
 
@@ -87,7 +87,7 @@ export class SlotRequests {
   sweep(): void {
     this.requests = this.requests.filter(({ candidates }) => candidates.length > 0);
     const ids = new Set(this.requests.map(({ id }) => id));
-    for (const id of this.told.keys()) if (!ids.has(id)) this.told.delete(id);
+    for (const id of this.lastAnswers.keys()) if (!ids.has(id)) this.lastAnswers.delete(id);
   }
 }
 

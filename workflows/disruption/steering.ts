@@ -15,7 +15,7 @@ import { counted } from '../../core/plurals.js';
 const steeredForMs = 5 * 60_000;
 /** Bounds the state that continue-as-new carries. Further commands are carried out without steering. */
 const mostMoves = 50;
-const leftOver = { firstMs: 60_000, longestMs: 30 * 60_000 };
+const removalBackOff = { firstMs: 60_000, longestMs: 30 * 60_000 };
 
 /**
  * While nodes are drained, puts a soft taint (`PreferNoSchedule`) on all nodes other than the planned targets, so that
@@ -29,7 +29,7 @@ export class Steering {
   private changed: boolean;
   private busy = false;
   /** Number of attempts to remove taints that no command needs. */
-  private leftFor = 0;
+  private removalAttempts = 0;
 
   constructor(
     private readonly kube: ReturnType<typeof activitiesOf>['kube'],
@@ -75,15 +75,15 @@ export class Steering {
 
   private async awaitChange(): Promise<void> {
     const isChanged = (): boolean => this.changed;
-    const left = this.commands.length === 0 && this.steered.length > 0;
-    if (left) {
+    const isLeftOver = this.commands.length === 0 && this.steered.length > 0;
+    if (isLeftOver) {
       // Removing a taint has failed before: wait longer after each attempt.
-      this.leftFor += 1;
-      const wait = backOffMs(this.leftFor, leftOver);
+      this.removalAttempts += 1;
+      const wait = backOffMs(this.removalAttempts, removalBackOff);
       await condition(isChanged, wait, { summary: `take the soft taint off ${this.steered[0] ?? ''}` });
       return;
     }
-    this.leftFor = 0;
+    this.removalAttempts = 0;
     if (this.commands.length === 0) return condition(isChanged);
     const next = Math.min(...this.commands.map(({ until }) => until));
     await condition(isChanged, Math.max(1, next - workflowNow()), { summary: 'steering to end' });
@@ -93,7 +93,7 @@ export class Steering {
     this.changed = false;
     const now = workflowNow();
     this.commands = this.commands.filter(({ until }) => until > now);
-    const asking = [...this.unanswered];
+    const awaitingAnswer = [...this.unanswered];
     const targets = [...new Set(this.commands.flatMap((command) => command.targets))];
     this.busy = true;
     try {
@@ -102,7 +102,7 @@ export class Steering {
         { targets, steered: this.steered },
       ]);
       this.steered = steered;
-      for (const workflowId of asking) {
+      for (const workflowId of awaitingAnswer) {
         this.unanswered.delete(workflowId);
         await notify(() => getExternalWorkflowHandle(workflowId).signal(steeredSignal));
       }

@@ -11,17 +11,17 @@ const stays = [
 
 test('candidates of which nothing is decided are told after ten minutes, with since when and what for', () => {
   const watch = new UndecidedWatch(undefined);
-  expect(watch.look(found, stays, begin)).toBeUndefined();
-  expect(watch.look(found, stays, begin + 9 * minute)).toBeUndefined();
+  expect(watch.update(found, stays, begin)).toBeUndefined();
+  expect(watch.update(found, stays, begin + 9 * minute)).toBeUndefined();
   const told = {
     since: '2026-01-05T12:00:00.000Z',
     candidates: 2,
     waitsFor: 'a: 2 empty, 0 more allowed by budget 0; n2 and all that stay for the same reason: it would save nothing',
   };
-  expect(watch.look(found, stays, begin + 10 * minute)).toEqual(told);
-  expect(watch.told).toEqual(told);
+  expect(watch.update(found, stays, begin + 10 * minute)).toEqual(told);
+  expect(watch.current).toEqual(told);
   // Over continue-as-new.
-  expect(new UndecidedWatch(watch.state).look({ ...found, held: [] }, [], begin + 11 * minute)).toEqual({
+  expect(new UndecidedWatch(watch.state).update({ ...found, held: [] }, [], begin + 11 * minute)).toEqual({
     ...{ ...told, waitsFor: 'a change that saves something' },
   });
 });
@@ -31,7 +31,7 @@ test.each([
   ['no candidate', { ...found, candidates: 0 }],
 ])('%s begins it anew', (_, other) => {
   const watch = new UndecidedWatch(begin);
-  expect(watch.look(other, stays, begin + 20 * minute)).toBeUndefined();
+  expect(watch.update(other, stays, begin + 20 * minute)).toBeUndefined();
   expect(watch.state).toBeUndefined();
-  expect(watch.look(found, stays, begin + 21 * minute)).toBeUndefined();
+  expect(watch.update(found, stays, begin + 21 * minute)).toBeUndefined();
 });

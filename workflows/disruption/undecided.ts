@@ -11,7 +11,7 @@ const mostText = 500;
  * back, so that people see that `disrupt` is not stuck.
  */
 export class UndecidedWatch {
-  private now: Undecided | undefined;
+  private shown: Undecided | undefined;
 
   constructor(private since: number | undefined) {}
 
@@ -21,18 +21,18 @@ export class UndecidedWatch {
   }
 
   /** Takes in new findings at `now`. Returns what to show if there was no command for long. */
-  look(found: DisruptionsFound, stays: DisruptionDetails['stays'], now: number): Undecided | undefined {
+  update(found: DisruptionsFound, stays: DisruptionDetails['stays'], now: number): Undecided | undefined {
     const { commands, candidates = 0, held } = found;
     this.since = commands.length > 0 || candidates === 0 ? undefined : (this.since ?? now);
-    const isTold = this.since !== undefined && now - this.since >= reportAfterMs;
-    this.now = isTold
+    const isLong = this.since !== undefined && now - this.since >= reportAfterMs;
+    this.shown = isLong
       ? { since: new Date(this.since!).toISOString(), candidates, waitsFor: waitsFor(held, stays) }
       : undefined;
-    return this.now;
+    return this.shown;
   }
 
-  get told(): Undecided | undefined {
-    return this.now;
+  get current(): Undecided | undefined {
+    return this.shown;
   }
 }
 

@@ -96,7 +96,7 @@ class Rollout {
 
   async run(): Promise<ReplaceDriftedResult> {
     for (;;) {
-      const view = await this.look([]);
+      const view = await this.readView([]);
       if (view.state === 'superseded') return this.superseded(view.by);
       const ended = await this.checkBeforeWave(view);
       if (ended === 'wait') continue;
@@ -143,7 +143,7 @@ class Rollout {
     return this.end(outcome, reason);
   }
 
-  private async look(launched: readonly ClaimRef[]): Promise<RolloutView> {
+  private async readView(launched: readonly ClaimRef[]): Promise<RolloutView> {
     const { nodePool, poolUid, hash } = this.input;
     this.changed = false;
     const target = { nodePool, poolUid, hash };
@@ -169,7 +169,7 @@ class Rollout {
       what: `approval to replace ${nodes} of NodePool ${this.input.nodePool} in waves`,
       yes: `launches the replacements first and then drains node by node; ${protectionHolds}`,
     };
-    const consent = await this.question.ask(approval, question, { news: () => this.changed });
+    const consent = await this.question.ask(approval, question, { interrupt: () => this.changed });
     if (consent === undefined) {
       await this.continueAsNewIfLong();
       return 'wait';
@@ -228,7 +228,7 @@ class Rollout {
     if (rules.soakMs > 0) {
       await this.oversight.wait(rules.soakMs, { summary: 'soak', until: () => this.changed });
     }
-    const view = await this.look(launched);
+    const view = await this.readView(launched);
     if (view.state === 'superseded') return this.superseded(view.by);
     const bad = Math.min(view.unwell.length, this.state.replaced);
     if (bad === 0) return undefined;
@@ -264,8 +264,8 @@ class Rollout {
       no: 'ends it, and the nodes that are left stay',
     };
     let consent;
-    while ((consent = await this.question.ask(asked, question, { news: () => this.changed })) === undefined) {
-      const view = await this.look([]);
+    while ((consent = await this.question.ask(asked, question, { interrupt: () => this.changed })) === undefined) {
+      const view = await this.readView([]);
       if (view.state === 'superseded') return this.superseded(view.by);
       if (view.rules === undefined) return this.handBack();
       await this.continueAsNewIfLong();

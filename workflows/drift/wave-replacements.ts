@@ -11,7 +11,7 @@ import type { replaceNode } from '../replacement/replace-node.js';
 
 /** Timeout for the replacement of one node. Launch and registration have shorter timeouts of their own. */
 const replaceWithinMs = 3_600_000;
-/** How often open slots are asked for without news. */
+/** How often to check slots that are still open, in case an answer was lost. */
 const slotPollMs = 3_600_000;
 
 interface WaveDeps {
@@ -40,24 +40,25 @@ export class WaveReplacements {
     await oversight.gate();
     const slot = await slots.request('Drifted', chosen, { label: `wave-${waves}` });
     this.slot = slot;
-    const going = new Map<string, Promise<readonly ClaimRef[] | undefined>>();
+    const started = new Map<string, Promise<readonly ClaimRef[] | undefined>>();
     const gone = (): string[] =>
-      slot.refused.flatMap(({ node, gone: isGone }) => (isGone === true && !going.has(node) ? [node] : []));
-    const fresh = (): readonly Candidate[] => slot.granted.filter(({ node }) => !going.has(node));
-    const hasNews = (): boolean => isChanged() || oversight.isAborted || gone().length > 0 || fresh().length > 0;
-    while (going.size < chosen.length && !isChanged()) {
+      slot.refused.flatMap(({ node, gone: isGone }) => (isGone === true && !started.has(node) ? [node] : []));
+    const newlyGranted = (): readonly Candidate[] => slot.granted.filter(({ node }) => !started.has(node));
+    const hasChanged = (): boolean =>
+      isChanged() || oversight.isAborted || gone().length > 0 || newlyGranted().length > 0;
+    while (started.size < chosen.length && !isChanged()) {
       // A node that was removed for another reason meanwhile counts as done.
-      for (const node of gone()) going.set(node, Promise.resolve([]));
-      for (const candidate of oversight.isHeld ? [] : fresh())
-        going.set(candidate.node, this.replace(candidate, waves + 1));
-      if (going.size === chosen.length) break;
-      progress.enter('replacing', { waitingFor: going.size === 0 ? slot.waitingFor : `${going.size} under way` });
-      await slot.awaitGranted({ count: chosen.length, ms: slotPollMs, or: hasNews });
+      for (const node of gone()) started.set(node, Promise.resolve([]));
+      for (const candidate of oversight.isHeld ? [] : newlyGranted())
+        started.set(candidate.node, this.replace(candidate, waves + 1));
+      if (started.size === chosen.length) break;
+      progress.enter('replacing', { waitingFor: started.size === 0 ? slot.waitingFor : `${started.size} under way` });
+      await slot.awaitGranted({ count: chosen.length, ms: slotPollMs, or: hasChanged });
       oversight.throwIfAborted();
       await oversight.gate();
     }
-    progress.enter('replacing', { waitingFor: `${[...going.keys()].join(', ')} to be replaced` });
-    const ended = await Promise.all(going.values());
+    progress.enter('replacing', { waitingFor: `${[...started.keys()].join(', ')} to be replaced` });
+    const ended = await Promise.all(started.values());
     await this.giveBack();
     return ended.filter((launched) => launched !== undefined);
   }

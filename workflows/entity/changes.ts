@@ -2,8 +2,8 @@ import { condition } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 
 /**
- * What an entity workflow is told of changes. One change causes many signals, such as the rollout of a Deployment, and they should
- * cause one round: further changes have time to settle.
+ * The changes that were signalled to an entity workflow. One event causes many signals, such as the rollout of a Deployment, so it
+ * waits until they have settled and does one round for all.
  */
 export class Changes {
   private isNew = true;

@@ -21,7 +21,7 @@ import { timeText } from '../../core/time-text.js';
 
 const hour = 3_600_000;
 /** How often the policy is read again during the weeks that a node lives. */
-const lookEveryMs = 24 * hour;
+const rereadEveryMs = 24 * hour;
 /** Pause between attempts to replace a node. */
 const retryMs = 10 * 60_000;
 /** Timeout of one attempt. Launch and registration have shorter timeouts of their own. */
@@ -126,12 +126,12 @@ class Expiration {
   /** Waits until the expiration is due. Reads the policy again once a day, since it may change. Undefined if the NodeClaim is gone. */
   private async untilDue(): Promise<Live | undefined> {
     for (;;) {
-      const view = await this.look();
+      const view = await this.readView();
       if (view === undefined) return undefined;
       const rest = view.beginAt - workflowNow();
       if (this.isExpedited || rest <= 0) return view;
       this.progress.enter('not due', { waitingFor: 'the end of its life', until: view.beginAt });
-      const how = await this.oversight.wait(Math.min(rest, lookEveryMs), {
+      const how = await this.oversight.wait(Math.min(rest, rereadEveryMs), {
         summary: `${this.input.claim.name} to expire`,
         until: () => this.changed,
       });
@@ -140,7 +140,7 @@ class Expiration {
     }
   }
 
-  private async look(): Promise<Live | undefined> {
+  private async readView(): Promise<Live | undefined> {
     const { claim, expiresAt } = this.input;
     this.changed = false;
     const view = await this.activities.kube.viewExpiration.executeWithOptions({ summary: 'how it is to go' }, [
@@ -151,7 +151,7 @@ class Expiration {
 
   /** One attempt by the current policy. Undefined if the policy and the node have to be read again. */
   private async replaceFirst(): Promise<ExpireNodeResult | undefined> {
-    const view = await this.look();
+    const view = await this.readView();
     if (view === undefined) return this.end('gone');
     const { candidate } = view;
     const isAsked = view.approval !== undefined && view.leftAlone === undefined && !isPastHardDeadline(view);
@@ -180,15 +180,18 @@ class Expiration {
       what: `approval to replace ${view.candidate?.node ?? this.input.claim.name}, whose life ends (expireAfter)`,
       yes: 'launches a replacement first; PodDisruptionBudgets and do-not-disrupt hold',
     };
-    const news = (): boolean => this.changed;
-    const consent = await this.question.ask(view.approval, question, { news, atMostMs: untilHardDeadlineMs(view) });
+    const interrupt = (): boolean => this.changed;
+    const consent = await this.question.ask(view.approval, question, {
+      interrupt,
+      atMostMs: untilHardDeadlineMs(view),
+    });
     if (consent === undefined) return undefined;
     this.agreed = consent.answer === 'approved';
     if (this.agreed) return undefined;
     const why = consentText(consent);
     if (view.mustGoAt === undefined) return this.decline('rejected', why);
     await this.pause(view, `the hard deadline: ${why}`, untilHardDeadlineMs(view));
-    const after = await this.look();
+    const after = await this.readView();
     return after === undefined ? this.end('gone') : this.force(after.candidate);
   }
 
@@ -199,9 +202,9 @@ class Expiration {
     await slot.awaitGranted({ ms: answerWithinMs, or: () => slot.refused.length > 0 || this.oversight.isAborted });
     while (slot.refused.some(({ paused }) => paused === true)) {
       this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor });
-      await slot.awaitAnswer({ ms: lookEveryMs, or: () => this.changed || this.oversight.isAborted });
+      await slot.awaitAnswer({ ms: rereadEveryMs, or: () => this.changed || this.oversight.isAborted });
       this.oversight.throwIfAborted();
-      if ((await this.look()) === undefined) return this.end('gone');
+      if ((await this.readView()) === undefined) return this.end('gone');
       await this.continueAsNewIfLong();
     }
     return this.terminate('forced');
@@ -213,12 +216,12 @@ class Expiration {
     const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
     while (slot.granted.length === 0) {
       this.progress.enter('waiting for a disruption slot', { waitingFor: slot.waitingFor, until: view.mustGoAt });
-      const news = await slot.awaitAnswer({
-        ms: Math.min(untilHardDeadlineMs(view), lookEveryMs),
+      const answer = await slot.awaitAnswer({
+        ms: Math.min(untilHardDeadlineMs(view), rereadEveryMs),
         or: () => this.changed,
       });
       this.oversight.throwIfAborted();
-      if (news !== 'granted' && (this.changed || news === 'none')) return false;
+      if (answer !== 'granted' && (this.changed || answer === 'none')) return false;
     }
     return true;
   }

@@ -10,7 +10,7 @@ import { endsOnItsBuild } from '../versioning.js';
  * Pause before the second check. EC2 is eventually consistent and may not list a new instance for some seconds, and the watch
  * cache may lag.
  */
-const secondLookMs = 30_000;
+const secondCheckMs = 30_000;
 
 /**
  * Run by a Schedule: terminates instances without a NodeClaim, deletes NodeClaims without an instance, and removes the finalizer
@@ -32,7 +32,7 @@ export async function collectGarbage({ cluster }: CollectGarbageInput): Promise<
   let collected: CollectedObjects = { claims: [], nodes: [], failed: [] };
   if (suspects > 0) {
     progress.enter('waiting for a second look', { facts: { suspects } });
-    await sleep(secondLookMs, { summary: 'second look' });
+    await sleep(secondCheckMs, { summary: 'second look' });
     collected = await cloud.collectLost.executeWithOptions(
       { summary: `${suspects} that seem lost`, scheduleToCloseTimeout: '10 minutes' },
       [lost],

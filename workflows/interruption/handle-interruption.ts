@@ -110,7 +110,7 @@ class Interruption {
       const rest = until - workflowNow();
       if (view.state === 'known' || view.mayBeLaunching !== true || rest <= 0) return view;
       this.progress.enter('inspecting', { waitingFor: 'a NodeClaim with this instance', until });
-      await sleep(Math.min(pauseMs, rest), { summary: 'another look for the NodeClaim' });
+      await sleep(Math.min(pauseMs, rest), { summary: 'search the NodeClaim again' });
     }
   }
 

@@ -10,7 +10,7 @@ import { setSignalHandler } from '../handlers.js';
  * a multiple of the launch's own poll of a minute: the read would come at the same moment as the signal. Besides, the
  * time-skipping test server loses a timer that fires in the workflow task that cancels it.
  */
-const lookEveryMs = 35_000;
+const readEveryMs = 35_000;
 
 interface LaunchWait {
   readonly claims: () => readonly ClaimRef[];
@@ -40,13 +40,13 @@ export class AwaitedLaunches {
     while (!over()) {
       const rest = deadline - workflowNow();
       if (rest <= 0) return 'late';
-      const isOver = await condition(over, Math.min(rest, lookEveryMs), { summary });
-      if (!isOver) await this.look(claims());
+      const isOver = await condition(over, Math.min(rest, readEveryMs), { summary });
+      if (!isOver) await this.readClaims(claims());
     }
     return settled() ? 'settled' : 'interrupted';
   }
 
-  private async look(claims: readonly ClaimRef[]): Promise<void> {
+  private async readClaims(claims: readonly ClaimRef[]): Promise<void> {
     const { kube } = activitiesOf(this.cluster);
     for (const { name, uid } of claims) {
       if (this.outcomes.has(uid)) continue;

@@ -116,9 +116,9 @@ class Launch {
   async settle(outcome: LaunchOutcome): Promise<void> {
     const { notify: first, alsoNotify = [], claim } = this.input;
     this.progress.enter(outcome.outcome, { facts: { outcome: outcome.outcome } });
-    const news = { uid: claim.uid, outcome: outcome.outcome };
+    const settlement = { uid: claim.uid, outcome: outcome.outcome };
     for (const waiter of first === undefined ? [] : [first, ...alsoNotify]) {
-      await notify(() => getExternalWorkflowHandle(waiter).signal(replacementSettledSignal, news));
+      await notify(() => getExternalWorkflowHandle(waiter).signal(replacementSettledSignal, settlement));
     }
     const settled = this.providerId === undefined ? {} : { providerId: this.providerId };
     for (const requester of this.stopRequesters) {
@@ -206,7 +206,7 @@ class Launch {
     this.progress.enter(registered ? 'initializing' : 'registering');
     while (!this.stopped) {
       this.changed = false;
-      const sync = await this.look(registered ? undefined : time);
+      const sync = await this.syncNode(registered ? undefined : time);
       if (!('reason' in sync)) return this.supersededNow();
       if (sync.state === 'waiting') {
         if (!registered && time.isOver && sync.againMs === undefined)
@@ -257,7 +257,7 @@ class Launch {
   }
 
   /** Syncs the Node. Before a timeout is taken as final it reads the API server, because the watch cache may lag behind. */
-  private async look(time: OutageAwareTimeout | undefined): Promise<NodeSync> {
+  private async syncNode(time: OutageAwareTimeout | undefined): Promise<NodeSync> {
     const { claim } = this.input;
     const sync = await this.activities.kube.syncNode({ claim });
     time?.checked(workflowNow());

@@ -16,7 +16,7 @@ export class ApprovalQuestion {
     private readonly oversight: Oversight,
     private readonly options: {
       /** How often the workflow checks whether the question still makes sense. */
-      readonly lookEveryMs?: number;
+      readonly recheckEveryMs?: number;
       /** When the question times out, if the run before opened it; milliseconds of the epoch. */
       readonly until?: number | undefined;
     } = {},
@@ -29,19 +29,22 @@ export class ApprovalQuestion {
     return this.until;
   }
 
-  /** Undefined when the caller has to check the cause; it then asks again or withdraws the question. */
+  /** Undefined when the caller has to check the cause, because `interrupt` holds or time has passed; it then asks again or withdraws. */
   async ask(
     approval: ApprovalAsked,
-    question: Omit<Question, 'lookAgainMs'>,
-    { news, atMostMs = Number.POSITIVE_INFINITY }: { readonly news: () => boolean; readonly atMostMs?: number },
+    question: Omit<Question, 'recheckAfterMs'>,
+    {
+      interrupt,
+      atMostMs = Number.POSITIVE_INFINITY,
+    }: { readonly interrupt: () => boolean; readonly atMostMs?: number },
   ): Promise<Consent | undefined> {
     this.until ??= workflowNow() + approval.timeoutMs;
     const timeoutMs = Math.max(1, Math.min(this.until - workflowNow(), atMostMs));
-    const { lookEveryMs = tenMinutes } = this.options;
+    const { recheckEveryMs = tenMinutes } = this.options;
     const consent = await this.oversight.askForApproval(
-      news,
+      interrupt,
       { ...approval, timeoutMs },
-      { ...question, ...(timeoutMs > lookEveryMs ? { lookAgainMs: lookEveryMs } : {}) },
+      { ...question, ...(timeoutMs > recheckEveryMs ? { recheckAfterMs: recheckEveryMs } : {}) },
     );
     if (consent !== undefined) this.until = undefined;
     return consent;

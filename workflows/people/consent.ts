@@ -14,7 +14,7 @@ export interface Question extends Omit<AskedQuestion, 'until' | 'unanswered'> {
    * Time after which the call returns without an answer, so that the caller can check the cause; the question stays open.
    * Milliseconds.
    */
-  readonly lookAgainMs?: number;
+  readonly recheckAfterMs?: number;
 }
 
 /** Such as `rejected by ann (release)` or `rejected: nobody answered in time`. */

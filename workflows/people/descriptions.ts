@@ -15,28 +15,28 @@ const later = 1_900_000_000_000;
 
 const orders = {
   approve: {
-    what: 'Says yes to what awaits approval; where pods lose their protection by that, with "force": true.',
+    what: 'Approves the open question; where pods lose their protection by that, it needs "force": true.',
     example: by,
   },
   reject: {
     what:
-      'Says no to what awaits approval. A consolidation is not asked for again for a day, a rollout not before the NodePool changes, ' +
+      'Rejects the open question. A consolidation is not proposed again for a day, a rollout not before the NodePool changes, ' +
       'an expiration never ("reconsider" takes these back); an escalation takes no further step.',
     example: by,
   },
-  abort: { what: 'Ends it while it can be taken back: no taint stays, and no pod is evicted.', example: by },
-  retry: { what: 'Tries again at once what failed or waits.', example: by },
+  abort: { what: 'Ends the workflow before its drain begins: taints are removed, and no pod is evicted.', example: by },
+  retry: { what: 'Tries again at once what has failed or waits.', example: by },
   hold: {
-    what: 'Has it stay before the next step that cannot be taken back; "on": false lets it go on.',
+    what: 'Holds the workflow before its next irreversible step; "on": false lets it continue.',
     example: { ...by, on: true },
   },
   expedite: {
     what:
-      'Waits no longer. Of a drain it tries again at once; with "force": true PodDisruptionBudgets and do-not-disrupt ' +
-      'cease to protect its pods, at once or at "deadline" (milliseconds of the epoch).',
+      'Ends the current wait. A drain tries its evictions again at once; with "force": true PodDisruptionBudgets and do-not-disrupt ' +
+      'no longer protect its pods, at once or from "deadline" on (milliseconds of the epoch).',
     example: by,
   },
-  rollback: { what: 'Ends the rollout, and gives the NodePool its last good template again.', example: by },
+  rollback: { what: 'Ends the rollout, and writes the last good template back to the NodePool.', example: by },
   pause: {
     what:
       'Stops voluntary disruption in a scope: kind cluster, or nodePool, node or reason with a name. "ttl" such as 2h or ' +
@@ -48,37 +48,40 @@ const orders = {
     example: { ...by, scope: { kind: 'nodePool', name: 'default' } },
   },
   reconsider: {
-    what: 'Lets be proposed again what people turned down: of a "node", of a "nodePool", or "all": true.',
+    what: 'Takes back refusals, so that these commands can be proposed again: of a "node", of a "nodePool", or "all": true.',
     example: { ...by, node: 'node-1' },
   },
 } satisfies Record<string, Described>;
 
 const questions = {
   explain: { what: 'What it does, what it waits for, and why.' },
-  phase: { what: 'Where it stands.' },
-  whyNot: { what: 'Why a node stays, by name.', example: 'node-1' },
+  phase: { what: 'The phase of the workflow.' },
+  whyNot: { what: 'Why a node is not disrupted, by name.', example: 'node-1' },
   pauses: { what: 'Who paused what, why, and until when.' },
-  running: { what: 'What is on its way out.' },
-  questions: { what: 'What waits for a person, and takes no disruption slot before the answer is yes.' },
-  refused: { what: 'What people turned down, for which reason and until when.' },
-  budgets: { what: 'How many nodes of each NodePool may go now, and what rules that.' },
+  running: { what: 'Disruptions that are running.' },
+  questions: { what: 'Commands that wait for approval. They take no disruption slot before that.' },
+  refused: { what: 'Commands that people refused, why, and until when they are not proposed again.' },
+  budgets: { what: 'How many nodes of each NodePool may be disrupted now, and by which budget.' },
   capacity: { what: 'How many nodes each NodePool has, what they cost and would cost at least, dollars per hour.' },
   leastPossible: { what: 'What the nodes of all NodePools would cost at least, dollars per hour.' },
-  stays: { what: 'Nodes that could go and stay, and why: what the last look found.' },
-  nextWindow: { what: 'When what is closed opens next.' },
-  plan: { what: 'What the last look decided.' },
-  savings: { what: 'What the command has really saved, at each measurement.' },
+  stays: { what: 'Nodes that are consolidatable or drifted and are not disrupted, and why: from the last search.' },
+  nextWindow: { what: 'When the next closed budget or window opens.' },
+  plan: { what: 'The result of the last batch of `provision`, or of the last search of `disrupt`.' },
+  savings: { what: 'The measured savings of the command.' },
   unavailableOfferings: { what: 'Offerings that refused for want of capacity, and until when they are left alone.' },
 } satisfies Record<string, Described>;
 
 /** Sent by Stowage itself; a person who sends the example has the same effect. */
 const news = {
-  clusterChanged: { what: 'From the operator: look at the cluster again.' },
-  pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted, read them.' },
-  nodeChanged: { what: 'From the operator: the NodeClaim or its Node changed, look again.' },
-  rolloutChanged: { what: 'From the operator: the NodePool or its nodes changed, look again.' },
-  replicasChanged: { what: 'From the operator: the static NodePool or its nodes changed, look again.' },
-  podsPending: { what: 'From the operator: pods lack a node. "again": none of them is new.', example: { again: true } },
+  clusterChanged: { what: 'From the operator: the cluster changed in a way that may make nodes candidates.' },
+  pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted.' },
+  nodeChanged: { what: 'From the operator: the NodeClaim or its Node changed.' },
+  rolloutChanged: { what: 'From the operator: the NodePool or its nodes changed.' },
+  replicasChanged: { what: 'From the operator: the static NodePool or its nodes changed.' },
+  podsPending: {
+    what: 'From the operator: there are pending pods. "again": none of them is new.',
+    example: { again: true },
+  },
   configure: {
     what: 'From the operator: the batch window, milliseconds.',
     example: { window: { idleMs: 1000, maxMs: 10_000 } },
@@ -93,12 +96,12 @@ const news = {
   },
   withdraw: { what: 'From `disrupt`: the cause of the question is gone.', example: { why: 'node-1 is gone' } },
   steer: {
-    what: 'From `consolidate`: it begins to drain; its pods are meant for these nodes.',
+    what: 'From `consolidate`: it begins to drain; its pods should go to these nodes.',
     example: { workflowId: 'prod/consolidate/1', targets: ['node-2'] },
   },
-  steered: { what: 'From `disrupt`: other nodes are tainted softly, so that pods go to their targets.' },
+  steered: { what: 'From `disrupt`: the soft taints that steer pods to their targets are written.' },
   disruptionFinished: {
-    what: 'From `consolidate`: it is over.',
+    what: 'From `consolidate`: the command has ended.',
     example: { workflowId: 'prod/consolidate/1', outcome: 'abandoned', reason: 'pods have come' },
   },
   slotRequest: {
@@ -106,12 +109,12 @@ const news = {
     example: { id: 'prod/repair/1#slot', workflowId: 'prod/repair/1', reason: 'Unhealthy', candidates: nodes },
   },
   slotDecided: {
-    what: 'From `disrupt`: which nodes may go, and what the others wait for.',
+    what: 'From `disrupt`: which nodes are granted, and what the others wait for.',
     example: { id: 'prod/repair/1#slot', granted: [], refused: [{ node: 'node-1', why: 'paused' }] },
   },
-  slotReturned: { what: 'From a disruption: nodes of a slot are given back.', example: { id: 'prod/repair/1#slot' } },
+  slotReturned: { what: 'From a disruption: returns nodes of a slot.', example: { id: 'prod/repair/1#slot' } },
   launchSettled: {
-    what: 'From a launch: it stops, and this is its instance, if there is one.',
+    what: 'From a launch: it has stopped; its instance, if there is one.',
     example: { providerId: 'aws:///eu-west-1a/i-0abc' },
   },
   stopLaunch: {
@@ -119,7 +122,7 @@ const news = {
     example: { replyTo: 'prod/terminate/1' },
   },
   replacementsPlanned: {
-    what: 'From `provision`: where the pods of nodes that go will run.',
+    what: 'From `provision`: the NodeClaims for the pods of deleting nodes.',
     example: { id: 'prod/replace/1', claims: [], unplaced: 0 },
   },
   replacementSettled: {
@@ -127,11 +130,11 @@ const news = {
     example: { uid: '0002', outcome: 'initialized' },
   },
   replace: {
-    what: 'From a disruption: asks for new nodes for the pods of nodes that go.',
+    what: 'From a disruption: requests NodeClaims for the pods of nodes that will be removed.',
     example: { id: 'r-1', nodes: ['node-1'], replyTo: 'prod/replace/1', reason: 'drifted', holdMs: 60_000 },
   },
   deletingNodes: {
-    what: 'From a disruption: these nodes go, and new places for their pods exist; "until": 0 takes it back.',
+    what: 'From a disruption: these nodes will be removed, and there are nodes for their pods; "until": 0 takes it back.',
     example: { nodes: ['node-1'], until: 0, marks: [] },
   },
   offeringsRefused: {

@@ -23,8 +23,8 @@ export function orderOrigin(): {
   readonly outbound: WorkflowOutboundCallsInterceptor;
 } {
   let policy: OrderPolicy | undefined;
-  // Updates teach nothing: one that is refused is in no history.
-  const learn = ({ headers }: Call): void => void (policy = policyIn(headers) ?? policy);
+  // Not from updates: a refused one is not in the history, so that a replay would not see its headers.
+  const readPolicy = ({ headers }: Call): void => void (policy = policyIn(headers) ?? policy);
   const passedOn = <Input extends Call>(input: Input, more: Headers = {}): Input => ({
     ...input,
     headers: { ...input.headers, ...(policy && { [orderHeaders.policy]: toPayload(policy) }), ...more },
@@ -33,11 +33,11 @@ export function orderOrigin(): {
   return {
     inbound: {
       execute: (input, next) => {
-        learn(input);
+        readPolicy(input);
         return next(input);
       },
       handleSignal: (input, next) => {
-        learn(input);
+        readPolicy(input);
         if (policy === undefined || !isDirect(input.signalName, input)) return next(input);
         if (policy === 'Any') return next(marked(input));
         noteIgnoredSignal(input.signalName, why);

@@ -51,19 +51,19 @@ export function checkForce(name: string, { force }: Partial<Order>, broken: stri
   );
 }
 
-interface Takable<Given, Answer> {
-  readonly signal: SignalDefinition<[Given]>;
-  readonly update: UpdateDefinition<Answer, [Given]>;
+interface OrderHandler<Payload, Answer> {
+  readonly signal: SignalDefinition<[Payload]>;
+  readonly update: UpdateDefinition<Answer, [Payload]>;
   /** Throws a refusal if the order makes no sense now. */
-  readonly check: (order: Given) => void;
-  readonly act: (order: Given) => Answer;
+  readonly check: (order: Payload) => void;
+  readonly act: (order: Payload) => Answer;
   /** Wraps the action of an update, for example to wait for its effect before the answer. */
   readonly answered?: (act: () => Answer) => Promise<Answer>;
 }
 
 /** Sets the handlers of an order that people can send as a signal or as an update. Both are checked and carried out alike. */
-export function handleOrder<Given, Answer>(progress: Progress, takable: Takable<Given, Answer>): void {
-  const { signal, update, check, act, answered } = takable;
+export function handleOrder<Payload, Answer>(progress: Progress, handler: OrderHandler<Payload, Answer>): void {
+  const { signal, update, check, act, answered } = handler;
   setSignalHandler(signal, (order) =>
     handleOrderSignal(progress, signal.name, { check: () => check(order), act: () => act(order) }),
   );

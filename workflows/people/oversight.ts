@@ -88,30 +88,33 @@ export class Oversight {
    * To be called before each irreversible step: waits while a pause or a person holds the workflow, and throws (`isAborted`)
    * after an abort. `release` undoes the steps when waiting begins, and `restore` takes them again when it ends.
    */
-  async gate(marks?: { readonly release: () => Promise<void>; readonly restore: () => Promise<void> }): Promise<void> {
+  async gate(whileHeld?: {
+    readonly release: () => Promise<void>;
+    readonly restore: () => Promise<void>;
+  }): Promise<void> {
     this.throwIfAborted();
     while (this.isHeld) {
       const { phase } = this.progress;
       this.progress.enter(heldPhase, { waitingFor: this.held.waitingFor });
       this.progress.attributes([{ key: searchAttributes.paused, value: true }]);
-      await marks?.release();
+      await whileHeld?.release();
       await this.waits.until(() => !this.isHeld || this.isAborted);
       this.progress.attributes([{ key: searchAttributes.paused, value: false }]);
       this.progress.enter(phase);
       this.throwIfAborted();
-      await marks?.restore();
+      await whileHeld?.restore();
     }
   }
 
   /**
-   * Asks for approval, with the policy's default after its timeout. Returns undefined once `news` holds or after `lookAgainMs`,
+   * Asks for approval, with the policy's default after its timeout. Returns undefined once `interrupt` holds or after `recheckAfterMs`,
    * so that the caller can check whether the question still makes sense; the question stays open until it is asked again or
    * withdrawn.
    */
   async askForApproval(
-    news: () => boolean,
+    interrupt: () => boolean,
     approval: ApprovalAsked,
-    { lookAgainMs, ...question }: Question,
+    { recheckAfterMs, ...question }: Question,
   ): Promise<Consent | undefined> {
     this.throwIfAborted();
     const { timeoutMs, onTimeout } = approval;
@@ -122,12 +125,12 @@ export class Oversight {
       waitingFor: `${questionText(question)} (${byDefault} if nobody answers)`,
       until,
     });
-    const over = (): boolean => this.approval.answer !== undefined || this.isAborted || news();
-    const ms = Math.max(1, Math.min(timeoutMs, lookAgainMs ?? timeoutMs));
+    const over = (): boolean => this.approval.answer !== undefined || this.isAborted || interrupt();
+    const ms = Math.max(1, Math.min(timeoutMs, recheckAfterMs ?? timeoutMs));
     const inTime = await this.waits.until(over, ms, `approval; ${byDefault} if nobody answers`);
     const given = this.approval.answer;
-    const isLookedAt = inTime || lookAgainMs !== undefined;
-    if (given === undefined && isLookedAt && !this.isAborted) return undefined;
+    const isRecheck = inTime || recheckAfterMs !== undefined;
+    if (given === undefined && isRecheck && !this.isAborted) return undefined;
     this.approval.close();
     this.throwIfAborted();
     const consent: Consent = given ?? { answer: byDefault, by: 'nobody', reason: 'nobody answered in time' };

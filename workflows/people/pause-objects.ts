@@ -7,7 +7,7 @@ import type { Pause, PauseScope, PauseWrites } from '../messages.js';
 import type { Pauses } from './pauses.js';
 import type { activitiesOf } from '../calls/proxies.js';
 
-const again = { firstMs: 5_000, longestMs: 5 * 60_000 };
+const writeBackOff = { firstMs: 5_000, longestMs: 5 * 60_000 };
 
 /**
  * Keeps pauses and DisruptionPause objects in sync. An order is in force at once and written afterwards; objects that people
@@ -23,7 +23,10 @@ export class PauseObjects {
   constructor(
     private readonly kube: ReturnType<typeof activitiesOf>['kube'],
     private readonly pauses: Pauses,
-    private readonly told: { readonly onChange: () => void; readonly onUnwritten: (why: string | undefined) => void },
+    private readonly callbacks: {
+      readonly onChange: () => void;
+      readonly onUnwritten: (why: string | undefined) => void;
+    },
     carried: PauseWrites | undefined,
   ) {
     this.unwritten = carried?.write ?? [];
@@ -65,7 +68,7 @@ export class PauseObjects {
       const isChanged = (): boolean => this.changed;
       rests = this.state === undefined ? 0 : rests + 1;
       if (rests === 0) await condition(isChanged);
-      else await condition(isChanged, backOffMs(rests, again), { summary: 'pauses to be written again' });
+      else await condition(isChanged, backOffMs(rests, writeBackOff), { summary: 'pauses to be written again' });
       await this.sync();
     });
   }
@@ -86,7 +89,7 @@ export class PauseObjects {
       this.unremoved = this.unremoved.filter(
         (scope) => !remove.includes(scope) || unremoved.some((other) => isSameScope(other, scope)),
       );
-      this.told.onUnwritten(why);
+      this.callbacks.onUnwritten(why);
       if (pauses !== undefined) this.take(pauses);
     } catch (error) {
       this.changed = true;
@@ -105,6 +108,6 @@ export class PauseObjects {
     const next = [...found.filter((pause) => !isPending(pause) && !isOver(pause)), ...this.unwritten];
     if (JSON.stringify(next) === JSON.stringify(this.pauses.all)) return;
     this.pauses.replace(next);
-    this.told.onChange();
+    this.callbacks.onChange();
   }
 }

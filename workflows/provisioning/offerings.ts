@@ -23,14 +23,14 @@ const mostCarried = 500;
  */
 export async function offerings(input: OfferingsInput): Promise<void> {
   const known = new UnavailableOfferings(workflowNow, input.carried);
-  let news = false;
+  let isChanged = false;
   setSignalHandler(offeringsRefusedSignal, (refused) => {
     known.mark(refused);
-    news = true;
+    isChanged = true;
   });
   setSignalHandler(offeringSucceededSignal, ({ capacityType, instanceType, zone, placement }) => {
     known.succeeded(capacityType, instanceType, zone, placement);
-    news = true;
+    isChanged = true;
   });
   setQueryHandler(unavailableOfferingsQuery, () => known.all());
   const progress = new Progress(
@@ -39,7 +39,7 @@ export async function offerings(input: OfferingsInput): Promise<void> {
     {},
     'watching',
   );
-  if (input.carried === undefined) await condition(() => news);
+  if (input.carried === undefined) await condition(() => isChanged);
   const round = async (): Promise<'none is left' | undefined> => {
     const next = known.nextChange();
     if (next === undefined) return 'none is left';
@@ -49,8 +49,8 @@ export async function offerings(input: OfferingsInput): Promise<void> {
       until: next,
       facts: { 'out of capacity': out.length, ...first(out) },
     });
-    news = false;
-    await condition(() => news, Math.max(1, next - workflowNow()), { summary: 'until the next may be tried' });
+    isChanged = false;
+    await condition(() => isChanged, Math.max(1, next - workflowNow()), { summary: 'until the next may be tried' });
     return undefined;
   };
   await runEntity<typeof offerings, 'none is left'>({

@@ -42,7 +42,7 @@ import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
 import { answerTo, waitersOf } from './replacement-answers.js';
-import type { Round } from './replacement-answers.js';
+import type { PlanRound } from './replacement-answers.js';
 import { counted } from '../../core/plurals.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
 import { dollars } from '../../core/dollars.js';
@@ -57,7 +57,7 @@ const rowsKept = 50;
 const cacheWaitMs = 30_000;
 const cacheBackOff = { firstMs: 250, longestMs: 2000 };
 /** Bounds how often a batch is planned again without NodePools whose NodeClaims the API server refused. */
-const roundsPerBatch = 50;
+const plansPerBatch = 50;
 
 /**
  * Creates all NodeClaims for pods (provisioning/batch-window, node-claims/written-from-a-plan). Collects pending pods in a batch
@@ -114,14 +114,14 @@ class ProvisionRun {
   }
 
   private listen(): void {
-    setSignalHandler(podsPendingSignal, (told?: { readonly again: boolean }) => {
+    setSignalHandler(podsPendingSignal, (pending?: { readonly again: boolean }) => {
       this.isPending = true;
-      if (told?.again !== true) this.arrivals += 1;
+      if (pending?.again !== true) this.arrivals += 1;
     });
     setSignalHandler(replaceSignal, (request) => {
       if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
     });
-    setSignalHandler(deletingNodesSignal, (told) => this.noteDeleting(told));
+    setSignalHandler(deletingNodesSignal, (deleting) => this.noteDeleting(deleting));
     setSignalHandler(configureSignal, ({ window }) => void (this.window = window));
     setQueryHandler(planQuery, () => this.last);
   }
@@ -153,28 +153,29 @@ class ProvisionRun {
     this.batches += 1;
     this.reserveForRequests(requests);
     const work = async (): Promise<void> => {
-      await this.rounds(requests);
+      await this.planUntilPlaced(requests);
       this.replacements = this.replacements.filter((request) => !requests.includes(request));
     };
     // The next attempt plans for all pending pods and answers the same requests.
     await this.failed.attempt('a batch', work, () => void (this.isPending = true));
   }
 
-  private async rounds(requests: readonly ReplacementRequest[]): Promise<void> {
+  /** Plans and creates NodeClaims, again while there is more to plan or NodeClaims were refused, and answers the requests. */
+  private async planUntilPlaced(requests: readonly ReplacementRequest[]): Promise<void> {
     let plan: Planned;
     let more: boolean;
-    const rounds: Round[] = [];
+    const done: PlanRound[] = [];
     const rows: BatchSummary['claims'][number][] = [];
     do {
       plan = await this.plan();
-      const { created, resting } = await this.create(plan, rounds.length, requests);
-      rounds.push({ plan, created });
+      const { created, resting } = await this.create(plan, done.length, requests);
+      done.push({ plan, created });
       rows.push(...created.map((claim) => rowOf(claim, plan.claims[claim.index])));
       // Another NodePool may take the pods of one whose NodeClaims were refused.
-      more = (plan.more && created.length > 0) || (resting.length > 0 && rounds.length < roundsPerBatch);
+      more = (plan.more && created.length > 0) || (resting.length > 0 && done.length < plansPerBatch);
     } while (more);
     this.resume = plan.resume;
-    await this.answer(requests, rounds);
+    await this.answer(requests, done);
     this.showBatch(plan, rows);
   }
 
@@ -217,21 +218,21 @@ class ProvisionRun {
   /** Plans, after waiting until the watch cache is current. The wait is a timer here, so that it takes up no slot of a worker. */
   private async plan(): Promise<Planned> {
     const until = workflowNow() + cacheWaitMs;
-    for (let look = 1; ; look++) {
+    for (let attempt = 1; ; attempt++) {
       this.progress.enter('packing', { facts: { batch: this.batches } });
       const summary = `pack batch ${this.batches}`;
       const result = await untilHistoryFull(() =>
-        this.activities.packing.planNodes.executeWithOptions({ summary }, [this.view()]),
+        this.activities.packing.planNodes.executeWithOptions({ summary }, [this.planInput()]),
       );
       if (result.state === 'planned') return result;
-      const waitMs = Math.min(backOffMs(look, cacheBackOff), until - workflowNow());
+      const waitMs = Math.min(backOffMs(attempt, cacheBackOff), until - workflowNow());
       if (waitMs <= 0) throw ApplicationFailure.create({ message: result.reason, type: failureTypes.unavailable.type });
       this.progress.enter('waiting to plan', { waitingFor: result.reason, until });
       await sleep(waitMs, { summary: `wait for ${result.reason}`.slice(0, 200) });
     }
   }
 
-  private view(): PlanNodesInput {
+  private planInput(): PlanNodesInput {
     const now = workflowNow();
     this.marks = this.marks.filter(({ at }) => now - at < marksKeptMs);
     this.resting = this.resting.filter(({ until }) => until > now);
@@ -310,7 +311,7 @@ class ProvisionRun {
     };
   }
 
-  private async answer(requests: readonly ReplacementRequest[], rounds: readonly Round[]): Promise<void> {
+  private async answer(requests: readonly ReplacementRequest[], rounds: readonly PlanRound[]): Promise<void> {
     for (const request of requests) {
       await notify(() =>
         getExternalWorkflowHandle(request.replyTo).signal(replacementsPlannedSignal, answerTo(request, rounds)),

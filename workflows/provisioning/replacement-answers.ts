@@ -5,7 +5,7 @@ import type { ClaimRef, ReplacementRequest, ReplacementsPlanned } from '../messa
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
 /** One plan of a batch and the NodeClaims created from it. */
-export interface Round {
+export interface PlanRound {
   readonly plan: Planned;
   readonly created: readonly CreatedClaim[];
 }
@@ -26,7 +26,7 @@ export function waitersOf(plan: Planned, index: number, requests: readonly Repla
  * The answer to a request for replacements: the NodeClaims that pods of its nodes are planned onto, over all rounds, and how many
  * pods have no place.
  */
-export function answerTo({ id, nodes }: ReplacementRequest, rounds: readonly Round[]): ReplacementsPlanned {
+export function answerTo({ id, nodes }: ReplacementRequest, rounds: readonly PlanRound[]): ReplacementsPlanned {
   const last = rounds.at(-1)!;
   if (last.plan.deleting === undefined) {
     const { unplacedOfDeletingNodes, firstReason } = last.plan;

@@ -90,7 +90,7 @@ class Repair {
     if (elsewhere !== undefined) return elsewhere;
     for (const step of due.steps) {
       await this.oversight.gate();
-      const view = await this.look();
+      const view = await this.inspect();
       if (view.state !== 'unhealthy' && this.termination === undefined) return this.endOf(view);
       this.steps.push(step.action);
       const outcome = await this.takeStep(step, due);
@@ -106,12 +106,12 @@ class Repair {
   private async consent(due: Unhealthy): Promise<RepairNodeResult | undefined> {
     for (let asked = due; !this.agreed && asked.approval !== undefined;) {
       this.changed = false;
-      const news = (): boolean => this.changed;
-      const consent = await this.question.ask(asked.approval, questionOf(asked), { news });
+      const interrupt = (): boolean => this.changed;
+      const consent = await this.question.ask(asked.approval, questionOf(asked), { interrupt });
       if (consent?.answer === 'rejected') return this.decline(consentText(consent));
       this.agreed = consent !== undefined;
       if (this.agreed) return undefined;
-      const view = await this.look();
+      const view = await this.inspect();
       if (view.state !== 'unhealthy' || view.approval === undefined) this.question.withdraw();
       if (view.state !== 'unhealthy') return this.endOf(view);
       asked = view;
@@ -123,7 +123,7 @@ class Repair {
   private async untilDue(): Promise<RepairView> {
     for (;;) {
       this.changed = false;
-      const view = await this.look();
+      const view = await this.inspect();
       if (view.state !== 'unhealthy') return view;
       const { dueAt, blocked, condition: what, since } = view;
       const facts = { node: view.nodeName, condition: what, since: timeText(since) };
@@ -158,7 +158,7 @@ class Repair {
         return undefined;
       }
       this.oversight.throwIfAborted();
-      const view = await this.look();
+      const view = await this.inspect();
       if (view.state !== 'unhealthy') return this.endOf(view);
       this.progress.enter('waiting for a disruption slot', { waitingFor: this.slot.waitingFor });
       await this.continueAsNewIfLong();
@@ -171,7 +171,7 @@ class Repair {
     await continueAsNew<typeof repairNode>({ ...this.input, agreed: this.agreed });
   }
 
-  private async look(): Promise<RepairView> {
+  private async inspect(): Promise<RepairView> {
     const view = await this.activities.kube.inspectRepair({ claim: this.input.claim });
     if (view.state === 'unhealthy') this.condition = view.condition;
     return view;
@@ -206,7 +206,7 @@ class Repair {
       this.changed = false;
       const rest = Math.min(slowPollMs, end - workflowNow());
       const ended = await this.oversight.wait(rest, { summary: 'the node to recover', until: () => this.changed });
-      const view = await this.look();
+      const view = await this.inspect();
       if (view.state !== 'unhealthy') return this.endOf(view);
       if (ended === 'expedited') return undefined;
     }
@@ -229,7 +229,7 @@ class Repair {
       if (stops() || state === 'interrupted') await replacement.undo();
     } while (stops() || state === 'interrupted');
     this.progress.addFacts({ replacement: state });
-    const view = await this.look();
+    const view = await this.inspect();
     if (view.state !== 'unhealthy') return this.endOf(view);
     this.terminate(undefined);
     return this.awaitGone(Math.max(1, end - workflowNow()));

@@ -24,7 +24,8 @@ export type ExactPlan = Pick<Decision, 'replacements' | 'typeLists'> & { readonl
 export class ExactClaims implements ReplacementSource {
   plan: ExactPlan | undefined;
   private created: readonly CreatedClaim[] = [];
-  private departing: readonly string[] = [];
+  /** Nodes whose pods `provision` was told not to plan for. */
+  private reservedFor: readonly string[] = [];
   private readonly launches: AwaitedLaunches;
 
   constructor(private readonly cluster: string) {
@@ -48,7 +49,7 @@ export class ExactClaims implements ReplacementSource {
       [{ planId: `${workflowId}/${firstExecutionRunId}`, claims: replacements, typeLists, reason }],
     );
     this.created = created;
-    await settleAll(created, (claim) => this.begin(claim, replacements[claim.index]?.podCount ?? 0, reason));
+    await settleAll(created, (claim) => this.startLaunch(claim, replacements[claim.index]?.podCount ?? 0, reason));
     const [first] = refused;
     if (first !== undefined) return first.reason;
     await this.hold(nodes, holdMs);
@@ -61,17 +62,17 @@ export class ExactClaims implements ReplacementSource {
    */
   async hold(nodes: readonly string[], holdMs: number): Promise<void> {
     if (this.plan?.forPods !== true || this.created.length === 0) return;
-    this.departing = nodes;
-    await notifyEntity(this.cluster, 'provision', deletingNodesSignal, this.told(workflowNow() + holdMs));
+    this.reservedFor = nodes;
+    await notifyEntity(this.cluster, 'provision', deletingNodesSignal, this.deletingNodesUntil(workflowNow() + holdMs));
   }
 
   async giveBack(): Promise<void> {
-    if (this.departing.length === 0) return;
-    const told = this.told(0);
-    this.departing = [];
+    if (this.reservedFor.length === 0) return;
+    const deletingNodes = this.deletingNodesUntil(0);
+    this.reservedFor = [];
     // Not signalEntity: if `provision` does not run, there is nothing to take back.
     await notify(() =>
-      getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(deletingNodesSignal, told),
+      getExternalWorkflowHandle(workflowIds.provision(this.cluster)).signal(deletingNodesSignal, deletingNodes),
     );
   }
 
@@ -88,19 +89,22 @@ export class ExactClaims implements ReplacementSource {
       const within = counted(Math.round(ms / 60_000), 'minute');
       return { state: how, why: `replacements were not initialized within ${within}` };
     }
-    const lost = this.claims.find((claim) => this.launches.outcomeOf(claim) !== 'initialized');
-    if (lost === undefined) return { state: 'ready' };
-    return { state: 'failed', why: `replacement ${lost.name} did not come up: ${this.launches.outcomeOf(lost) ?? ''}` };
+    const failed = this.claims.find((claim) => this.launches.outcomeOf(claim) !== 'initialized');
+    if (failed === undefined) return { state: 'ready' };
+    return {
+      state: 'failed',
+      why: `replacement ${failed.name} did not come up: ${this.launches.outcomeOf(failed) ?? ''}`,
+    };
   }
 
-  private told(until: number) {
+  private deletingNodesUntil(until: number) {
     const marks = this.created.map(({ name, resourceVersion }) => ({
       ...{ kind: 'NodeClaim' as const, name, resourceVersion },
     }));
-    return { nodes: this.departing, until, marks };
+    return { nodes: this.reservedFor, until, marks };
   }
 
-  private async begin({ name, uid, nodePool }: CreatedClaim, pods: number, reason: string): Promise<void> {
+  private async startLaunch({ name, uid, nodePool }: CreatedClaim, pods: number, reason: string): Promise<void> {
     await startLaunch(
       { cluster: this.cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId, reason },
       { summary: `${name}: replacement for ${counted(pods, 'pod')}` },

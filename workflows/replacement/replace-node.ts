@@ -6,9 +6,9 @@ import { isAborted } from '../people/accepted-orders.js';
 import { Oversight } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { NodeReplacement } from '../replacement/replacement.js';
-import type { Readiness } from '../replacement/source.js';
-import { ViaProvision } from '../replacement/via-provision.js';
+import { NodeReplacement } from './replacement.js';
+import type { Readiness } from './source.js';
+import { ViaProvision } from './via-provision.js';
 import { endsOnItsBuild } from '../versioning.js';
 
 /**
@@ -16,7 +16,7 @@ import { endsOnItsBuild } from '../versioning.js';
  * its steps and starts again afterwards. Launched nodes stay as capacity.
  */
 export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeResult> {
-  const run = new Replacing(input);
+  const run = new ReplaceNodeRun(input);
   try {
     return await run.run();
   } catch (error) {
@@ -28,7 +28,7 @@ export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeR
 }
 setWorkflowOptions(endsOnItsBuild, replaceNode);
 
-class Replacing {
+class ReplaceNodeRun {
   private readonly activities;
   private readonly progress: Progress;
   private readonly oversight: Oversight;

@@ -41,7 +41,7 @@ type Live = Extract<ReplicasView, { state: 'live' }>;
  * deleted. A person can hold it before each step.
  */
 export async function keepReplicas(input: KeepReplicasInput): Promise<KeepReplicasResult> {
-  const run = new Keeping(input);
+  const run = new ReplicasRun(input);
   return runEntity<typeof keepReplicas>({
     round: () => run.round(),
     isIdle: allHandlersFinished,
@@ -50,7 +50,7 @@ export async function keepReplicas(input: KeepReplicasInput): Promise<KeepReplic
   });
 }
 
-class Keeping {
+class ReplicasRun {
   private state: ReplicasState;
   private readonly activities;
   private readonly progress: Progress;

@@ -1,7 +1,7 @@
 import { workflowNow } from '../clock.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminationState } from '../messages.js';
 
-type Ends = Pick<TerminateNodeInput, 'deadline' | 'instanceEndsAt'>;
+type EndTimes = Pick<TerminateNodeInput, 'deadline' | 'instanceEndsAt'>;
 
 /**
  * The deadline after which a drain ignores PodDisruptionBudgets and do-not-disrupt, who ordered it, and whether any pod was
@@ -18,7 +18,7 @@ export class Deadline {
   private by: string | undefined;
   private forcing: string | undefined;
 
-  constructor({ deadline, instanceEndsAt }: Ends, carried?: TerminationState['force']) {
+  constructor({ deadline, instanceEndsAt }: EndTimes, carried?: TerminationState['force']) {
     this.at = deadline;
     this.instanceEndsAt = instanceEndsAt;
     this.by = carried?.by;
@@ -31,7 +31,7 @@ export class Deadline {
   }
 
   /** State for the next run. */
-  get carried(): Ends & { readonly force?: TerminationState['force'] } {
+  get carried(): EndTimes & { readonly force?: TerminationState['force'] } {
     const { at, instanceEndsAt, by, forcing } = this;
     return {
       ...(at === undefined ? {} : { deadline: at }),
