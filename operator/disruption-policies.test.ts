@@ -73,7 +73,7 @@ describe('the status of a DisruptionPolicy', () => {
         reason: 'DisruptionPolicyValidationFailed',
         type: 'Warning',
         regarding: { kind: 'DisruptionPolicy', name: 'p' },
-        message: expect.stringContaining('spec.maintenanceWindows[0].timeZone') as unknown as string,
+        message: expect.stringContaining('spec.maintenanceWindows[0].timeZone'),
       },
     ]);
   });

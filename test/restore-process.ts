@@ -7,7 +7,8 @@ const folder = process.cwd();
 afterAll(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
-  for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+  const added = Object.keys(process.env).filter((name) => !(name in environment));
+  for (const name of added) Reflect.deleteProperty(process.env, name);
   Object.assign(process.env, environment);
   process.chdir(folder);
   process.exitCode = undefined;

@@ -1,0 +1,1 @@
+export function closuresOf(texts: ReadonlyMap<string, string>): Map<string, string[]>;
