@@ -71,7 +71,7 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
       await docker.stop();
     }
     await removeFolder(folder);
-  }, minutes(3));
+  }, minutes(10));
 
   test('every image that it names and does not build has a stand-in, and none is pulled', () => {
     const named = Object.values(services).filter(({ build }) => build === undefined);
