@@ -29,7 +29,7 @@ const others: Readonly<Record<string, Known>> = {
 
 /** Programs that every shell has, or nearly; pages give them nothing of ours but files that they write. */
 const ofTheShell: ReadonlySet<string> = new Set([
-  ...['cat', 'done', 'eval', 'export', 'for', 'git', 'openssl', 'sed', 'source'],
+  ...['cat', 'cd', 'done', 'eval', 'export', 'for', 'git', 'openssl', 'sed', 'source'],
 ]);
 
 /** The programs of which pages may show calls. */
