@@ -5,18 +5,17 @@ import { workflowIds } from '../core/ids.js';
 import type { Pause, PauseScope } from '../workflows/messages.js';
 import { pauseSignal, pauseUpdate, resumeSignal, resumeUpdate } from '../workflows/messages.js';
 import { authorise, onBehalfOption, rights } from './authorise.js';
+import { disruptionReasons } from '../disruption/command.js';
 import { UsageError } from './exit.js';
 import { checkNode } from './known-node.js';
 import { pauseLine, pauseTable } from './output/people-table.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
 import { ordered, withTemporal } from './temporal.js';
 
-const reasons = ['Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy'] as const;
-
 interface ScopeOptions {
   readonly cluster?: boolean;
   readonly nodepool?: string;
-  readonly reason?: (typeof reasons)[number];
+  readonly reason?: (typeof disruptionReasons)[number];
   readonly node?: string;
   readonly because?: string;
   readonly for?: string;
@@ -83,7 +82,9 @@ function scoped(command: Command): Command {
     .option('--cluster', 'the whole cluster')
     .option('--nodepool <name>', 'the nodes of a NodePool')
     .option('--node <name>', 'one node')
-    .addOption(new Option('--reason <reason>', 'one reason, everywhere or within the NodePool').choices(reasons))
+    .addOption(
+      new Option('--reason <reason>', 'one reason, everywhere or within the NodePool').choices(disruptionReasons),
+    )
     .addOption(onBehalfOption())
     .option('--no-wait', 'do not wait for the answer: the order takes effect once a worker runs');
 }

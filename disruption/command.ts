@@ -1,11 +1,12 @@
-import type { DisruptionReason } from '../api/stowage/disruption-policy.js';
 import type { ClaimPlan, ClaimRef } from '../core/refs.js';
+import { disruptionReasons, type DisruptionReason } from '../api/disruption-reasons.js';
 
 /*
  * The types of a disruption command. The method that finds it, the workflow that carries it out, and the code that shows it to
  * people share them. All of it is JSON.
  */
 
+export { disruptionReasons };
 export type { DisruptionReason };
 
 export type DisruptionMethod = 'empty' | 'drift' | 'multi' | 'single';

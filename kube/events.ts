@@ -1,3 +1,4 @@
+import { longestName } from '../core/object-names.js';
 import { DomainError } from '../core/failures.js';
 import { hashText } from '../core/hash.js';
 import { limiterClock } from './limiter.js';
@@ -107,7 +108,7 @@ function createSender(
     const time = timestamp(at);
     // As long as a name may be, unique among all recorders that regard this object.
     const suffix = hashText(`${component} ${instance} ${clock.now()} ${++made}`);
-    const name = `${event.regarding.name.slice(0, 253 - 1 - suffix.length)}.${suffix}`;
+    const name = `${event.regarding.name.slice(0, longestName - 1 - suffix.length)}.${suffix}`;
     const object: Omit<KubernetesEvent, 'apiVersion' | 'kind'> = {
       metadata: { name, namespace },
       involvedObject: { ...event.regarding },

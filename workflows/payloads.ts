@@ -1,3 +1,4 @@
+import { disruptionReasons } from '../disruption/command.js';
 import { absentOr, flag, listOf, nothing, number, object, oneOf, optional, text, type Shape } from '../core/shapes.js';
 
 /*
@@ -8,7 +9,7 @@ import { absentOr, flag, listOf, nothing, number, object, oneOf, optional, text,
 const texts = listOf(text);
 const claim = object({ name: text, uid: text });
 const going = object({ claim, node: text, nodePool: text });
-const reason = oneOf('Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy');
+const reason = oneOf(...disruptionReasons);
 const target = object({ node: text, nodePool: text });
 const mark = object({ kind: text, name: text, resourceVersion: text });
 const nodeUntil = object({ node: text, until: number });

@@ -1,4 +1,3 @@
-import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { counted } from '../../core/plurals.js';
@@ -13,6 +12,7 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import { allowedFor, poolNameOf, rulesByPool, searchOf } from '../disruption-context/disruption-context.js';
 import { memoryOf, whyNotMovedAgain } from '../disruption-context/node-memory.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** The most commands of one search that start together. */
 const mostCommands = 10;

@@ -1,6 +1,5 @@
 import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { Allowance } from '../../disruption/budgets/budgets.js';
 import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
@@ -8,6 +7,7 @@ import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
 import { whyBackedOff } from './node-memory.js';
 import { pausableOf, whyPaused } from './paused.js';
 import { timeText } from '../../core/time-text.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** The order of the methods (candidates/methods-in-order): an earlier one takes a question's place. */
 const order: readonly DisruptionReason[] = ['Empty', 'Drifted', 'Underutilized'];

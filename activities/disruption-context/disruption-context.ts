@@ -1,5 +1,5 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { labels } from '../../api/labels.js';
 import type { Allowance, PoolCount } from '../../disruption/budgets/budgets.js';
 import type { CandidateContext, NodeView } from '../../disruption/candidates/candidates.js';
@@ -19,6 +19,7 @@ import { readable, withAside } from './left-alone.js';
 import { nominatedNodes } from './nominations.js';
 import { reportLeftOut } from '../report-left-out.js';
 import type { SetAside } from '../../packing/types.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** The cluster and the state of `disrupt`, as one search for disruptions reads them. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {

@@ -1,7 +1,6 @@
 import { annotations } from '../../api/labels.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
-import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { inBatches } from '../../core/in-batches.js';
 import { listOf, number, object, oneOf, text, type Shape } from '../../core/shapes.js';
 import { rememberedForMs } from '../../disruption/budgets/limits.js';
@@ -10,6 +9,7 @@ import { updateObject } from '../../cluster/writes.js';
 import type { PastDisruption, Refused } from '../../workflows/messages.js';
 import type { DisruptionRecords } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
+import { disruptionReasons } from '../../api/disruption-reasons.js';
 
 /*
  * What `disrupt` must not forget when its workflow is lost (budgets/records): what went lately, as rates and quotas count it, and

@@ -12,9 +12,9 @@ import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { LimitsContext } from '../../disruption/budgets/limits.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import { rulesOf } from '../../disruption/policies/pool-rules.js';
-import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { SetAside } from '../../packing/types.js';
+import { disruptionReasons } from '../../api/disruption-reasons.js';
 
 /** The objects that decisions can read, and those that are left alone because they cannot be read. */
 export interface Readable {

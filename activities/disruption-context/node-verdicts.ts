@@ -4,7 +4,6 @@ import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
-import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionView } from './contract.js';
 import { whyAnswered } from './asked.js';
 import type { DisruptionContext } from './disruption-context.js';
@@ -12,6 +11,7 @@ import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
 import { memoryOf, whyNotMovedAgain, whyBackedOff } from './node-memory.js';
 import { pausableOf, whyPaused } from './paused.js';
 import { timeText } from '../../core/time-text.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** Of a drifted node that nothing keeps. */
 const inItsTurn = 'it has drifted: it is replaced in its turn';

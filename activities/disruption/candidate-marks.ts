@@ -12,11 +12,11 @@ import { interruptionNoteOf } from '../../cluster/interruption-note.js';
 import { identityOf, labelsOf } from '../../cluster/labels-of.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import { isHint } from '../../core/interruption-kinds.js';
-import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { steerPods } from '../consolidation/steering.js';
 import { taintNode } from '../termination/mark-nodes.js';
 import { updateClaim, updateNode } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
+import { budgetReasons, disruptionReasons } from '../../api/disruption-reasons.js';
 
 type Marked = Pick<Candidate, 'claim' | 'node'>;
 type TaintInput = Parameters<DisruptionActivities['taintCandidates']>[0];
@@ -215,5 +215,5 @@ function isOfDisrupt(reason: string | undefined): boolean {
 
 /** Whether Karpenter's methods have this reason (candidates/methods-in-order). */
 function isVoluntary(reason: string | undefined): boolean {
-  return reason === undefined || ['Empty', 'Underutilized', 'Drifted'].includes(reason);
+  return reason === undefined || budgetReasons.some((one) => one === reason);
 }

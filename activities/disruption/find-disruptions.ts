@@ -1,5 +1,3 @@
-import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
-import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
 import { hashText } from '../../core/hash.js';
 import type { BudgetView, DecisionSummary, QuestionToWithdraw, NodeWaits, Pause } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
@@ -27,6 +25,7 @@ import { WaitingNodes } from '../disruption-context/node-waits.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import { couldGo, groupedStays, stayingNodes, publishStaying } from './staying-nodes.js';
 import type { StayingNodes } from './staying-nodes.js';
+import { budgetReasons, type DisruptionReason } from '../../api/disruption-reasons.js';
 
 const heldKept = 20;
 const asideTold = 5;
@@ -37,9 +36,6 @@ const notSyncedAgainMs = 1000;
 const laggingAgainMs = 5000;
 /** The most nodes that may be disrupting at a time, because `disrupt` passes them to each search in one payload. */
 const mostGoing = 1000;
-const budgetReasons: readonly DisruptionReason[] = disruptionReasons.filter(
-  (reason) => reason === 'Empty' || reason === 'Underutilized' || reason === 'Drifted',
-);
 
 const full: Proposals = {
   proposals: [],

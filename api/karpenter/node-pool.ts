@@ -14,9 +14,9 @@ import { annotate, withRules, withTransitions } from '../schema/rules.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 import { poolNodeClassRef } from './node-class-ref.js';
 import { nodePoolRequirements, templateLabels } from './requirements.js';
+import { budgetReasons } from '../disruption-reasons.js';
 
 /** Why Karpenter disrupts by its own choice, as budgets name it. */
-export const budgetReasons = ['Underutilized', 'Empty', 'Drifted'] as const;
 
 const budget = withRules(
   z.object({
@@ -131,7 +131,6 @@ export type NodePoolSpec = z.output<typeof nodePoolSpec>;
 export type NodePoolTemplate = NodePoolSpec['template'];
 export type NodePoolDisruption = NodePoolSpec['disruption'];
 export type Budget = NodePoolDisruption['budgets'][number];
-export type BudgetReason = (typeof budgetReasons)[number];
 export type ConsolidationPolicy = NodePoolDisruption['consolidationPolicy'];
 export type NodeSelectorRequirementWithMinValues = NodePoolTemplate['spec']['requirements'][number];
 

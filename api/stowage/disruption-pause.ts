@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { conditions, dateTime } from '../schema/fields.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 import { withRules } from '../schema/rules.js';
-import { disruptionReasons } from './disruption-policy.js';
+import { disruptionReasons } from '../disruption-reasons.js';
 
 const name = z.string().min(1).max(253);
 const reason = z.enum(disruptionReasons);

@@ -1,12 +1,7 @@
 import { cronProblem } from '../schema/cron.js';
 import { issue, type FieldPath, type Issue } from '../schema/issues.js';
-import {
-  disruptionReasons,
-  type DisruptionPolicy,
-  type DisruptionRate,
-  type DisruptionReason,
-  type MaintenanceWindow,
-} from './disruption-policy.js';
+import { type DisruptionPolicy, type DisruptionRate, type MaintenanceWindow } from './disruption-policy.js';
+import { disruptionReasons, type DisruptionReason } from '../disruption-reasons.js';
 
 function isTimeZone(name: string): boolean {
   try {

@@ -3,9 +3,7 @@ import type { Condition } from '../kubernetes.js';
 import { atomicList, conditions, duration, integer, labelSelector, setOf } from '../schema/fields.js';
 import { withRules } from '../schema/rules.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
-
-/** Why Stowage disrupts by its own choice. The first three are those of NodePool budgets. */
-export const disruptionReasons = ['Underutilized', 'Empty', 'Drifted', 'Expired', 'Unhealthy'] as const;
+import { disruptionReasons } from '../disruption-reasons.js';
 
 const reasons = setOf(z.enum(disruptionReasons), disruptionReasons.length)
   .optional()
@@ -196,7 +194,6 @@ const disruptionPolicyStatus = z.object({
 });
 
 export type DisruptionPolicySpec = z.output<typeof disruptionPolicySpec>;
-export type DisruptionReason = (typeof disruptionReasons)[number];
 export type PolicyApproval = NonNullable<DisruptionPolicySpec['approval']>[number];
 export type MaintenanceWindow = NonNullable<DisruptionPolicySpec['maintenanceWindows']>[number];
 export type DisruptionRate = NonNullable<DisruptionPolicySpec['rates']>[number];

@@ -1,6 +1,7 @@
-import type { Budget, BudgetReason, NodePool } from '../../api/karpenter/node-pool.js';
+import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { isWindowOpen } from '../cron.js';
 import { milliseconds } from '../durations.js';
+import type { BudgetReason } from '../../api/disruption-reasons.js';
 
 /**
  * A command is decided, and validated by the budgets of that moment, before its nodes are marked: a window that opened in

@@ -1,10 +1,11 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { BudgetReason, NodePool } from '../../api/karpenter/node-pool.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, instanceTags, labels } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { selectorMatches } from '../selectors.js';
 import { allowedDisruptions } from './budgets.js';
+import type { BudgetReason } from '../../api/disruption-reasons.js';
 
 /** An instance as EC2 has it. */
 export interface AuditedInstance {

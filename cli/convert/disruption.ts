@@ -1,6 +1,6 @@
-import type { BudgetReason } from '../../api/karpenter/node-pool.js';
 import { asText, present } from './fields.js';
 import type { Fields } from './fields.js';
+import type { BudgetReason } from '../../api/disruption-reasons.js';
 
 /** How an older pool lets its nodes go, in the terms of v1. */
 export interface OldDisruption {

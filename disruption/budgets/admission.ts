@@ -1,9 +1,9 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import type { PoolCount } from './budgets.js';
 import { limitOf } from './limits.js';
 import type { LimitsContext } from './limits.js';
 import type { PastDisruption } from './limits/past-disruptions.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** A node for which a disruption slot is requested. */
 export interface Applicant {

@@ -1,7 +1,7 @@
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
-import { budgetReasons } from '../../api/karpenter/node-pool.js';
 import { formatPath } from '../../api/schema/issues.js';
 import { readSchedule } from './limits/schedule.js';
+import { budgetReasons } from '../../api/disruption-reasons.js';
 
 /**
  * Budgets of a NodePool that can have no effect, each as a sentence that names the field (budgets/without-effect): a schedule

@@ -1,9 +1,9 @@
 import type { Budget } from '../../api/karpenter/node-pool.js';
-import type { DisruptionReason } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
 import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
 import { nodesOf } from './limits/past-disruptions.js';
 import type { Bound } from './limits/past-disruptions.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** What budgets are counted against: the managed, initialized nodes of one pool (budgets/counted-nodes). */
 export interface PoolCount {

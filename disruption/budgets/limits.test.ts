@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
-import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { decideAdmission } from './admission.js';
 import type { Allowance } from './budgets.js';
@@ -9,6 +9,7 @@ import { rulingOf } from '../policies/ruling.js';
 import { disruptedSince, rememberDisruptions } from './limits/past-disruptions.js';
 import type { PastDisruption } from './limits/past-disruptions.js';
 import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 const minute = 60_000;
 const hour = 60 * minute;

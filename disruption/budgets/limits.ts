@@ -1,5 +1,5 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
 import { budgetBounds } from './budgets.js';
 import type { Allowance, PoolCount } from './budgets.js';
@@ -8,6 +8,7 @@ import { rateBound } from './limits/rates.js';
 import { windowBound } from './limits/windows.js';
 import { rulingOf } from '../policies/ruling.js';
 import type { Ruling } from '../policies/ruling.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** What bounds the disruption of a NodePool besides its own budgets. */
 export interface LimitsContext {

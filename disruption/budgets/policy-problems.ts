@@ -1,10 +1,10 @@
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { formatPath } from '../../api/schema/issues.js';
 import { disruptionPolicyIssues } from '../../api/stowage/disruption-policy-rules.js';
-import { disruptionReasons } from '../../api/stowage/disruption-policy.js';
-import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { limitOf } from './limits.js';
 import { readSchedule } from './limits/schedule.js';
+import { disruptionReasons, type DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** A NodePool size for which every percentage above zero is at least one node. */
 const manyNodes = { total: 100, disrupting: 0 };

@@ -1,10 +1,11 @@
-import type { BudgetReason, NodePool } from '../../api/karpenter/node-pool.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { limitNow } from '../budgets/budgets.js';
 import { limitOf } from '../budgets/limits.js';
 import { policyOf } from '../policies/policies.js';
 import { isEmptied, type CountedNode, type FleetNode } from './fleet.js';
 import type { ConsolidationInput } from './types.js';
+import type { BudgetReason } from '../../api/disruption-reasons.js';
 
 /** The most nodes of one command, so that a failing launch affects few nodes. */
 export const mostCandidates = 100;

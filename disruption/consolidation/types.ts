@@ -1,7 +1,7 @@
 import type { Decision, DisruptionMethod, PodMove } from '../command.js';
 import type { SetAside } from '../../packing/types.js';
-import type { BudgetReason } from '../../api/karpenter/node-pool.js';
 import type { PackingInput, PlannedClaim } from '../../packing/types.js';
+import type { BudgetReason } from '../../api/disruption-reasons.js';
 
 export interface ConsolidationInput extends PackingInput {
   /** UIDs of NodeClaims that a running disruption will remove; absent: none. */
@@ -63,9 +63,8 @@ export interface Rejection {
 export type ConsolidationMethod = Exclude<DisruptionMethod, 'drift'>;
 
 /** A command: nodes to remove, replacements to launch first, and where the pods move. */
-export interface ConsolidationCommand {
+export interface ConsolidationCommand extends Pick<Decision, 'decision'> {
   readonly method: ConsolidationMethod;
-  readonly decision: Decision['decision'];
   /** Names of the nodes to remove, highest saving per disruption cost first. */
   readonly candidates: readonly string[];
   readonly replacements: readonly PlannedClaim[];

@@ -1,8 +1,9 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
-import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
 import { rulingOf } from './ruling.js';
+import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** What the DisruptionPolicy of a NodePool asks of moves; without one, what Karpenter does. */
 export interface PoolRules {

@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { budgetReasons } from '../../api/karpenter/node-pool.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
+import { budgetReasons } from '../../api/disruption-reasons.js';
 
 const voluntary: ReadonlySet<string | undefined> = new Set<string>(budgetReasons);
 

@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
-import { disruptionPolicySpec, disruptionReasons } from '../../api/stowage/disruption-policy.js';
-import type { DisruptionPolicy, DisruptionReason } from '../../api/stowage/disruption-policy.js';
+import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { Random } from '../../cases/random.js';
 import { decideAdmission } from '../../disruption/budgets/admission.js';
 import { limitOf, rememberedForMs } from '../../disruption/budgets/limits.js';
 import { rulingOf } from '../../disruption/policies/ruling.js';
 import { rememberDisruptions } from '../../disruption/budgets/limits/past-disruptions.js';
 import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
+import { disruptionReasons, type DisruptionReason } from '../../api/disruption-reasons.js';
 
 // The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });

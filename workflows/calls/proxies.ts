@@ -47,8 +47,8 @@ export interface Activities {
   readonly drain: ActivityInterfaceFor<DrainActivities>;
 }
 
-/** Every activity heartbeats, so that one whose worker died is retried after this time. */
-const heartbeatTimeout = '10 seconds';
+/** Every activity heartbeats, so that one whose worker died is retried after this time, milliseconds. */
+export const heartbeatTimeout = 10_000;
 
 /**
  * Activity proxies of a cluster. The total timeout is long, because an API server or cloud that is unreachable is waited for

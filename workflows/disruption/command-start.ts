@@ -6,24 +6,16 @@ import { memoOf } from './disrupt-answers.js';
 
 /** Starts the `consolidate` of a command as an abandoned child, which goes on if `disrupt` ends. */
 export async function startCommand(
-  { reason, candidates, decision, validationMs }: DisruptionCommand,
+  command: DisruptionCommand,
   { cluster, workflowId, paused }: { readonly cluster: string; readonly workflowId: string; readonly paused: boolean },
 ): Promise<void> {
+  const { reason, candidates, decision } = command;
   await startChild<typeof consolidate>('consolidate', {
     workflowId,
     parentClosePolicy: ParentClosePolicy.ABANDON,
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     staticSummary: summaryOf(reason, candidates, decision),
     ...(decision === undefined ? {} : { memo: memoOf(candidates, decision) }),
-    args: [
-      {
-        cluster,
-        reason,
-        candidates,
-        paused,
-        ...(decision === undefined ? {} : { decision }),
-        ...(validationMs === undefined ? {} : { validationMs }),
-      },
-    ],
+    args: [{ ...command, cluster, paused }],
   });
 }

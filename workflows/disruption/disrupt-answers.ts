@@ -1,6 +1,7 @@
 import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
 import { cutText } from '../../core/cut-text.js';
 import { compareText } from '../../core/compare-text.js';
+import { longestName } from '../../core/object-names.js';
 import { workflowNow } from '../clock.js';
 import type {
   BudgetView,
@@ -13,9 +14,6 @@ import type {
   RunningDisruption,
   Undecided,
 } from '../messages.js';
-
-/** The longest name of an object in Kubernetes. */
-const longestName = 253;
 
 /** Why a node is not disrupted, from the last findings; `at`: their time. */
 export function verdictOf(

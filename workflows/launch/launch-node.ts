@@ -23,7 +23,7 @@ import {
 } from '../messages.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../calls/proxies.js';
+import { activitiesOf, heartbeatTimeout } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
 import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
@@ -45,8 +45,6 @@ const recoveryMs = 3 * minutes;
 const backOff = { firstMs: 1000, longestMs: 1 * minutes };
 const longestAttemptMs = 2 * minutes;
 const leastAttemptMs = 1000;
-/** Heartbeat timeout of the launch activity (workflows/calls/proxies.ts). */
-const heartbeatMs = 10_000;
 
 /**
  * Launches one NodeClaim (launch/finalizer-first, launch/timeouts): adds its finalizer, calls CreateFleet, waits up to 15 minutes
@@ -326,7 +324,7 @@ function refusalsOf(refused: readonly { readonly capacityType: string; readonly 
 /** How long an attempt took that timed out, as far as is known. */
 function tookMs({ cause }: ActivityFailure, longestMs: number): number {
   if (!(cause instanceof TimeoutFailure)) return 0;
-  return cause.timeoutType === 'HEARTBEAT' ? Math.min(heartbeatMs, longestMs) : longestMs;
+  return cause.timeoutType === 'HEARTBEAT' ? Math.min(heartbeatTimeout, longestMs) : longestMs;
 }
 
 /** The error of the last attempt, for the event. The timeout failure itself says nothing useful. */

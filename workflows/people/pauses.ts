@@ -1,5 +1,7 @@
 import { parseDuration } from '../../core/durations.js';
+import { longestName } from '../../core/object-names.js';
 import { isSameScope, pauseScopeText, pauseStops } from '../../core/pause-scope.js';
+import { disruptionReasons } from '../../disruption/command.js';
 import { workflowNow } from '../clock.js';
 import type { CandidateRef, Pause, PauseOrder, PauseScope, ResumeOrder } from '../messages.js';
 import { refusals } from '../messages.js';
@@ -7,9 +9,7 @@ import { checkActor, checkTime, refuse } from './orders.js';
 import { messageOf } from '../../core/error-message.js';
 
 const kinds: readonly PauseScope['kind'][] = ['cluster', 'nodePool', 'reason', 'node'];
-const reasons: readonly string[] = ['Empty', 'Underutilized', 'Drifted', 'Expired', 'Unhealthy'];
-/** The longest name of an object in Kubernetes. */
-const longestName = 253;
+const reasons: readonly string[] = disruptionReasons;
 /** Bounds the state that continue-as-new carries. */
 const most = 100;
 

@@ -1,4 +1,4 @@
-import type { DisruptionReason } from '../../../api/stowage/disruption-policy.js';
+import type { DisruptionReason } from '../../../api/disruption-reasons.js';
 
 /** Nodes of a NodePool that were disrupted. */
 export interface PastDisruption {

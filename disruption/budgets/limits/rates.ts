@@ -1,7 +1,8 @@
-import type { DisruptionRate, DisruptionReason } from '../../../api/stowage/disruption-policy.js';
+import type { DisruptionRate } from '../../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../../core/durations.js';
 import { names, nodesOf, disruptedSince } from './past-disruptions.js';
 import type { Bound, PastDisruption } from './past-disruptions.js';
+import type { DisruptionReason } from '../../../api/disruption-reasons.js';
 
 /**
  * What rates allow for a NodePool with `total` nodes: at most `nodes` in any period of length `per`. Only the period that ends

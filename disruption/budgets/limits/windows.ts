@@ -1,9 +1,10 @@
-import type { DisruptionReason, MaintenanceWindow } from '../../../api/stowage/disruption-policy.js';
+import type { MaintenanceWindow } from '../../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../../core/durations.js';
 import { openingAt, readSchedule } from './schedule.js';
 import type { Opening, Schedule } from './schedule.js';
 import { names, nodesOf, disruptedSince } from './past-disruptions.js';
 import type { Bound, PastDisruption } from './past-disruptions.js';
+import type { DisruptionReason } from '../../../api/disruption-reasons.js';
 
 interface Looked {
   readonly window: MaintenanceWindow;

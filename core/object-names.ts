@@ -1,0 +1,2 @@
+/** The longest name of an object in Kubernetes. */
+export const longestName = 253;
