@@ -22,6 +22,7 @@ import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { Outbox } from '../calls/other-workflows.js';
 import { Slots } from '../calls/slots.js';
+import { questionAfterFailures, questionBeforeWaves } from './rollout-questions.js';
 import { WaveReplacements } from './wave-replacements.js';
 import { counted } from '../../core/plurals.js';
 import { setSignalHandler } from '../handlers.js';
@@ -29,9 +30,6 @@ import { setSignalHandler } from '../handlers.js';
 const hour = 3_600_000;
 /** How long a stopped rollout waits for a person. */
 const stoppedMs = 30 * 24 * hour;
-
-/** What each approval question of a rollout says about pods. */
-const protectionHolds = 'PodDisruptionBudgets and do-not-disrupt hold';
 
 type Live = Extract<RolloutView, { state: 'live' }>;
 
@@ -165,10 +163,7 @@ class Rollout {
     this.blockedChecks = 0;
     if (!isAsked) return undefined;
     const nodes = counted(drifted.length + blocked, 'drifted node');
-    const question = {
-      what: `approval to replace ${nodes} of NodePool ${this.input.nodePool} in waves`,
-      yes: `launches the replacements first and then drains node by node; ${protectionHolds}`,
-    };
+    const question = questionBeforeWaves(this.input.nodePool, nodes);
     const consent = await this.question.ask(approval, question, { interrupt: () => this.changed });
     if (consent === undefined) {
       await this.continueAsNewIfLong();
@@ -258,11 +253,7 @@ class Rollout {
       this.progress.addFacts({ 'no rollback': back.why });
     }
     const asked = { timeoutMs: stoppedMs, onTimeout: 'Reject' } as const;
-    const question = {
-      what: `approval to let the rollout of NodePool ${nodePool} go on (${why})`,
-      yes: `replaces further nodes, replacements first, and ${protectionHolds}`,
-      no: 'ends it, and the nodes that are left stay',
-    };
+    const question = questionAfterFailures(nodePool, why);
     let consent;
     while ((consent = await this.question.ask(asked, question, { interrupt: () => this.changed })) === undefined) {
       const view = await this.readView([]);

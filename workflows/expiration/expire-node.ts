@@ -3,8 +3,7 @@ import type { ExpirationView } from '../../activities/expiration/contract.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.js';
 import { nodeChangedSignal, searchAttributes } from '../messages.js';
-import { Slots } from '../calls/slots.js';
-import type { Slot } from '../calls/slots.js';
+import { Slots, type Slot } from '../calls/slots.js';
 import { isContinueAsNewDue } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
 import { isAborted } from '../people/accepted-orders.js';
@@ -18,6 +17,7 @@ import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
 import { timeText } from '../../core/time-text.js';
+import { isPastHardDeadline, untilHardDeadlineMs } from './hard-deadline.js';
 
 const hour = 3_600_000;
 /** How often the policy is read again during the weeks that a node lives. */
@@ -297,12 +297,4 @@ class Expiration {
     const { askedUntil } = this.question;
     await continueAsNew<typeof expireNode>({ ...this.input, agreed, askedUntil });
   }
-}
-
-function untilHardDeadlineMs({ mustGoAt }: Live): number {
-  return mustGoAt === undefined ? Number.MAX_SAFE_INTEGER : Math.max(1, mustGoAt - workflowNow());
-}
-
-function isPastHardDeadline({ mustGoAt }: Live): boolean {
-  return mustGoAt !== undefined && mustGoAt <= workflowNow();
 }

@@ -1,17 +1,13 @@
 import {
   ActivityFailure,
-  ApplicationFailure,
   CancellationScope,
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
   setWorkflowOptions,
-  TimeoutFailure,
 } from '@temporalio/workflow';
-import type { ClaimView, LaunchInstanceResult, NodeSync } from '../../activities/launch/contract.js';
-import { backOffMs } from '../../core/back-off.js';
-import { failures } from '../../core/failures.js';
+import type { ClaimView, NodeSync } from '../../activities/launch/contract.js';
 import { workflowNow } from '../clock.js';
 import type { LaunchNodeInput, LaunchOutcome } from '../messages.js';
 import {
@@ -23,8 +19,9 @@ import {
 } from '../messages.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Progress } from '../progress.js';
-import { activitiesOf, heartbeatTimeout } from '../calls/proxies.js';
+import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
+import { LaunchAttempts, lastMessage } from './launch-attempts.js';
 import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
@@ -32,8 +29,7 @@ import { dollars } from '../../core/dollars.js';
 import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
-/** Timeouts of a launch (launch/timeouts): until there is an instance, and from then until its Node is registered. */
-const launchTimeoutMs = 5 * minutes;
+/** Timeout from the launch of the instance until its Node is registered (launch/timeouts). */
 const registrationTimeoutMs = 15 * minutes;
 /** The operator signals changes of Nodes; this poll finds changes whose signal was lost. */
 const slowPollMs = 1 * minutes;
@@ -42,9 +38,6 @@ const slowPollMs = 1 * minutes;
  * longer.
  */
 const recoveryMs = 3 * minutes;
-const backOff = { firstMs: 1000, longestMs: 1 * minutes };
-const longestAttemptMs = 2 * minutes;
-const leastAttemptMs = 1000;
 
 /**
  * Launches one NodeClaim (launch/finalizer-first, launch/timeouts): adds its finalizer, calls CreateFleet, waits up to 15 minutes
@@ -60,13 +53,12 @@ export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome>
 }
 setWorkflowOptions(endsOnItsBuild, launchNode);
 
-type Attempt = LaunchInstanceResult | 'stopped';
-
 type Ended = { readonly done: LaunchOutcome };
 
 class Launch {
   private readonly activities;
   private readonly progress: Progress;
+  private readonly attempts: LaunchAttempts;
   private readonly scope = new CancellationScope();
   /** Ids of the workflows that asked it to stop, and wait for the answer. */
   private readonly stopRequesters = new Set<string>();
@@ -95,6 +87,8 @@ class Launch {
       { NodeClaim: input.claim.name, NodePool: input.nodePool },
       'preparing',
     );
+    const { activities, progress, scope } = this;
+    this.attempts = new LaunchAttempts(input, { activities, progress, scope, stopped: () => this.stopped });
   }
 
   async run(): Promise<LaunchOutcome> {
@@ -126,7 +120,7 @@ class Launch {
 
   private async launch(): Promise<Ended | undefined> {
     const { claim } = this.input;
-    const result = await this.attemptUntilOutcome();
+    const result = await this.attempts.untilOutcome();
     if (result === 'stopped') return { done: this.supersededNow() };
     if (result.state === 'failed') return { done: await this.fail('launch_timeout', result.message) };
     if (result.state === 'gone') return { done: { outcome: 'superseded' } };
@@ -144,58 +138,6 @@ class Launch {
     });
     await this.activities.kube.recordLaunch({ claim, instance });
     return this.stopped ? { done: this.supersededNow() } : undefined;
-  }
-
-  /**
-   * Attempts the launch until it succeeds, is refused for good, or the launch timeout is used up. The timeout counts the attempts
-   * and the pauses between them, but not the time in which there was no worker or the API server or EC2 did not answer
-   * (launch/timeouts).
-   */
-  private async attemptUntilOutcome(): Promise<Attempt> {
-    const allowedMs = this.input.launchTimeoutMs ?? launchTimeoutMs;
-    let spentMs = 0;
-    for (let attempt = 1; ; attempt++) {
-      this.progress.enter('launching', { waitingFor: 'an instance', facts: { attempt } });
-      const result = await this.attempt(attempt, allowedMs - spentMs);
-      if (result === 'stopped' || result.state !== 'failed') return result;
-      this.progress.addFacts({ 'last failure': result.message });
-      if (result.isUnavailable !== true) spentMs += result.tookMs;
-      const pauseMs = Math.min(backOffMs(attempt, backOff), allowedMs - spentMs);
-      if (pauseMs <= 0) return result;
-      await condition(() => this.stopped, pauseMs, { summary: 'the next attempt' });
-      if (this.isStopped()) return 'stopped';
-      if (result.isUnavailable !== true) spentMs += pauseMs;
-      if (spentMs >= allowedMs) return result;
-    }
-  }
-
-  /** One attempt, at most `restMs` long. It counts as failed if its worker dies or hangs. */
-  private async attempt(attempt: number, restMs: number): Promise<Attempt> {
-    const { claim, nodePool } = this.input;
-    const startToCloseTimeout = Math.min(longestAttemptMs, Math.max(leastAttemptMs, restMs));
-    const options = {
-      summary: `CreateFleet for ${claim.name} (${nodePool})`,
-      startToCloseTimeout,
-      retry: { maximumAttempts: 1 },
-    };
-    try {
-      return await this.scope.run(() =>
-        this.activities.cloud.launchInstance.executeWithOptions(options, [{ claim, attempt }]),
-      );
-    } catch (error) {
-      if (isCancellation(error)) {
-        if (this.stopped) return 'stopped';
-        throw error;
-      }
-      if (!(error instanceof ActivityFailure)) throw error;
-      const isUnavailable = error.cause instanceof ApplicationFailure && error.cause.type === failures.unavailable.type;
-      return {
-        state: 'failed',
-        message: lastMessage(error),
-        tookMs: tookMs(error, startToCloseTimeout),
-        isUnavailable,
-      };
-    }
   }
 
   private async awaitNode(launchedAt: number, alreadyRegistered: boolean): Promise<LaunchOutcome> {
@@ -319,17 +261,4 @@ function refusalsOf(refused: readonly { readonly capacityType: string; readonly 
   return [...counts]
     .map(([key, count]) => `${key.split('/')[0] ?? ''}: ${counted(count, 'offering')} (${key.split('/')[1] ?? ''})`)
     .join(', ');
-}
-
-/** How long an attempt took that timed out, as far as is known. */
-function tookMs({ cause }: ActivityFailure, longestMs: number): number {
-  if (!(cause instanceof TimeoutFailure)) return 0;
-  return cause.timeoutType === 'HEARTBEAT' ? Math.min(heartbeatTimeout, longestMs) : longestMs;
-}
-
-/** The error of the last attempt, for the event. The timeout failure itself says nothing useful. */
-function lastMessage(error: unknown): string {
-  const cause = error instanceof ActivityFailure ? error.cause : undefined;
-  const inner = cause?.cause ?? cause;
-  return inner instanceof Error ? inner.message : 'launching took too long';
 }

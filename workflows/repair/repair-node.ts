@@ -1,23 +1,21 @@
-import { CancellationScope, condition, continueAsNew, getExternalWorkflowHandle } from '@temporalio/workflow';
+import { CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
 import type { ResolvedRepairStep, RepairView } from '../../activities/repair/contract.js';
-import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import type { RepairNodeInput, RepairNodeResult } from '../messages.js';
-import { expediteSignal, nodeChangedSignal, searchAttributes } from '../messages.js';
+import { nodeChangedSignal, searchAttributes } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { consentText } from '../people/consent.js';
-import type { Question } from '../people/consent.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { notify } from '../calls/other-workflows.js';
 import { isContinueAsNewDue } from '../history-limit.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
-import { Slots } from '../calls/slots.js';
-import type { Slot } from '../calls/slots.js';
+import { repairQuestion } from './repair-question.js';
+import { RepairTermination } from './repair-termination.js';
+import { Slots, type Slot } from '../calls/slots.js';
 import { setSignalHandler } from '../handlers.js';
 import { timeText } from '../../core/time-text.js';
 
@@ -55,7 +53,7 @@ class Repair {
   private changed = false;
   private readonly slots: Slots;
   private slot: Slot | undefined;
-  private termination: { done: boolean; failure?: unknown } | undefined;
+  private readonly termination: RepairTermination;
   private agreed: boolean;
   /** The unhealthy condition, as last seen. */
   private condition: string | undefined;
@@ -66,7 +64,11 @@ class Repair {
     this.activities = activitiesOf(cluster);
     this.replacement = new NodeReplacement(cluster, new ViaProvision(cluster));
     this.slots = new Slots(cluster);
-    setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
+    this.termination = new RepairTermination(input, this.replacement);
+    setSignalHandler(nodeChangedSignal, () => {
+      this.changed = true;
+      this.termination.noteChange();
+    });
     this.progress = new Progress(
       `Repair of ${claim.name}`,
       [
@@ -91,7 +93,7 @@ class Repair {
     for (const step of due.steps) {
       await this.oversight.gate();
       const view = await this.inspect();
-      if (view.state !== 'unhealthy' && this.termination === undefined) return this.endOf(view);
+      if (view.state !== 'unhealthy' && !this.termination.isStarted) return this.endOf(view);
       this.steps.push(step.action);
       const outcome = await this.takeStep(step, due);
       if (outcome !== undefined) return outcome;
@@ -107,7 +109,7 @@ class Repair {
     for (let asked = due; !this.agreed && asked.approval !== undefined;) {
       this.changed = false;
       const interrupt = (): boolean => this.changed;
-      const consent = await this.question.ask(asked.approval, questionOf(asked), { interrupt });
+      const consent = await this.question.ask(asked.approval, repairQuestion(asked), { interrupt });
       if (consent?.answer === 'rejected') return this.decline(consentText(consent));
       this.agreed = consent !== undefined;
       if (this.agreed) return undefined;
@@ -183,7 +185,7 @@ class Repair {
   ): Promise<RepairNodeResult | undefined> {
     const { claim } = this.input;
     if (step.action === 'Reboot') return this.reboot(step, providerId);
-    if (this.termination === undefined) {
+    if (!this.termination.isStarted) {
       await this.activities.kube.countRepair({ claim, condition: what.split('=')[0] ?? '' });
     }
     return step.action === 'Replace' ? this.replace(step, nodeName) : this.force(step);
@@ -238,72 +240,31 @@ class Repair {
   /** Step Force: ends the protection of pods (repair/forced), by a deadline of now on a new or running drain. */
   private async force({ waitMs }: ResolvedRepairStep): Promise<RepairNodeResult | undefined> {
     const deadline = workflowNow();
-    if (this.termination === undefined) this.terminate(deadline);
-    else await this.expediteDrain(deadline);
+    if (this.termination.isStarted) await this.termination.expedite(deadline);
+    else this.terminate(deadline);
     return this.awaitGone(waitMs);
-  }
-
-  private async expediteDrain(deadline: number): Promise<void> {
-    const { cluster, claim } = this.input;
-    const order = { deadline, reason: 'unhealthy' };
-    await notify(() =>
-      getExternalWorkflowHandle(workflowIds.terminate(cluster, claim.uid)).signal(expediteSignal, order),
-    );
   }
 
   private terminate(deadline: number | undefined): void {
     this.oversight.passPointOfNoReturn();
-    const termination: NonNullable<Repair['termination']> = { done: false };
-    this.termination = termination;
-    void this.runTermination(deadline).then(
-      () => (termination.done = true),
-      (failure: unknown) => {
-        termination.failure = failure;
-        termination.done = true;
-      },
-    );
-  }
-
-  private async runTermination(deadline: number | undefined): Promise<void> {
-    const { claim, nodePool } = this.input;
-    const end = await this.replacement.drain({
-      claim,
-      nodePool,
-      reason: 'unhealthy',
-      ...(deadline === undefined ? {} : { deadline }),
-    });
-    if (end === 'ended') return;
-    // Another workflow drains the node already: pass on the deadline of this one.
-    if (deadline !== undefined) await this.expediteDrain(deadline);
-    await this.untilGone();
-  }
-
-  private async untilGone(): Promise<void> {
-    const { claim } = this.input;
-    while ((await this.activities.kube.viewClaim({ claim })).state !== 'gone') {
-      this.changed = false;
-      await condition(() => this.changed, slowPollMs, { summary: 'the NodeClaim to be gone' });
-    }
+    this.termination.start(deadline);
   }
 
   private async awaitGone(ms: number): Promise<RepairNodeResult | undefined> {
-    const termination = this.termination!;
     this.progress.enter('draining', { waitingFor: this.input.claim.name, until: workflowNow() + ms });
-    await this.oversight.wait(ms, { summary: 'the node to be gone', until: () => termination.done });
-    return termination.done ? this.replaced() : undefined;
+    await this.oversight.wait(ms, { summary: 'the node to be gone', until: () => this.termination.isDone });
+    return this.termination.isDone ? this.replaced() : undefined;
   }
 
   /** After the last step: waits for a drain under way. A node that was only rebooted stays. */
   private async afterLastStep(): Promise<RepairNodeResult> {
-    const { termination } = this;
-    if (termination === undefined) return this.end('unhealthy', 'no repair step is left');
-    await condition(() => termination.done);
+    if (!this.termination.isStarted) return this.end('unhealthy', 'no repair step is left');
+    await condition(() => this.termination.isDone);
     return this.replaced();
   }
 
   private replaced(): RepairNodeResult {
-    const failure = this.termination?.failure;
-    if (failure !== undefined) throw failure as Error;
+    this.termination.throwIfFailed();
     return this.end('replaced');
   }
 
@@ -333,16 +294,4 @@ class Repair {
     await this.slot?.giveBack();
     await ordersAnswered();
   }
-}
-
-/** The approval question, and whose protection a yes would end. */
-function questionOf({ nodeName, condition: what, steps }: Unhealthy): Question {
-  const actions = steps.map(({ action }) => action);
-  const isForced = actions.includes('Force');
-  const breaks = `its step Force deletes the pods of ${nodeName}, whatever protects them`;
-  return {
-    what: `approval to repair ${nodeName} (${what})`,
-    yes: `takes the steps ${actions.join(', ')}`,
-    ...(isForced ? { breaks } : {}),
-  };
 }
