@@ -1,5 +1,4 @@
 import { ApplicationFailure, condition, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
-import type { ClaimPlan } from '../messages.js';
 import type {
   ClaimsCreated,
   CreatedClaim,
@@ -15,8 +14,6 @@ import type {
   BatchSummary,
   CacheMark,
   DeletingNodes,
-  LaunchStart,
-  NodeUntil,
   ProvisionInput,
   ProvisionState,
   ReplacementRequest,
@@ -33,7 +30,6 @@ import {
   replacementsPlannedSignal,
   searchAttributes,
 } from '../messages.js';
-import { leftOutFact } from '../people/oversight-messages.js';
 import { runEntity } from '../entity/run-entity.js';
 import { untilHistoryFull } from '../history-limit.js';
 import { FailedSteps } from '../entity/failed-steps.js';
@@ -41,18 +37,18 @@ import { startLaunches } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
-import { answerTo, waitersOf } from './replacement-answers.js';
+import { batchFacts, batchSummary, claimsText, rowOf } from './batch-summary.js';
+import { DeletingNodeList } from './deleting-nodes.js';
+import { plannedLaunch } from './planned-launch.js';
+import { answerTo } from './replacement-answers.js';
 import type { PlanRound } from './replacement-answers.js';
-import { counted } from '../../core/plurals.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
-import { dollars } from '../../core/dollars.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
 /** How many of its own writes `provision` remembers, and for how long: by then the watch cache has them. */
 const marksKept = 500;
 const marksKeptMs = 60_000;
-const rowsKept = 50;
 /** How long a batch waits for the watch cache to be current before it counts as failed. */
 const cacheWaitMs = 30_000;
 const cacheBackOff = { firstMs: 250, longestMs: 2000 };
@@ -83,7 +79,7 @@ class ProvisionRun {
   private arrivals = 0;
   private marks: readonly TimedMark[];
   private replacements: ReplacementRequest[];
-  private deleting: NodeUntil[];
+  private readonly deleting: DeletingNodeList;
   private resting: readonly RestingPool[];
   private last: BatchSummary | undefined;
   /** Where the next batch continues, if the last one had more pods than it could plan. */
@@ -99,7 +95,7 @@ class ProvisionRun {
     this.isPending = isPending;
     this.marks = marks;
     this.replacements = [...replacements];
-    this.deleting = [...deleting];
+    this.deleting = new DeletingNodeList(deleting);
     this.resting = resting;
     this.last = last;
     this.resume = resume;
@@ -134,7 +130,7 @@ class ProvisionRun {
       isPending,
       marks,
       replacements,
-      deleting,
+      deleting: deleting.all,
       ...(resting.length === 0 ? {} : { resting }),
       ...(this.last === undefined ? {} : { last: this.last }),
       ...(this.resume === undefined ? {} : { resume: this.resume }),
@@ -151,7 +147,7 @@ class ProvisionRun {
     const requests = [...this.replacements];
     this.isPending = false;
     this.batches += 1;
-    this.reserveForRequests(requests);
+    this.deleting.reserve(requests, workflowNow());
     const work = async (): Promise<void> => {
       await this.planUntilPlaced(requests);
       this.replacements = this.replacements.filter((request) => !requests.includes(request));
@@ -176,7 +172,8 @@ class ProvisionRun {
     } while (more);
     this.resume = plan.resume;
     await this.answer(requests, done);
-    this.showBatch(plan, rows);
+    this.last = batchSummary(this.batches, plan, rows);
+    this.progress.addFacts(batchFacts(this.batches, plan, rows.length));
   }
 
   /** The window stays open while new pods arrive within `idleMs`, at most for `maxMs` (provisioning/batch-window). */
@@ -198,21 +195,10 @@ class ProvisionRun {
    * Plans without these nodes from now on, or with them again. A replacement request is taken back only by its own id, even before
    * it was planned (commands/given-back).
    */
-  private noteDeleting({ nodes, until, marks, request }: DeletingNodes): void {
-    const isOver = (held: NodeUntil): boolean => nodes.includes(held.node) && held.request === request;
-    this.deleting = this.deleting.filter((held) => !isOver(held));
-    this.replacements = this.replacements.filter(({ id }) => id !== request);
-    if (until > workflowNow()) this.deleting.push(...nodes.map((node) => ({ node, until })));
-    this.mark(marks);
-  }
-
-  private reserveForRequests(requests: readonly ReplacementRequest[]): void {
-    const now = workflowNow();
-    this.deleting = this.deleting.filter(({ until }) => until > now);
-    for (const { id, nodes, holdMs } of requests) {
-      this.deleting = this.deleting.filter(({ request }) => request !== id);
-      for (const node of nodes) this.deleting.push({ node, until: now + holdMs, request: id });
-    }
+  private noteDeleting(deleting: DeletingNodes): void {
+    this.deleting.take(deleting, workflowNow());
+    this.replacements = this.replacements.filter(({ id }) => id !== deleting.request);
+    this.mark(deleting.marks);
   }
 
   /** Plans, after waiting until the watch cache is current. The wait is a timer here, so that it takes up no slot of a worker. */
@@ -239,7 +225,7 @@ class ProvisionRun {
     const { marks, resting, resume } = this;
     return {
       marks: marks.map(({ mark }) => mark),
-      without: [...new Set(this.deleting.map(({ node }) => node))].sort(),
+      without: this.deleting.names,
       ...(resume === undefined ? {} : { resume }),
       ...(resting.length === 0 ? {} : { resting }),
     };
@@ -261,14 +247,14 @@ class ProvisionRun {
     const reason = requests[0]?.reason ?? 'provisioned';
     const planId = `${this.chain}/${this.batches}/${round}`;
     const { created, refused, resting } = await this.activities.kube.createClaims.executeWithOptions(
-      { summary: describeClaims(plan.claims), startToCloseTimeout: '5 minutes' },
+      { summary: claimsText(plan.claims), startToCloseTimeout: '5 minutes' },
       [{ planId, claims: plan.claims, typeLists: plan.typeLists, reason }],
     );
     this.mark(created.map(markOf));
     await startLaunches(
       this.input.cluster,
       planId,
-      created.map((claim) => this.launchOf(claim, plan, requests)),
+      created.map((claim) => plannedLaunch(this.input.cluster, claim, { plan, requests })),
     );
     this.excludePools(resting, refused);
     return { created, resting };
@@ -293,53 +279,12 @@ class ProvisionRun {
     );
   }
 
-  private launchOf(claim: CreatedClaim, plan: Planned, requests: readonly ReplacementRequest[]): LaunchStart {
-    const { cluster } = this.input;
-    const [notify, ...alsoNotify] = waitersOf(plan, claim.index, requests);
-    const { name, uid, nodePool, index } = claim;
-    const { podCount = 0, cheapest, why } = plan.claims[index] ?? {};
-    return {
-      input: {
-        cluster,
-        claim: { name, uid },
-        nodePool,
-        ...(notify === undefined ? {} : { notify }),
-        ...(alsoNotify.length === 0 ? {} : { alsoNotify }),
-      },
-      summary: `${name}: ${counted(podCount, 'pod')}, ${cheapest?.instanceType ?? 'any type'}`,
-      ...(why === undefined ? {} : { details: why }),
-    };
-  }
-
   private async answer(requests: readonly ReplacementRequest[], rounds: readonly PlanRound[]): Promise<void> {
     for (const request of requests) {
       await notify(() =>
         getExternalWorkflowHandle(request.replyTo).signal(replacementsPlannedSignal, answerTo(request, rounds)),
       );
     }
-  }
-
-  private showBatch(plan: Planned, claims: BatchSummary['claims']): void {
-    this.last = {
-      batch: this.batches,
-      claims: claims.slice(0, rowsKept),
-      onExistingNodes: plan.onExistingNodes,
-      unschedulable: plan.unschedulable,
-      ...(plan.firstReason === undefined ? {} : { firstReason: plan.firstReason }),
-      deferred: plan.deferred,
-      pricePerHour: plan.pricePerHour,
-      lowerBoundPerHour: plan.lowerBoundPerHour,
-    };
-    this.progress.addFacts({
-      batch: this.batches,
-      'claims created': claims.length,
-      'pods on existing nodes': plan.onExistingNodes,
-      unschedulable: plan.unschedulable,
-      'first reason': plan.firstReason ?? '',
-      'left for the next pass': plan.deferred,
-      [leftOutFact]: plan.leftOut ?? '',
-      'price per hour': dollars(plan.pricePerHour),
-    });
   }
 }
 
@@ -349,16 +294,6 @@ function stateOf({ carried }: ProvisionInput): ProvisionState {
   return carried ?? { batches: 0, chain, isPending: false, marks: [], replacements: [], deleting: [] };
 }
 
-function rowOf({ name }: CreatedClaim, plan: ClaimPlan | undefined): BatchSummary['claims'][number] {
-  return { name, instanceType: plan?.cheapest.instanceType ?? '', pods: plan?.podCount ?? 0 };
-}
-
 function markOf({ name, resourceVersion }: CreatedClaim): CacheMark {
   return { kind: 'NodeClaim', name, resourceVersion };
-}
-
-function describeClaims(claims: readonly ClaimPlan[]): string {
-  const first = claims[0]!;
-  const rest = claims.length === 1 ? '' : ` and ${claims.length - 1} more`;
-  return `${first.nodePool}: ${first.cheapest.instanceType} for ${counted(first.podCount, 'pod')}${rest}`;
 }

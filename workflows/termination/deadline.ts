@@ -30,12 +30,20 @@ export class Deadline {
     return this.forcing;
   }
 
-  /** State for the next run. */
-  get carried(): EndTimes & { readonly force?: TerminationState['force'] } {
-    const { at, instanceEndsAt, by, forcing } = this;
+  /** The deadline and the end of the instance, where they are known. */
+  get ends(): EndTimes {
+    const { at, instanceEndsAt } = this;
     return {
       ...(at === undefined ? {} : { deadline: at }),
       ...(instanceEndsAt === undefined ? {} : { instanceEndsAt }),
+    };
+  }
+
+  /** State for the next run. */
+  get carried(): EndTimes & { readonly force?: TerminationState['force'] } {
+    const { by, forcing } = this;
+    return {
+      ...this.ends,
       ...(by === undefined && forcing === undefined
         ? {}
         : { force: { ...(by === undefined ? {} : { by }), ...(forcing === undefined ? {} : { forcedBy: forcing }) } }),

@@ -1,5 +1,7 @@
 import { blockerName, blockerText } from '../../core/blocker-text.js';
+import { timeText } from '../../core/time-text.js';
 import type { DrainBlocker, DrainProgress } from '../../activities/termination/contract.js';
+import type { ExpediteOrder } from '../messages.js';
 
 /** Causes that a rollout of the pod's owner resolves, since it creates new pods and deletes the old ones without eviction. */
 export const heldByBudget: ReadonlySet<DrainBlocker['cause']> = new Set(['pdb-never', 'several-pdbs', 'pdb']);
@@ -55,4 +57,17 @@ function ownerEnds({ cause, name: blocker, pods: [pod = ''] }: DrainBlocker): st
   return cause === 'several-pdbs'
     ? `whoever owns the PodDisruptionBudgets, of which one alone may select the pod: kubectl -n ${namespace} edit pdb ${budgets.replaceAll('+', ' ')}`
     : `whoever owns the PodDisruptionBudget: kubectl -n ${namespace} edit pdb ${budgets} (or deletes the pod)`;
+}
+
+/** Which pods would lose their protection by an `expedite` order during the drain of `node`, in words; undefined if none would. */
+export function endedProtection(
+  { deadline, instanceEndsAt }: ExpediteOrder,
+  blockers: readonly DrainBlocker[],
+  node: string | undefined,
+): string | undefined {
+  if (node === undefined || (deadline === undefined && instanceEndsAt !== undefined)) return undefined;
+  const held = protectedText(blockers);
+  if (deadline === undefined) return held === undefined ? undefined : `it deletes the pods ${held}`;
+  const now = held === undefined ? '' : `, now ${held}`;
+  return `it deletes at ${timeText(deadline)} whatever pods are left on ${node}${now}`;
 }

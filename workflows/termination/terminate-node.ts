@@ -1,34 +1,25 @@
-import { condition, continueAsNew, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
+import { condition, continueAsNew, sleep } from '@temporalio/workflow';
 import type {
   DrainBlocker,
   DrainInput,
   DrainProgress,
   TerminationStart,
 } from '../../activities/termination/contract.js';
-import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Deadline } from './deadline.js';
-import { blockedTexts, endedBy, podsText, protectedText, waitText } from './drain-text.js';
+import { blockedTexts, endedBy, endedProtection, podsText, waitText } from './drain-text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
-import { launchSettledSignal, searchAttributes, stopLaunchSignal } from '../messages.js';
+import { searchAttributes } from '../messages.js';
+import { LaunchStop } from './stop-launch.js';
 import { PollInterval } from './poll-interval.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { withReason } from '../people/consent.js';
 import { Progress } from '../progress.js';
-import { activitiesOf } from '../calls/proxies.js';
-import type { Activities } from '../calls/proxies.js';
-import { notify } from '../calls/other-workflows.js';
+import { activitiesOf, type Activities } from '../calls/proxies.js';
 import { ExpediteScope } from './expedite-scope.js';
 import { StuckDrain } from './stuck-drain.js';
-import { setSignalHandler } from '../handlers.js';
-import { timeText } from '../../core/time-text.js';
 
-/**
- * How long to wait for the launch to stop. It answers at once, unless a CreateFleet attempt is under way, which takes up to two
- * minutes.
- */
-const launchSettlesWithinMs = 150_000;
 const drainLastsAtLeastMs = 5000;
 
 /**
@@ -54,7 +45,7 @@ class Termination {
   private readonly expediteScope = new ExpediteScope();
   private longestGraceMs = 0;
   private evicted: number;
-  private settled: { readonly providerId?: string } | undefined;
+  private readonly launchStop: LaunchStop;
   private blockers: readonly DrainBlocker[] = [];
   /** Name of the node that is being drained. */
   private drainingNode: string | undefined;
@@ -67,7 +58,8 @@ class Termination {
     this.startedAt = input.carried?.startedAt ?? workflowNow();
     this.evicted = input.carried?.evicted ?? 0;
     this.deadline = new Deadline(input, input.carried?.force);
-    setSignalHandler(launchSettledSignal, (settled) => void (this.settled = settled));
+    const launchStop = new LaunchStop(input, { activities: () => this.activities, progress: () => this.progress });
+    this.launchStop = launchStop;
     this.progress = new Progress(
       `Terminating ${input.claim.name}: ${input.reason}`,
       [
@@ -81,7 +73,7 @@ class Termination {
     );
     this.oversight = new Oversight(this.progress, {
       onExpedite: (order) => this.expedite(order),
-      breaks: (order) => this.endedProtection(order),
+      breaks: (order) => endedProtection(order, this.blockers, this.drainingNode),
       onRetry: () => this.pollNow(),
     });
     const { progress, oversight } = this;
@@ -108,7 +100,7 @@ class Termination {
     if (start.state === 'gone') return this.result('gone');
     this.deadline.noteAnnounced(start.deadline);
     this.longestGraceMs = start.longestGraceMs ?? 0;
-    const providerId = start.providerId ?? (await this.stopLaunch());
+    const providerId = start.providerId ?? (await this.launchStop.run());
     if (start.nodeName !== undefined) await this.drain(start, start.nodeName);
     if (providerId !== undefined) await this.removeInstance(providerId);
     this.progress.enter('finishing');
@@ -118,23 +110,6 @@ class Termination {
       ...(start.nodeName === undefined ? {} : { nodeName: start.nodeName }),
     });
     return this.result('terminated');
-  }
-
-  /** Stops the launch, which may be creating an instance now. Returns the provider id if there is an instance. */
-  private async stopLaunch(): Promise<string | undefined> {
-    const { cluster, claim } = this.input;
-    const launchId = workflowIds.launch(cluster, claim.uid);
-    this.progress.enter('stopping the launch', { waitingFor: launchId, until: workflowNow() + launchSettlesWithinMs });
-    const isDelivered = await notify(() =>
-      getExternalWorkflowHandle(launchId).signal(stopLaunchSignal, { replyTo: workflowInfo().workflowId }),
-    );
-    if (isDelivered) {
-      await condition(() => this.settled !== undefined, launchSettlesWithinMs, { summary: 'launch to settle' });
-    }
-    if (this.settled?.providerId !== undefined) return this.settled.providerId;
-    // The launch had ended before: it has written the provider id to the NodeClaim.
-    const view = await this.activities.kube.viewClaim({ claim });
-    return view.state === 'gone' ? undefined : view.providerId;
   }
 
   private async drain(start: Terminating, nodeName: string): Promise<void> {
@@ -214,7 +189,6 @@ class Termination {
     since: number,
     blockedSince: number | undefined,
   ): DrainInput {
-    const { at: deadline, instanceEndsAt } = this.deadline;
     const { claim, reason } = this.input;
     return {
       claim,
@@ -223,8 +197,7 @@ class Termination {
       since,
       reason,
       ...(blockedSince === undefined ? {} : { blockedSince }),
-      ...(deadline === undefined ? {} : { deadline }),
-      ...(instanceEndsAt === undefined ? {} : { instanceEndsAt }),
+      ...this.deadline.ends,
     };
   }
 
@@ -258,16 +231,6 @@ class Termination {
         ...(force === undefined ? {} : { force }),
       },
     });
-  }
-
-  /** Which pods would lose their protection by an `expedite` order, in words; undefined if none would. */
-  private endedProtection({ deadline, instanceEndsAt }: ExpediteOrder): string | undefined {
-    const { drainingNode } = this;
-    if (drainingNode === undefined || (deadline === undefined && instanceEndsAt !== undefined)) return undefined;
-    const held = protectedText(this.blockers);
-    if (deadline === undefined) return held === undefined ? undefined : `it deletes the pods ${held}`;
-    const now = held === undefined ? '' : `, now ${held}`;
-    return `it deletes at ${timeText(deadline)} whatever pods are left on ${drainingNode}${now}`;
   }
 
   /** Ends the protection of pods at the deadline, by default now. They keep their grace periods. */
