@@ -1,4 +1,5 @@
 import type { CompiledProblem } from './compile.js';
+import { byRate, contentOf, merged, isAvailable, type BinCopies, type JoinOption } from './join-options.js';
 import type { LimitLedger } from './limits.js';
 import { binsIn, priceOf, type BinGroup } from './plan.js';
 
@@ -37,33 +38,6 @@ interface JoinedBin {
   readonly offer: number;
   readonly items: Int32Array;
   readonly pods: Int32Array;
-}
-
-/** A number of bins of a group. */
-interface BinCopies {
-  readonly group: BinGroup;
-  readonly copies: number;
-}
-
-/** Bins that can be joined to one, the extra cost of that, and by how many bins the number falls. */
-interface JoinOption {
-  readonly offer: number;
-  readonly from: readonly BinCopies[];
-  readonly extra: number;
-  readonly fewer: number;
-}
-
-const byRate = (a: JoinOption, b: JoinOption): number => a.extra / a.fewer - b.extra / b.fewer;
-const isAvailable = ({ from }: JoinOption): boolean => from.every(({ group, copies }) => group.times >= copies);
-
-/** Merges two sorted lists. */
-function merged(a: readonly JoinOption[], b: readonly JoinOption[]): JoinOption[] {
-  const all: JoinOption[] = [];
-  for (let i = 0, j = 0; i < a.length || j < b.length;) {
-    if (j >= b.length || (i < a.length && byRate(a[i]!, b[j]!) <= 0)) all.push(a[i++]!);
-    else all.push(b[j++]!);
-  }
-  return all;
 }
 
 /** How many equal bins are tried as one. */
@@ -296,14 +270,4 @@ class Joiner {
     for (const group of groups) if (group.times > 0) groups[kept++] = group;
     groups.length = kept;
   }
-}
-
-/** The pods of all copies, items ascending. */
-function contentOf(from: readonly BinCopies[]): Pick<BinGroup, 'items' | 'pods'> {
-  const sum = new Map<number, number>();
-  for (const { group, copies } of from) {
-    group.items.forEach((item, k) => sum.set(item, (sum.get(item) ?? 0) + copies * group.pods[k]!));
-  }
-  const items = Int32Array.from(sum.keys()).sort();
-  return { items, pods: items.map((item) => sum.get(item)!) };
 }

@@ -5,7 +5,8 @@ import { placeable } from './placeable.js';
 import { wholeBinsBound } from './whole-bins.js';
 import type { BinProblem } from './problem.js';
 import type { Demands, FeasibleWorth } from './resource-lp.js';
-import { capReach, demandsOf, scaledToFeasible, resourceWorth, roomForCaps } from './resource-lp.js';
+import { capReach, demandsOf, resourceWorth, roomForCaps } from './resource-lp.js';
+import { scaledToFeasible } from './feasible-worth.js';
 import { uniformWorth } from './uniform-worth.js';
 
 /** Rounded down by this share, far above the error of the sums. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { Xorshift } from '../xorshift.js';
 import { compileProblem } from './compile.js';
-import { capReach, demandsOf, scaledToFeasible, roomForCaps } from './resource-lp.js';
+import { capReach, demandsOf, roomForCaps } from './resource-lp.js';
+import { scaledToFeasible } from './feasible-worth.js';
 import { relax } from './relaxation.js';
 import { uniformWorth } from './uniform-worth.js';
 import type { BinProblem } from './problem.js';

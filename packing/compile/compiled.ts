@@ -1,5 +1,5 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import type { Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { sortFew } from '../sort-few.js';
@@ -21,8 +21,6 @@ import { Dimensions } from './dimensions.js';
 import { KeySpace, mostDomains } from './key-space.js';
 import { relaxationLevels, type Level } from './relaxation-levels.js';
 import { usualKeys } from './pod-terms.js';
-import { isHeldBack } from './pods-of-deleting-nodes.js';
-import { invalidTerm } from './node-terms.js';
 import { viewNodes, type CompiledNode } from './nodes.js';
 import type { Launchables } from './launchables.js';
 import { varietiesOf } from './min-values.js';
@@ -42,7 +40,7 @@ import { poolLimits } from './pool-limits.js';
 import { nameOf, namespaceOf } from '../names.js';
 import type { PackingInput, Resume } from '../types.js';
 import { lookUp } from '../../core/own.js';
-import { isNominated, isReschedulable, isTerminal, isUnassigned } from '../../core/pods.js';
+import { splitPods, findInvalid } from './split-pods.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
 export interface Compiled {
@@ -225,60 +223,6 @@ function keysRead(lists: readonly (readonly Pod[])[], more: Iterable<string>): s
 /** Sorts by name; the pods of a class are in one namespace. */
 function sortByName(pods: Pod[]): void {
   sortFew(pods, (a, b) => compareText(nameOf(a), nameOf(b)));
-}
-
-/** Splits pods into pending ones and running ones by node. Pods of deleting nodes count as pending. */
-function splitPods(
-  { objects, withoutNodes, now }: PackingInput,
-  nodes: readonly CompiledNode[],
-): { pending: Pod[]; bound: Map<string, Pod[]>; ignored: Pod[] } {
-  const deleting = new Set(nodes.filter((node) => node.deleting).map(({ name }) => name));
-  const budgets = objects.podDisruptionBudgets ?? [];
-  const pending: Pod[] = [];
-  const ignored: Pod[] = [];
-  // What is bound to a node that does not exist keeps nobody from anywhere.
-  const bound = new Map(nodes.map(({ name }): [string, Pod[]] => [name, []]));
-  for (const pod of objects.pods) {
-    if (isTerminal(pod)) continue;
-    const { nodeName = '' } = pod.spec;
-    if (nodeName === '') {
-      if (isUnassigned(pod) && !isNominated(pod)) (shunsNodePools(pod) ? ignored : pending).push(pod);
-    } else if (deleting.has(nodeName)) {
-      const goes = withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now);
-      if (goes && isReschedulable(pod)) pending.push(pod);
-    } else bound.get(nodeName)?.push(pod);
-  }
-  return { pending, bound, ignored };
-}
-
-/**
- * Whether all node terms of the pod exclude nodes of NodePools, so that Stowage ignores it (provisioning/pods-of-no-node-pool).
- */
-function shunsNodePools({ spec }: Pod): boolean {
-  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  const shuns = ({ matchExpressions }: NodeSelectorTerm): boolean =>
-    matchExpressions?.some(({ key, operator }) => key === labels.nodePool && operator === 'DoesNotExist') === true;
-  return terms.length > 0 && terms.every(shuns);
-}
-
-function findInvalid(
-  classes: readonly PodClass[],
-  volumes: Volumes,
-): Map<PodClass, { subject: string; message: string }> {
-  const invalid = new Map<PodClass, { subject: string; message: string }>();
-  for (const each of classes) {
-    const { spec } = each.shape.exemplar;
-    if (each.demand.error !== undefined) {
-      invalid.set(each, { subject: 'spec.containers.resources', message: each.demand.error });
-      continue;
-    }
-    const wrong = invalidTerm(spec) ?? volumes.needs(each.shape.exemplar).error;
-    if (wrong !== undefined) invalid.set(each, wrong);
-    else if ((spec.resourceClaims?.length ?? 0) > 0) {
-      invalid.set(each, { subject: 'spec.resourceClaims', message: 'dynamic resource allocation is not supported' });
-    }
-  }
-  return invalid;
 }
 
 /**

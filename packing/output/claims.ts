@@ -2,56 +2,22 @@ import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/resources.js';
-import type { Compiled } from '../compile/compiled.js';
 import { sortFew } from '../sort-few.js';
-import type { Constraint } from '../compile/key-space.js';
-import { alikeText, portText, type Launchable } from '../compile/launchables.js';
-import type { HostPort } from '../../core/host-ports.js';
-import { nodeClassLabel } from '../compile/pools.js';
-import { freshValue } from '../compile/fresh-value.js';
+import { portText, type Launchable } from '../compile/launchables.js';
 import type { Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import { fullName, nameOf } from '../names.js';
 import { rowUse, typeUse, type PoolLimit } from '../compile/pool-limits.js';
-import type { Feasibility } from '../place/feasibility.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { Member } from '../place/part.js';
-import {
-  intersect,
-  operatorOf,
-  requirementOf,
-  satisfiedBy,
-  single,
-  type Requirement,
-} from '../requirements/requirement.js';
-import { normaliseKey } from '../../core/label-aliases.js';
-import { join, writeRequirements, type Requirements } from '../requirements/requirements.js';
+import { single } from '../requirements/requirement.js';
 import type { PlannedClaim } from '../types.js';
-import type { Likeness, Likenesses } from './likeness.js';
+import type { Likeness } from './likeness.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
-import { lookUp } from '../../core/own.js';
-
-/** What the claims of one pass share. */
-export interface ClaimContext {
-  readonly compiled: Compiled;
-  readonly feasibility: Feasibility;
-  /** What limits leave beyond the cheapest type of every claim; listing larger types uses it up. */
-  readonly limits: readonly PoolLimit[];
-  /** By the requirements of a claim: what it may launch. */
-  readonly candidates: Map<string, Candidates>;
-  /** Where given, claims that are alike but for their pods are described once. */
-  readonly described?: Likenesses<Description | undefined>;
-}
-
-/** What a claim says but for its pods. */
-type Description = Omit<PlannedClaim, 'pods'>;
-
-interface Candidates {
-  readonly joint: Requirements;
-  readonly types: readonly Launchable[];
-  readonly settled: Map<string, Settled>;
-}
+import { settle } from './claim-requirements.js';
+import { contestedPorts, pinsOf, candidatesFor } from './claim-candidates.js';
+import { distinct, type ClaimCandidates, type ClaimContext, type ClaimDescription } from './claim-context.js';
 
 /**
  * Writes a claim out: joint requirements, and every type that can hold it, cheapest first (node-claims/type-list). Every type listed
@@ -70,7 +36,7 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   );
 }
 
-function withPods(description: Description | undefined, { members }: OpenClaim): PlannedClaim | undefined {
+function withPods(description: ClaimDescription | undefined, { members }: OpenClaim): PlannedClaim | undefined {
   if (description === undefined) return undefined;
   const { nodePool, ...rest } = description;
   return { nodePool, pods: podNames(members), ...rest };
@@ -115,7 +81,12 @@ function keysOf({ pinnedKeys }: OpenClaim): readonly string[] {
   return pinnedKeys.size === 1 ? [...pinnedKeys] : [...pinnedKeys].sort();
 }
 
-function describe(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Description | undefined {
+function describe(
+  context: ClaimContext,
+  claim: OpenClaim,
+  row: Row,
+  usage: Float64Array,
+): ClaimDescription | undefined {
   const { compiled } = context;
   const { candidates, listing } = chooseTypes(context, claim, row, usage);
   if (listing.listed.length === 0) return undefined;
@@ -179,7 +150,7 @@ function chooseTypes(context: ClaimContext, claim: OpenClaim, row: Row, usage: F
 }
 
 interface Chosen {
-  readonly candidates: Candidates;
+  readonly candidates: ClaimCandidates;
   readonly listing: Listing;
 }
 
@@ -204,100 +175,6 @@ export function cheapestUnder(context: ClaimContext, claim: OpenClaim, capacityT
   const pinned = { ...claim, capacityType };
   const { listing } = listOn(context, pinned, usageOf(context, claim), keysOf(claim));
   return listing.listed[0]?.cheapest;
-}
-
-/** What must not stay open. */
-interface Pins {
-  /** By key: as the claim says it. */
-  readonly values: Map<string, Requirement>;
-  /** Keys, by index, in whose values every type listed is like the row. */
-  readonly alike: readonly number[];
-}
-
-/** Values that may stand for all that nothing tells apart are not written: types are picked by them. */
-function pinsOf(compiled: Compiled, row: Row, keys: readonly string[]): Pins {
-  const values = new Map<string, Requirement>();
-  const alike: number[] = [];
-  for (const key of keys) {
-    const index = compiled.space.find(key);
-    const isOffered = key === labels.zone || key === labels.capacityType;
-    if (index !== undefined && !isOffered && !compiled.space.isExact(index)) {
-      alike.push(index);
-      continue;
-    }
-    const value = valueAt(compiled, row, key);
-    if (value !== undefined) values.set(key, single(value));
-  }
-  return { values, alike };
-}
-
-/** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
-function candidatesFor(
-  { compiled, feasibility, candidates }: ClaimContext,
-  claim: OpenClaim,
-  row: Row,
-  pins: Pins,
-): Candidates {
-  const constraints = new Set<Constraint>();
-  for (const { level } of claim.members) {
-    const constraint = feasibility.matching(level, row.profile.values);
-    if (constraint !== undefined && constraint.keys.length > 0) constraints.add(constraint);
-  }
-  const { pool, reservation } = row.profile;
-  const ordered = [...constraints].sort((a, b) => a.index - b.index);
-  const pinText = [...pins.values].map(([key, { values }]) => `${key}=${values[0]!}`).join();
-  const { alike } = pins;
-  const ports = contestedPorts(compiled, claim);
-  const text = `${pool.index} ${reservation ?? ''} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}`;
-  let known = candidates.get(text);
-  if (known === undefined) {
-    const joint = join(
-      pool.requirements,
-      ...ordered.map(({ requirements }) => requirements),
-      pins.values,
-      reserved(row),
-    );
-    candidates.set(
-      text,
-      (known = {
-        joint,
-        types: compiled.launchables.of(compiled.space, joint, row, { alike, ports }),
-        settled: new Map(),
-      }),
-    );
-  }
-  return known;
-}
-
-const noPorts: readonly HostPort[] = [];
-
-/** The host ports of its pods that DaemonSets may want too, in the order of their text. */
-function contestedPorts({ offers }: Compiled, { members }: OpenClaim): readonly HostPort[] {
-  if (members.every(({ podClass }) => podClass.shape.hostPorts.length === 0)) return noPorts;
-  const found = new Map<string, HostPort>();
-  for (const { podClass } of members) {
-    for (const port of offers.contested(podClass.shape.hostPorts)) found.set(portText([port]), port);
-  }
-  return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port);
-}
-
-function valueAt({ space }: Compiled, row: Row, key: string): string | undefined {
-  if (key === labels.zone && row.zone !== '') return row.zone;
-  if (key === labels.capacityType && row.capacityType !== '') return row.capacityType;
-  const index = space.find(key);
-  return index === undefined ? undefined : row.profile.values[index];
-}
-
-/** A claim on a reservation is pinned to it (reserved-capacity/pinned). */
-function reserved(row: Row): Requirements {
-  if (row.profile.reservation === undefined) return new Map();
-  const pins = new Map<string, Requirement>();
-  for (const { key, operator, values } of row.offering.requirements) {
-    const name = normaliseKey(key);
-    const pinned = name === labels.capacityType || name.endsWith('capacity-reservation-id');
-    if (pinned && operator === 'In') pins.set(name, requirementOf('In', values));
-  }
-  return pins;
 }
 
 /**
@@ -325,88 +202,6 @@ function reserveLimits({ limits }: ClaimContext, chosen: InstanceType, listed: r
   }
 }
 
-/** What a claim carries of its requirements; the same for all claims that may launch alike. */
-interface Settled {
-  readonly written: PlannedClaim['requirements'];
-  readonly chosen: Readonly<Record<string, string>>;
-}
-
-function settle(compiled: Compiled, candidates: Candidates, row: Row, { listed, short }: Listing): Settled {
-  const offered = distinct(listed, ({ capacityTypes }) => capacityTypes);
-  offered.delete('');
-  let text = `${row.profile.index}`;
-  for (const each of offered) text += ` ${each}`;
-  for (const [key, count] of short) text += ` ${key}=${count}`;
-  let settled = candidates.settled.get(text);
-  if (settled === undefined) {
-    candidates.settled.set(text, (settled = settleAnew(compiled, candidates.joint, row, { offered, short })));
-  }
-  return settled;
-}
-
-/**
- * The requirements as the NodeClaim carries them: capacity types narrowed to what is offered, keys that no instance type
- * decides settled on one value, minValues lowered to what is met.
- */
-function settleAnew(
-  compiled: Compiled,
-  joint: Requirements,
-  row: Row,
-  { offered, short }: { offered: ReadonlySet<string>; short: ReadonlyMap<string, number> },
-): Settled {
-  const requirements = new Map(joint);
-  const chosen: Record<string, string> = {};
-  if (offered.size > 0) narrowTo(requirements, labels.capacityType, [...offered]);
-  const nodeClass = nodeClassLabel(row.profile.pool.object)?.key;
-  const template = row.profile.pool.object.spec.template.metadata?.labels;
-  for (const [key, requirement] of joint) {
-    if (compiled.wellKnown.has(key) || key === nodeClass || lookUp(template, key) !== undefined) continue;
-    if (row.type.requirements.some((each) => each.key === key)) continue;
-    const value = chooseValue(compiled, key, requirement, row);
-    if (value === undefined) continue;
-    requirements.set(key, single(value));
-    chosen[key] = value;
-  }
-  for (const [key, minValues] of short) requirements.set(key, { ...requirements.get(key)!, minValues });
-  leaveTypesOpen(requirements);
-  boundByValues(requirements);
-  return { written: writeRequirements(requirements), chosen };
-}
-
-/** The types are listed by themselves; how many of them there must be is still said. */
-function leaveTypesOpen(requirements: Map<string, Requirement>): void {
-  const minValues = requirements.get(labels.instanceType)?.minValues;
-  if (minValues === undefined) requirements.delete(labels.instanceType);
-  else requirements.set(labels.instanceType, { ...requirementOf('Exists', []), minValues });
-}
-
-/**
- * The API server refuses minValues beyond the values of an In (node-claims/min-values-within-values): where the pods' rules decide the zone, say, the
- * claim is for that zone, however many the pool would choose from.
- */
-function boundByValues(requirements: Map<string, Requirement>): void {
-  for (const [key, requirement] of requirements) {
-    const { minValues, values } = requirement;
-    if (minValues === undefined || operatorOf(requirement) !== 'In' || minValues <= values.length) continue;
-    requirements.set(key, { ...requirement, minValues: values.length });
-  }
-}
-
-function narrowTo(requirements: Map<string, Requirement>, key: string, values: readonly string[]): void {
-  const offered = requirementOf('In', values);
-  const before = requirements.get(key);
-  requirements.set(key, before === undefined ? offered : intersect(before, offered));
-}
-
-function chooseValue(compiled: Compiled, key: string, requirement: Requirement, row: Row): string | undefined {
-  const index = compiled.space.find(key);
-  const known = index === undefined ? undefined : row.profile.values[index];
-  if (known !== undefined && satisfiedBy(requirement, known)) return known;
-  if (operatorOf(requirement) === 'In') return requirement.values[0];
-  if (operatorOf(requirement) === 'DoesNotExist') return undefined;
-  return freshValue(requirement, new Set());
-}
-
 function marksOf(listed: readonly Launchable[], relaxed: boolean): Record<string, string> {
   const marks: Record<string, string> = {};
   if (relaxed) marks[annotations.minValuesRelaxed] = 'true';
@@ -426,17 +221,4 @@ function requestsOf({ compiled }: ClaimContext, usage: Float64Array, listed: rea
     if (usage[d]! + least > 0) requests[compiled.dimensions.names[d]!] = usage[d]! + least;
   }
   return requests;
-}
-
-/** What is in the lists of the types, in order; most have the list of the one before. */
-function distinct<T>(listed: readonly Launchable[], listOf: (one: Launchable) => readonly T[]): Set<T> {
-  const found = new Set<T>();
-  let last: readonly T[] | undefined;
-  for (const one of listed) {
-    const list = listOf(one);
-    if (list === last) continue;
-    last = list;
-    for (const each of list) found.add(each);
-  }
-  return found;
 }

@@ -1,7 +1,8 @@
 import { labels } from '../../api/labels.js';
 import type { Pool } from '../compile/pools.js';
 import { ratioOf, runningShares, shareOut } from '../place/spot-share.js';
-import { cheapestUnder, type ClaimContext } from './claims.js';
+import { cheapestUnder } from './claims.js';
+import type { ClaimContext } from './claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
 
 /** The claims of pools with a spot ratio, each bound to spot or to on-demand; the others as they are. */

@@ -1,5 +1,6 @@
 import { varietiesOf } from '../compile/min-values.js';
-import { describeClaim, varietyReserve, type ClaimContext } from '../output/claims.js';
+import { describeClaim, varietyReserve } from '../output/claims.js';
+import type { ClaimContext } from '../output/claim-context.js';
 import { Likenesses } from '../output/likeness.js';
 import { withSpotRatios } from '../output/spot-ratios.js';
 import type { OpenClaim } from '../place/open-claim.js';

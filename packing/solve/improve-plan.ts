@@ -1,7 +1,8 @@
 import { compareText } from '../../core/compare-text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName } from '../names.js';
-import { varietyReserve, type ClaimContext } from '../output/claims.js';
+import { varietyReserve } from '../output/claims.js';
+import type { ClaimContext } from '../output/claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { podsIn } from '../place/part.js';
 import { PlacementState } from '../refine/placement-state.js';

@@ -1,0 +1,99 @@
+import { labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
+import type { HostPort } from '../../core/host-ports.js';
+import { normaliseKey } from '../../core/label-aliases.js';
+import type { Compiled } from '../compile/compiled.js';
+import type { Constraint } from '../compile/key-space.js';
+import { alikeText, portText } from '../compile/launchables.js';
+import type { Row } from '../compile/universe.js';
+import type { OpenClaim } from '../place/open-claim.js';
+import { type Requirement, single, requirementOf } from '../requirements/requirement.js';
+import { type Requirements, join } from '../requirements/requirements.js';
+import type { ClaimCandidates, ClaimContext } from './claim-context.js';
+/** What must not stay open. */
+interface Pins {
+  /** By key: as the claim says it. */
+  readonly values: Map<string, Requirement>;
+  /** Keys, by index, in whose values every type listed is like the row. */
+  readonly alike: readonly number[];
+}
+/** Values that may stand for all that nothing tells apart are not written: types are picked by them. */
+export function pinsOf(compiled: Compiled, row: Row, keys: readonly string[]): Pins {
+  const values = new Map<string, Requirement>();
+  const alike: number[] = [];
+  for (const key of keys) {
+    const index = compiled.space.find(key);
+    const isOffered = key === labels.zone || key === labels.capacityType;
+    if (index !== undefined && !isOffered && !compiled.space.isExact(index)) {
+      alike.push(index);
+      continue;
+    }
+    const value = valueAt(compiled, row, key);
+    if (value !== undefined) values.set(key, single(value));
+  }
+  return { values, alike };
+}
+/** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
+export function candidatesFor(
+  { compiled, feasibility, candidates }: ClaimContext,
+  claim: OpenClaim,
+  row: Row,
+  pins: Pins,
+): ClaimCandidates {
+  const constraints = new Set<Constraint>();
+  for (const { level } of claim.members) {
+    const constraint = feasibility.matching(level, row.profile.values);
+    if (constraint !== undefined && constraint.keys.length > 0) constraints.add(constraint);
+  }
+  const { pool, reservation } = row.profile;
+  const ordered = [...constraints].sort((a, b) => a.index - b.index);
+  const pinText = [...pins.values].map(([key, { values }]) => `${key}=${values[0]!}`).join();
+  const { alike } = pins;
+  const ports = contestedPorts(compiled, claim);
+  const text = `${pool.index} ${reservation ?? ''} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}`;
+  let known = candidates.get(text);
+  if (known === undefined) {
+    const joint = join(
+      pool.requirements,
+      ...ordered.map(({ requirements }) => requirements),
+      pins.values,
+      reserved(row),
+    );
+    candidates.set(
+      text,
+      (known = {
+        joint,
+        types: compiled.launchables.of(compiled.space, joint, row, { alike, ports }),
+        settled: new Map(),
+      }),
+    );
+  }
+  return known;
+}
+const noPorts: readonly HostPort[] = [];
+/** The host ports of its pods that DaemonSets may want too, in the order of their text. */
+export function contestedPorts({ offers }: Compiled, { members }: OpenClaim): readonly HostPort[] {
+  if (members.every(({ podClass }) => podClass.shape.hostPorts.length === 0)) return noPorts;
+  const found = new Map<string, HostPort>();
+  for (const { podClass } of members) {
+    for (const port of offers.contested(podClass.shape.hostPorts)) found.set(portText([port]), port);
+  }
+  return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port);
+}
+function valueAt({ space }: Compiled, row: Row, key: string): string | undefined {
+  if (key === labels.zone && row.zone !== '') return row.zone;
+  if (key === labels.capacityType && row.capacityType !== '') return row.capacityType;
+  const index = space.find(key);
+  return index === undefined ? undefined : row.profile.values[index];
+}
+/** A claim on a reservation is pinned to it (reserved-capacity/pinned). */
+function reserved(row: Row): Requirements {
+  if (row.profile.reservation === undefined) return new Map();
+  const pins = new Map<string, Requirement>();
+  for (const { key, operator, values } of row.offering.requirements) {
+    const name = normaliseKey(key);
+    const pinned = name === labels.capacityType || name.endsWith('capacity-reservation-id');
+    if (pinned && operator === 'In') pins.set(name, requirementOf('In', values));
+  }
+  return pins;
+}
