@@ -5,7 +5,7 @@ import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { watchClaims } from './claims.js';
 import type { OperatorContext } from './context.js';
 import { watchPendingPods } from './pending-pods.js';
-import type { ObservedCluster, WorkflowStart } from './desired-workflows.js';
+import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
 import type { Starter } from './starter.js';
 import { observedCluster } from './watch-workflows.js';
 import type { ExpireNodeInput, TerminateNodeInput } from '../workflows/messages.js';

@@ -1,72 +1,24 @@
 import type { Entity } from '../activities/entities-contract.js';
 import { identityOf, labelsOf } from '../cluster/labels-of.js';
-import { interruptionNoteOf } from '../cluster/interruption-note.js';
-import { rolloutHash } from '../cluster/rollout-hash.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import type { Node } from '../api/kubernetes.js';
 import { annotations, finalizers } from '../api/labels.js';
-import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
-import type { NodeClass, RepairPolicy } from '../cloud/port.js';
-import { conditionOf, isTrue } from '../core/conditions.js';
+import { isTrue } from '../core/conditions.js';
 import { parseNillableDuration } from '../core/durations.js';
-import type { FeatureGates } from '../core/feature-gates.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
-import { isHint } from '../core/interruption-kinds.js';
-import { rulingOf } from '../disruption/policies/ruling.js';
 import { conditionToRepair } from '../disruption/repair/repair.js';
-import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type {
-  BatchWindow,
   CloudUpkeepInput,
   DisruptInput,
-  HandleInterruptionInput,
-  InterruptionNotice,
-  KeepReplicasInput,
   LaunchNodeInput,
   ProvisionInput,
   RepairNodeInput,
-  ReplaceDriftedInput,
   ExpireNodeInput,
   TerminateNodeInput,
 } from '../workflows/messages.js';
-
-/** A workflow that has to run, and what it is started with. */
-export interface WorkflowStart {
-  readonly workflowId: string;
-  readonly type: string;
-  readonly input: object;
-  readonly summary: string;
-  /**
-   * What a completed run of the id means. `startAgain`: it is desired all the same, for Kubernetes says that the work is not
-   * done. `keepCompleted`: its result stands until the object changes; only a run that did not complete is started again.
-   */
-  readonly afterCompletion: 'startAgain' | 'keepCompleted';
-}
-
-/** Work that Temporal repeats by a Schedule. */
-export interface ScheduleStart {
-  readonly scheduleId: string;
-  readonly type: string;
-  readonly input: object;
-  readonly everyMs: number;
-}
-
-/** What the reconciler reads of Kubernetes and of the settings. */
-export interface ObservedCluster {
-  readonly cluster: string;
-  readonly window: BatchWindow;
-  readonly gates: Pick<FeatureGates, 'NodeRepair' | 'StaticCapacity'>;
-  /** Milliseconds of the epoch. */
-  readonly now: number;
-  /** NodeClaims and NodePools whose node class is of this provider. */
-  readonly claims: readonly NodeClaim[];
-  readonly pools: readonly NodePool[];
-  readonly policies: readonly DisruptionPolicy[];
-  readonly repairPolicies: readonly RepairPolicy[];
-  nodeOf(claim: NodeClaim): Node | undefined;
-  nodeClassOf(pool: NodePool): NodeClass | undefined;
-}
+import type { WorkflowStart, ObservedCluster, ScheduleStart } from './observed-cluster.js';
+import { interruptionOf } from './desired-for-interruption.js';
+import { desiredForPool } from './desired-for-pool.js';
 
 /** The workflow that creates a NodeClaim starts its launch, and says who waits for it: the reconciler leaves it this long. */
 export const launchGraceMs = 5000;
@@ -135,12 +87,6 @@ export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): re
   ];
 }
 
-/** A static pool has somebody who keeps its replicas, a pool with drifted nodes and waves has its rollout. */
-export function desiredForPool(observed: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
-  if (isStatic(pool)) return replicasOf(observed, pool);
-  return rolloutOf(observed, pool);
-}
-
 /** How long until the claim's launch is due to be looked for, milliseconds; undefined when nothing changes by waiting. */
 export function launchDueIn({ now }: Pick<ObservedCluster, 'now'>, { metadata }: NodeClaim): number | undefined {
   const rest = Date.parse(metadata.creationTimestamp ?? '') + launchGraceMs - now;
@@ -189,54 +135,6 @@ function terminationOf({ cluster }: ObservedCluster, claim: NodeClaim, deleted: 
   ];
 }
 
-/**
- * Rule `interruption/restarted`: the message of the queue is gone once its workflow has it, but the node says which notice it was and when, and so
- * does the claim once the workflow has tainted it. The node stays no longer than that workflow would have let it.
- */
-function interruptionOf(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
-  const { cluster } = observed;
-  const notice = notedOf(observed, claim) ?? markedOf(observed, claim);
-  if (notice === undefined) return [];
-  const { kind, instanceId } = notice;
-  const input: HandleInterruptionInput = { cluster, instanceId, notices: [notice] };
-  return [
-    {
-      workflowId: workflowIds.interrupt(cluster, instanceId),
-      type: 'handleInterruption',
-      input,
-      summary: `${instanceId}: ${kind}`,
-      afterCompletion: 'startAgain',
-    },
-  ];
-}
-
-/** The notice that the node has had since it was taken in. */
-function notedOf(observed: ObservedCluster, claim: NodeClaim): InterruptionNotice | undefined {
-  const note = interruptionNoteOf(observed.nodeOf(claim));
-  const instanceId = claim.status?.providerID?.split('/').at(-1) ?? '';
-  if (note === undefined || instanceId === '') return undefined;
-  return { ...note, instanceId, messageId: `${identityOf(claim).uid} ${note.kind}` };
-}
-
-/** The notice that the claim's taint stands for; undefined where the node may stay. */
-function markedOf({ cluster }: ObservedCluster, claim: NodeClaim): InterruptionNotice | undefined {
-  const owner = parseWorkflowId(claim.metadata.annotations?.[annotations.disruptionOwner] ?? '');
-  const instanceId = owner?.subject[0];
-  if (owner?.kind !== 'interrupt' || owner.cluster !== cluster || instanceId === undefined) return undefined;
-  const { kind, at } = markOf(claim) ?? {};
-  if (kind === undefined || at === undefined || isHint(kind)) return undefined;
-  return { kind, instanceId, at, messageId: `${identityOf(claim).uid} ${kind}` };
-}
-
-/** Why its node was tainted, and when. */
-function markOf({ status }: NodeClaim): { readonly kind: string; readonly at: number } | undefined {
-  const mark = conditionOf(status?.conditions, 'DisruptionReason');
-  const at = Date.parse(mark?.lastTransitionTime ?? '');
-  return mark?.status !== 'True' || mark.reason === undefined || Number.isNaN(at)
-    ? undefined
-    : { kind: mark.reason, at };
-}
-
 /** A claim whose expiration somebody declined says so itself: taking the annotation off starts the timer again. */
 function expirationOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const after = parseNillableDuration(claim.spec.expireAfter, 'expireAfter');
@@ -276,54 +174,6 @@ function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly Workflo
       afterCompletion: 'keepCompleted',
     },
   ];
-}
-
-function replicasOf({ cluster, gates }: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
-  if (!gates.StaticCapacity) return [];
-  const { name: nodePool, uid: poolUid } = identityOf(pool);
-  const input: KeepReplicasInput = { cluster, nodePool, poolUid };
-  return [
-    {
-      workflowId: workflowIds.replicas(cluster, poolUid),
-      type: 'keepReplicas',
-      input,
-      summary: `${nodePool}: as many nodes as its replicas say`,
-      afterCompletion: 'startAgain',
-    },
-  ];
-}
-
-/** The rollout that a pool's DisruptionPolicy wants for its drifted nodes, unless a person has stopped it. */
-function rolloutOf(observed: ObservedCluster, pool: NodePool): readonly WorkflowStart[] {
-  const { cluster, policies } = observed;
-  if (!hasRollouts(pool, policies)) return [];
-  const { name: nodePool, uid: poolUid } = identityOf(pool);
-  const drifted = observed.claims.some(
-    (claim) =>
-      labelsOf(claim).nodePool === nodePool &&
-      claim.metadata.deletionTimestamp === undefined &&
-      isTrue(claim.status?.conditions, 'Drifted'),
-  );
-  const nodeClass = observed.nodeClassOf(pool);
-  if (!drifted || nodeClass === undefined) return [];
-  const hash = rolloutHash(pool, nodeClass);
-  if (pool.metadata.annotations?.[annotations.driftStopped] === hash) return [];
-  const input: ReplaceDriftedInput = { cluster, nodePool, poolUid, hash };
-  return [
-    {
-      workflowId: workflowIds.drift(cluster, poolUid, hash),
-      type: 'replaceDrifted',
-      input,
-      summary: `${nodePool}: drifted nodes in waves`,
-      afterCompletion: 'startAgain',
-    },
-  ];
-}
-
-/** Whether the pool's DisruptionPolicy replaces drifted nodes in waves. */
-export function hasRollouts(pool: NodePool, policies: readonly DisruptionPolicy[]): boolean {
-  const { spec, broken } = rulingOf(pool, policies);
-  return spec.driftRollout !== undefined && broken === undefined && !isStatic(pool);
 }
 
 const minute = 60_000;

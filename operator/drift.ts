@@ -12,7 +12,7 @@ import { driftOf, hashAnnotations, mayDrift, migratedHashes } from '../disruptio
 import type { InstanceType } from '../core/instance-type.js';
 import type { OperatorContext } from './context.js';
 import { DisruptNews } from './disrupt-news.js';
-import { hasRollouts } from './desired-workflows.js';
+import { hasRollouts } from './desired-for-pool.js';
 import { WorkQueue } from './work-queue.js';
 
 const driftEveryMs = 300_000;

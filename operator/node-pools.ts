@@ -2,14 +2,12 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../api/karpenter/node-pool-rules.js';
 import type { Condition } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { countedCapacity, isManaged, managedClaims, nodeClassOf, nodeOf } from '../cluster/cluster.js';
-import { labelsOf } from '../cluster/labels-of.js';
+import { isManaged, nodeClassOf } from '../cluster/cluster.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
 import { claimRefusalOf } from '../core/claim-refusals.js';
 import { conditionOf, withCondition, withoutCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
-import { formatResource } from '../core/quantities.js';
 import { registrationHealth } from '../core/registration-health.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { nodePoolHash, nodePoolHashVersion } from '../disruption/drift/template-hash.js';
@@ -21,10 +19,9 @@ import { WorkQueue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
 import { regarding } from '../core/regarding.js';
 import { timeText } from '../core/time-text.js';
+import { usage } from './pool-usage.js';
 
 const everyMs = 5000;
-/** Always shown, zero or not (node-pools/status). */
-const always = ['cpu', 'memory', 'pods', 'ephemeral-storage', 'nodes'];
 
 /** Writes status and hashes of NodePools (node-pools/status): on changes, and its resources every five seconds. */
 export function watchNodePools(context: OperatorContext): () => void {
@@ -258,23 +255,6 @@ function inOrderOf(
   const kept = Object.keys(before ?? {}).filter((name) => lookUp(now, name) !== undefined);
   const added = Object.keys(now).filter((name) => lookUp(before, name) === undefined);
   return Object.fromEntries([...kept, ...added].map((name) => [name, lookUp(now, name) ?? '0']));
-}
-
-/** What status.resources and status.nodes say (node-pools/status). */
-function usage(context: OperatorContext, pool: string): { resources: Record<string, string>; nodes: number } {
-  const claims = managedClaims(context).filter((claim) => labelsOf(claim).nodePool === pool);
-  const sums: Record<string, number> = Object.fromEntries(always.map((name) => [name, 0]));
-  let nodes = 0;
-  for (const claim of claims) {
-    const node = nodeOf(context.cache, claim);
-    if (claim.metadata.deletionTimestamp !== undefined || node?.metadata.deletionTimestamp !== undefined) continue;
-    const capacity = Object.entries(countedCapacity(claim, node));
-    if (capacity.length > 0) nodes += 1;
-    for (const [name, amount] of capacity) sums[name] = (lookUp(sums, name) ?? 0) + amount;
-  }
-  sums.nodes = nodes;
-  const written = Object.entries(sums).map(([name, amount]) => [name, formatResource(name, amount)] as const);
-  return { resources: Object.fromEntries(written), nodes };
 }
 
 function validation(pool: NodePool): ConditionChange {

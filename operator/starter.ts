@@ -34,7 +34,7 @@ import {
   taskQueues,
 } from '../workflows/messages.js';
 import { entityStart } from './desired-workflows.js';
-import type { ScheduleStart, WorkflowStart } from './desired-workflows.js';
+import type { ScheduleStart, WorkflowStart } from './observed-cluster.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
 /**

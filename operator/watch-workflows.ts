@@ -2,7 +2,7 @@ import { isManaged, managedClaims, managedPools, nodeClassOf, nodeOf } from '../
 import { labelsOf } from '../cluster/labels-of.js';
 import { isTrue } from '../core/conditions.js';
 import type { OperatorContext } from './context.js';
-import type { ObservedCluster } from './desired-workflows.js';
+import type { ObservedCluster } from './observed-cluster.js';
 import { WorkQueue } from './work-queue.js';
 import type { WorkflowReconciler } from './workflow-reconciler.js';
 

@@ -8,7 +8,7 @@ import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import { claimAt, cluster, clusterOf, created, situations, window } from '../test/builders/observed-clusters.js';
 import type { Situation, Stage } from '../test/builders/observed-clusters.js';
 import { desiredSchedules, desiredWorkflows, entityStart } from './desired-workflows.js';
-import type { ObservedCluster, ScheduleStart, WorkflowStart } from './desired-workflows.js';
+import type { ObservedCluster, ScheduleStart, WorkflowStart } from './observed-cluster.js';
 import { WorkflowReconciler } from './workflow-reconciler.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 

@@ -5,14 +5,14 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import {
   desiredForClaim,
-  desiredForPool,
   desiredSchedules,
   desiredWorkflows,
   launchDueIn,
   taintedByClosed,
   withoutObject,
 } from './desired-workflows.js';
-import type { ObservedCluster, ScheduleStart, WorkflowStart } from './desired-workflows.js';
+import { desiredForPool } from './desired-for-pool.js';
+import type { ObservedCluster, ScheduleStart, WorkflowStart } from './observed-cluster.js';
 import type { Requeue } from './work-queue.js';
 
 /** Temporal, as the reconciler sees it. Starting what runs already is no error. */

@@ -30,7 +30,7 @@ import { Starter } from '../operator/starter.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import type { LookMemory } from '../operator/stuck/observe-engine.js';
 import { StuckWatch, watchStuck } from '../operator/stuck/watch-stuck.js';
-import type { ObservedCluster } from '../operator/desired-workflows.js';
+import type { ObservedCluster } from '../operator/observed-cluster.js';
 import { observedCluster, watchWorkflows } from '../operator/watch-workflows.js';
 import { WorkflowReconciler } from '../operator/workflow-reconciler.js';
 import { registeringWhereLacking, registerSearchAttributes } from './search-attributes.js';

@@ -1,15 +1,14 @@
-import { hashText } from '../../core/hash.js';
-import type { BudgetView, DecisionSummary, QuestionToWithdraw, NodeWaits, Pause } from '../../workflows/messages.js';
+import type { QuestionToWithdraw, Pause } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
 import type { LeastPossible } from '../../packing/least-possible.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
-import type { DisruptionDetails, DisruptionsFound } from './contract.js';
+import type { DisruptionsFound } from './contract.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { record } from '../disruption-context/decision-record.js';
 import type { Proposal, Proposals, RecordedCommand } from '../disruption-context/decision-record.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { allowedFor, disruptionContext, iso, rulesByPool } from '../disruption-context/disruption-context.js';
+import { disruptionContext, rulesByPool } from '../disruption-context/disruption-context.js';
 import { backOffEnds } from '../disruption-context/node-memory.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
 import { findDrift, waitsOfDrift } from '../drift/find-drift.js';
@@ -17,19 +16,17 @@ import type { DriftAside } from '../drift/find-drift.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
-import { capacityDetails } from './capacity.js';
 import { LeastPrice } from './least-price.js';
 import { writeRecords } from '../disruption-context/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
 import { WaitingNodes } from '../disruption-context/node-waits.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
-import { couldGo, groupedStays, stayingNodes, publishStaying } from './staying-nodes.js';
+import { couldGo, stayingNodes, publishStaying } from './staying-nodes.js';
 import type { StayingNodes } from './staying-nodes.js';
-import { budgetReasons, type DisruptionReason } from '../../api/disruption-reasons.js';
+import { detailsOf } from './disruption-details.js';
 
 const heldKept = 20;
 const asideTold = 5;
-const poolsTold = 20;
 /** The most bytes of the commands of one search, because they are in one payload. */
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
@@ -268,39 +265,4 @@ function asideHeld({ aside }: DisruptionContext): { nodePool: string; why: strin
 
 function pausesHeld(pauses: readonly Pause[]): { nodePool: string; why: string }[] {
   return pauses.map(({ scope, reason }) => ({ nodePool: scope.name ?? 'all', why: `paused: ${reason}` }));
-}
-
-/** Data for people's queries to `disrupt` between searches. */
-function detailsOf(
-  context: DisruptionContext,
-  decisions: readonly DecisionSummary[],
-  { staying, least, waits }: { staying: StayingNodes; least: LeastPossible | undefined; waits: NodeWaits },
-): DisruptionDetails {
-  const names = [...context.pools.keys()].sort();
-  const told = names.slice(0, poolsTold);
-  const budgets = told.flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)));
-  const cut = told.length < names.length ? { budgetsCut: true } : {};
-  const parts = {
-    budgets,
-    ...cut,
-    ...capacityDetails(context, least),
-    decisions,
-    ...groupedStays(staying),
-    ...(waits.length === 0 ? {} : { waits }),
-  };
-  return { hash: hashText(JSON.stringify(parts)), ...parts };
-}
-
-function budgetOf(context: DisruptionContext, nodePool: string, reason: DisruptionReason): BudgetView {
-  const { allowed, ruledBy, changesAt } = allowedFor(context, nodePool, reason);
-  const { total, disrupting } = context.counts.get(nodePool) ?? { total: 0, disrupting: 0 };
-  return {
-    nodePool,
-    reason,
-    total,
-    disrupting,
-    allowed,
-    ...(ruledBy === undefined ? {} : { ruledBy }),
-    ...(changesAt === undefined ? {} : { changesAt: iso(changesAt) }),
-  };
 }

@@ -3,7 +3,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Node } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels } from '../../api/labels.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
-import type { ObservedCluster } from '../../operator/desired-workflows.js';
+import type { ObservedCluster } from '../../operator/observed-cluster.js';
 import { nodeClaim, nodeClass, nodePool } from './activity-world.js';
 
 // Clusters as the reconciler of workflows sees them, of every situation that asks for a workflow, and of some that ask for none.

@@ -1,0 +1,42 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Node } from '../api/kubernetes.js';
+import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
+import type { RepairPolicy, NodeClass } from '../cloud/port.js';
+import type { FeatureGates } from '../core/feature-gates.js';
+import type { BatchWindow } from '../workflows/messages.js';
+
+/** A workflow that has to run, and what it is started with. */
+export interface WorkflowStart {
+  readonly workflowId: string;
+  readonly type: string;
+  readonly input: object;
+  readonly summary: string;
+  /**
+   * What a completed run of the id means. `startAgain`: it is desired all the same, for Kubernetes says that the work is not
+   * done. `keepCompleted`: its result stands until the object changes; only a run that did not complete is started again.
+   */
+  readonly afterCompletion: 'startAgain' | 'keepCompleted';
+}
+/** Work that Temporal repeats by a Schedule. */
+export interface ScheduleStart {
+  readonly scheduleId: string;
+  readonly type: string;
+  readonly input: object;
+  readonly everyMs: number;
+}
+/** What the reconciler reads of Kubernetes and of the settings. */
+export interface ObservedCluster {
+  readonly cluster: string;
+  readonly window: BatchWindow;
+  readonly gates: Pick<FeatureGates, 'NodeRepair' | 'StaticCapacity'>;
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+  /** NodeClaims and NodePools whose node class is of this provider. */
+  readonly claims: readonly NodeClaim[];
+  readonly pools: readonly NodePool[];
+  readonly policies: readonly DisruptionPolicy[];
+  readonly repairPolicies: readonly RepairPolicy[];
+  nodeOf(claim: NodeClaim): Node | undefined;
+  nodeClassOf(pool: NodePool): NodeClass | undefined;
+}
