@@ -123,9 +123,8 @@ class Termination {
   }
 
   private async drainAndDetach(start: Terminating, nodeName: string, since: number): Promise<void> {
-    const gone = !start.nodeReady && (await this.instanceIsGone(start));
     // Without an instance there are no pods to drain and no volumes to detach.
-    if (gone) return;
+    if (!start.nodeReady && (await this.instanceIsGone(start))) return;
     const drained = await this.untilDone('draining', nodeName, since, (input) =>
       this.activities.drain.drainNode.executeWithOptions({ summary: `drain ${nodeName}` }, [input]),
     );
