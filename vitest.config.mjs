@@ -10,6 +10,11 @@ const sharedFolder = { globalSetup: ['test/workflow/shared-folder.mjs'] };
 // What takes real time: each file in a process of its own, and with the time that a crowded machine takes.
 const inRealTime = { isolate: true, testTimeout: 5 * minutes, hookTimeout: 10 * minutes };
 
+const onSharedStack = {
+  ...inRealTime,
+  globalSetup: ['test/integration/global-setup.mjs'],
+};
+
 const project = (name, include, more = {}) => ({ extends: true, test: { name, include, ...more } });
 
 // One configuration, the suites told apart by folder; `scripts/test.mjs` runs them in order.
@@ -47,10 +52,9 @@ export default defineConfig({
         env: { STOWAGE_TEST_TEMPORAL: 'server' },
       }),
       project('replay', ['test/replay/**/*.test.ts']),
-      project('integration', ['test/integration/**/*.test.ts'], {
-        ...inRealTime,
-        globalSetup: ['test/integration/global-setup.mjs'],
-      }),
+      // One file at a time: they script the faults of one cloud, and wait for it most of their time.
+      project('integration-aws', ['test/integration/aws*.test.ts'], onSharedStack),
+      project('integration', ['test/integration/!(aws)*.test.ts'], onSharedStack),
       // Stowage as a process, each file with a stack of its own.
       project('live', ['test/{live,containment}/**/*.test.ts'], { ...inRealTime, ...quickStart }),
       // On one stack: what people are asked, order and are told.

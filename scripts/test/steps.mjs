@@ -27,8 +27,6 @@ const onServer = [
   'same-histories',
 ].map((file) => `test/workflow/${file}.test.ts`);
 
-const awsFiles = 'test/integration/aws';
-
 const packages = {
   name: 'packages',
   run: npm('ci', '--no-audit', '--no-fund'),
@@ -70,14 +68,13 @@ export const everyStep = [
     lanes: [
       // Each file has a stack of its own.
       [{ name: 'live', again: true, ...vitest('live', `--maxWorkers=${stacks}`) }],
-      // One file at a time: they script the faults of one cloud, and wait for it most of their time.
-      [{ name: 'integration-aws', part: 'integration', again: true, ...vitest('integration', oneByOne, awsFiles) }],
+      [{ name: 'integration-aws', part: 'integration', again: true, ...vitest('integration-aws', oneByOne) }],
       [
         {
           name: 'integration-others',
           part: 'integration',
           again: true,
-          ...vitest('integration', oneByOne, '--exclude', `${awsFiles}*`),
+          ...vitest('integration', oneByOne),
         },
         { name: 'situations', again: true, ...vitest('situations') },
       ],
