@@ -46,7 +46,7 @@ test('workflows of ours that somebody starts with nonsense fail at once and say 
       cause: { type: 'Invalid', nonRetryable: true, message: expect.stringContaining(why) },
     });
   }
-}, 120_000);
+});
 
 test('an id of ours that another application has taken: what waits for it is told whose it is, and goes on once it is free', async () => {
   const provision = on.workflow(workflowIds.provision(on.cluster));

@@ -43,7 +43,7 @@ describe('the name of a cluster', () => {
     other.kube.close();
     await other.stack.stop();
     rmSync(other.stack.folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   /** Stowage of the other cluster, with the name, Temporal and cloud of the first. */
   async function namesake(): Promise<{ ready: () => Promise<string>; end: () => Promise<void> }> {

@@ -67,7 +67,7 @@ describe('the local cloud', () => {
         },
       }),
     );
-  }, 60_000);
+  });
 
   // Tests of what EC2 lags behind set their own times.
   beforeEach(() => cloud().configure({ visibleAfterMs: 0, tagsAfterMs: 0, profileUnknownMs: 0, shuttingDownMs: 300 }));
@@ -405,7 +405,7 @@ describe('the local cloud', () => {
         if (message.detail['instance-id'] === id) states.push(message.detail.state!);
     }
     expect(states.sort()).toEqual(order);
-  }, 30_000);
+  });
 
   async function receive(): Promise<Message[]> {
     const QueueUrl = stack().queueUrl!;
@@ -426,7 +426,7 @@ describe('the local cloud', () => {
     }
     expect(warning).toMatchObject({ source: 'aws.ec2', account: '123456789012', detail: { 'instance-id': id } });
     while (await cloud().isRunning(id));
-  }, 30_000);
+  });
 
   test('an unknown instance is an error, also among known ones', async () => {
     const id = idsOf(await launch(request(inZones(['m5.large']))))[0]!;
@@ -494,7 +494,7 @@ describe('the local cloud', () => {
     }
     expect(types.size).toBeGreaterThan(1000);
     expect(pages).toBe(Math.ceil(types.size / 100));
-  }, 30_000);
+  });
 
   test('prices: on-demand from the price list, spot below it', async () => {
     const pricing = new PricingClient({ ...clientOptions(), region: 'us-east-1' });

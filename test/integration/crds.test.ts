@@ -79,7 +79,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** Values that the API server keeps as numbers and that we read as texts: quantities. */
 function comparable(spec: unknown): unknown {
@@ -180,7 +180,7 @@ describe.each(customResources.map(({ kind }) => kind))('%s', (kind) => {
       }),
       { numRuns: 60 },
     );
-  }, 60_000);
+  });
 
   test('zod fills in the defaults that the API server fills in', async () => {
     await fc.assert(
@@ -192,7 +192,7 @@ describe.each(customResources.map(({ kind }) => kind))('%s', (kind) => {
       ),
       { numRuns: 60 },
     );
-  }, 60_000);
+  });
 
   test('unknown fields are dropped and nulls count as absent', async () => {
     const strange = { 'spec.unheardOf': { deep: [1] }, 'metadata.creationTimestamp': null, 'spec.weight': null };

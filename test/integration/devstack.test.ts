@@ -170,7 +170,7 @@ describe('a machine of the local cloud', () => {
     await kubernetes.delete(`${pods}/devstack-test`).catch((error: unknown) => {
       if (!(error instanceof KubernetesError) || error.status !== 404) throw error;
     });
-  }, 30_000);
+  });
 
   test('reports its GPUs once the device plugin has started', async () => {
     await cloud().configure({ joiner: { deviceDelayMs: 1500 } });
@@ -184,7 +184,7 @@ describe('a machine of the local cloud', () => {
     expect(late.status!.capacity!['nvidia.com/gpu']).toBe('1');
     await ec2.send(new TerminateInstancesCommand({ InstanceIds: [id] }));
     await eventually(async () => ((await nodeOf(id)) === undefined ? true : undefined));
-  }, 30_000);
+  });
 
   test('outlives its API server', async () => {
     const id = await launch('m5.large', 'devstack-test-outage');
@@ -195,7 +195,7 @@ describe('a machine of the local cloud', () => {
     expect(isReady(await nodeOf(id))).toBe(true);
     await ec2.send(new TerminateInstancesCommand({ InstanceIds: [id] }));
     await eventually(async () => ((await nodeOf(id)) === undefined ? true : undefined));
-  }, 60_000);
+  });
 
   test('becomes not ready when its kubelet is scripted so, and ready again', async () => {
     const id = await launch('m5.large', 'devstack-test-health');
@@ -204,5 +204,5 @@ describe('a machine of the local cloud', () => {
     await eventually(async () => (isReady(await nodeOf(id)) ? undefined : true));
     await cloud().configure({ joiner: { conditions: {} } });
     await readyNode(id);
-  }, 30_000);
+  });
 });

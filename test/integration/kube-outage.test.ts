@@ -13,12 +13,12 @@ let stack: Stack;
 const stop = new AbortController();
 beforeAll(async () => {
   stack = await startStack({ name: 'kube-outage', folder, parts: ['apiserver'] });
-}, 120_000);
+});
 afterAll(async () => {
   stop.abort();
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 // Rule `invariants/outages-harm-nothing`.
 test('the cache lives through a restart and a silence of the API server, and says so once each', async () => {
@@ -61,7 +61,7 @@ test('the cache lives through a restart and a silence of the API server, and say
   await appears('after-silence');
   expect(said).toEqual([false, true, false, true]);
   client.close();
-}, 120_000);
+});
 
 /** Polls a condition that nothing announces. */
 async function changed(condition: () => boolean, signal: AbortSignal): Promise<void> {

@@ -57,7 +57,7 @@ describe('the cache on a real API server', () => {
     await cache.start(AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)])).catch(() => undefined);
     expect({ problems, unsynced: cache.unsynced }).toEqual({ problems: [], unsynced: [] });
     client.close();
-  }, 30_000);
+  });
 });
 
 describe('with the rights of the shipped roles', () => {
@@ -88,7 +88,7 @@ describe('with the rights of the shipped roles', () => {
     expect(errors).toEqual([]);
     expect((await client.get('Lease', lease))?.spec).toMatchObject({ holderIdentity: '', leaseTransitions: 1 });
     client.close();
-  }, 30_000);
+  });
 
   test('an event is published and counted up', async () => {
     const client = createKubeClient({ kubeconfig: stack().stowageKubeconfig! });
@@ -110,7 +110,7 @@ describe('with the rights of the shipped roles', () => {
     expect(written).toMatchObject([{ reason: 'FailedDraining', count: 3, source: { component: 'karpenter' } }]);
     client.close();
     reader.close();
-  }, 30_000);
+  });
 });
 
 const waitForLease = async (

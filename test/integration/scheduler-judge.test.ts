@@ -28,7 +28,7 @@ afterEach(async () => {
   if (created.length > 0) await kubectl(stack(), ['delete', 'namespace', ...created, '--wait=false']);
   created = [];
   kube.close();
-}, 30_000);
+});
 
 /** The case on nodes that nothing else in the cluster uses: its pods go nowhere else, and no others come. */
 function fenced(made: Case, judge: string): Case {
@@ -134,14 +134,14 @@ describe('kube-scheduler binds every planned pod to the planned nodes', () => {
             () => undefined,
           );
         },
-        { withinMs: 20_000 },
+        { withinMs: 60_000 },
       );
       await kubectl(stack(), ['create', '-f', '-'], pods);
       await kubectl(stack(), ['create', '-f', '-'], result.newNodeClaims.map((claim, i) => nodeOf(made, claim, `${judge}-${i}`))); // prettier-ignore
       await observe(
         'every planned pod bound',
         async () => (await waiting(judge)).length === 0,
-        { withinMs: 60_000 },
+        { withinMs: 180_000 },
         async () => (await waiting(judge)).join('; '),
       );
     },

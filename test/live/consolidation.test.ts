@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world.stop();
-}, 60_000);
+});
 
 /** A pool of these instance types alone; its nodes may all go at once. */
 async function allow(instanceTypes: readonly string[]): Promise<void> {

@@ -12,8 +12,8 @@ beforeAll(async () => {
 
 test('kubectl has the commands and flags that pages use', async () => {
   expect(await unknownIn(tools.kubectl ?? '', kubectl, ['options'])).toEqual([]);
-}, 60_000);
+});
 
 test('temporal has the commands and flags that pages use', async () => {
   expect(await unknownIn(tools.temporal ?? '', temporal, ['--help'])).toEqual([]);
-}, 60_000);
+});

@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world.stop();
-}, 60_000);
+});
 
 /** What nodes of the class were launched with is no longer what it says. */
 async function release(number: string): Promise<void> {

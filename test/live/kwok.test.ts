@@ -43,10 +43,10 @@ afterAll(async () => {
   if (stowage.exitCode === null && stowage.kill('SIGTERM')) await ended;
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const within = {
-  withinMs: 120_000,
+  withinMs: 240_000,
   failure: () =>
     stowage.exitCode === null ? undefined : new Error(`Stowage ended:\n${readFileSync(log, 'utf8').slice(-3000)}`),
 };

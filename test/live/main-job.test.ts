@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world.stop();
-}, 60_000);
+});
 
 const condition = (object: KubernetesObject | undefined, type: string): Condition | undefined =>
   (object as { status?: { conditions?: Condition[] } } | undefined)?.status?.conditions?.find(
@@ -101,7 +101,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     const nodeClass = await kube.get('EC2NodeClass', { name: 'default' });
     expect(condition(nodeClass, 'Ready')).toMatchObject({ status: 'True' });
     expect(nodeClass?.metadata.finalizers).toContain('karpenter.k8s.aws/termination');
-  }, 90_000);
+  });
 
   test('stowage doctor finds nothing wrong', async () => {
     const { checks } = JSON.parse(await stowage('doctor', '-o', 'json')) as {
@@ -115,7 +115,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     expect(checks.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['task-queues', 'schedules', 'cloud-launch']),
     );
-  }, 90_000);
+  });
 
   // Rule `invariants/why-is-kept`.
   test('100 pods all run, each node with one launchNode history', async () => {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 test('a part that waits for another does not keep that from being started', async () => {
   for (const part of ['kube-apiserver', 'etcd']) await stack.stopComponent(part, true);
@@ -34,4 +34,4 @@ test('the API server has the kinds that pages name, by these names', async () =>
   // Plural, short names where there are any, group and version, whether in namespaces, kind.
   const names = stdout.split('\n').flatMap((row) => row.toLowerCase().split(/[\s,]+/));
   expect(coreNames.filter((name) => !names.includes(name))).toEqual([]);
-}, 60_000);
+});

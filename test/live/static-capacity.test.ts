@@ -28,7 +28,7 @@ afterAll(async () => {
   if (gates === undefined) delete process.env['FEATURE_GATES'];
   else process.env['FEATURE_GATES'] = gates;
   await world.stop();
-}, 60_000);
+});
 
 async function createPool(replicas: number, limit: number): Promise<void> {
   await createNodeClass(world, pool);

@@ -52,7 +52,7 @@ afterAll(async () => {
   kube.close();
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const leaseRef = { name: 'stowage-leader-election', namespace: 'stowage' };
 

@@ -120,7 +120,7 @@ afterAll(async () => {
   kube.close();
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 120_000);
+});
 
 async function start(build: string, root?: string): Promise<Replica[]> {
   const started: Replica[] = [];
@@ -230,5 +230,5 @@ describe('an upgrade in the middle of every kind of disruption', () => {
       wentOn.push(type);
     }
     expect(wentOn).toEqual(expect.arrayContaining(['provision', 'disrupt']));
-  }, 120_000);
+  });
 });

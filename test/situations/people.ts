@@ -4,7 +4,7 @@ import { observe } from '../../devstack/demo/observe.js';
 import { nodeOf, within, type LiveWorld } from '../live/world.js';
 import { stowage, type Said } from './stowage.js';
 
-export const patience = 180_000;
+export const patience = 300_000;
 
 /** What is said of an object, everywhere. */
 export interface Surfaces {

@@ -64,7 +64,7 @@ afterAll(async () => {
   await people.world.stop();
   await receiver.stop();
   rmSync(folder, { recursive: true });
-}, 60_000);
+});
 
 describe('a pod without a place', () => {
   test.each(unplaced)(
