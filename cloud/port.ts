@@ -70,6 +70,12 @@ export interface CloudProvider {
   /** Whether a capacity reservation is about to take its instances away (reserved-capacity/block-ends). */
   reservationEnds?(reservationId: string): Promise<boolean>;
 
+  /**
+   * What NodePools have to be told since this was last asked, by what their node classes resolve to; asked every half minute. Absent where
+   * there is never anything to tell.
+   */
+  readonly poolNews?: ((pools: readonly PoolOfClass[]) => Promise<readonly PoolEvent[]>) | undefined;
+
   /** Reads catalogue and prices again where they are kept (instance-types/catalogue-age). */
   refresh?(): Promise<void>;
 
@@ -130,17 +136,30 @@ export interface NodeClass extends KubernetesObject {
   readonly status?: object;
 }
 
+/** An event to publish on whatever it is about. */
+export interface CloudEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A NodePool and the node class that it launches from. */
+export interface PoolOfClass {
+  readonly pool: NodePool;
+  readonly nodeClass: NodeClass;
+}
+
+export interface PoolEvent extends CloudEvent {
+  readonly pool: NodePool;
+}
+
 export interface NodeClassResolution {
   /** The whole new status, conditions included; the caller writes it when it differs. */
   readonly status: object;
   /** Labels or annotations that the node class must carry (hashes). */
   readonly annotations: Readonly<Record<string, string>>;
   /** Events to publish. */
-  readonly events: readonly {
-    readonly type: 'Normal' | 'Warning';
-    readonly reason: string;
-    readonly message: string;
-  }[];
+  readonly events: readonly CloudEvent[];
   /** When to look again, in milliseconds. */
   readonly requeueAfterMs: number;
 }
@@ -173,7 +192,7 @@ export interface LaunchedInstance {
   /** Offerings that refused although the launch succeeded (launch/unavailable-offerings). */
   readonly unavailable: readonly UnavailableOffering[];
   /** What the owner of the claim should know all the same. */
-  readonly events?: readonly LaunchEvent[];
+  readonly events?: readonly CloudEvent[];
   /** Attempts that failed although the launch succeeded. */
   readonly failures?: readonly LaunchFailure[];
 }
@@ -187,19 +206,12 @@ export interface LaunchFailure {
   readonly count: number;
 }
 
-/** An event to publish on the claim. */
-export interface LaunchEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
-}
-
 export interface LaunchRefusal {
   readonly kind: 'InsufficientCapacity' | 'NodeClassNotReady';
   /** For the condition and the event. */
   readonly message: string;
   readonly unavailable: readonly UnavailableOffering[];
-  readonly events?: readonly LaunchEvent[];
+  readonly events?: readonly CloudEvent[];
   readonly failures?: readonly LaunchFailure[];
 }
 

@@ -35,6 +35,7 @@ import { Failures } from './sweeping.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UserDataSizes } from './user-data-sizes.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
+import { shiftNews } from './shift-news.js';
 import { ZonalShifts } from './zonal-shift.js';
 
 /** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
@@ -74,6 +75,7 @@ export class AwsProvider implements CloudProvider {
   readonly repairPolicies = repairPolicies;
   readonly interruptions: NonNullable<CloudProvider['interruptions']>;
   readonly account: NonNullable<CloudProvider['account']>;
+  readonly poolNews: CloudProvider['poolNews'];
 
   private readonly unavailable: UnavailableOfferings;
   private readonly prices: Prices;
@@ -110,6 +112,7 @@ export class AwsProvider implements CloudProvider {
     this.placementGroups = new PlacementGroups(calls, clock);
     const shifts = createShifts(options, calls, clock, () => facts.clusterArn());
     this.shifted = new ShiftedZones(shifts, this.subnets);
+    this.poolNews = shifts && shiftNews(shifts);
     this.catalogues = new Catalogues({
       options,
       clock,
@@ -228,9 +231,7 @@ export class AwsProvider implements CloudProvider {
     pools?: readonly NodePool[],
   ): ReturnType<CloudProvider['resolveNodeClass']> {
     const resolution = await this.resolver.resolve(nodeClass as EC2NodeClass, pools);
-    const { name = '' } = nodeClass.metadata;
-    const shifts = await this.shifted.events(name);
-    return { ...resolution, events: [...resolution.events, ...this.sizes.news(name), ...shifts] };
+    return { ...resolution, events: [...resolution.events, ...this.sizes.news(nodeClass.metadata.name ?? '')] };
   }
 
   async cleanUpNodeClass(nodeClass: NodeClass): Promise<void> {

@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/failures.js';
-import type { CloudInstance, NodeClassResolution } from '../port.js';
+import type { CloudInstance } from '../port.js';
 import { zoneOfProviderId } from './instances.js';
 import type { Subnets } from './networks.js';
 import { shiftOf, type ZonalShifts } from './zonal-shift.js';
@@ -9,7 +9,6 @@ import { shiftOf, type ZonalShifts } from './zonal-shift.js';
  * (zonal-shift/shifted-zone).
  */
 export class ShiftedZones {
-  private readonly toldEvents = new Map<string, readonly string[]>();
   /** Instances as they were last seen, by provider id. */
   private seen = new Map<string, CloudInstance>();
 
@@ -50,30 +49,9 @@ export class ShiftedZones {
     throw new DomainError('Unavailable', `${action}: withheld, a zonal shift leads away from ${zone}`);
   }
 
-  /** Which zones traffic is shifted away from since this was last asked for the node class, and which it came back to. */
-  async events(nodeClass: string): Promise<NodeClassResolution['events']> {
-    if (this.shifts === undefined) return [];
-    const now = await this.shifts.current();
-    const before = this.toldEvents.get(nodeClass) ?? [];
-    const zones = now.map(({ zone }) => zone);
-    this.toldEvents.set(nodeClass, zones);
-    return [
-      ...zones
-        .filter((zone) => !before.includes(zone))
-        .map((zone) => event('ZonalShiftActive', `A zonal shift leads away from ${zone}: it is left alone`)),
-      ...before
-        .filter((zone) => !zones.includes(zone))
-        .map((zone) => event('ZonalShiftCleared', `No zonal shift leads away from ${zone} any more`)),
-    ];
-  }
-
   private async isShifted(providerId: string): Promise<boolean> {
     const zone = zoneOfProviderId(providerId);
     const shifts = (await this.shifts?.current()) ?? [];
     return shiftOf(shifts, zone, this.subnets.zoneIdOf(zone)) !== undefined;
   }
-}
-
-function event(reason: string, message: string): NodeClassResolution['events'][number] {
-  return { type: 'Normal', reason, message };
 }

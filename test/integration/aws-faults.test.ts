@@ -290,7 +290,7 @@ test('in a shifted zone nothing is launched, terminated or tagged, and what is t
     expect((failure as Error).message).toContain(`a zonal shift leads away from ${zone}`);
   }
   expect(await provider.get(providerId)).toMatchObject({ providerId });
-  const reasons = async () => (await provider.resolveNodeClass(ready)).events.map(({ reason }) => reason);
+  const reasons = async () => (await provider.poolNews!([{ pool, nodeClass: ready }])).map(({ reason }) => reason);
   expect(await reasons()).toEqual(['ZonalShiftActive']);
   expect(await reasons()).toEqual([]);
   expect(await cloud().requests({ service: 'ec2', action: 'DescribeInstances' })).toEqual([]);

@@ -25,6 +25,7 @@ import { instanceGarbageCases, taggingCases } from './instances.js';
 import { capacityCases } from './instance-types.js';
 import { catalogueCases } from './catalogue.js';
 import { offeringCasesOfTypes } from './offerings.js';
+import { zonalShiftCases } from './shifts.js';
 import { validationCases } from './validation.js';
 import type { Apart, Suite } from '../told.js';
 import { expressionCases, expressionFieldCases } from './expressions.js';
@@ -82,6 +83,7 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/controllers/interruption/suite_test.go', told: [...interruptionCases, ...hiddenOfferingCases] },
   { path: 'pkg/controllers/capacityreservation/capacitytype/suite_test.go', told: turnedOnDemandCases },
   { path: 'pkg/controllers/capacityreservation/expiration/suite_test.go', told: endingBlockCases },
+  { path: 'pkg/controllers/arczonalshift/suite_test.go', told: zonalShiftCases },
 ];
 
 export const awsApart: readonly Apart[] = [

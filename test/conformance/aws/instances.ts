@@ -4,12 +4,14 @@ import { collectInstances } from '../../../activities/garbage-collection/garbage
 import { tagInstance, tagUntagged } from '../../../activities/launch/tagging.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../../builders/activity-world.js';
 import { gives, same, type Check, type Told } from '../told.js';
-import { account, type Given } from './account.js';
+import { account, type Account, type Given } from './account.js';
 import { InstancesOfAccount, providerIdOf, usualTags, without, type Made } from './instances-of-account.js';
 
 /** Activities on an API server in memory, and on the provider of an account that has instances. */
 export interface Place extends ActivityWorld {
   readonly ec2: InstancesOfAccount;
+  /** The clock of the provider. */
+  readonly ec2Clock: Account['clock'];
 }
 
 /** Plays a case, whose answer has to be `expected`. */
@@ -20,7 +22,7 @@ export const inPlace = (play: (place: Place) => Promise<unknown>, expected: unkn
     const { provider, clock } = account({ ...given, calls: { ...ec2.calls, ...given.calls } });
     world.clock.now = clock.time;
     try {
-      return await play({ ...world, ec2, deps: { ...world.deps, cloud: provider } });
+      return await play({ ...world, ec2, ec2Clock: clock, deps: { ...world.deps, cloud: provider } });
     } finally {
       world.stop();
     }

@@ -1,0 +1,74 @@
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { labels } from '../../api/labels.js';
+import { admits } from '../../core/launch-options.js';
+import { lookUp } from '../../core/own.js';
+import type { CloudProvider, PoolEvent, PoolOfClass } from '../port.js';
+import type { ZonalShifts } from './zonal-shift.js';
+
+interface Zone {
+  readonly name: string;
+  readonly id: string | undefined;
+}
+
+/**
+ * Tells NodePools of zonal shifts away from zones that they may launch in, once as each begins and once as it is over (zonal-shift/told).
+ * What a NodePool was told is known by its uid: one that is made during a shift is told, too.
+ */
+export function shiftNews(shifts: Pick<ZonalShifts, 'current'>): NonNullable<CloudProvider['poolNews']> {
+  let told = new Map<string, ReadonlyMap<string, Zone>>();
+  return async (pools) => {
+    const shifted = new Set((await shifts.current()).map(({ zone }) => zone));
+    const before = told;
+    const news = pools.map((each) => newsOf(each, shifted, before.get(uidOf(each)) ?? new Map<string, Zone>()));
+    told = new Map(pools.map((each, i) => [uidOf(each), news[i]!.told]));
+    return news.flatMap(({ events }) => events);
+  };
+}
+
+const uidOf = ({ pool }: PoolOfClass): string => pool.metadata.uid ?? '';
+
+/** What a NodePool has to be told, and the shifts that it knows of then, by the zone as ARC calls it. */
+function newsOf(
+  { pool, nodeClass }: PoolOfClass,
+  shifted: ReadonlySet<string>,
+  before: ReadonlyMap<string, Zone>,
+): { readonly events: readonly PoolEvent[]; readonly told: ReadonlyMap<string, Zone> } {
+  const over = [...before].filter(([shift]) => !shifted.has(shift));
+  const begun = [...shifted].flatMap((shift): [string, Zone][] => {
+    const zone = before.has(shift) ? undefined : reachedZone(pool, nodeClass as EC2NodeClass, shift);
+    return zone === undefined ? [] : [[shift, zone]];
+  });
+  return {
+    events: [
+      ...begun.map(([, zone]) => ({ pool, type: 'Warning' as const, ...active(zone) })),
+      ...over.map(([, zone]) => ({ pool, type: 'Normal' as const, ...cleared(zone) })),
+    ],
+    told: new Map([...before].filter(([shift]) => shifted.has(shift)).concat(begun)),
+  };
+}
+
+/** The zone of a shift, told by name or id, if the NodePool may launch there: a subnet of its node class is in it. */
+function reachedZone({ spec }: NodePool, { status }: EC2NodeClass, shift: string): Zone | undefined {
+  const subnet = status?.subnets?.find(({ zone, zoneID }) => zone === shift || zoneID === shift);
+  if (subnet === undefined) return undefined;
+  const { requirements } = spec.template.spec;
+  const allows = (key: string, value: string | undefined): boolean =>
+    requirements.every((each) => each.key !== key || admits(each, value)) &&
+    (lookUp(spec.template.metadata?.labels, key) ?? value) === value;
+  return allows(labels.zone, subnet.zone) && allows(labels.zoneId, subnet.zoneID)
+    ? { name: subnet.zone, id: subnet.zoneID }
+    : undefined;
+}
+
+const textOf = ({ name, id }: Zone): string => (id === undefined ? name : `${name} (${id})`);
+
+const active = (zone: Zone): { reason: string; message: string } => ({
+  reason: 'ZonalShiftActive',
+  message: `A zonal shift leads away from zone ${textOf(zone)}: this NodePool launches nothing there`,
+});
+
+const cleared = (zone: Zone): { reason: string; message: string } => ({
+  reason: 'ZonalShiftCleared',
+  message: `The zonal shift away from zone ${textOf(zone)} is over: this NodePool may launch there again`,
+});
