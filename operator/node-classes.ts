@@ -13,6 +13,9 @@ type NodeClassKind = 'EC2NodeClass' | 'KWOKNodeClass';
 
 const waitsForClaimsMs = 600_000;
 
+/** What the resolution of a node class works with. */
+type Resolving = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'events'>;
+
 /** Resolves node classes against the cloud and writes their status, hashes and finalizer (node-classes/ready). */
 export function watchNodeClasses(context: OperatorContext): () => void {
   const { cache, log } = context;
@@ -38,7 +41,8 @@ export function watchNodeClasses(context: OperatorContext): () => void {
   };
 }
 
-async function reconcile(context: OperatorContext, kind: NodeClassKind, name: string): Promise<Requeue | undefined> {
+/** One node class. Rejects when the cloud or the API server is away. */
+export async function reconcile(context: Resolving, kind: NodeClassKind, name: string): Promise<Requeue | undefined> {
   const nodeClass: NodeClass | undefined = await context.kube.get(kind, { name });
   if (nodeClass === undefined) return undefined;
   if (nodeClass.metadata.deletionTimestamp !== undefined) return remove(context, kind, nodeClass);
@@ -67,7 +71,7 @@ async function reconcile(context: OperatorContext, kind: NodeClassKind, name: st
 }
 
 /** The NodePools that launch from a node class. */
-function poolsOf({ cache }: OperatorContext, kind: NodeClassKind, name: string): readonly NodePool[] {
+function poolsOf({ cache }: Resolving, kind: NodeClassKind, name: string): readonly NodePool[] {
   return cache.all('NodePool').filter(({ metadata, spec }) => {
     const { nodeClassRef } = spec.template.spec;
     return metadata.deletionTimestamp === undefined && nodeClassRef.kind === kind && nodeClassRef.name === name;
@@ -81,11 +85,7 @@ function replacing(before: object | undefined, after: object): object {
 }
 
 /** Rule `node-classes/deletion`: goes once no NodeClaim refers to it, and takes what the cloud held for it along. */
-async function remove(
-  context: OperatorContext,
-  kind: NodeClassKind,
-  nodeClass: NodeClass,
-): Promise<Requeue | undefined> {
+async function remove(context: Resolving, kind: NodeClassKind, nodeClass: NodeClass): Promise<Requeue | undefined> {
   const name = nodeClass.metadata.name ?? '';
   const claims = context.cache.all('NodeClaim').filter(({ spec }) => spec.nodeClassRef.name === name);
   if (claims.length > 0) {

@@ -57,12 +57,17 @@ export class CachedByKey<T> {
   constructor(
     private readonly clock: Clock,
     private readonly ttlMs: number,
+    /** As in `Cached`. */
+    private readonly keepMs = 0,
   ) {}
 
   get(key: string, load: () => Promise<T>): Promise<T> {
     const now = this.clock.now();
     for (const [other, entry] of this.entries) if (now - entry.askedAt > this.ttlMs) this.entries.delete(other);
-    const entry = this.entries.get(key) ?? { cached: new Cached(this.clock, load, this.ttlMs), askedAt: now };
+    const entry = this.entries.get(key) ?? {
+      cached: new Cached(this.clock, load, this.ttlMs, this.keepMs),
+      askedAt: now,
+    };
     entry.askedAt = now;
     this.entries.set(key, entry);
     return entry.cached.get();

@@ -39,7 +39,7 @@ function iam(
     deleteInstanceProfile: call('Delete', (name) => void there.delete(name)),
   } as unknown as AwsCalls;
   const profiles = new InstanceProfiles(calls, { clusterName: 'c', region: 'eu-central-1', isolated }, clock);
-  return { profiles, there, asked };
+  return { profiles, there, asked, clock };
 }
 
 const given = ec2NodeClass({ role: undefined, instanceProfile: 'mine' });
@@ -65,10 +65,12 @@ describe('a profile that the node class names', () => {
 
 test('a profile that may not be removed keeps no other from being removed', async () => {
   const denied = refusal('AccessDenied', 'no', 'iam:DeleteInstanceProfile', 403);
-  const { profiles, there } = iam(
+  const { profiles, there, clock } = iam(
     (action, name) => (action === 'Delete' && name === 'b' ? denied : undefined),
     ['a', 'b', 'c'],
   );
+  await profiles.sweep(new Set());
+  clock.time += 3_600_001;
   await expect(profiles.sweep(new Set())).rejects.toMatchObject({ type: 'Denied' });
   expect([...there.keys()]).toEqual(['b']);
 });

@@ -25,12 +25,16 @@ export class MissingIdentityError extends Error {
 }
 
 const knownMs = 15 * 60_000;
-/** A profile that was just replaced may still be in a launch under way. */
+/** A profile that was just made or replaced may be in a launch under way, whose claim does not name it yet. */
 const protectedMs = 3_600_000;
+/** What IAM takes for the name of an instance profile. */
+const validName = /^[\w+=,.@-]{1,128}$/;
 
 /** Instance profiles of node classes: the given one, or one made for the role (node-classes/instance-profiles). */
 export class InstanceProfiles {
   private readonly known: CachedByKey<string>;
+  /** When sweeps first found a profile that nothing uses, by name. */
+  private unusedSince = new Map<string, number>();
 
   constructor(
     private readonly calls: ProfileCalls,
@@ -52,27 +56,41 @@ export class InstanceProfiles {
       return this.known.get(`given/${instanceProfile}`, () => this.check(instanceProfile));
     }
     const name = this.nameFor(nodeClass, role ?? '');
-    return this.known.get(`made/${name}`, () => this.make(nodeClass, name, role ?? ''));
+    return this.known.get(`made/${name}`, () => this.own(nodeClass, name, role ?? ''));
   }
 
   /** Where IAM cannot be asked, as in a VPC without a way out, the dry run's EC2 judges the profile. */
   private async check(name: string): Promise<string> {
-    const found = this.cluster.isolated === true ? [] : await this.find(name).catch(() => []);
+    const found = this.cluster.isolated === true ? 'unknown' : await this.find(name).catch(() => 'unknown');
     if (found === undefined) throw new MissingIdentityError(`instance profile ${name} does not exist`);
     return name;
   }
 
-  /** Deletes the profiles made for a node class. Throws the first failure after trying them all, as `sweep` does. */
+  /** Deletes the profiles made for a node class, also by early releases of Karpenter. Throws the first failure after trying them all, as `sweep` does. */
   async deleteAll(nodeClass: EC2NodeClass): Promise<void> {
     await this.removeEach(await this.list(this.pathFor(nodeClass)));
+    await this.removeEach(await this.legacy(nodeClass));
   }
 
-  /** Deletes profiles of this cluster that are over an hour old and none of `inUse`. */
+  /** Deletes profiles of this cluster that are over an hour old and were none of `inUse` for as long. */
   async sweep(inUse: ReadonlySet<string>): Promise<void> {
-    const found = await this.list(this.clusterPath);
+    const now = this.clock.now();
+    const unused = (await this.list(this.clusterPath)).filter(({ name }) => !inUse.has(name));
+    this.unusedSince = new Map(unused.map(({ name }) => [name, this.unusedSince.get(name) ?? now]));
     await this.removeEach(
-      found.filter(({ name, createdAt }) => this.clock.now() - createdAt > protectedMs && !inUse.has(name)),
+      unused.filter(
+        ({ name, createdAt }) =>
+          now - createdAt > protectedMs && now - (this.unusedSince.get(name) ?? now) > protectedMs,
+      ),
     );
+  }
+
+  /** The profile that an early release of Karpenter made for the node class: it has no path and is found by its name alone. */
+  private async legacy({ metadata }: EC2NodeClass): Promise<MadeProfile[]> {
+    const { clusterName, region } = this.cluster;
+    const name = `${clusterName}_${fnv1(`${region}${metadata.name ?? ''}`)}`;
+    const profile = validName.test(name) ? await this.find(name) : undefined;
+    return profile === undefined ? [] : [{ name, createdAt: 0, roles: profile.roles }];
   }
 
   /** A role change makes a new profile rather than changing one that instances use. */
@@ -91,10 +109,18 @@ export class InstanceProfiles {
     return `${this.clusterPath}${nodeClass.metadata.uid ?? ''}/`;
   }
 
+  /** The profile that the status names where that was made for the node class and has the role, as after Karpenter; else one of this name. */
+  private async own(nodeClass: EC2NodeClass, name: string, role: string): Promise<string> {
+    const current = nodeClass.status?.instanceProfile;
+    if (current === undefined || current === '' || current === name) return this.make(nodeClass, name, role);
+    const profile = await this.find(current);
+    const isOwn = profile?.path === this.pathFor(nodeClass) && profile.roles.includes(nameOf(role));
+    return isOwn ? current : this.make(nodeClass, name, role);
+  }
+
   private async make(nodeClass: EC2NodeClass, name: string, role: string): Promise<string> {
-    // Roles are added by name; `role` may be written with its path.
-    const roleName = role.split('/').at(-1) ?? role;
-    const existing = (await this.find(name)) ?? (await this.create(nodeClass, name));
+    const roleName = nameOf(role);
+    const existing = (await this.find(name))?.roles ?? (await this.create(nodeClass, name));
     if (existing.includes(roleName)) return name;
     for (const other of existing) {
       await this.calls.removeRoleFromInstanceProfile({ InstanceProfileName: name, RoleName: other });
@@ -108,7 +134,7 @@ export class InstanceProfiles {
     return name;
   }
 
-  private async create(nodeClass: EC2NodeClass, name: string): Promise<string[]> {
+  private async create(nodeClass: EC2NodeClass, name: string): Promise<readonly string[]> {
     try {
       await this.calls.createInstanceProfile({
         InstanceProfileName: name,
@@ -121,16 +147,16 @@ export class InstanceProfiles {
       return [];
     } catch (error) {
       // Another worker was faster.
-      if (awsCode(error).startsWith('EntityAlreadyExists')) return (await this.find(name)) ?? [];
+      if (awsCode(error).startsWith('EntityAlreadyExists')) return (await this.find(name))?.roles ?? [];
       throw error;
     }
   }
 
-  /** The names of the roles in a profile; undefined when there is no such profile. */
-  private async find(name: string): Promise<string[] | undefined> {
+  /** A profile with the names of its roles; undefined when there is none of the name. */
+  private async find(name: string): Promise<FoundProfile | undefined> {
     try {
       const { InstanceProfile: profile } = await this.calls.getInstanceProfile({ InstanceProfileName: name });
-      return (profile?.Roles ?? []).map((role) => role.RoleName ?? '');
+      return { path: profile?.Path, roles: (profile?.Roles ?? []).map((role) => role.RoleName ?? '') };
     } catch (error) {
       if (isDomainError(error, 'NotFound')) return undefined;
       throw error;
@@ -164,6 +190,7 @@ export class InstanceProfiles {
 
   private async remove(name: string, roles: readonly string[]): Promise<void> {
     this.known.forget(`made/${name}`);
+    this.unusedSince.delete(name);
     for (const role of roles) {
       await this.calls.removeRoleFromInstanceProfile({ InstanceProfileName: name, RoleName: role });
     }
@@ -175,6 +202,23 @@ export class InstanceProfiles {
 function notFound({ message }: Error, role: string, profile: string): Error {
   if (!/instance profile/i.test(message)) return new MissingIdentityError(`role ${role} does not exist`);
   return new DomainError('Unavailable', `iam:AddRoleToInstanceProfile: IAM does not know ${profile} yet`);
+}
+
+/** Roles are added by name; a node class may write one with its path. */
+function nameOf(role: string): string {
+  return role.split('/').at(-1) ?? role;
+}
+
+/** FNV-1 of 64 bits, by which Karpenter named its profiles. */
+function fnv1(text: string): bigint {
+  let hash = 0xcbf29ce484222325n;
+  for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, hash * 0x100000001b3n) ^ BigInt(byte);
+  return hash;
+}
+
+interface FoundProfile {
+  readonly path: string | undefined;
+  readonly roles: readonly string[];
 }
 
 interface MadeProfile {

@@ -17,6 +17,8 @@ export interface PlacementGroup {
 
 /** Rule `node-classes/placement-groups`. */
 const knownMs = 24 * 3_600_000;
+/** A group does not change: while EC2 is away it is taken to be there (node-classes/ready). */
+const keepMs = knownMs;
 
 /** Placement groups of node classes by name or id (node-classes/placement-groups). */
 export class PlacementGroups {
@@ -26,7 +28,7 @@ export class PlacementGroups {
     private readonly calls: Pick<AwsCalls, 'describePlacementGroups'>,
     clock: Clock,
   ) {
-    this.known = new CachedByKey(clock, knownMs);
+    this.known = new CachedByKey(clock, knownMs, keepMs);
   }
 
   /** Undefined without a selector, and for a group that does not exist; that is asked anew the next time. */

@@ -59,7 +59,7 @@ function world(options: Partial<AwsOptions> = {}, more: object = {}) {
     ...more,
   } as unknown as AwsCalls;
   const clock = steppingClock(Date.parse('2026-11-20T00:00:00Z') + day);
-  return { provider: new AwsProvider({ region: 'eu-central-1', clusterName: 'c', ...options }, calls, clock), removed };
+  return { provider: new AwsProvider({ region: 'eu-central-1', clusterName: 'c', ...options }, calls, clock), removed, clock };
 }
 
 const pool = { metadata: { name: 'general' } } as NodePool;
@@ -97,7 +97,9 @@ describe('where a template may not be deleted', () => {
   const more = { deleteLaunchTemplate: denied('ec2:DeleteLaunchTemplate') };
 
   test('a sweep removes profiles all the same, and tells it', async () => {
-    const { provider, removed } = world({}, more);
+    const { provider, removed, clock } = world({}, more);
+    await expect(provider.sweep([], [])).rejects.toMatchObject({ type: 'Denied' });
+    clock.time += 2 * 3_600_000;
     await expect(provider.sweep([], [])).rejects.toMatchObject({ type: 'Denied' });
     expect(removed).toEqual(['old']);
   });
