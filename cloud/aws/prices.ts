@@ -1,10 +1,11 @@
-import { DomainError } from '../../core/failures.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { hasPricingApi, listPrices } from './list-prices.js';
 import type { ListPrices } from './list-prices.js';
 import { allPages } from './pages.js';
+import { onDemandPrices } from './pricing-api.js';
 import { messageOf } from '../../core/error-message.js';
+import { lookUp } from '../../core/own.js';
 
 /** Dollars per hour, and when they were learned (milliseconds of the epoch). */
 export interface PriceTable {
@@ -100,11 +101,17 @@ export class Prices {
       this.attempt('spot prices', () => spotPrices(this.options)),
     ]);
     const now = this.options.clock.now();
+    const known = this.table;
+    // A price that an answer lacks stays as it was: what is not sold any more is in no catalogue.
     if (onDemand !== undefined) {
-      this.table = { ...this.table, onDemand, onDemandAt: now };
+      const before = now - known.onDemandAt <= onDemandLimitMs ? known.onDemand : {};
+      this.table = { ...this.table, onDemand: { ...before, ...onDemand }, onDemandAt: now };
       this.source = 'api';
     }
-    if (spot !== undefined) this.table = { ...this.table, spot, spotAt: now };
+    if (spot !== undefined) {
+      const before = now - known.spotAt <= spotLimitMs ? known.spot : {};
+      this.table = { ...this.table, spot: zonesJoined(before, spot), spotAt: now };
+    }
     const failed = spot === undefined || (onDemand === undefined && this.asks);
     this.nextAt = now + (failed ? Math.min(retryMs, this.refreshMs) : this.refreshMs);
     if (onDemand !== undefined || spot !== undefined) {
@@ -163,6 +170,11 @@ export class Prices {
   }
 }
 
+function zonesJoined(before: PriceTable['spot'], after: PriceTable['spot']): PriceTable['spot'] {
+  const types = Object.entries(after).map(([type, zones]) => [type, { ...lookUp(before, type), ...zones }] as const);
+  return { ...before, ...Object.fromEntries(types) };
+}
+
 /** A price file that cannot be used. */
 export class PriceFileError extends Error {
   override readonly name = 'PriceFileError';
@@ -188,85 +200,6 @@ function checkPrices(field: string, prices: unknown): void {
     if (typeof price === 'number' && price >= 0) continue;
     throw new PriceFileError(`${field}.${name}: expected a number ≥ 0, found ${JSON.stringify(price)}`);
   }
-}
-
-/** List prices of shared machines running Linux, and of bare metal. */
-async function onDemandPrices(options: PricesOptions): Promise<Record<string, number>> {
-  const common = {
-    regionCode: options.region,
-    serviceCode: 'AmazonEC2',
-    preInstalledSw: 'NA',
-    operatingSystem: 'Linux',
-    capacitystatus: 'Used',
-    marketoption: 'OnDemand',
-  };
-  const [shared, metal] = await Promise.all([
-    products(options, { ...common, tenancy: 'Shared', productFamily: 'Compute Instance' }),
-    products(options, { ...common, tenancy: 'Dedicated', productFamily: 'Compute Instance (bare metal)' }),
-  ]);
-  const prices = Object.fromEntries([...metal, ...shared]);
-  if (Object.keys(prices).length === 0) {
-    throw new DomainError('Unavailable', `pricing:GetProducts: no prices for region ${options.region}`);
-  }
-  return prices;
-}
-
-async function products(
-  options: PricesOptions,
-  fields: Record<string, string>,
-): Promise<(readonly [string, number])[]> {
-  const lists = await allPages(
-    'pricing:GetProducts',
-    (token) =>
-      options.calls.getProducts({
-        ServiceCode: 'AmazonEC2',
-        MaxResults: 100,
-        NextToken: token,
-        Filters: Object.entries(fields).map(([Field, Value]) => ({ Type: 'TERM_MATCH', Field, Value })),
-      }),
-    (page) => page.PriceList as readonly string[] | undefined,
-  );
-  return lists.flatMap((item) => {
-    const price = onDemandPrice(itemOf(item));
-    return price === undefined ? [] : [price];
-  });
-}
-
-/** An item that cannot be read has no price. */
-function itemOf(text: string): PriceListItem {
-  try {
-    return (JSON.parse(text) ?? {}) as PriceListItem;
-  } catch {
-    return {};
-  }
-}
-
-interface PriceListItem {
-  readonly product?: { readonly attributes?: Readonly<Record<string, string>> };
-  readonly terms?: {
-    readonly OnDemand?: Readonly<
-      Record<
-        string,
-        {
-          readonly priceDimensions?: Readonly<
-            Record<string, { readonly pricePerUnit?: Readonly<Record<string, string>> }>
-          >;
-        }
-      >
-    >;
-  };
-}
-
-function onDemandPrice(item: PriceListItem): readonly [string, number] | undefined {
-  const type = item.product?.attributes?.instanceType;
-  for (const term of Object.values(item.terms?.OnDemand ?? {})) {
-    for (const dimension of Object.values(term.priceDimensions ?? {})) {
-      // Regions in China are priced in yuan; prices are only compared with each other.
-      const price = Number(dimension.pricePerUnit?.USD ?? dimension.pricePerUnit?.CNY);
-      if (type !== undefined && price > 0) return [type, price];
-    }
-  }
-  return undefined;
 }
 
 async function spotPrices(options: PricesOptions): Promise<Record<string, Record<string, number>>> {
