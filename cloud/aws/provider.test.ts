@@ -59,7 +59,11 @@ function world(options: Partial<AwsOptions> = {}, more: object = {}) {
     ...more,
   } as unknown as AwsCalls;
   const clock = steppingClock(Date.parse('2026-11-20T00:00:00Z') + day);
-  return { provider: new AwsProvider({ region: 'eu-central-1', clusterName: 'c', ...options }, calls, clock), removed, clock };
+  return {
+    provider: new AwsProvider({ region: 'eu-central-1', clusterName: 'c', ...options }, calls, clock),
+    removed,
+    clock,
+  };
 }
 
 const pool = { metadata: { name: 'general' } } as NodePool;
