@@ -25,6 +25,13 @@ import { instanceGarbageCases, taggingCases } from './instances.js';
 import { capacityCases } from './instance-types.js';
 import { catalogueCases } from './catalogue.js';
 import { offeringCasesOfTypes } from './offerings.js';
+import { deletionCases } from './deleting.js';
+import { profileProviderCases } from './making-profiles.js';
+import { nodeClassHashStatusCases } from './hash-status.js';
+import { bindingVersionCases, endpointCases, versionCases, versionControllerCases } from './cluster-facts.js';
+import { pricingCases } from './pricing.js';
+import { placementGroupCases, placementHookCases, placementStatusCases } from './placement.js';
+import { profileGarbageCases, profileStatusCases } from './profiles.js';
 import { zonalShiftCases } from './shifts.js';
 import { validationCases } from './validation.js';
 import type { Apart, Suite } from '../told.js';
@@ -84,9 +91,23 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/controllers/capacityreservation/capacitytype/suite_test.go', told: turnedOnDemandCases },
   { path: 'pkg/controllers/capacityreservation/expiration/suite_test.go', told: endingBlockCases },
   { path: 'pkg/controllers/arczonalshift/suite_test.go', told: zonalShiftCases },
+  { path: 'pkg/cloudprovider/registrationhooks/placementgrouphook_test.go', told: placementHookCases },
+  { path: 'pkg/controllers/nodeclass/placementgroup_test.go', told: placementStatusCases },
+  { path: 'pkg/providers/placementgroup/suite_test.go', told: placementGroupCases },
+  { path: 'pkg/controllers/nodeclass/instanceprofile_test.go', told: profileStatusCases },
+  { path: 'pkg/controllers/nodeclass/garbagecollection/suite_test.go', told: profileGarbageCases },
+  { path: 'pkg/controllers/nodeclass/suite_test.go', told: deletionCases },
+  { path: 'pkg/controllers/nodeclass/hash/suite_test.go', told: nodeClassHashStatusCases },
+  { path: 'pkg/providers/instanceprofile/suite_test.go', told: profileProviderCases },
+  { path: 'pkg/controllers/providers/pricing/suite_test.go', told: pricingCases },
+  { path: 'pkg/controllers/providers/version/suite_test.go', told: versionControllerCases },
+  { path: 'pkg/providers/version/suite_test.go', told: versionCases },
+  { path: 'pkg/providers/version/version_test.go', told: bindingVersionCases },
+  { path: 'pkg/operator/suite_test.go', told: endpointCases },
 ];
 
 export const awsApart: readonly Apart[] = [
+  { path: 'pkg/utils/suite_test.go', why: 'keys of caches of its own' },
   { path: 'pkg/controllers/metrics/', why: 'metrics are those of docs/metrics.md' },
   { path: 'pkg/operator/options/', why: 'settings are those of docs/settings.md' },
 ];

@@ -1,0 +1,91 @@
+import { ClusterFacts } from '../../../cloud/aws/cluster-facts.js';
+import type { AwsOptions } from '../../../cloud/aws/options.js';
+import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket-version.js';
+import { messageOf } from '../../../core/error-message.js';
+import { refusal, steppingClock } from '../../builders/aws-world.js';
+import { gives, same, type Check, type Told } from '../told.js';
+
+interface Cluster {
+  readonly version?: string;
+  readonly endpoint?: string;
+}
+/** What is known of a cluster that EKS describes so, or fails to. */
+const knows = (
+  tell: (facts: ClusterFacts) => Promise<unknown>,
+  expected: unknown,
+  cluster: Cluster | Error,
+  more: Partial<AwsOptions> = {},
+): Check =>
+  gives(async () => {
+    let asked = 0;
+    const calls = {
+      describeCluster: () => {
+        asked += 1;
+        return cluster instanceof Error ? Promise.reject(cluster) : Promise.resolve({ $metadata: {}, cluster });
+      },
+    };
+    const options = { region: 'us-west-2', clusterName: 'test-cluster', caBundle: 'Y2E=', ...more };
+    const told = await tell(new ClusterFacts(options, calls, steppingClock())).catch(messageOf);
+    return [told, asked];
+  }, expected);
+const version = (facts: ClusterFacts): Promise<unknown> => facts.kubernetesVersion();
+const endpoint = async (facts: ClusterFacts): Promise<unknown> => (await facts.get('AL2')).clusterEndpoint;
+const ofApiServer = { kubernetesVersion: () => Promise.resolve('v1.31+') };
+
+/** pkg/controllers/providers/version/suite_test.go */
+export const versionControllerCases: readonly Told[] = [
+  same(79, 'the version that EKS says', knows(version, ['1.30', 1], { version: '1.30' })),
+];
+
+/** pkg/providers/version/suite_test.go */
+export const versionCases: readonly Told[] = [
+  same(82, 'EKS is asked where nothing else is', knows(version, ['1.30', 1], { version: '1.30' })),
+  same(
+    91,
+    'the API server says its version, and EKS is not asked',
+    knows(version, ['1.31', 0], { version: '1.30' }, ofApiServer),
+  ),
+];
+
+/** pkg/operator/suite_test.go */
+export const endpointCases: readonly Told[] = [
+  same(
+    74,
+    'the endpoint that is configured',
+    knows(endpoint, ['https://own', 0], { endpoint: 'https://eks' }, { clusterEndpoint: 'https://own' }),
+  ),
+  same(82, 'else that of EKS', knows(endpoint, ['https://eks', 1], { endpoint: 'https://eks' })),
+  same(
+    98,
+    'an error of EKS is told',
+    knows(
+      endpoint,
+      ['eks:DescribeCluster: AccessDenied: no', 1],
+      refusal('AccessDenied', 'no', 'eks:DescribeCluster', 403),
+    ),
+  ),
+];
+
+const binds = (at: number, of: string, expected: boolean): Told =>
+  same(
+    at,
+    of === '' ? 'no version' : of,
+    gives(() => bindsByDefault({ spec: { amiSelectorTerms: [{ alias: `bottlerocket@${of}` }] } } as never), expected),
+  );
+
+/** pkg/providers/version/version_test.go */
+export const bindingVersionCases: readonly Told[] = [
+  binds(30, '1.45.0', false),
+  binds(31, '1.46.0', true),
+  binds(32, '1.47.0', true),
+  binds(33, '2.0.0', true),
+  binds(34, 'v1.45.0', false),
+  binds(35, 'v1.46.0', true),
+  binds(36, '1.9.0', false),
+  binds(37, 'latest', true),
+  binds(38, 'invalid', false),
+  binds(39, '1', false),
+  binds(40, '', false),
+  binds(41, '1.46', false),
+  binds(42, 'abc.def.ghi', false),
+];
