@@ -29,6 +29,7 @@ import { deletionCases } from './deleting.js';
 import { profileProviderCases } from './making-profiles.js';
 import { nodeClassHashStatusCases } from './hash-status.js';
 import { bindingVersionCases, endpointCases, versionCases, versionControllerCases } from './cluster-facts.js';
+import { learnedCapacityCases, memoryManagerCases, mimeCases, typeControllerCases } from './learned.js';
 import { pricingCases } from './pricing.js';
 import { placementGroupCases, placementHookCases, placementStatusCases } from './placement.js';
 import { profileGarbageCases, profileStatusCases } from './profiles.js';
@@ -104,6 +105,10 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/providers/version/suite_test.go', told: versionCases },
   { path: 'pkg/providers/version/version_test.go', told: bindingVersionCases },
   { path: 'pkg/operator/suite_test.go', told: endpointCases },
+  { path: 'pkg/controllers/providers/instancetype/suite_test.go', told: typeControllerCases },
+  { path: 'pkg/controllers/providers/instancetype/capacity/suite_test.go', told: learnedCapacityCases },
+  { path: 'pkg/providers/amifamily/bootstrap/bottlerocket_test.go', told: memoryManagerCases },
+  { path: 'pkg/providers/amifamily/bootstrap/mime/suite_test.go', told: mimeCases },
 ];
 
 export const awsApart: readonly Apart[] = [
