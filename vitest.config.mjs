@@ -27,6 +27,7 @@ export default defineConfig({
     // test/restore-process.ts takes back what a file did to its process.
     isolate: false,
     setupFiles: ['test/restore-process.ts'],
+    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     // Crowded machines are slow, not wrong.
     testTimeout: 3 * minutes,
     hookTimeout: 3 * minutes,
