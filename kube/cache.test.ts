@@ -216,6 +216,54 @@ describe('the cluster cache', () => {
     await cache.until(() => names().includes('new'), timeout());
   });
 
+  describe('after an outage', () => {
+    const retry = { base: 100, max: 200 };
+    const names = (cache: ClusterCache): unknown[] => cache.all('Pod').map(({ metadata }) => metadata.name).sort(); // prettier-ignore
+
+    test('lists anew where the versions that a restore undid stand for something else by now', async () => {
+      const clock = createManualClock();
+      kube.put('Pod', pod('kept'));
+      const restore = kube.snapshot();
+      kube.put('Pod', pod('undone'));
+      const cache = await started({ clock, retry, kinds: ['Pod'] });
+      // The watch is open.
+      await clock.settle();
+      kube.fail(new DomainError('Unavailable', 'down'));
+      await clock.advance(1000);
+
+      restore();
+      kube.put('Pod', pod('missed'));
+      kube.put('Pod', pod('later'));
+      await clock.advance(5000);
+      kube.fail(undefined);
+      await clock.advance(1000);
+
+      expect(names(cache)).toEqual(['kept', 'later', 'missed']);
+    });
+
+    test('goes on without a list where a connection merely broke', async () => {
+      const clock = createManualClock();
+      let lists = 0;
+      const client: ClusterCacheOptions['client'] = {
+        listForWatch: (kind, options) => {
+          if (options?.versionOnly !== true) lists++;
+          return kube.listForWatch(kind, options);
+        },
+        watch: (kind, options, onEvent) => kube.watch(kind, options, onEvent),
+      };
+      const cache = await started({ client, clock, retry, kinds: ['Pod'] });
+      // The watch is open.
+      await clock.settle();
+      kube.fail(new DomainError('Unavailable', 'reset'));
+      await clock.advance(1000);
+      kube.put('Pod', pod('meanwhile'));
+      kube.fail(undefined);
+      await clock.advance(1000);
+
+      expect([names(cache), lists]).toEqual([['meanwhile'], 1]);
+    });
+  });
+
   test('is patient with a server that throttles, and says so when it goes on', async () => {
     const problems: string[] = [];
     kube.fail(new DomainError('Throttled', 'storage is (re)initializing'));

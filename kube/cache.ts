@@ -2,6 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { isDomainError } from '../core/failures.js';
 import { Connectivity, type ConnectivityListeners } from './connectivity.js';
+import { Continuity } from './continuity.js';
 import { Freshness } from './freshness.js';
 import { Indices } from './indices.js';
 import { createInterner } from './intern.js';
@@ -54,6 +55,7 @@ class WatchedCluster implements ClusterCache {
   private readonly pending: Set<Kind>;
   private readonly waiters = new Waiters();
   private readonly connectivity: Connectivity;
+  private readonly continuity: Continuity;
   private readonly indices = new Indices();
   private readonly freshness: Freshness;
   private readonly clock: LimiterClock;
@@ -65,10 +67,10 @@ class WatchedCluster implements ClusterCache {
     this.clock = options.clock ?? limiterClock;
     this.random = options.random ?? Math.random;
     for (const kind of options.kinds) this.stores.set(kind, new Store());
+    const shared = { client: options.client, clock: this.clock, selectors: options.selectors ?? {} };
+    this.continuity = new Continuity(shared);
     this.freshness = new Freshness({
-      client: options.client,
-      clock: this.clock,
-      selectors: options.selectors ?? {},
+      ...shared,
       probe: options.probe,
       versionOf: (kind) => (this.pending.has(kind) ? undefined : this.store(kind).version),
     });
@@ -164,7 +166,7 @@ class WatchedCluster implements ClusterCache {
     while (!isAborted(signal)) {
       let pause = 0;
       try {
-        listed = listed && (await this.mayGoOn(kind, failures, signal));
+        listed = listed && (await this.continuity.holds(kind, this.store(kind).version, failures, signal));
         if (!listed) await this.list(kind, signal);
         const { outcome, lively } = await this.watch(kind, signal);
         listed = outcome !== 'expired';
@@ -176,6 +178,7 @@ class WatchedCluster implements ClusterCache {
         if (this.isAbsent(kind, error)) pause = this.options.absentRetryMs ?? 60_000;
         else {
           failures++;
+          this.continuity.failed(kind, error);
           this.connectivity.failed(kind, error as Error, failures);
         }
       }
@@ -183,17 +186,6 @@ class WatchedCluster implements ClusterCache {
       // Aborted while it waits: the loop ends.
       if (pause > 0) await this.clock.sleep(pause, signal).catch(() => undefined);
     }
-  }
-
-  /**
-   * Whether a watch may begin where the one before ended. After a failure the API server may be at an earlier version, as from a backup: it takes a
-   * watch from a version that is yet to come, and tells of nothing.
-   */
-  private async mayGoOn(kind: Kind, failures: number, signal: AbortSignal): Promise<boolean> {
-    if (failures === 0) return true;
-    const options = { ...this.options.selectors?.[kind], signal, versionOnly: true };
-    const { resourceVersion } = await this.options.client.listForWatch(kind, options);
-    return compareVersions(resourceVersion, this.store(kind).version) >= 0;
   }
 
   private async list(kind: Kind, signal: AbortSignal): Promise<void> {
@@ -204,6 +196,7 @@ class WatchedCluster implements ClusterCache {
       transform: (object) => slim(kind, object, this.interner),
     });
     this.connectivity.reached(kind);
+    this.continuity.reached(kind);
     this.takeList(kind, items, resourceVersion);
     this.freshness.advance(kind, beganAt);
   }
@@ -234,6 +227,7 @@ class WatchedCluster implements ClusterCache {
       signal: attempt.signal,
       onOpen: () => {
         this.connectivity.reached(kind);
+        this.continuity.reached(kind);
         void this.probe(kind, () => heardAt ?? startedAt, attempt);
       },
     };
@@ -266,9 +260,11 @@ class WatchedCluster implements ClusterCache {
       heardAt,
       onAnswer: (beganAt: number, isBehind: boolean) => {
         this.connectivity.answered(kind);
+        this.continuity.reached(kind);
         if (!isBehind) this.freshness.advance(kind, beganAt);
       },
       onFailure: (error: Error) => {
+        this.continuity.failed(kind, error);
         if (isDomainError(error, 'Unavailable')) this.connectivity.failed(kind, error, 1);
       },
     };
