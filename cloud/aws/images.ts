@@ -96,7 +96,8 @@ export class Images {
     });
     if (variants.size === 0) return [];
     const images = await this.describe({ Filters: [{ Name: 'image-id', Values: [...variants.keys()] }] });
-    this.forgetDeprecated(wanted, ids, images);
+    // The parameter of a release never names another image.
+    if (alias.endsWith('@latest')) this.forgetDeprecated(wanted, ids, images);
     return images.flatMap((image) =>
       (variants.get(image.ImageId ?? '') ?? []).flatMap((variant) => candidate(image, variant)),
     );

@@ -30,6 +30,7 @@ import { profileProviderCases } from './making-profiles.js';
 import { nodeClassHashStatusCases } from './hash-status.js';
 import { bindingVersionCases, endpointCases, versionCases, versionControllerCases } from './cluster-facts.js';
 import { learnedCapacityCases, memoryManagerCases, mimeCases, typeControllerCases } from './learned.js';
+import { parameterCases } from './parameters.js';
 import { pricingCases } from './pricing.js';
 import { placementGroupCases, placementHookCases, placementStatusCases } from './placement.js';
 import { profileGarbageCases, profileStatusCases } from './profiles.js';
@@ -109,6 +110,7 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/controllers/providers/instancetype/capacity/suite_test.go', told: learnedCapacityCases },
   { path: 'pkg/providers/amifamily/bootstrap/bottlerocket_test.go', told: memoryManagerCases },
   { path: 'pkg/providers/amifamily/bootstrap/mime/suite_test.go', told: mimeCases },
+  { path: 'pkg/controllers/providers/ssm/invalidation/suite_test.go', told: parameterCases },
 ];
 
 export const awsApart: readonly Apart[] = [
