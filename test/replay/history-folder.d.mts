@@ -10,6 +10,6 @@ export function currentVersion(): string;
 export function recordedTypes(): readonly string[];
 export function recordedHistories(type: string): readonly RecordedHistory[];
 export function versionsOf(type: string): readonly string[];
-export function keepHistory(type: string, version: string, history: History): boolean;
+export function keepHistory(type: string, version: string, history: History, workflowId: string): boolean;
 export function writeCounts(): Readonly<Record<string, number>>;
 export function expectedCounts(): Readonly<Record<string, number>>;

@@ -42,10 +42,14 @@ const shapesOf = (type, version) => {
 
 /**
  * Keeps a history unless its shape is kept already, or enough shapes of its type are; whole runs up to continue-as-new are kept beyond
- * that number. Changes the history: nothing of the machine that it was recorded on stays.
+ * that number. Changes the history: nothing of the machine that it was recorded on stays, and its first event names the workflow, which
+ * the server that skips time leaves out.
  */
-export function keepHistory(type, version, history) {
+export function keepHistory(type, version, history, workflowId) {
   const events = history.events ?? [];
+  const started = events[0]?.workflowExecutionStartedEventAttributes;
+  if (started == null) throw new Error(`the history of ${workflowId} does not begin with WorkflowExecutionStarted`);
+  started.workflowId ||= workflowId;
   const shape = createHash('sha256')
     .update(events.map((event) => event.eventType).join())
     .digest('hex')

@@ -17,7 +17,7 @@ const query = since === undefined ? undefined : `StartTime > '${since}'`;
 const types = process.env.RECORD_TYPES?.split(',');
 for await (const { type, workflowId, runId, historyLength } of client.workflow.list({ query })) {
   if ((types !== undefined && !types.includes(type)) || historyLength > longest) continue;
-  keepHistory(type, version, await client.workflow.getHandle(workflowId, runId).fetchHistory());
+  keepHistory(type, version, await client.workflow.getHandle(workflowId, runId).fetchHistory(), workflowId);
 }
 console.log(writeCounts());
 await connection.close();

@@ -1,7 +1,7 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowHandle } from '@temporalio/client';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, GracefulShutdownPeriodExpiredError, Runtime, Worker } from '@temporalio/worker';
 import { ensureToolchain } from '../../devstack/toolchain.js';
 import { startOptions, searchAttributes, taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
@@ -99,9 +99,18 @@ export class ServerRig implements WorkflowRig {
   }
 
   private async stopWorkers(): Promise<void> {
-    for (const { worker } of this.workers) worker.shutdown();
-    await Promise.all(this.workers.map(({ running }) => running));
+    const { workers } = this;
     this.workers = [];
+    for (const { worker } of workers) worker.shutdown();
+    const ends = await Promise.allSettled(workers.map(({ running }) => running));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  /** Before the server goes away. An activity that a test still holds, or a crowded machine, keeps a worker from stopping in time. */
+  private async abandonWorkers(): Promise<void> {
+    await this.stopWorkers().catch((error: unknown) => {
+      if (!(error instanceof GracefulShutdownPeriodExpiredError)) throw error;
+    });
   }
 
   use(activities: RigActivities): void {
@@ -144,11 +153,11 @@ export class ServerRig implements WorkflowRig {
     try {
       await this.settle({ retried: true });
       const histories = await this.histories();
-      record(histories.map(({ history }) => history));
       await this.terminate(histories);
       for await (const result of Worker.runReplayHistories({ workflowBundle: this.workflowBundle }, histories)) {
         if (result.error !== undefined) throw result.error;
       }
+      record(histories);
     } finally {
       // The clock runs on between a look at a workflow and its termination: a timer may have fired.
       if ((await this.histories()).some(({ history }) => !isIdle(history))) await this.renewServer();
@@ -225,7 +234,7 @@ export class ServerRig implements WorkflowRig {
 
   async close(): Promise<void> {
     await this.clock?.stop();
-    await this.stopWorkers();
+    await this.abandonWorkers();
     await this.env.teardown();
   }
 
@@ -245,14 +254,14 @@ export class ServerRig implements WorkflowRig {
   }
 }
 
-/** For test/replay: with RECORD_HISTORIES=VERSION what was played is kept. */
-function record(histories: readonly History[]): void {
+/** For test/replay: with RECORD_HISTORIES=VERSION what was played, and has been replayed, is kept. */
+function record(histories: readonly { readonly workflowId: string; readonly history: History }[]): void {
   const version = process.env.RECORD_HISTORIES;
   const types = process.env.RECORD_TYPES?.split(',');
   if (version === undefined) return;
-  for (const history of histories) {
+  for (const { workflowId, history } of histories) {
     const type = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
-    if (types === undefined || types.includes(type)) keepHistory(type, version, structuredClone(history));
+    if (types === undefined || types.includes(type)) keepHistory(type, version, structuredClone(history), workflowId);
   }
   writeCounts();
 }
