@@ -140,6 +140,7 @@ export class SimulatedTemporal implements CommandHost {
       whenParentCloses: 'abandon',
       ...start,
       runId,
+      originalRunId: runId,
       startedAt: Date.now(),
       seed: this.options.random.int(0, 2 ** 31),
     });
@@ -331,7 +332,7 @@ export class SimulatedTemporal implements CommandHost {
     if (run.jobs.length > 0) this.wake(run);
   }
 
-  /** Replays a run from its start; what differs is among the `problems`. */
+  /** Replays a run from its start as after a reset, under another run id; what differs is among the `problems`. */
   async replay(run: Run): Promise<void> {
     await this.cache.replay(run);
   }

@@ -28,6 +28,8 @@ export type Answer =
 export interface RunIdentity {
   readonly workflowId: string;
   readonly runId: string;
+  /** Another one than `runId` once the run was reset. */
+  readonly originalRunId: string;
   readonly workflowType: string;
   readonly taskQueue: string;
   readonly startedAt: number;
@@ -112,7 +114,7 @@ const named = (job: Job): Job & Pick<WireJob, 'variant'> => ({
 });
 
 function infoOf(run: RunIdentity): WorkflowInfo {
-  const { workflowId, runId, workflowType, taskQueue, firstRunId, continuedFrom, parent } = run;
+  const { workflowId, runId, originalRunId, workflowType, taskQueue, firstRunId, continuedFrom, parent } = run;
   const started = new Date(run.startedAt);
   const unsafe = { isReplaying: false, isReplayingHistoryEvents: false } as WorkflowInfo['unsafe'];
   return {
@@ -126,7 +128,7 @@ function infoOf(run: RunIdentity): WorkflowInfo {
     parent: parent === undefined ? undefined : { ...parent, namespace: 'default' },
     root: undefined,
     firstExecutionRunId: firstRunId,
-    originalExecutionRunId: runId,
+    originalExecutionRunId: originalRunId,
     continuedFromExecutionRunId: continuedFrom,
     startTime: started,
     runStartTime: started,

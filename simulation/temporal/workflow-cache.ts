@@ -21,9 +21,9 @@ export class WorkflowCache {
     return sandbox;
   }
 
-  /** Replays a run from its start, and keeps nothing of it. */
+  /** Replays a run from its start as after a reset, under another run id, and keeps nothing of it. */
   async replay(run: Run): Promise<void> {
-    await (await this.replayed(run)).dispose();
+    await (await this.replayed(run, `${run.start.runId}-reset`)).dispose();
   }
 
   async forget(run: Run): Promise<void> {
@@ -33,8 +33,8 @@ export class WorkflowCache {
     await sandbox?.dispose();
   }
 
-  private async replayed(run: Run): Promise<Sandbox> {
-    const sandbox = await this.sandboxes.create(run.start);
+  private async replayed(run: Run, runId = run.start.runId): Promise<Sandbox> {
+    const sandbox = await this.sandboxes.create({ ...run.start, runId });
     for (const { activation, digest } of run.turns) {
       const answer = await sandbox.activate(activation, true);
       const replay = 'failed' in answer ? `failed: ${answer.failed}` : digestOf(answer.commands);

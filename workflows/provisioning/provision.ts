@@ -290,7 +290,8 @@ class ProvisionRun {
 
 /** The state that the run before carried over; a first run has none. */
 function stateOf({ carried }: ProvisionInput): ProvisionState {
-  const chain = workflowInfo().runId;
+  // Ids of children derive from it. `runId` is another one after a reset.
+  const chain = workflowInfo().originalExecutionRunId;
   return carried ?? { batches: 0, chain, isPending: false, marks: [], replacements: [], deleting: [] };
 }
 

@@ -31,8 +31,9 @@ export class ViaProvision implements ReplacementSource {
 
   async launch({ nodes, reason, holdMs }: Parameters<ReplacementSource['launch']>[0]): Promise<undefined> {
     await this.giveBack();
-    const { workflowId, runId } = workflowInfo();
-    const id = `${workflowId}/${runId}/${this.requests++}`;
+    // `runId` is another one after a reset, and the answers in the history would not be recognized.
+    const { workflowId, originalExecutionRunId } = workflowInfo();
+    const id = `${workflowId}/${originalExecutionRunId}/${this.requests++}`;
     this.planned = undefined;
     this.request = { id, nodes };
     await signalEntity(this.cluster, 'provision', replaceSignal, { id, nodes, replyTo: workflowId, reason, holdMs });
