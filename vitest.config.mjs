@@ -8,7 +8,7 @@ const quickStart = { setupFiles: ['test/restore-process.ts', 'test/live/quick-st
 const sharedFolder = { globalSetup: ['test/workflow/shared-folder.mjs'] };
 
 // What takes real time: each file in a process of its own, and with the time that a crowded machine takes.
-const inRealTime = { isolate: true, testTimeout: 5 * minutes, hookTimeout: 10 * minutes };
+const inRealTime = { isolate: true, testTimeout: 10 * minutes, hookTimeout: 10 * minutes };
 
 const onSharedStack = {
   ...inRealTime,
@@ -29,8 +29,8 @@ export default defineConfig({
     setupFiles: ['test/restore-process.ts'],
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     // Crowded machines are slow, not wrong.
-    testTimeout: 3 * minutes,
-    hookTimeout: 3 * minutes,
+    testTimeout: 5 * minutes,
+    hookTimeout: 5 * minutes,
     teardownTimeout: 2 * minutes,
     // Titles are told whole.
     taskTitleValueFormatTruncate: 0,
@@ -39,7 +39,7 @@ export default defineConfig({
       project('unit', [`${sources}/**/*.test.ts`], { setupFiles: ['test/restore-process.ts', 'test/no-cluster.mjs'] }),
       // Karpenter's own tests, told anew: docs/conformance.md.
       project('conformance', ['test/conformance/**/*.test.ts']),
-      project('property', ['test/property/**/*.test.ts']),
+      project('property', ['test/property/**/*.test.ts'], { testTimeout: 10 * minutes }),
       // In simulated time; and the same on Temporal's own server that skips time, where some can be told of nothing else.
       project('workflow', ['test/workflow/**/*.test.ts'], {
         ...sharedFolder,
@@ -52,7 +52,7 @@ export default defineConfig({
         ...inRealTime,
         env: { STOWAGE_TEST_TEMPORAL: 'server' },
       }),
-      project('replay', ['test/replay/**/*.test.ts']),
+      project('replay', ['test/replay/**/*.test.ts'], { testTimeout: 10 * minutes }),
       // One file at a time: they script the faults of one cloud, and wait for it most of their time.
       project('integration-aws', ['test/integration/aws*.test.ts'], onSharedStack),
       project('integration', ['test/integration/!(aws)*.test.ts'], onSharedStack),
