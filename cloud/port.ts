@@ -136,8 +136,8 @@ export interface NodeClass extends KubernetesObject {
   readonly status?: object;
 }
 
-/** An event to publish on whatever it is about. */
-export interface CloudEvent {
+/** A Kubernetes event that a provider asks for; the caller knows the object that it is about. */
+export interface ProviderEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
@@ -149,7 +149,7 @@ export interface PoolOfClass {
   readonly nodeClass: NodeClass;
 }
 
-export interface PoolEvent extends CloudEvent {
+export interface PoolEvent extends ProviderEvent {
   readonly pool: NodePool;
 }
 
@@ -159,7 +159,7 @@ export interface NodeClassResolution {
   /** Labels or annotations that the node class must carry (hashes). */
   readonly annotations: Readonly<Record<string, string>>;
   /** Events to publish. */
-  readonly events: readonly CloudEvent[];
+  readonly events: readonly ProviderEvent[];
   /** When to look again, in milliseconds. */
   readonly requeueAfterMs: number;
 }
@@ -192,7 +192,7 @@ export interface LaunchedInstance {
   /** Offerings that refused although the launch succeeded (launch/unavailable-offerings). */
   readonly unavailable: readonly UnavailableOffering[];
   /** What the owner of the claim should know all the same. */
-  readonly events?: readonly CloudEvent[];
+  readonly events?: readonly ProviderEvent[];
   /** Attempts that failed although the launch succeeded. */
   readonly failures?: readonly LaunchFailure[];
 }
@@ -211,7 +211,7 @@ export interface LaunchRefusal {
   /** For the condition and the event. */
   readonly message: string;
   readonly unavailable: readonly UnavailableOffering[];
-  readonly events?: readonly CloudEvent[];
+  readonly events?: readonly ProviderEvent[];
   readonly failures?: readonly LaunchFailure[];
 }
 

@@ -20,7 +20,7 @@ type Resolving = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'events'>;
 export function watchNodeClasses(context: OperatorContext): () => void {
   const { cache, log } = context;
   const kind = context.cloud.nodeClassKind.kind as NodeClassKind;
-  const queue = new WorkQueue('resolving a node class', (name) => reconcile(context, kind, name), log, 4);
+  const queue = new WorkQueue('resolving a node class', (name) => resolveNodeClass(context, kind, name), log, 4);
   const stops = [
     cache.on(kind, ({ type, object, previous }) => {
       // Our own status writes are no reason to resolve again.
@@ -42,7 +42,11 @@ export function watchNodeClasses(context: OperatorContext): () => void {
 }
 
 /** One node class. Rejects when the cloud or the API server is away. */
-export async function reconcile(context: Resolving, kind: NodeClassKind, name: string): Promise<Requeue | undefined> {
+export async function resolveNodeClass(
+  context: Resolving,
+  kind: NodeClassKind,
+  name: string,
+): Promise<Requeue | undefined> {
   const nodeClass: NodeClass | undefined = await context.kube.get(kind, { name });
   if (nodeClass === undefined) return undefined;
   if (nodeClass.metadata.deletionTimestamp !== undefined) return remove(context, kind, nodeClass);

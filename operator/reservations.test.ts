@@ -3,7 +3,7 @@ import type { CloudInstance } from '../cloud/port.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import type { OperatorContext } from './context.js';
-import { reconcile, reservedClaims } from './reservations.js';
+import { followReservation, reservedClaims } from './reservations.js';
 import type { Starter } from './starter.js';
 
 const reserved = {
@@ -41,9 +41,9 @@ const labelsOf = async (kind: 'NodeClaim' | 'Node', name: string) =>
   (await world.kube.get(kind, { name }))?.metadata.labels;
 
 test('a reserved instance that runs on demand now is labelled so, claim and node (reserved-capacity/turned-on-demand)', async () => {
-  await reconcile(context('reserved'), 'a');
+  await followReservation(context('reserved'), 'a');
   expect(await labelsOf('NodeClaim', 'a')).toMatchObject(reserved);
-  await reconcile(context('on-demand'), 'a');
+  await followReservation(context('on-demand'), 'a');
   const onDemand = { 'karpenter.sh/nodepool': 'default', 'karpenter.sh/capacity-type': 'on-demand' };
   expect(await labelsOf('NodeClaim', 'a')).toEqual(onDemand);
   expect(await labelsOf('Node', 'node-a')).toEqual(onDemand);
@@ -57,7 +57,7 @@ test('a node in a capacity block that is about to end is terminated (reserved-ca
     status: { capacityReservations: [{ id: 'cr-1', state: 'expiring' }] } as never,
   });
   await world.synced();
-  await reconcile(context('reserved'), 'a');
+  await followReservation(context('reserved'), 'a');
   expect(terminated).toMatchObject([[{ name: 'a' }, 'default', 'capacity_block_expiring']]);
 });
 
@@ -67,7 +67,7 @@ test('a node that kept the labels of its reservation when its claim lost them is
   await world.synced();
   expect(reservedClaims(context('on-demand'))).toEqual(['a']);
 
-  await reconcile(context('on-demand'), 'a');
+  await followReservation(context('on-demand'), 'a');
 
   expect(await labelsOf('Node', 'node-a')).toEqual({
     'karpenter.sh/nodepool': 'default',
@@ -80,7 +80,7 @@ test('the cloud is asked of a reservation that no node class selects any more', 
   const { cloud, ...rest } = context('reserved');
   const reservationEnds = (id: string): Promise<boolean> => Promise.resolve(asked.push(id) > 0);
 
-  await reconcile({ ...rest, cloud: Object.assign(cloud, { reservationEnds }) }, 'a');
+  await followReservation({ ...rest, cloud: Object.assign(cloud, { reservationEnds }) }, 'a');
 
   expect(asked).toEqual(['cr-1']);
   expect(terminated).toMatchObject([[{ name: 'a' }, 'default', 'capacity_block_expiring']]);

@@ -19,7 +19,12 @@ const reservationLabels = [
  * so, one in a capacity block that is about to end is terminated.
  */
 export function watchReservations(context: OperatorContext): () => void {
-  const queue = new WorkQueue('following a capacity reservation', (name) => reconcile(context, name), context.log, 4);
+  const queue = new WorkQueue(
+    'following a capacity reservation',
+    (name) => followReservation(context, name),
+    context.log,
+    4,
+  );
   const all = (): void => reservedClaims(context).forEach((name) => queue.add(name));
   const timer = setInterval(all, everyMs);
   timer.unref();
@@ -42,7 +47,7 @@ export function reservedClaims(context: Pick<OperatorContext, 'cache' | 'cloud'>
 type Following = Omit<OperatorContext, 'window' | 'workflows'>;
 
 /** One reserved claim. Rejects when the cloud or the API server is away. */
-export async function reconcile(context: Following, name: string): Promise<undefined> {
+export async function followReservation(context: Following, name: string): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   const providerId = claim?.status?.providerID ?? '';
   if (claim === undefined || providerId === '' || claim.metadata.deletionTimestamp !== undefined) return undefined;

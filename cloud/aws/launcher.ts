@@ -15,7 +15,7 @@ import { err, ok } from '../../core/result.js';
 import type { Result } from '../../core/result.js';
 import type {
   LaunchedInstance,
-  CloudEvent,
+  ProviderEvent,
   LaunchFailure,
   LaunchRefusal,
   LaunchRequest,
@@ -98,7 +98,7 @@ export class Launcher {
     if (choice.kind === 'none') return err({ kind: 'InsufficientCapacity', message: choice.message, unavailable: [] });
     const unavailable: UnavailableOffering[] = [];
     const messages: string[] = [];
-    const events: CloudEvent[] = [];
+    const events: ProviderEvent[] = [];
     const failures: LaunchFailure[] = [];
     for (const stage of choice.stages) {
       const outcome = await this.attempt(request, stage);
@@ -299,7 +299,7 @@ export class Launcher {
   }
 }
 
-const spotRoleMissing: CloudEvent = {
+const spotRoleMissing: ProviderEvent = {
   type: 'Warning',
   reason: 'SpotServiceLinkedRoleCreationFailure',
   message:

@@ -1,6 +1,6 @@
 import type { LaunchTemplate } from '@aws-sdk/client-ec2';
 import { messageOf } from '../../../core/error-message.js';
-import { reconcile } from '../../../operator/node-classes.js';
+import { resolveNodeClass } from '../../../operator/node-classes.js';
 import { nodeClaim } from '../../builders/activity-world.js';
 import { ec2NodeClass, refusal } from '../../builders/aws-world.js';
 import { passes, tagValues } from '../../../devstack/cloud-proxy/filters.js';
@@ -68,7 +68,7 @@ const going = (play: (it: Deleted) => Promise<unknown>, expected: unknown, given
       for (const [each, made] of Object.entries(profiles)) iam.put(each, made);
       const { kube, deps } = place;
       const isThere = (): boolean => kube.objects(kind).length > 0;
-      const look = (): Promise<unknown> => reconcile(deps, kind, name).then((again) => again?.afterMs, messageOf);
+      const look = (): Promise<unknown> => resolveNodeClass(deps, kind, name).then((again) => again?.afterMs, messageOf);
       const remove = async (): Promise<unknown> => {
         await kube.delete(kind, { name });
         return look();

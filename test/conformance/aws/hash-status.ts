@@ -2,7 +2,7 @@ import type { EC2NodeClass } from '../../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import { annotations } from '../../../api/labels.js';
 import { migratedHashes } from '../../../disruption/drift/drift.js';
-import { reconcile } from '../../../operator/node-classes.js';
+import { resolveNodeClass } from '../../../operator/node-classes.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
 import { gives, same, type Check, type Told } from '../told.js';
@@ -23,7 +23,7 @@ async function written({ kube, deps }: Place, spec: object, old?: Marks): Promis
     ...made,
     metadata: { ...made.metadata, ...(known !== undefined && { annotations: { ...known } }) },
   });
-  await reconcile(deps, kind, 'default');
+  await resolveNodeClass(deps, kind, 'default');
   return kube.objects(kind)[0]!;
 }
 const hashOf = ({ metadata }: Pick<EC2NodeClass, 'metadata'>): string | undefined => metadata.annotations?.[hash];

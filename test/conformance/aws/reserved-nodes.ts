@@ -4,7 +4,7 @@ import { labels } from '../../../api/labels.js';
 import { createInterruptionActivities } from '../../../activities/interruption/inspect-instance.js';
 import { pinnedValue } from '../../../core/launch-options.js';
 import type { OperatorContext } from '../../../operator/context.js';
-import { reconcile, reservedClaims } from '../../../operator/reservations.js';
+import { followReservation, reservedClaims } from '../../../operator/reservations.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
 import { same, type Told } from '../told.js';
@@ -83,7 +83,7 @@ async function follow({ deps }: Place): Promise<Followed> {
   const ended: string[] = [];
   const terminate = ({ name }: { name: string }): Promise<void> => Promise.resolve(void ended.push(name));
   const context = { ...deps, starter: { terminate } } as unknown as OperatorContext;
-  for (const name of reservedClaims(context)) await reconcile(context, name);
+  for (const name of reservedClaims(context)) await followReservation(context, name);
   return { ended };
 }
 const within: Made = {
