@@ -3,6 +3,7 @@ import { conditionOf, isTrue } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { CloudProvider, LaunchedInstance } from '../../cloud/port.js';
 import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
@@ -290,7 +291,9 @@ test('in a shifted zone nothing is launched, terminated or tagged, and what is t
     expect((failure as Error).message).toContain(`a zonal shift leads away from ${zone}`);
   }
   expect(await provider.get(providerId)).toMatchObject({ providerId });
-  const reasons = async () => (await provider.poolNews!([{ pool, nodeClass: ready }])).map(({ reason }) => reason);
+  const anywhere = { ...pool, spec: { template: { spec: { requirements: [] } } } } as unknown as NodePool;
+  const reasons = async () =>
+    (await provider.poolNews!([{ pool: anywhere, nodeClass: ready }])).map(({ reason }) => reason);
   expect(await reasons()).toEqual(['ZonalShiftActive']);
   expect(await reasons()).toEqual([]);
   expect(await cloud().requests({ service: 'ec2', action: 'DescribeInstances' })).toEqual([]);
