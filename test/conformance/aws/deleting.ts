@@ -68,7 +68,8 @@ const going = (play: (it: Deleted) => Promise<unknown>, expected: unknown, given
       for (const [each, made] of Object.entries(profiles)) iam.put(each, made);
       const { kube, deps } = place;
       const isThere = (): boolean => kube.objects(kind).length > 0;
-      const look = (): Promise<unknown> => resolveNodeClass(deps, kind, name).then((again) => again?.afterMs, messageOf);
+      const look = (): Promise<unknown> =>
+        resolveNodeClass(deps, kind, name).then((again) => again?.afterMs, messageOf);
       const remove = async (): Promise<unknown> => {
         await kube.delete(kind, { name });
         return look();
