@@ -4,7 +4,8 @@ const sources =
   '{api,core,packing,disruption,cloud,kube,cluster,workflows,activities,worker,operator,process,cli,devstack,bench,cases,checker,simulation,aws-conformance,scripts}';
 
 const minutes = 60_000;
-const quickStart = { setupFiles: ['test/restore-process.ts', 'test/live/quick-start.mjs'] };
+// Projects add to what stands below for all of them.
+const quickStart = { setupFiles: ['test/live/quick-start.mjs'] };
 const sharedFolder = { globalSetup: ['test/workflow/shared-folder.mjs'] };
 
 // What takes real time: each file in a process of its own, and with the time that a crowded machine takes.
@@ -36,7 +37,7 @@ export default defineConfig({
     taskTitleValueFormatTruncate: 0,
     exclude: ['**/node_modules/**', 'dist/**', '.stryker-tmp/**'],
     projects: [
-      project('unit', [`${sources}/**/*.test.ts`], { setupFiles: ['test/restore-process.ts', 'test/no-cluster.mjs'] }),
+      project('unit', [`${sources}/**/*.test.ts`], { setupFiles: ['test/no-cluster.mjs'] }),
       // Karpenter's own tests, told anew: docs/conformance.md.
       project('conformance', ['test/conformance/**/*.test.ts']),
       project('property', ['test/property/**/*.test.ts'], { testTimeout: 10 * minutes }),

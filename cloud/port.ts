@@ -68,13 +68,13 @@ export interface CloudProvider {
   learnMemory?(observed: { readonly instanceType: string; readonly imageId: string; readonly memory: number }): void;
 
   /** Whether a capacity reservation is about to take its instances away (reserved-capacity/block-ends). */
-  reservationEnds?(reservationId: string): Promise<boolean>;
+  isReservationEnding?(reservationId: string): Promise<boolean>;
 
   /**
    * What NodePools have to be told since this was last asked, by what their node classes resolve to; asked every half minute. Absent where
    * there is never anything to tell.
    */
-  readonly poolNews?: ((pools: readonly PoolOfClass[]) => Promise<readonly PoolEvent[]>) | undefined;
+  readonly poolEvents?: ((pools: readonly PoolOfClass[]) => Promise<readonly PoolEvent[]>) | undefined;
 
   /** Reads catalogue and prices again where they are kept (instance-types/catalogue-age). */
   refresh?(): Promise<void>;

@@ -1,3 +1,4 @@
+import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import type { InstanceType, Offering } from './instance-type.js';
 import type { Resources } from './resources.js';
@@ -7,6 +8,16 @@ import { lookUp } from './own.js';
 export interface LaunchOption {
   readonly type: InstanceType;
   readonly offering: Offering;
+}
+
+/** What a NodePool's template asks of its nodes: its requirements, and its labels as requirements. */
+export function requirementsOfPool({ spec }: NodePool): readonly NodeSelectorRequirement[] {
+  const { metadata, spec: template } = spec.template;
+  const ofLabels = Object.entries(metadata?.labels ?? {});
+  return [
+    ...template.requirements,
+    ...ofLabels.map(([key, value]) => ({ key, operator: 'In' as const, values: [value] })),
+  ];
 }
 
 /** Whether a label value, or the label's absence (undefined), satisfies a requirement. */

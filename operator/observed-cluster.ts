@@ -18,6 +18,7 @@ export interface WorkflowStart {
    */
   readonly afterCompletion: 'startAgain' | 'keepCompleted';
 }
+
 /** Work that Temporal repeats by a Schedule. */
 export interface ScheduleStart {
   readonly scheduleId: string;
@@ -25,6 +26,7 @@ export interface ScheduleStart {
   readonly input: object;
   readonly everyMs: number;
 }
+
 /** What the reconciler reads of Kubernetes and of the settings. */
 export interface ObservedCluster {
   readonly cluster: string;

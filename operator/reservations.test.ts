@@ -78,9 +78,9 @@ test('a node that kept the labels of its reservation when its claim lost them is
 test('the cloud is asked of a reservation that no node class selects any more', async () => {
   const asked: string[] = [];
   const { cloud, ...rest } = context('reserved');
-  const reservationEnds = (id: string): Promise<boolean> => Promise.resolve(asked.push(id) > 0);
+  const isReservationEnding = (id: string): Promise<boolean> => Promise.resolve(asked.push(id) > 0);
 
-  await followReservation({ ...rest, cloud: Object.assign(cloud, { reservationEnds }) }, 'a');
+  await followReservation({ ...rest, cloud: Object.assign(cloud, { isReservationEnding }) }, 'a');
 
   expect(asked).toEqual(['cr-1']);
   expect(terminated).toMatchObject([[{ name: 'a' }, 'default', 'capacity_block_expiring']]);

@@ -69,7 +69,7 @@ async function isEnding(context: Following, claim: NodeClaim): Promise<boolean> 
     { readonly capacityReservations?: readonly { readonly id: string; readonly state?: string }[] } | undefined;
   const known = status?.capacityReservations?.find((each) => each.id === id);
   if (known !== undefined) return known.state === 'expiring';
-  return (await context.cloud.reservationEnds?.(id)) ?? false;
+  return (await context.cloud.isReservationEnding?.(id)) ?? false;
 }
 
 /** The node first: by the labels of its claim it is found again. */

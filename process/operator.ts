@@ -23,7 +23,7 @@ import { publishQuestions } from '../operator/question-events.js';
 import { watchUndrainable } from '../operator/undrainable.js';
 import { watchOldAnnotations } from '../operator/old-annotations.js';
 import { watchPendingPods } from '../operator/pending-pods.js';
-import { publishPoolNews } from '../operator/pool-news.js';
+import { publishPoolEvents } from '../operator/pool-events.js';
 import { watchReservations } from '../operator/reservations.js';
 import { watchNodesWithoutClaim } from '../operator/nodes-without-claim.js';
 import { watchStaticPools } from '../operator/static-pools.js';
@@ -107,7 +107,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchUndrainable(context),
     watchOldAnnotations(context),
     watchReservations(context),
-    publishPoolNews(context),
+    publishPoolEvents(context),
     watchStaticPools(context),
     watchNodesWithoutClaim(context),
     watchObjectTimes(context),

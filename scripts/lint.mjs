@@ -3,12 +3,11 @@
 import { relative } from 'node:path';
 import { ESLint } from 'eslint';
 import { closuresOf } from './checks/closures.mjs';
-import { Passed, keyOf } from './checks/passed.mjs';
+import { checkUnknown, keyOf } from './checks/passed.mjs';
 import { filesOfClone, textOf } from './checks/sources.mjs';
 import { root } from './test/root.mjs';
 
-const files = filesOfClone();
-const sources = files.filter((file) => /\.(ts|mts|mjs)$/.test(file) && !file.includes('/testdata/'));
+const sources = filesOfClone().filter((file) => /\.(ts|mts|mjs)$/.test(file) && !file.includes('/testdata/'));
 const texts = new Map(sources.map((file) => [file, textOf(file)]));
 // What every result depends on: packages, configuration, rules of our own, types that nobody imports.
 const rules = sources.filter(
@@ -22,15 +21,11 @@ const hashes = new Map([...texts].map(([file, text]) => [file, keyOf(file, text)
 const closures = closuresOf(texts);
 const keys = new Map(sources.map((file) => [file, keyOf(common, ...closures.get(file).map((one) => hashes.get(one)))]));
 
-const passed = new Passed('lint');
-const unknown = sources.filter((file) => !passed.has(keys.get(file)));
-console.log(`${unknown.length} of ${sources.length} sources to lint`);
-if (unknown.length > 0) {
+const allPass = await checkUnknown('lint', keys, async (unknown) => {
   const eslint = new ESLint({ cwd: root, warnIgnored: false });
   const results = await eslint.lintFiles(unknown);
   const found = results.filter(({ errorCount, warningCount }) => errorCount + warningCount > 0);
-  const failed = new Set(found.map(({ filePath }) => relative(root, filePath)));
-  passed.add(unknown.filter((file) => !failed.has(file)).map((file) => keys.get(file)));
   if (found.length > 0) console.error(await (await eslint.loadFormatter('stylish')).format(results));
-  process.exitCode = found.length > 0 ? 1 : 0;
-}
+  return found.map(({ filePath }) => relative(root, filePath));
+});
+process.exitCode = allPass ? 0 : 1;

@@ -10,7 +10,7 @@ import type { ConditionChange } from '../../core/conditions.js';
 import { isTransient } from '../../core/failures.js';
 import { canonicalJson, hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { admits, intersects, launchOptions } from '../../core/launch-options.js';
+import { admits, intersects, launchOptions, requirementsOfPool } from '../../core/launch-options.js';
 import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -55,7 +55,7 @@ export class DryRun {
       metadata.uid,
       // An annotation is how somebody has it tried out anew.
       { ...metadata.annotations, ...ownMarks },
-      pools.map(requirementsOf),
+      pools.map(requirementsOfPool),
       spec,
       status?.amis,
       status?.subnets,
@@ -122,19 +122,17 @@ export class DryRun {
     templates: Templates,
   ): Promise<Verdict | undefined> {
     let first: Verdict | undefined;
-    const silent: (() => never)[] = [];
+    let silent: Error | undefined;
     for (const { id } of nodeClass.status?.subnets ?? []) {
       try {
         const failed = await this.tryIn(id, { nodeClass, stage, templates });
         if (failed === undefined) return undefined;
         first ??= failed;
       } catch (error) {
-        silent.push(() => {
-          throw error;
-        });
+        silent ??= error as Error;
       }
     }
-    if (first === undefined) silent[0]?.();
+    if (first === undefined && silent !== undefined) throw silent;
     return first;
   }
 
@@ -168,7 +166,9 @@ const samplePool = 'dry-run';
 
 /** Dedicated where some NodePool may launch so: that takes the most permissions. */
 function sampleClaim(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): NodeClaim {
-  const asked = pools.flatMap((pool) => requirementsOf(pool).filter(({ key }) => key === awsLabels.instanceTenancy));
+  const asked = pools.flatMap((pool) =>
+    requirementsOfPool(pool).filter(({ key }) => key === awsLabels.instanceTenancy),
+  );
   const isDedicated = asked.some((requirement) => admits(requirement, 'dedicated'));
   return {
     apiVersion: 'karpenter.sh/v1',
@@ -180,13 +180,6 @@ function sampleClaim(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): 
       expireAfter: 'Never',
     },
   };
-}
-
-/** What a NodePool's template asks of its nodes, labels as requirements. */
-function requirementsOf({ spec }: NodePool): readonly NodeSelectorRequirement[] {
-  const { metadata, spec: template } = spec.template;
-  const own = Object.entries(metadata?.labels ?? {});
-  return [...template.requirements, ...own.map(([key, value]) => ({ key, operator: 'In' as const, values: [value] }))];
 }
 
 /** Tried out where no NodePool says what is launched; every account may launch them. */
@@ -202,7 +195,7 @@ function sample(
   pools: readonly NodePool[],
 ): LaunchStage | undefined {
   const isWindows = resolvedAmiFamily(spec).startsWith('Windows');
-  const wanted = isWindows ? [] : types.filter(isOf(pools.map(requirementsOf)));
+  const wanted = isWindows ? [] : types.filter(isOf(pools.map(requirementsOfPool)));
   const usual = types.filter(({ name }) => usualTypes.includes(name));
   const among = [wanted, usual, types].find((each) => each.length > 0) ?? [];
   const options = withoutExotic(launchOptions(among, [], {}));

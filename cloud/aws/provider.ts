@@ -35,7 +35,7 @@ import { Failures } from './sweeping.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UserDataSizes } from './user-data-sizes.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
-import { shiftNews } from './shift-news.js';
+import { shiftEvents } from './shift-events.js';
 import { ZonalShifts } from './zonal-shift.js';
 
 /** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
@@ -75,7 +75,7 @@ export class AwsProvider implements CloudProvider {
   readonly repairPolicies = repairPolicies;
   readonly interruptions: NonNullable<CloudProvider['interruptions']>;
   readonly account: NonNullable<CloudProvider['account']>;
-  readonly poolNews: CloudProvider['poolNews'];
+  readonly poolEvents: CloudProvider['poolEvents'];
 
   private readonly unavailable: UnavailableOfferings;
   private readonly prices: Prices;
@@ -112,7 +112,7 @@ export class AwsProvider implements CloudProvider {
     this.placementGroups = new PlacementGroups(calls, clock);
     const shifts = createShifts(options, calls, clock, () => facts.clusterArn());
     this.shifted = new ShiftedZones(shifts, this.subnets);
-    this.poolNews = shifts && shiftNews(shifts);
+    this.poolEvents = shifts && shiftEvents(shifts);
     this.catalogues = new Catalogues({
       options,
       clock,
@@ -265,7 +265,7 @@ export class AwsProvider implements CloudProvider {
     this.unavailable.mark(offerings.filter(({ reservationId }) => reservationId === undefined));
   }
 
-  reservationEnds(reservationId: string): Promise<boolean> {
+  isReservationEnding(reservationId: string): Promise<boolean> {
     return this.reservations.isEnding(reservationId);
   }
 

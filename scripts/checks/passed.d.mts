@@ -7,3 +7,9 @@ export class Passed {
 
   add(keys: Iterable<string>): void;
 }
+
+export function checkUnknown(
+  name: string,
+  keys: ReadonlyMap<string, string>,
+  check: (files: string[]) => Iterable<string> | Promise<Iterable<string>>,
+): Promise<boolean>;

@@ -43,3 +43,17 @@ export class Passed {
     }
   }
 }
+
+/**
+ * Checks the files whose keys have not passed the check of this name, and remembers those that pass. `check` takes paths and gives those that fail.
+ * Returns whether all pass.
+ */
+export async function checkUnknown(name, keys, check) {
+  const passed = new Passed(name);
+  const unknown = [...keys.keys()].filter((file) => !passed.has(keys.get(file)));
+  console.log(`${unknown.length} of ${keys.size} files to check`);
+  if (unknown.length === 0) return true;
+  const failed = new Set(await check(unknown));
+  passed.add(unknown.filter((file) => !failed.has(file)).map((file) => keys.get(file)));
+  return failed.size === 0;
+}

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Passed, keyOf } from './passed.mjs';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Passed, checkUnknown, keyOf } from './passed.mjs';
 
 let folder: string;
 beforeEach(() => {
@@ -37,4 +37,17 @@ describe('Passed', () => {
 
 test('texts that are divided elsewhere have another key', () => {
   expect(keyOf('ab', 'c')).not.toBe(keyOf('a', 'bc'));
+});
+
+test('what failed is checked again, and what passed is not', async () => {
+  process.env.XDG_CACHE_HOME = folder;
+  vi.spyOn(console, 'log').mockReturnValue();
+  const keys = new Map(['good.ts', 'bad.ts'].map((file) => [file, keyOf(file)]));
+  const checked: string[][] = [];
+  const check = (files: string[]): string[] => {
+    checked.push(files);
+    return files.filter((file) => file === 'bad.ts');
+  };
+  expect([await checkUnknown('lint', keys, check), await checkUnknown('lint', keys, check)]).toEqual([false, false]);
+  expect(checked).toEqual([['good.ts', 'bad.ts'], ['bad.ts']]);
 });

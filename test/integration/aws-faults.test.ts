@@ -293,7 +293,7 @@ test('in a shifted zone nothing is launched, terminated or tagged, and what is t
   expect(await provider.get(providerId)).toMatchObject({ providerId });
   const anywhere = { ...pool, spec: { template: { spec: { requirements: [] } } } } as unknown as NodePool;
   const reasons = async () =>
-    (await provider.poolNews!([{ pool: anywhere, nodeClass: ready }])).map(({ reason }) => reason);
+    (await provider.poolEvents!([{ pool: anywhere, nodeClass: ready }])).map(({ reason }) => reason);
   expect(await reasons()).toEqual(['ZonalShiftActive']);
   expect(await reasons()).toEqual([]);
   expect(await cloud().requests({ service: 'ec2', action: 'DescribeInstances' })).toEqual([]);

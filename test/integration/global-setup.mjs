@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export default function setup() {
-  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   if (process.env.STOWAGE_TEST_STACK !== undefined) return undefined;
   const folder = join(tmpdir(), `stowage-test-${process.pid}`);
   process.env.STOWAGE_TEST_STACK = folder;

@@ -1,6 +1,6 @@
 import type { NodePool } from '../../../api/karpenter/node-pool.js';
 import { labels } from '../../../api/labels.js';
-import { publishNews } from '../../../operator/pool-news.js';
+import { publishNewEvents } from '../../../operator/pool-events.js';
 import { nodePool } from '../../builders/activity-world.js';
 import { ec2NodeClass } from '../../builders/aws-world.js';
 import { same, type Told } from '../told.js';
@@ -40,7 +40,7 @@ const tells = (
         for (const look of looks) {
           shifted = look;
           place.ec2Clock.time += 30_000;
-          await publishNews(deps);
+          await publishNewEvents(deps);
           heard.push(
             events
               .splice(0)

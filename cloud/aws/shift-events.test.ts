@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { nodePool } from '../../test/builders/activity-world.js';
 import { ec2NodeClass } from '../../test/builders/aws-world.js';
-import { shiftNews } from './shift-news.js';
+import { shiftEvents } from './shift-events.js';
 
 const nodeClass = { ...ec2NodeClass(), status: { subnets: [{ id: 's', zone: 'a', zoneID: 'az1' }] } };
 const [first, second] = [nodePool('first'), nodePool('second')].map((pool) => ({ pool, nodeClass }));
@@ -9,7 +9,7 @@ const [first, second] = [nodePool('first'), nodePool('second')].map((pool) => ({
 // Rule `zonal-shift/told`.
 test('a NodePool that is made during a shift is told, and the end is told to those that were told', async () => {
   let shifted = ['az1'];
-  const news = shiftNews({ current: () => Promise.resolve(shifted.map((zone) => ({ zone, until: 1 }))) });
+  const news = shiftEvents({ current: () => Promise.resolve(shifted.map((zone) => ({ zone, until: 1 }))) });
   const look = async (...pools: readonly (typeof first)[]): Promise<readonly (string | undefined)[]> =>
     (await news(pools.map((each) => each!))).map(({ pool, reason }) => `${pool.metadata.name} ${reason}`);
   expect(await look(first)).toEqual(['first ZonalShiftActive']);

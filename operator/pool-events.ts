@@ -7,22 +7,22 @@ const everyMs = 30_000;
 const all = 'all';
 
 /** Publishes what the cloud has to tell NodePools, such as zonal shifts, every half minute (zonal-shift/told). Nothing where it never tells. */
-export function publishPoolNews(context: OperatorContext): () => void {
-  if (context.cloud.poolNews === undefined) return () => undefined;
-  const queue = new WorkQueue('telling NodePools what the cloud says', () => publishNews(context), context.log);
+export function publishPoolEvents(context: OperatorContext): () => void {
+  if (context.cloud.poolEvents === undefined) return () => undefined;
+  const queue = new WorkQueue('telling NodePools what the cloud says', () => publishNewEvents(context), context.log);
   queue.add(all);
   return () => queue.stop();
 }
 
 /** One look at all NodePools whose node class there is. */
-export async function publishNews(
+export async function publishNewEvents(
   context: Pick<OperatorContext, 'cache' | 'cloud' | 'events'>,
 ): Promise<{ readonly afterMs: number }> {
   const pools = managedPools(context).flatMap((pool) => {
     const nodeClass = nodeClassOf(context, pool.spec.template.spec.nodeClassRef);
     return nodeClass === undefined ? [] : [{ pool, nodeClass }];
   });
-  for (const { pool, ...event } of (await context.cloud.poolNews?.(pools)) ?? []) {
+  for (const { pool, ...event } of (await context.cloud.poolEvents?.(pools)) ?? []) {
     context.events.publish({ ...event, regarding: regarding('NodePool', pool.metadata) });
   }
   return { afterMs: everyMs };

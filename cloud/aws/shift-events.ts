@@ -1,8 +1,7 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
-import { admits } from '../../core/launch-options.js';
-import { lookUp } from '../../core/own.js';
+import { admits, requirementsOfPool } from '../../core/launch-options.js';
 import type { CloudProvider, PoolEvent, PoolOfClass } from '../port.js';
 import type { ZonalShifts } from './zonal-shift.js';
 
@@ -15,21 +14,21 @@ interface Zone {
  * Tells NodePools of zonal shifts away from zones that they may launch in, once as each begins and once as it is over (zonal-shift/told).
  * What a NodePool was told is known by its uid: one that is made during a shift is told, too.
  */
-export function shiftNews(shifts: Pick<ZonalShifts, 'current'>): NonNullable<CloudProvider['poolNews']> {
+export function shiftEvents(shifts: Pick<ZonalShifts, 'current'>): NonNullable<CloudProvider['poolEvents']> {
   let told = new Map<string, ReadonlyMap<string, Zone>>();
   return async (pools) => {
     const shifted = new Set((await shifts.current()).map(({ zone }) => zone));
     const before = told;
-    const news = pools.map((each) => newsOf(each, shifted, before.get(uidOf(each)) ?? new Map<string, Zone>()));
-    told = new Map(pools.map((each, i) => [uidOf(each), news[i]!.told]));
-    return news.flatMap(({ events }) => events);
+    const changes = pools.map((each) => changesOf(each, shifted, before.get(uidOf(each)) ?? new Map<string, Zone>()));
+    told = new Map(pools.map((each, i) => [uidOf(each), changes[i]!.told]));
+    return changes.flatMap(({ events }) => events);
   };
 }
 
 const uidOf = ({ pool }: PoolOfClass): string => pool.metadata.uid ?? '';
 
 /** What a NodePool has to be told, and the shifts that it knows of then, by the zone as ARC calls it. */
-function newsOf(
+function changesOf(
   { pool, nodeClass }: PoolOfClass,
   shifted: ReadonlySet<string>,
   before: ReadonlyMap<string, Zone>,
@@ -49,13 +48,12 @@ function newsOf(
 }
 
 /** The zone of a shift, told by name or id, if the NodePool may launch there: a subnet of its node class is in it. */
-function reachedZone({ spec }: NodePool, { status }: EC2NodeClass, shift: string): Zone | undefined {
+function reachedZone(pool: NodePool, { status }: EC2NodeClass, shift: string): Zone | undefined {
   const subnet = status?.subnets?.find(({ zone, zoneID }) => zone === shift || zoneID === shift);
   if (subnet === undefined) return undefined;
-  const { requirements } = spec.template.spec;
+  const requirements = requirementsOfPool(pool);
   const allows = (key: string, value: string | undefined): boolean =>
-    requirements.every((each) => each.key !== key || admits(each, value)) &&
-    (lookUp(spec.template.metadata?.labels, key) ?? value) === value;
+    requirements.every((each) => each.key !== key || admits(each, value));
   return allows(labels.zone, subnet.zone) && allows(labels.zoneId, subnet.zoneID)
     ? { name: subnet.zone, id: subnet.zoneID }
     : undefined;
