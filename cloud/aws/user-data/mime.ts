@@ -1,3 +1,6 @@
+import { cutText } from '../../../core/cut-text.js';
+import { DomainError } from '../../../core/failures.js';
+
 /** One part of a MIME multipart document, as cloud-init and nodeadm read them. */
 export interface MimePart {
   readonly contentType: string;
@@ -25,18 +28,25 @@ function boundaryFor(parts: readonly MimePart[]): string {
 /** Where headers end. White space is looked through once, however much of it there is. */
 const blankLine = /\n[^\S\n]*\n/;
 
-/** Whether a text is a MIME document rather than a script or YAML. */
+/** Whether a text begins as a MIME document does, rather than a script or YAML. */
 export function isMime(text: string): boolean {
-  return (
-    /^(MIME-Version|Content-Type):/im.test(text.trimStart().split(blankLine, 1)[0] ?? '') && /boundary=/i.test(text)
-  );
+  const start = text.trimStart();
+  return /^[\w-]+:/.test(start) && /^(MIME-Version|Content-Type):/im.test(start.split(blankLine, 1)[0] ?? '');
 }
 
-/** The parts of a MIME multipart document; empty when it names no boundary. */
+/** The parts of a MIME multipart document. Throws `NodeClassNotReady` for one whose headers name no parts (launch-templates/user-data). */
 export function readMime(text: string): MimePart[] {
-  const plain = text.replaceAll('\r\n', '\n');
-  const mark = /boundary="?([^"\n;]+)"?/i.exec(plain)?.[1];
-  if (mark === undefined) return [];
+  const plain = text.replaceAll('\r\n', '\n').trimStart();
+  const end = plain.search(blankLine);
+  const type = end < 0 ? undefined : contentTypeOf(headersOf(plain.slice(0, end)));
+  const mark = /boundary="?([^"\n;]+)"?/i.exec(type ?? '')?.[1];
+  if (type === undefined || mark === undefined || !/^multipart\//i.test(type)) {
+    const found = type === undefined ? 'its headers have none' : `it is ${cutText(type, 100)}`;
+    throw new DomainError(
+      'NodeClassNotReady',
+      `spec.userData begins as a MIME document; its Content-Type must be multipart, with a boundary: ${found}`,
+    );
+  }
   return sectionsOf(plain, mark).flatMap(readPart);
 }
 
@@ -59,19 +69,22 @@ function readPart(section: string): MimePart[] {
   const trimmed = section.replace(/^\n+/, '');
   const end = trimmed.search(blankLine);
   if (end < 0) return [];
-  // A line that begins with white space goes on with the header before.
-  const headers = trimmed
-    .slice(0, end)
-    .replace(/\n[ \t]+/g, ' ')
-    .split('\n');
-  const type = headers.find(isContentType);
+  const headers = headersOf(trimmed.slice(0, end));
   return [
     {
-      contentType: type === undefined ? 'text/plain' : type.slice(type.indexOf(':') + 1).trim(),
+      contentType: contentTypeOf(headers) ?? 'text/plain',
       headers: headers.filter((header) => !isContentType(header)),
       body: trimmed.slice(end).trim(),
     },
   ];
+}
+
+/** A line that begins with white space goes on with the header before. */
+const headersOf = (lines: string): string[] => lines.replace(/\n[ \t]+/g, ' ').split('\n');
+
+function contentTypeOf(headers: readonly string[]): string | undefined {
+  const type = headers.find(isContentType);
+  return type?.slice(type.indexOf(':') + 1).trim();
 }
 
 function isContentType(header: string): boolean {

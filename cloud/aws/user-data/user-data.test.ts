@@ -271,6 +271,26 @@ describe('MIME documents of the user', () => {
     expect(readMime(text)).toEqual([{ contentType: 'text/x-shellscript', headers: [], body }]);
   });
 
+  const refused = [
+    ['no type', 'MIME-Version: 1.0\n\n--//\n\necho hi\n--//--', 'its headers have none'],
+    ['one part', 'Content-Type: text/x-shellscript\n\n#!/bin/sh', 'it is text/x-shellscript'],
+    ['no boundary', 'MIME-Version: 1.0\nContent-Type: multipart/mixed\n\n--//\n', 'it is multipart/mixed'],
+    ['nothing behind its headers', 'MIME-Version: 1.0', 'its headers have none'],
+  ] as const;
+
+  test.each(refused)('with %s are refused', (_what, custom, found) => {
+    for (const family of ['AL2', 'AL2023'] as const)
+      expect(() => renderUserData(input({ family, custom }))).toThrow(
+        `its Content-Type must be multipart, with a boundary: ${found}`,
+      );
+  });
+
+  test('a script that writes such headers is none', () => {
+    const custom = '#!/bin/sh\ncat <<EOF > mail\nContent-Type: text/plain\nEOF';
+    const [script] = readMime(renderUserData(input({ family: 'AL2023', custom })));
+    expect(script).toMatchObject({ contentType: 'text/x-shellscript; charset="us-ascii"', body: custom });
+  });
+
   // Steps that grow with the square of the white space would take minutes.
   test.each([
     ['blanks', ' '],

@@ -226,7 +226,7 @@ export const targets: readonly Target[] = [
     refusals: [DomainError],
     share: 20,
   }),
-  target({ name: 'MIME', input: editedText(...customs), read: (text) => (isMime(text) ? readMime(text) : undefined), refusals: [] }), // prettier-ignore
+  target({ name: 'MIME', input: editedText(...customs), read: (text) => (isMime(text) ? readMime(text) : undefined), refusals: [DomainError] }), // prettier-ignore
   target({
     name: 'expressions of kubelet settings',
     input: editedText(
