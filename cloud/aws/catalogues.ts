@@ -6,7 +6,7 @@ import { CachedByKey } from './cached.js';
 import type { Clock } from './clock.js';
 import { buildCatalogue, type CatalogueInput } from './instance-types.js';
 import type { KnownMemory } from './known-memory.js';
-import type { createMachineTypes } from './machine-types.js';
+import type { createMachineTypes, MachineReading } from './machine-types.js';
 import type { Subnets } from './networks.js';
 import { nodeExtras } from './node-extras.js';
 import type { AwsOptions } from './options.js';
@@ -39,7 +39,7 @@ export class Catalogues {
     this.built = new CachedByKey(sources.clock, catalogueMs);
   }
 
-  /** Built anew when the node class, prices or availability change, and every five minutes (instance-types/catalogue-age). */
+  /** Built anew when the node class, types, prices or availability change, and every five minutes (instance-types/catalogue-age). */
   async of(given: EC2NodeClass): Promise<readonly InstanceType[]> {
     const { options, reservations } = this.sources;
     const nodeClass = options.reservedCapacity === false ? withoutReservations(given) : given;
@@ -78,14 +78,14 @@ export class Catalogues {
     const { reservations, memory, unavailable, subnets } = this.sources;
     const { amiFamily, amiSelectorTerms, kubelet, blockDeviceMappings, instanceStorePolicy } = spec;
     const { networkInterfaces, connectionTracking, cpuOptions, associatePublicIPAddress } = spec;
-    const { prices, shifts, placementGroup } = current;
+    const { machines, prices, shifts, placementGroup } = current;
     const content = [
       [metadata.uid, amiFamily, amiSelectorTerms, kubelet, blockDeviceMappings, instanceStorePolicy],
       [associatePublicIPAddress, [...publicZones]],
       [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
       [status?.capacityReservations, reservations.version, memory.version],
       [unavailable.version, subnets.version, prices.onDemandAt, prices.spotAt, shifts],
-      placementGroup,
+      [machines.digest, placementGroup],
     ];
     return hashText(JSON.stringify(content));
   }
@@ -110,7 +110,7 @@ export class Catalogues {
 }
 
 /** What EC2 last said of itself: types, prices, shifted zones and the placement group. */
-type Current = Pick<CatalogueInput, 'machines' | 'prices' | 'shifts' | 'placementGroup'>;
+type Current = Pick<CatalogueInput, 'prices' | 'shifts' | 'placementGroup'> & { readonly machines: MachineReading };
 
 /** With the gate off a launch knows of no reservation, as packing does not (reserved-capacity/gate-off). */
 function withoutReservations(nodeClass: EC2NodeClass): EC2NodeClass {

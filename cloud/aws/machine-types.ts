@@ -1,6 +1,7 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { compareText } from '../../core/compare-text.js';
 import { DomainError } from '../../core/failures.js';
+import { hashText } from '../../core/hash.js';
 import { Cached } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -14,11 +15,16 @@ export interface MachineTypes {
   readonly zones: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
+/** What EC2 said at one reading, and a text that two readings share where they are equal. */
+export interface MachineReading extends MachineTypes {
+  readonly digest: string;
+}
+
 const hour = 3_600_000;
 
 /** Instance types and their zones, read every 12 hours (instance-types/catalogue-age); a failed reading is covered for another 12. */
-export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<MachineTypes> {
-  const load = async (): Promise<MachineTypes> => {
+export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<MachineReading> {
+  const load = async (): Promise<MachineReading> => {
     const [infos, offerings] = await Promise.all([
       allPages(
         'ec2:DescribeInstanceTypes',
@@ -55,7 +61,14 @@ export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<Machin
     if (byName.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeInstanceTypes: EC2 lists none');
     if (zones.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeInstanceTypeOfferings: EC2 lists none');
     const sorted = [...byName.values()].sort((a, b) => compareText(a.InstanceType ?? '', b.InstanceType ?? ''));
-    return { infos: sorted, zones };
+    return { infos: sorted, zones, digest: digestOf(sorted, zones) };
   };
   return new Cached(clock, load, 12 * hour, 12 * hour);
+}
+
+/** Zones come in any order. */
+function digestOf(infos: readonly InstanceTypeInfo[], zones: ReadonlyMap<string, ReadonlySet<string>>): string {
+  return hashText(
+    JSON.stringify([infos, infos.map(({ InstanceType: type = '' }) => [...(zones.get(type) ?? [])].sort())]),
+  );
 }
