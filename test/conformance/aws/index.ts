@@ -25,6 +25,7 @@ import { instanceGarbageCases, taggingCases } from './instances.js';
 import { capacityCases } from './instance-types.js';
 import { catalogueCases } from './catalogue.js';
 import { offeringCasesOfTypes } from './offerings.js';
+import { typeListCases } from './type-lists.js';
 import { deletionCases } from './deleting.js';
 import { profileProviderCases } from './making-profiles.js';
 import { nodeClassHashStatusCases } from './hash-status.js';
@@ -66,7 +67,7 @@ export const awsSuites: readonly Suite[] = [
   { path: 'pkg/providers/launchtemplate/cpuoptions_test.go', told: cpuOptionCases },
   {
     path: 'pkg/providers/instancetype/suite_test.go',
-    told: [...capacityCases, ...catalogueCases, ...offeringCasesOfTypes],
+    told: [...capacityCases, ...catalogueCases, ...offeringCasesOfTypes, ...typeListCases],
   },
   { path: 'pkg/controllers/nodeclass/validation_test.go', told: [...validationCases, ...trialCases] },
   { path: 'pkg/controllers/nodeclaim/garbagecollection/suite_test.go', told: instanceGarbageCases },

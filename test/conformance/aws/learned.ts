@@ -117,6 +117,19 @@ const trimmed = (text: string): unknown =>
 /** pkg/providers/amifamily/bootstrap/mime/suite_test.go */
 export const mimeCases: readonly Told[] = [
   same(
+    42,
+    'headers that are none are not read',
+    gives(() => {
+      try {
+        return readMime(
+          document.replace(/^MIME-Version: 1.0\nContent-Type: .*/, 'MIME_VERSION = 1.0\nCONTENT_TYPE = MIME'),
+        );
+      } catch (error) {
+        return isDomainError(error, 'NodeClassNotReady');
+      }
+    }, true),
+  ),
+  same(
     48,
     'a document of two parts',
     gives(() => trimmed(document), parts),
