@@ -7,25 +7,32 @@ import type { InstanceType } from './instance-type.js';
  */
 export class SharedRequirements {
   private readonly byKey = new Map<string, Map<string, NodeSelectorRequirement>>();
+  private readonly lists = new WeakSet<readonly NodeSelectorRequirement[]>();
 
   /** The type, with requirements that were there before where they are equal. */
   in(type: InstanceType): InstanceType {
     return {
       ...type,
-      requirements: this.of(type.requirements),
-      offerings: type.offerings.map((offering) => ({ ...offering, requirements: this.of(offering.requirements) })),
+      requirements: this.list(type.requirements),
+      offerings: type.offerings.map((offering) => ({ ...offering, requirements: this.list(offering.requirements) })),
     };
   }
 
-  private of(requirements: readonly NodeSelectorRequirement[]): NodeSelectorRequirement[] {
-    return requirements.map((requirement) => {
-      const { key, operator, values } = requirement;
-      let ofKey = this.byKey.get(key);
-      if (ofKey === undefined) this.byKey.set(key, (ofKey = new Map<string, NodeSelectorRequirement>()));
-      const text = values === undefined ? operator : `${operator} ${JSON.stringify(values)}`;
-      const known = ofKey.get(text);
-      if (known === undefined) ofKey.set(text, requirement);
-      return known ?? requirement;
-    });
+  /** Equal requirements; a list that came from here is given back as it is. */
+  list(requirements: readonly NodeSelectorRequirement[]): NodeSelectorRequirement[] {
+    if (this.lists.has(requirements)) return requirements as NodeSelectorRequirement[];
+    const shared = requirements.map((requirement) => this.one(requirement));
+    this.lists.add(shared);
+    return shared;
+  }
+
+  private one(requirement: NodeSelectorRequirement): NodeSelectorRequirement {
+    const { key, operator, values } = requirement;
+    let ofKey = this.byKey.get(key);
+    if (ofKey === undefined) this.byKey.set(key, (ofKey = new Map<string, NodeSelectorRequirement>()));
+    const text = values === undefined ? operator : `${operator} ${values.length} ${values.join('\0')}`;
+    const known = ofKey.get(text);
+    if (known === undefined) ofKey.set(text, requirement);
+    return known ?? requirement;
   }
 }

@@ -70,7 +70,25 @@ interface PriceFilter {
   Value?: string;
 }
 
-function product(machine: MachineType, region: string): { attributes: Record<string, string>; text: string } {
+interface Product {
+  readonly attributes: Record<string, string>;
+  readonly text: string;
+}
+
+/** By region; each page of a list goes through all products. */
+const products = new Map<string, WeakMap<MachineType, Product>>();
+
+function product(machine: MachineType, region: string): Product {
+  let ofRegion = products.get(region);
+  if (ofRegion === undefined) products.set(region, (ofRegion = new WeakMap<MachineType, Product>()));
+  const known = ofRegion.get(machine);
+  if (known !== undefined) return known;
+  const made = makeProduct(machine, region);
+  ofRegion.set(machine, made);
+  return made;
+}
+
+function makeProduct(machine: MachineType, region: string): Product {
   const attributes = productAttributes(machine, region);
   const sku = Buffer.from(`${region}${machine.name}`).toString('hex').toUpperCase().slice(0, 16).padEnd(16, '0');
   const dimension = {
@@ -114,11 +132,11 @@ const getProducts: JsonHandler = async (cloud, input) => {
   const filters = (input['Filters'] as PriceFilter[] | undefined) ?? [];
   const region = filters.find(({ Field }) => Field === 'regionCode')?.Value ?? cloud.region;
   const offered = await cloud.catalogue.zones();
-  const products = (await cloud.catalogue.machines())
+  const found = (await cloud.catalogue.machines())
     .filter(({ name }) => offered.has(name))
     .map((machine) => product(machine, region))
     .filter(({ attributes }) => holds(attributes, filters));
-  const { items, next } = page(products, JSON.stringify(filters), {
+  const { items, next } = page(found, JSON.stringify(filters), {
     token: input['NextToken'] as string | undefined,
     size: Math.min(100, Number(input['MaxResults'] ?? 100)),
     code: 'InvalidNextTokenException',

@@ -3,6 +3,7 @@ import type { Cloud } from './cloud.js';
 import { paged } from './ec2-answers.js';
 import { filtersOf, param, strings, type Params } from './query.js';
 import { passes } from './filters.js';
+import type { SpotPrice } from './spot-market.js';
 import { element, type XmlElement } from './xml.js';
 
 const product = 'Linux/UNIX';
@@ -15,17 +16,17 @@ export async function spotPriceHistory(cloud: Cloud, params: Params): Promise<Xm
   const wanted = poolFilter(params);
   const start = timeAt(params, 'StartTime', 0);
   const end = timeAt(params, 'EndTime', Number.POSITIVE_INFINITY);
-  const rows: { since: number; item: XmlElement }[] = [];
+  const found: { since: number; item: XmlElement }[] = [];
   for (const { machine, zone } of (await cloud.catalogue.pools()).filter(wanted)) {
     const history = cloud.market.history(machine, zone);
     const holding = history.find(({ since }) => since <= start);
     for (const entry of history) {
       if (entry.since > end || (entry.since <= start && entry !== holding)) continue;
-      rows.push({ since: entry.since, item: row(machine.name, zone, entry) });
+      found.push({ since: entry.since, item: row(machine.name, zone, entry) });
     }
   }
-  rows.sort((left, right) => right.since - left.since);
-  const items = rows.map(({ item }) => item);
+  found.sort((left, right) => right.since - left.since);
+  const items = found.map(({ item }) => item);
   const bounds = { minimum: 1, maximum: 1000, standard: 1000 };
   return paged('DescribeSpotPriceHistory', 'spotPriceHistorySet', items, params, bounds);
 }
@@ -54,11 +55,19 @@ function poolFilter(params: Params): (pool: { machine: MachineType; zone: string
   };
 }
 
-const row = (type: string, zone: string, { price, since }: { price: number; since: number }): XmlElement =>
-  element('item', [
+/** Each page of a list is cut from all of its rows: they are made once. */
+const rows = new WeakMap<SpotPrice, XmlElement>();
+
+function row(type: string, zone: string, entry: SpotPrice): XmlElement {
+  const known = rows.get(entry);
+  if (known !== undefined) return known;
+  const item = element('item', [
     element('instanceType', type),
     element('productDescription', product),
-    element('spotPrice', price.toFixed(6)),
-    element('timestamp', new Date(since).toISOString()),
+    element('spotPrice', entry.price.toFixed(6)),
+    element('timestamp', new Date(entry.since).toISOString()),
     element('availabilityZone', zone),
   ]);
+  rows.set(entry, item);
+  return item;
+}

@@ -53,7 +53,10 @@ export class SpotMarket {
     const family = machine.name.split('.')[0]!;
     const ratio =
       0.26 + 0.14 * fraction(family) + 0.04 * fraction(machine.name) + 0.02 * fraction(`${machine.name}/${zone}`);
-    return [{ price: round(onDemandPrice(machine, this.region) * ratio), since: this.#startedAt - 86_400_000 }];
+    const first = [{ price: round(onDemandPrice(machine, this.region) * ratio), since: this.#startedAt - 86_400_000 }];
+    // Each page of a list of prices goes through all pools.
+    this.#history.set(`${machine.name}/${zone}`, first);
+    return first;
   }
 
   price(machine: MachineType, zone: string): number {
