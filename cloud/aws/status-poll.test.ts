@@ -1,14 +1,20 @@
+import type { DescribeInstanceStatusCommandInput, InstanceStatus } from '@aws-sdk/client-ec2';
 import { expect, test } from 'vitest';
 import { refusal, steppingClock } from '../../test/builders/aws-world.js';
+import { statusesFor } from '../../test/builders/instance-statuses.js';
 import { pollInstanceStatus } from './status-poll.js';
 
-/** Polls until `answers` are used up; tells when each call was made and what was told. */
+const firstQuestion = 'event.code';
+const names = ({ Filters = [] }: DescribeInstanceStatusCommandInput): string => Filters.map(({ Name }) => Name).join();
+
+/** Polls until `answers` are used up, one for each look; tells when each look began and what was told. */
 async function poll(answers: readonly (Error | undefined)[]): Promise<{ at: number[]; told: string[] }> {
   const clock = steppingClock();
   const abort = new AbortController();
   const at: number[] = [];
   const told: string[] = [];
-  const describeInstanceStatus = (): Promise<never> => {
+  const describeInstanceStatus = (input: DescribeInstanceStatusCommandInput): Promise<never> => {
+    if (names(input) !== firstQuestion) return Promise.resolve({ InstanceStatuses: [] } as never);
     const answer = answers[at.length];
     at.push(clock.time);
     if (at.length === answers.length) abort.abort();
@@ -36,4 +42,68 @@ test('a call that is denied is tried again ever more seldom, and told once', asy
   const { at, told } = await poll([...Array<Error>(8).fill(denied), undefined, undefined]);
   expect(minutes(at)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 184]);
   expect(told).toEqual([expect.stringContaining('ec2:DescribeInstanceStatus')]);
+});
+
+const passed = { Status: 'ok' as const };
+const failed = {
+  Status: 'impaired' as const,
+  Details: [{ Name: 'reachability' as const, Status: 'failed' as const, ImpairedSince: new Date(0) }],
+};
+const status = (InstanceId: string, more: Partial<InstanceStatus> = {}): InstanceStatus => ({
+  ...{ InstanceId, InstanceStatus: passed, SystemStatus: passed },
+  ...more,
+});
+const account = [
+  ...Array.from({ length: 2500 }, (_, i) => status(`i-sound-${i}`)),
+  status('i-own', { InstanceStatus: failed }),
+  status('i-system', { SystemStatus: failed }),
+  status('i-all', { InstanceStatus: failed, SystemStatus: failed, Events: [{ Code: 'system-reboot' }] }),
+  status('i-event', { Events: [{ Code: 'instance-stop' }] }),
+  status('i-over', { Events: [{ Code: 'instance-stop', Description: '[Completed] done' }] }),
+];
+
+/** One look at the account two minutes later: what it made of it, and the statuses that EC2 sent; `fails` names a filter whose call is refused. */
+async function lookAt(statuses: readonly InstanceStatus[], fails?: string) {
+  const clock = steppingClock(120_000);
+  const abort = new AbortController();
+  const asked: string[] = [];
+  const handled: string[] = [];
+  let sent = 0;
+  await pollInstanceStatus(
+    {
+      clock: {
+        ...clock,
+        sleep: () => {
+          abort.abort();
+          return Promise.resolve();
+        },
+      },
+      calls: {
+        describeInstanceStatus: (input) => {
+          asked.push(names(input));
+          if (names(input) === fails) return Promise.reject(denied);
+          const InstanceStatuses = statusesFor(statuses, input);
+          sent += InstanceStatuses.length;
+          return Promise.resolve({ InstanceStatuses } as never);
+        },
+      },
+    },
+    ({ instanceId, kind }) => Promise.resolve(void handled.push(`${instanceId} ${kind}`)),
+    abort.signal,
+  );
+  return { asked, handled, sent };
+}
+const all = ['instance_status', 'system_status', 'event_status'].map((kind) => `i-all ${kind}`);
+
+// Rule `interruption/status-checks`.
+test('EC2 is asked for what is wrong alone, and each fault is handled once', async () => {
+  const { asked, handled, sent } = await lookAt(account);
+  expect(asked).toEqual(['event.code', 'instance-status.status', 'system-status.status']);
+  expect(handled).toEqual([...all, 'i-event event_status', 'i-own instance_status', 'i-system system_status']);
+  expect(sent).toBe(7);
+});
+
+test('what one call found is handled though the next is refused', async () => {
+  const { handled } = await lookAt(account, 'instance-status.status');
+  expect(handled).toEqual([...all, 'i-event event_status']);
 });

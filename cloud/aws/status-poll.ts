@@ -18,6 +18,13 @@ const eventCodes: readonly string[] = [
   'instance-stop',
 ];
 
+/** EC2 holds what one call asks for together; an instance with any of these is of interest. Sound ones are the many. */
+const questions = [
+  { Name: 'event.code', Values: [...eventCodes] },
+  { Name: 'instance-status.status', Values: ['impaired'] },
+  { Name: 'system-status.status', Values: ['impaired'] },
+];
+
 export interface StatusPollOptions {
   readonly calls: Pick<AwsCalls, 'describeInstanceStatus'>;
   readonly clock: Clock;
@@ -51,13 +58,18 @@ async function look(
   handle: (interruption: Interruption) => Promise<void>,
 ): Promise<string | undefined> {
   try {
-    const statuses = await allPages(
-      'ec2:DescribeInstanceStatus',
-      (token) => calls.describeInstanceStatus({ MaxResults: 1000, NextToken: token }),
-      (page) => page.InstanceStatuses,
-    );
-    for (const status of statuses) {
-      for (const interruption of readStatus(status, clock.now())) await handle(interruption);
+    const seen = new Set<string | undefined>();
+    for (const question of questions) {
+      const statuses = await allPages(
+        'ec2:DescribeInstanceStatus',
+        (token) => calls.describeInstanceStatus({ Filters: [question], MaxResults: 1000, NextToken: token }),
+        (page) => page.InstanceStatuses,
+      );
+      // Each answer says everything of an instance.
+      for (const status of statuses.filter(({ InstanceId: id }) => !seen.has(id))) {
+        seen.add(status.InstanceId);
+        for (const interruption of readStatus(status, clock.now())) await handle(interruption);
+      }
     }
     return undefined;
   } catch (error) {

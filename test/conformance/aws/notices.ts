@@ -1,8 +1,9 @@
-import type { InstanceStatus } from '@aws-sdk/client-ec2';
+import type { DescribeInstanceStatusCommandInput, InstanceStatus } from '@aws-sdk/client-ec2';
 import type { AwsCalls } from '../../../cloud/aws/calls.js';
 import { systemClock } from '../../../cloud/aws/clock.js';
 import { AwsProvider } from '../../../cloud/aws/provider.js';
 import type { Clock } from '../../../cloud/aws/clock.js';
+import { statusesFor } from '../../builders/instance-statuses.js';
 import type { Running } from '../running/stage.js';
 
 const ofEc2 = (kind: string, detail: object): string =>
@@ -61,7 +62,8 @@ export class Notices {
         this.deleted += Entries.length;
         return Promise.resolve({});
       },
-      describeInstanceStatus: () => Promise.resolve({ InstanceStatuses: this.statuses }),
+      describeInstanceStatus: (input: DescribeInstanceStatusCommandInput) =>
+        Promise.resolve({ InstanceStatuses: statusesFor(this.statuses, input) }),
     };
     const onProblem = (problem: string): void => void this.problems.push(problem);
     const options = { region: 'us-west-2', clusterName: 'test-cluster', interruptionQueue: 'queue', clock, onProblem };
