@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { nodeOf, within, type LiveWorld } from '../live/world.js';
-import { stowage, type Said } from './stowage.js';
+import { environmentOf, statusHere, stowage, type Said } from './stowage.js';
 
 export const patience = 300_000;
 
@@ -24,6 +24,7 @@ export class People {
   /** Set once the stack is up. */
   set world(world: LiveWorld) {
     this.running = world;
+    Object.assign(process.env, environmentOf(world));
   }
 
   get world(): LiveWorld {
@@ -35,16 +36,18 @@ export class People {
     return stowage(this.world, ...args);
   }
 
-  async status(): Promise<string> {
-    return (await this.stowage('status')).stdout;
+  status(): Promise<string> {
+    return statusHere();
   }
 
   /** Until the command says this. */
   says(words: RegExp, ...args: string[]): Promise<string> {
-    let last: Said | undefined;
+    const isStatus = args.length === 1 && args[0] === 'status';
+    let last: Said | string | undefined;
     return observe(
       `stowage ${args.join(' ')} says ${String(words)}`,
       async () => {
+        if (isStatus && !words.test((last = await this.status()))) return undefined;
         last = await this.stowage(...args);
         return words.test(last.stdout) ? last.stdout : undefined;
       },

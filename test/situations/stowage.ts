@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { status } from '../../cli/status.js';
+import { messageOf } from '../../core/error-message.js';
 import type { LiveWorld } from '../live/world.js';
 
 export interface Said {
@@ -24,3 +26,9 @@ export function stowage(world: Reached, ...args: string[]): Promise<Said> {
     );
   });
 }
+
+/**
+ * What `stowage status` prints, without the start of a program: for looking again and again. The process has the environment of a person
+ * (`environmentOf`).
+ */
+export const statusHere = (...args: string[]): Promise<string> => status(args).catch(messageOf);
