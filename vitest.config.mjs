@@ -9,7 +9,7 @@ const quickStart = { setupFiles: ['test/live/quick-start.mjs'] };
 const sharedFolder = { globalSetup: ['test/workflow/shared-folder.mjs'] };
 
 // What takes real time: each file in a process of its own, and with the time that a crowded machine takes.
-const inRealTime = { isolate: true, testTimeout: 10 * minutes, hookTimeout: 10 * minutes };
+const inRealTime = { isolate: false, testTimeout: 10 * minutes, hookTimeout: 10 * minutes };
 
 const onSharedStack = {
   ...inRealTime,
