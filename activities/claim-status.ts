@@ -13,7 +13,7 @@ import type { ActivityDeps } from './deps.js';
 const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
 
 /** Resources as Kubernetes quantities, without those of amount zero. */
-export function written(resources: Resources): Record<string, string> {
+export function quantitiesOf(resources: Resources): Record<string, string> {
   const present = Object.entries(resources).filter(([, amount]) => amount !== 0);
   return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
 }
@@ -39,7 +39,7 @@ export async function setConditions(
  * Sets conditions that only tell what goes on, as those of a termination do: an API server that refuses them holds nothing up
  * (termination/conditions-only-tell).
  */
-export async function tellConditions(
+export async function reportConditions(
   deps: Pick<ActivityDeps, 'kube' | 'now' | 'log'>,
   ref: ClaimRef,
   changes: readonly ConditionChange[],

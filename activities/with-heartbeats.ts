@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { progressOf } from './attempt.js';
 
-const beatMs = 2500;
+const heartbeatMs = 2500;
 
 /**
  * Every activity of `activities`, heartbeating for as long as it runs: when its worker dies, the server notices within
@@ -14,7 +14,7 @@ export function withHeartbeats<T extends object>(activities: T): T {
         name,
         async (input: unknown): Promise<unknown> => {
           const context = Context.current();
-          const beats = setInterval(() => context.heartbeat(progressOf(context)), beatMs);
+          const beats = setInterval(() => context.heartbeat(progressOf(context)), heartbeatMs);
           try {
             return await activity(input);
           } finally {

@@ -1,4 +1,4 @@
-/** Without the kind of hindrance that ends the names in `StowageBlockedBy`: `pdb/shop/web (never)` is `pdb/shop/web` where a sentence says the rest. */
+/** The name without the kind of blocker in brackets that `StowageBlockedBy` has: `pdb/shop/web (never)` becomes `pdb/shop/web`. */
 export const blockerName = (name: string): string => name.replace(/ \([\w-]+\)$/, '');
 
 /** `pdb/shop/web can never allow an eviction`. */

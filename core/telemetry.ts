@@ -17,7 +17,7 @@ export interface Metrics {
 export type GaugeName =
   | 'scheduler_unschedulable_pods_count'
   | 'stowage_karpenter_lease_held'
-  | 'stowage_disruption_last_look_timestamp_seconds'
+  | 'stowage_disruption_last_search_timestamp_seconds'
   | 'stowage_stuck'
   | 'stowage_stuck_oldest_seconds';
 

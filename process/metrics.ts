@@ -76,7 +76,7 @@ const histograms: Readonly<Record<Exclude<HistogramName, SummaryName>, readonly 
 const gauges: Readonly<Record<GaugeName, readonly string[]>> = {
   scheduler_unschedulable_pods_count: ['controller'],
   stowage_karpenter_lease_held: [],
-  stowage_disruption_last_look_timestamp_seconds: [],
+  stowage_disruption_last_search_timestamp_seconds: [],
   stowage_stuck: ['kind'],
   stowage_stuck_oldest_seconds: ['kind'],
 };

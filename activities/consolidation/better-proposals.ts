@@ -2,7 +2,7 @@ import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { QuestionToWithdraw } from '../../workflows/messages.js';
-import { refusalOf, whyAnswered } from '../disruption-context/asked.js';
+import { refusalOf, whyAnswered } from '../disruption-context/open-questions.js';
 import { allowedFor } from '../disruption-context/disruption-context.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 

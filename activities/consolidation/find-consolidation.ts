@@ -2,22 +2,22 @@ import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '..
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { candidateOf, cataloguesOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
-import { reportLeftOut } from '../report-left-out.js';
+import { publishExcluded } from '../publish-excluded.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { poolNameOf, searchOf } from '../disruption-context/disruption-context.js';
-import { stampOf, withoutCatalogue } from '../disruption-context/look-stamp.js';
+import { poolNameOf, modeOf } from '../disruption-context/disruption-context.js';
+import { searchFingerprint, withoutCatalogue } from '../disruption-context/search-fingerprint.js';
 import { betterThanAnswered, withAnswered } from './better-proposals.js';
 import { isConsolidatable, otherMode, searchInput } from './search-input.js';
 import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
-import { sideBySide } from './side-by-side.js';
+import { concurrentCommands } from './concurrent-commands.js';
 import { waitsOfCommands } from './waiting-commands.js';
 import { StableSince } from '../disruption-context/stable-since.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import { listedNames } from '../../core/listed-names.js';
 
 /** How often the cluster is searched again without any change (consolidation/when-it-looks). */
-const lookEveryMs = 5 * 60_000;
+const searchEveryMs = 5 * 60_000;
 /** The interval if the instance types of a NodePool could not be read. */
 const missingTypesMs = 15_000;
 /** Pause after a search, as a multiple of its duration without its time in the queue. */
@@ -29,10 +29,10 @@ const restFactor = 4;
  */
 const lookAheadMs = 30_000;
 /** The longest that consolidatable nodes wait for others. */
-const patienceMs = 30_000;
+const longestWaitMs = 30_000;
 /** The state and result of the last search. Kept in the process only, since searching again does no harm. */
 export interface LastSearch {
-  stamp: string;
+  fingerprint: string;
   at: number;
   /** No search before this time, milliseconds of the epoch, because the last one took long. */
   restUntil: number;
@@ -46,7 +46,7 @@ export interface LastSearch {
 
 export function noSearch(): LastSearch {
   return {
-    stamp: '',
+    fingerprint: '',
     at: 0,
     restUntil: 0,
     stays: [],
@@ -68,7 +68,7 @@ export async function findConsolidation(
 ): Promise<Proposals> {
   const catalogues = await cataloguesOf(deps, [...context.pools.values()]);
   const missing = withoutCatalogue(context, catalogues);
-  const checks = [...waking(context), ...missing.map(() => context.now + missingTypesMs)];
+  const checks = [...nextTimes(context), ...missing.map(() => context.now + missingTypesMs)];
   const soon = context.now + lookAheadMs;
   if (!context.views.some((view) => isConsolidatable(view, context, soon))) {
     last.waits = [];
@@ -77,10 +77,10 @@ export async function findConsolidation(
   const consolidatable = [context.now, soon].map(
     (by) => context.views.filter((view) => isConsolidatable(view, context, by)).length,
   );
-  const stamp = stampOf(context, { seen, consolidatable, catalogues });
-  const due = Math.max(last.stamp === stamp ? last.at + lookEveryMs : 0, last.restUntil);
+  const fingerprint = searchFingerprint(context, { seen, consolidatable, catalogues });
+  const due = Math.max(last.fingerprint === fingerprint ? last.at + searchEveryMs : 0, last.restUntil);
   if (context.now < due) return { proposals: [], held: [], checks: [...checks, due] };
-  const found = await searchNow(deps, context, last, stamp);
+  const found = await searchNow(deps, context, last, fingerprint);
   const unread = missing.map((nodePool) => ({ nodePool, why: 'its instance types cannot be had just now' }));
   return { ...found, held: [...unread, ...found.held], checks: [...checks, ...found.checks] };
 }
@@ -90,11 +90,11 @@ async function searchNow(
   deps: ActivityDeps,
   context: DisruptionContext,
   last: LastSearch,
-  stamp: string,
+  fingerprint: string,
 ): Promise<Proposals> {
   const soon = context.now + lookAheadMs;
   // In a busy cluster some node is always about to become consolidatable: the others do not wait for ever.
-  const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + patienceMs;
+  const isPatient = last.waitingSince === undefined || context.now < last.waitingSince + longestWaitMs;
   const { input, allowed, held, chains, limited, closed, full, opens } = await searchInput(
     deps,
     context,
@@ -102,7 +102,7 @@ async function searchNow(
   );
   let began = deps.now();
   const { first, result, proposed, moot } = await search(deps, input, context, () => (began = deps.now()));
-  reportLeftOut(deps, 'Consolidation', result.setAside);
+  publishExcluded(deps, 'Consolidation', result.setAside);
   const tookMs = deps.now() - began;
   last.at = context.now;
   last.restUntil = context.now + tookMs * restFactor;
@@ -111,15 +111,15 @@ async function searchNow(
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.stableSince.note(context.views, { named, unasked: closed, now: context.now });
   const notYet = notYetOf(context);
-  const beside = sideBySide(found, { limits: allowed }, { views: context.views, notYet });
-  const { commands, blocked, waiting } = beside;
-  last.waits = waitsOfCommands(proposed, beside, context);
+  const concurrent = concurrentCommands(found, { limits: allowed }, { views: context.views, notYet });
+  const { commands, isCutByBudgets, isWaiting } = concurrent;
+  last.waits = waitsOfCommands(proposed, concurrent, context);
   // Without consolidatable nodes nothing is waiting.
-  const isHeldUp = waiting && commands.length === 0 && [...named].some((node) => !notYet.has(node));
+  const isHeldUp = isWaiting && commands.length === 0 && [...named].some((node) => !notYet.has(node));
   last.waitingSince = isHeldUp ? (last.waitingSince ?? context.now) : undefined;
   // Budgets that blocked a command may allow it the next time.
-  const isLastWord = !limited && !blocked && !waiting && result.cutShort !== true;
-  last.stamp = commands.length === 0 && isLastWord ? stamp : '';
+  const isConclusive = !limited && !isCutByBudgets && !isWaiting && result.cutShort !== true;
+  last.fingerprint = commands.length === 0 && isConclusive ? fingerprint : '';
   observeDuration(deps, tookMs);
   return {
     proposals: commands.map((command) => ({
@@ -128,7 +128,7 @@ async function searchNow(
       validationMs: last.stableSince.restOf(command.candidates, context.now),
     })),
     held,
-    checks: [...patienceOf(last), ...opens, context.now + lookEveryMs],
+    checks: [...waitEndOf(last), ...opens, context.now + searchEveryMs],
     chains,
     moot,
   };
@@ -141,7 +141,7 @@ export async function whyNotTaken(
   node: string,
 ): Promise<string | undefined> {
   const view = context.views.find((each) => nodeNameOf(each) === node);
-  const mode = view === undefined ? context.mode : searchOf(context, poolNameOf(view));
+  const mode = view === undefined ? context.mode : modeOf(context, poolNameOf(view));
   const { input } = await searchInput(deps, { ...context, mode }, context.now);
   return deps.packer.whyStays(input, node);
 }
@@ -168,8 +168,8 @@ async function search(
 }
 
 /** When consolidatable nodes stop waiting for others. */
-function patienceOf({ waitingSince }: LastSearch): readonly number[] {
-  return waitingSince === undefined ? [] : [waitingSince + patienceMs];
+function waitEndOf({ waitingSince }: LastSearch): readonly number[] {
+  return waitingSince === undefined ? [] : [waitingSince + longestWaitMs];
 }
 
 function notYetOf({ views, now }: DisruptionContext): ReadonlySet<string> {
@@ -177,7 +177,7 @@ function notYetOf({ views, now }: DisruptionContext): ReadonlySet<string> {
 }
 
 /** When nodes become consolidatable, and when they are included in plans. */
-function waking({ views, now }: DisruptionContext): number[] {
+function nextTimes({ views, now }: DisruptionContext): number[] {
   const times = views.map(consolidatableAt).flatMap((at) => [at - lookAheadMs, at]);
   const later = times.filter((at) => at > now && Number.isFinite(at));
   return later.length === 0 ? [] : [later.reduce((a, b) => Math.min(a, b))];

@@ -2,9 +2,9 @@ import { emptyNodes } from '../../disruption/consolidation/emptiness.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { candidateOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { isLookedAt, poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
+import { isInScope, poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
-import { allowedToPropose, whyAnswered } from '../disruption-context/asked.js';
+import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 
 /** The most candidates of one command, to bound its payload; the next search finds the rest. */
@@ -13,7 +13,7 @@ const candidatesPerCommand = 100;
 /** All empty nodes that budgets allow (consolidation/empty-nodes), in one command for the NodePools of one DisruptionPolicy. */
 export function findEmpty(context: DisruptionContext): Proposals {
   const isFree = (view: NodeView): boolean =>
-    isLookedAt(context, poolNameOf(view)) &&
+    isInScope(context, poolNameOf(view)) &&
     whyPaused(context.pauses, 'Empty', pausableOf(view)) === undefined &&
     whyAnswered(context, view, 'Empty') === undefined;
   const free = context.views.filter(isFree);

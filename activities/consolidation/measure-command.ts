@@ -35,7 +35,7 @@ export async function measureCommand(
     launchedSince: since.length,
     launchedSincePerHour: rounded(since.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0)),
   };
-  tell(deps, command, measured);
+  publishSavings(deps, command, measured);
   for (const view of running) {
     deps.events.publish({
       regarding: regarding('Node', { name: nodeNameOf(view) }),
@@ -47,7 +47,7 @@ export async function measureCommand(
   return measured;
 }
 
-function tell(deps: ActivityDeps, command: FinishedCommand, measured: SavingsMeasured): void {
+function publishSavings(deps: ActivityDeps, command: FinishedCommand, measured: SavingsMeasured): void {
   const own = { nodepool: command.nodePools[0] ?? '', after: `${Math.round(measured.afterMs / 3_600_000)}h` };
   deps.metrics.observe('stowage_command_savings_predicted_dollars_per_hour', own, Math.max(0, measured.predicted));
   deps.metrics.observe('stowage_command_savings_realised_dollars_per_hour', own, Math.max(0, measured.realised));

@@ -7,9 +7,9 @@ import { consolidatableAt } from '../../disruption/consolidation/consolidatable.
 import type { Consolidation, ConsolidationInput, LeastSaving } from '../../disruption/consolidation/types.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { ActivityDeps } from '../deps.js';
-import { allowedToPropose, whyAnswered } from '../disruption-context/asked.js';
+import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { allowedFor, poolNameOf, rulesByPool, searchOf } from '../disruption-context/disruption-context.js';
+import { allowedFor, poolNameOf, rulesByPool, modeOf } from '../disruption-context/disruption-context.js';
 import { memoryOf, whyNotMovedAgain } from '../disruption-context/node-memory.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
@@ -55,7 +55,7 @@ export async function searchInput(
   const { kept, closed, full, chains } = keptNodes(context, consolidatableBy, bounds, rules);
   const { held, opens } = closedPools(context, bounds.allowances);
   const input = {
-    ...(await packingInput(deps, [...context.pools.values()], context.going)),
+    ...(await packingInput(deps, [...context.pools.values()], context.disrupting)),
     claimed: context.claimed,
     nominated: context.nominated,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
@@ -112,7 +112,7 @@ function closedPools(
   const held: { nodePool: string; why: string }[] = [];
   const opens: number[] = [];
   for (const [nodePool, { Underutilized }] of allowances) {
-    if (Underutilized > 0 || searchOf(context, nodePool) !== context.mode) continue;
+    if (Underutilized > 0 || modeOf(context, nodePool) !== context.mode) continue;
     opens.push(allowedFor(context, nodePool, 'Underutilized').changesAt ?? Number.POSITIVE_INFINITY);
     const why = whyClosed(nodePool, allowances, context);
     if (why !== undefined) held.push({ nodePool, why });
@@ -172,7 +172,7 @@ function whyKept(
   rules: PoolRules,
   chains: Map<string, string>,
 ): string | undefined {
-  if (searchOf(context, poolNameOf(view)) !== context.mode) return otherMode;
+  if (modeOf(context, poolNameOf(view)) !== context.mode) return otherMode;
   const why =
     whyPaused(context.pauses, 'Underutilized', pausableOf(view)) ??
     whyNotMovedAgain(context, view, rules) ??
@@ -196,6 +196,6 @@ function whyClosed(
 
 /** Whether the node is consolidatable (consolidation/consolidate-after). */
 export function isConsolidatable(view: NodeView, context: DisruptionContext, by = context.now): boolean {
-  if (searchOf(context, poolNameOf(view)) !== context.mode) return false;
+  if (modeOf(context, poolNameOf(view)) !== context.mode) return false;
   return consolidatableAt(view) <= by && !context.claimed.has(view.claim.metadata.uid ?? '');
 }

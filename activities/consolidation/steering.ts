@@ -6,7 +6,7 @@ import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.
 import { isGoing, managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { ConsolidationActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { eachAtBest } from '../by-itself.js';
+import { forEachBestEffort } from '../for-each-item.js';
 import { updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
 
@@ -28,8 +28,8 @@ export async function steerPods(deps: ActivityDeps, { targets, steered }: Input)
     what: `${end} of a soft taint`,
     nameOf: (name) => `Node ${name}`,
   });
-  const stuck = await eachAtBest(deps, freed, (name) => writeTaint(deps, name, false), what('the end'));
-  await eachAtBest(deps, wanted, (name) => writeTaint(deps, name, true), what('the beginning'));
+  const stuck = await forEachBestEffort(deps, freed, (name) => writeTaint(deps, name, false), what('the end'));
+  await forEachBestEffort(deps, wanted, (name) => writeTaint(deps, name, true), what('the beginning'));
   return { steered: [...wanted, ...stuck.map(({ item }) => item)] };
 }
 

@@ -4,23 +4,23 @@ import { consolidatableAt } from '../../disruption/consolidation/consolidatable.
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
-import type { SideBySide } from './side-by-side.js';
-import { emptyNodesAwaited, goesAt } from './waits-for-empty-nodes.js';
+import type { ConcurrentCommands } from './concurrent-commands.js';
+import { emptyNodesAwaited, removableAt } from './waits-for-empty-nodes.js';
 
 const saves = 'nothing forbids it, and removing it saves something; it waits for';
 
 /** What nodes wait for whose command was found and is not started yet (surfaces/one-verdict). */
 export function waitsOfCommands(
   proposed: readonly ConsolidationCommand[],
-  { commands, behind, early }: SideBySide,
+  { commands, dependent, notYetConsolidatable }: ConcurrentCommands,
   context: DisruptionContext,
 ): readonly NodeWait[] {
-  const first = [...commands, ...early].flatMap(({ candidates }) => candidates);
+  const first = [...commands, ...notYetConsolidatable].flatMap(({ candidates }) => candidates);
   return proposed.flatMap((command) => {
     const wait =
       forEmptyNodes(command, context) ??
-      (early.includes(command) ? forOthersOfIt(command, context) : undefined) ??
-      (behind.includes(command) && first.length > 0
+      (notYetConsolidatable.includes(command) ? forOthersOfIt(command, context) : undefined) ??
+      (dependent.includes(command) && first.length > 0
         ? { what: `${listedNames(first)} to go first, which saves more` }
         : undefined);
     if (wait === undefined) return [];
@@ -33,7 +33,7 @@ type Wait = Pick<NodeWait, 'what' | 'until'>;
 function forEmptyNodes(command: ConsolidationCommand, context: DisruptionContext): Wait | undefined {
   const empty = emptyNodesAwaited(command, context);
   if (empty.length === 0) return undefined;
-  const until = Math.max(...empty.map((view) => goesAt(view, context)));
+  const until = Math.max(...empty.map((view) => removableAt(view, context)));
   const nodes = empty.length === 1 ? 'the empty node' : 'the empty nodes';
   return { what: `${nodes} ${listedNames(empty.map(nodeNameOf))} to go first`, until };
 }

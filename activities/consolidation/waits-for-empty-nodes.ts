@@ -10,7 +10,7 @@ import { allowedFor, poolNameOf } from '../disruption-context/disruption-context
 /** What sums of prices may differ by, dollars per hour. */
 const rounding = 1e-9;
 
-const nobody: ReadonlySet<string> = new Set();
+const noNodes: ReadonlySet<string> = new Set();
 
 /**
  * The empty nodes that a command waits for: it would move pods to them, and they will be consolidatable soon. Removing these
@@ -22,7 +22,7 @@ export function emptyNodesAwaited(
   context: DisruptionContext,
 ): readonly NodeView[] {
   const targets = new Set(moves.map(({ to }) => to));
-  const empty = context.views.filter((view) => targets.has(nodeNameOf(view)) && goesSoon(view, context));
+  const empty = context.views.filter((view) => targets.has(nodeNameOf(view)) && isRemovableSoon(view, context));
   const saved = empty.reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
   return saved >= priceBefore - priceAfter - rounding ? empty : [];
 }
@@ -32,13 +32,13 @@ export function waitsForEmptyNodes(command: ConsolidationCommand, context: Disru
 }
 
 /** When the empty node may go, milliseconds of the epoch. */
-export function goesAt(view: NodeView, { nominated, nominationEnds }: DisruptionContext): number {
+export function removableAt(view: NodeView, { nominated, nominationEnds }: DisruptionContext): number {
   const node = nodeNameOf(view);
   const nominatedUntil = nominated.has(node) ? (nominationEnds.get(node) ?? 0) : 0;
   return Math.max(consolidatableAt(view), nominatedUntil);
 }
 
-function goesSoon(view: NodeView, context: DisruptionContext): boolean {
+function isRemovableSoon(view: NodeView, context: DisruptionContext): boolean {
   const at = consolidatableAt(view);
   if (!isEmpty(view) || !Number.isFinite(at)) return false;
   const node = nodeNameOf(view);
@@ -46,6 +46,6 @@ function goesSoon(view: NodeView, context: DisruptionContext): boolean {
   // One that pods of a drain are awaited on does not go, for as long as that drain takes.
   if (isNominated && !context.nominationEnds.has(node)) return false;
   if (at <= context.now && !isNominated) return false;
-  if (whyNotCandidate(view, { ...context, nominated: nobody }) !== undefined) return false;
+  if (whyNotCandidate(view, { ...context, nominated: noNodes }) !== undefined) return false;
   return allowedFor(context, poolNameOf(view), 'Empty').allowed > 0;
 }

@@ -23,7 +23,7 @@ export interface Proposal
   readonly replacements: readonly PlannedClaim[];
 }
 
-/** What one method found, why pools keep nodes, and when to look again (milliseconds of the epoch). */
+/** What one method found, why pools keep nodes, and when to search again (milliseconds of the epoch). */
 export interface Proposals {
   readonly proposals: readonly Proposal[];
   readonly held: readonly { readonly nodePool: string; readonly why: string }[];

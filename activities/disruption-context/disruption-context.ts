@@ -15,9 +15,9 @@ import { managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { DisruptionRecords, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { recordsOf } from './disruption-records.js';
-import { readable, withAside } from './left-alone.js';
+import { readable, withUnreadable } from './unreadable-objects.js';
 import { nominatedNodes } from './nominations.js';
-import { reportLeftOut } from '../report-left-out.js';
+import { publishExcluded } from '../publish-excluded.js';
 import type { SetAside } from '../../packing/types.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
@@ -25,7 +25,7 @@ import type { DisruptionReason } from '../../api/disruption-reasons.js';
 export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly views: readonly NodeView[];
   /** Objects that cannot be read and are therefore left alone, and why (candidates/unreadable-nodes). */
-  readonly aside: readonly SetAside[];
+  readonly excluded: readonly SetAside[];
   readonly pools: ReadonlyMap<string, NodePool>;
   readonly policies: readonly DisruptionPolicy[];
   readonly pastDisruptions: NonNullable<DisruptionView['pastDisruptions']>;
@@ -40,7 +40,7 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly recorded: DisruptionRecords | undefined;
   readonly allowances: Map<string, Allowance>;
   /** Names of the nodes that running disruptions take. */
-  readonly going: readonly string[];
+  readonly disrupting: readonly string[];
   /** When nominations of nodes end, milliseconds of the epoch, where that is known. */
   readonly nominationEnds: ReadonlyMap<string, number>;
   /** NodePools whose drifted nodes are replaced by a rollout. */
@@ -65,7 +65,7 @@ export async function disruptionContext(
 ): Promise<DisruptionContext> {
   const { pauses, running, memory = [], questions = [] } = view;
   const { prices, setAside } = await nodePrices(deps);
-  reportLeftOut(deps, 'The price of nodes', setAside);
+  publishExcluded(deps, 'The price of nodes', setAside);
   const all = await withBufferPods(deps, viewsWith(deps, prices));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
@@ -75,25 +75,25 @@ export async function disruptionContext(
   const pastDisruptions = [...(recorded?.pastDisruptions ?? []), ...(view.pastDisruptions ?? [])];
   const now = deps.now();
   const asked = { now, claimed, nominated, podDisruptionBudgets, policies, pastDisruptions };
-  const { views, pools, aside, without } = readable({ views: all, pools: managedPools(deps) }, asked);
-  reportLeftOut(deps, 'Disruption', aside);
+  const { views, pools, excluded, unreadable } = readable({ views: all, pools: managedPools(deps) }, asked);
+  publishExcluded(deps, 'Disruption', excluded);
   const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
     new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
   return {
     ...asked,
     views,
-    aside,
+    excluded,
     pools: new Map(pools.map((pool) => [pool.metadata.name ?? '', pool])),
     policies,
     recorded,
-    counts: withAside(countPools(views, claimed, judged), without),
+    counts: withUnreadable(countPools(views, claimed, judged), unreadable),
     nominationEnds,
     pauses,
     allowances: new Map(),
     questions: questions.filter(({ isGranted }) => isGranted !== true),
     refused: [...(recorded?.refused ?? []), ...(view.refused ?? [])],
     memory: new Map(memory.map((each) => [each.node, each])),
-    going: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
+    disrupting: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
     rollouts: poolsThat((pool) => policyOf(pool, policies)?.spec.driftRollout !== undefined),
     recommending: poolsThat((pool) => rulesOf(pool, policies).mode === 'Recommend'),
     asking: poolsThat((pool) => {
@@ -105,12 +105,12 @@ export async function disruptionContext(
 }
 
 /** Whether the search is about the nodes of this NodePool. */
-export function isLookedAt({ mode, recommending }: DisruptionContext, nodePool: string): boolean {
+export function isInScope({ mode, recommending }: DisruptionContext, nodePool: string): boolean {
   return recommending.has(nodePool) === (mode === 'Recommend');
 }
 
 /** The mode of the consolidation search that is about the NodePool (people/asked-apart). */
-export function searchOf({ asking, recommending }: DisruptionContext, nodePool: string): DisruptionContext['mode'] {
+export function modeOf({ asking, recommending }: DisruptionContext, nodePool: string): DisruptionContext['mode'] {
   if (recommending.has(nodePool)) return 'Recommend';
   return asking.has(nodePool) ? 'Ask' : 'Act';
 }

@@ -49,7 +49,7 @@ export function recordsOf({ log }: Pick<ActivityDeps, 'log'>, pools: readonly No
   };
 }
 
-/** Writes what has changed to the NodePools. What cannot be written is logged, and tried again at the next look. */
+/** Writes what has changed to the NodePools. What cannot be written is logged, and tried again at the next search. */
 export async function writeRecords(
   { kube, log }: Pick<ActivityDeps, 'kube' | 'log'>,
   records: DisruptionRecords,

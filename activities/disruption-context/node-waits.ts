@@ -22,7 +22,7 @@ export class WaitingNodes {
   private since = new Map<string, { readonly what: string; readonly at: number }>();
 
   /** Records the waits of a search at `now`, milliseconds of the epoch. Returns them in words, grouped by these. */
-  note(waits: readonly NodeWait[], now: number): NodeWaits {
+  record(waits: readonly NodeWait[], now: number): NodeWaits {
     const since = new Map<string, { readonly what: string; readonly at: number }>();
     const byWhy = new Map<string, { readonly verdict: NodeWait['verdict']; readonly why: string; nodes: string[] }>();
     let room = mostBytes;

@@ -4,7 +4,7 @@ import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../../core/conditions.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
 import type { Candidate, ClaimRef, DisruptionReason, TaintOwner } from '../../workflows/messages.js';
-import { eachAtBest, eachByItself } from '../by-itself.js';
+import { forEachBestEffort, forEachItem } from '../for-each-item.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
@@ -34,7 +34,7 @@ export async function taintCandidates(
   const mark = async (candidate: Marked): Promise<void> => {
     if (await taintCandidate(deps, candidate, why)) tainted.add(candidate.claim.uid);
   };
-  const refused = await eachByItself(deps, candidates, mark, { what: 'the taint of a disruption', nameOf });
+  const refused = await forEachItem(deps, candidates, mark, { what: 'the taint of a disruption', nameOf });
   for (const { item, why: message } of refused) {
     publishOnNode(deps, item.node, 'Warning', 'DisruptionBlocked', `The API server refused the taint: ${message}`);
     // The taint may have been written, and the condition not.
@@ -70,7 +70,7 @@ export async function untaintCandidates(deps: ActivityDeps, { candidates, owner 
     const reason = await untaint(deps, claim, node, owner);
     if (reason !== undefined && isVoluntary(reason)) reasons.add(reason);
   };
-  await eachByItself(deps, candidates, free, { what: 'the end of a taint', nameOf });
+  await forEachItem(deps, candidates, free, { what: 'the end of a taint', nameOf });
   // Only the workflow knows the command, so the metric counts the reasons of the nodes.
   for (const reason of reasons) {
     const failed = { decision: '', reason: reason.toLowerCase(), consolidation_type: '' };
@@ -140,7 +140,7 @@ export async function releaseStrays(
     await untaint(deps, claim, node, owner);
     released.push(node);
   };
-  await eachAtBest(deps, strays, release, { what: 'the end of a taint that is left over', nameOf });
+  await forEachBestEffort(deps, strays, release, { what: 'the end of a taint that is left over', nameOf });
   return { released: released.sort(compareText), owners: ownersOf(open).slice(0, mostOwners) };
 }
 

@@ -4,7 +4,7 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import { poolNameOf } from '../disruption-context/disruption-context.js';
 import type { DisruptionDetails } from './contract.js';
 
-const capacityTold = 200;
+const mostPoolsListed = 200;
 
 /** The number of nodes, price and least possible price of each NodePool, and the least possible price of all together. */
 export function capacityDetails(
@@ -18,7 +18,7 @@ export function capacityDetails(
     sum.nodes += 1;
     sum.pricePerHour += view.pricePerHour;
   }
-  const capacity = [...sums].slice(0, capacityTold).map(([nodePool, { nodes, pricePerHour }]) => {
+  const capacity = [...sums].slice(0, mostPoolsListed).map(([nodePool, { nodes, pricePerHour }]) => {
     const bound = atMost(pricePerHour, least?.byPool.get(nodePool));
     const known = bound === undefined ? {} : { leastPossiblePerHour: bound };
     return { nodePool, nodes, pricePerHour: rounded(pricePerHour), ...known };

@@ -6,7 +6,7 @@ import { isTerminal, isTerminating, podKey } from '../../core/pods.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { eachByItself } from '../by-itself.js';
+import { forEachItem } from '../for-each-item.js';
 import { activePauses } from '../people/pauses.js';
 import { whyPaused } from '../disruption-context/paused.js';
 
@@ -24,11 +24,11 @@ export async function confirmCandidates(deps: ActivityDeps, { method, reason, ca
   const confirm = async (candidate: Input['candidates'][number]): Promise<void> => {
     const { node } = candidate;
     const pods = await deps.kube.list('Pod', { fieldSelector: `spec.nodeName=${node}` });
-    const why = whyNotAfterAll(deps, pods, { method, candidate });
+    const why = whyNoLongerCandidate(deps, pods, { method, candidate });
     if (why !== undefined) blocked.push({ node, why });
   };
   const nameOf = ({ node }: { readonly node: string }): string => `Node ${node}`;
-  const unread = await eachByItself(deps, candidates, confirm, { what: 'the list of its pods', nameOf });
+  const unread = await forEachItem(deps, candidates, confirm, { what: 'the list of its pods', nameOf });
   blocked.push(...unread.map(({ item: { node }, why }) => ({ node, why: `its pods cannot be listed: ${why}` })));
   const pauses = (await activePauses(deps)) ?? [];
   const paused = candidates.map((candidate) => whyPaused(pauses, reason, candidate)).find((why) => why !== undefined);
@@ -38,7 +38,7 @@ export async function confirmCandidates(deps: ActivityDeps, { method, reason, ca
   };
 }
 
-function whyNotAfterAll(
+function whyNoLongerCandidate(
   deps: Pick<ActivityDeps, 'cache' | 'now'>,
   pods: readonly Pod[],
   { method, candidate: { claim } }: { readonly method: DisruptionMethod; readonly candidate: Pick<Candidate, 'claim'> },

@@ -8,7 +8,7 @@ import { capacityDetails } from './capacity.js';
 import type { DisruptionDetails } from './contract.js';
 import { type StayingNodes, groupedStays } from './staying-nodes.js';
 
-const poolsTold = 20;
+const mostPools = 20;
 /** Data for people's queries to `disrupt` between searches. */
 export function detailsOf(
   context: DisruptionContext,
@@ -16,7 +16,7 @@ export function detailsOf(
   { staying, least, waits }: { staying: StayingNodes; least: LeastPossible | undefined; waits: NodeWaits },
 ): DisruptionDetails {
   const names = [...context.pools.keys()].sort();
-  const told = names.slice(0, poolsTold);
+  const told = names.slice(0, mostPools);
   const budgets = told.flatMap((nodePool) => budgetReasons.map((reason) => budgetOf(context, nodePool, reason)));
   const cut = told.length < names.length ? { budgetsCut: true } : {};
   const parts = {

@@ -3,14 +3,14 @@ import { confirmCandidates } from './confirmation.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { publishDisruption } from './disruption-events.js';
-import { Finder } from './find-disruptions.js';
+import { DisruptionFinder } from './find-disruptions.js';
 import { decideSlots } from './slots.js';
 import { withFailures } from '../to-failure.js';
 import { validateCandidates } from './validation.js';
 
 /** Activities of `disrupt` and `consolidate` (docs/behaviour/commands.md). */
 export function createDisruptionActivities(deps: ActivityDeps): DisruptionActivities {
-  const finder = new Finder(deps);
+  const finder = new DisruptionFinder(deps);
   return withFailures<DisruptionActivities>({
     findDisruptions: (view) => finder.find(view),
     decideSlots: (input) => decideSlots(deps, input),

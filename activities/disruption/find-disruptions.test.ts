@@ -12,7 +12,7 @@ import type { DisruptionView } from '../disruption-context/contract.js';
 import type { DisruptionCommand } from '../../disruption/command.js';
 import { createDisruptionActivities } from './disruption.js';
 import { explainNode } from '../people/explain-node.js';
-import { sideBySide } from '../consolidation/side-by-side.js';
+import { concurrentCommands } from '../consolidation/concurrent-commands.js';
 
 const nothing: DisruptionView = { nominations: [], pauses: [], running: [] };
 
@@ -1449,7 +1449,7 @@ describe('findDisruptions', () => {
   });
 });
 
-describe('sideBySide', () => {
+describe('concurrentCommands', () => {
   const view = (name: string): never =>
     ({ claim: { metadata: { name, labels: { [labels.nodePool]: 'p' } } }, node: { metadata: { name } } }) as never;
   const views = ['a', 'b', 'c', 'd'].map(view);
@@ -1464,7 +1464,7 @@ describe('sideBySide', () => {
     }) as never;
   const chosen = (commands: never[], most = 100): string[] => {
     const limits = new Map([['p', { Underutilized: most }]]);
-    return sideBySide(commands, { limits }, { views }).commands.map(({ candidates }) => candidates.join());
+    return concurrentCommands(commands, { limits }, { views }).commands.map(({ candidates }) => candidates.join());
   };
 
   test.each([
@@ -1491,11 +1491,15 @@ describe('sideBySide', () => {
 
   test('what waits for its nodes to be consolidatable keeps its place', () => {
     const both = [command(['a'], ['d']), command(['b'], ['d'])];
-    const side = (most: number): ReturnType<typeof sideBySide> =>
-      sideBySide(both, { limits: new Map([['p', { Underutilized: most }]]) }, { views, notYet: new Set(['a']) });
-    expect(side(1)).toMatchObject({ commands: [], waiting: true });
-    expect(side(2)).toMatchObject({ commands: [both[1]], waiting: true });
-    expect(sideBySide(both, {}, { views })).toMatchObject({ commands: both, waiting: false });
+    const side = (most: number): ReturnType<typeof concurrentCommands> =>
+      concurrentCommands(
+        both,
+        { limits: new Map([['p', { Underutilized: most }]]) },
+        { views, notYet: new Set(['a']) },
+      );
+    expect(side(1)).toMatchObject({ commands: [], isWaiting: true });
+    expect(side(2)).toMatchObject({ commands: [both[1]], isWaiting: true });
+    expect(concurrentCommands(both, {}, { views })).toMatchObject({ commands: both, isWaiting: false });
   });
 
   test('all of them together stay within the limit of the pool', () => {

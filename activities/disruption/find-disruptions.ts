@@ -12,7 +12,7 @@ import { disruptionContext, rulesByPool } from '../disruption-context/disruption
 import { backOffEnds } from '../disruption-context/node-memory.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
 import { findDrift, waitsOfDrift } from '../drift/find-drift.js';
-import type { DriftAside } from '../drift/find-drift.js';
+import type { SkippedNodes } from '../drift/find-drift.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
@@ -21,22 +21,22 @@ import { writeRecords } from '../disruption-context/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';
 import { WaitingNodes } from '../disruption-context/node-waits.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
-import { couldGo, stayingNodes, publishStaying } from './staying-nodes.js';
+import { isConsolidatableOrDrifted, stayingNodes, publishStaying } from './staying-nodes.js';
 import type { StayingNodes } from './staying-nodes.js';
 import { detailsOf } from './disruption-details.js';
 
-const heldKept = 20;
-const asideTold = 5;
+const mostHeld = 20;
+const mostExcluded = 5;
 /** The most bytes of the commands of one search, because they are in one payload. */
 const commandBytes = 40_000;
 const notSyncedAgainMs = 1000;
 const laggingAgainMs = 5000;
 /** The most nodes that may be disrupting at a time, because `disrupt` passes them to each search in one payload. */
-const mostGoing = 1000;
+const mostDisrupting = 1000;
 
 const full: Proposals = {
   proposals: [],
-  held: [{ nodePool: 'all', why: `${mostGoing} nodes are on their way out already; more go once they have` }],
+  held: [{ nodePool: 'all', why: `${mostDisrupting} nodes are on their way out already; more go once they have` }],
   checks: [],
 };
 
@@ -47,7 +47,7 @@ const unreachable = {
 };
 
 /** The result of a search. */
-interface Looked {
+interface Searched {
   readonly all: readonly Proposals[];
   readonly started: readonly RecordedCommand[];
   readonly decided: readonly RecordedCommand[];
@@ -58,8 +58,8 @@ interface Looked {
 }
 
 /** The methods in their order (candidates/methods-in-order), with the state that they keep between searches. */
-export class Finder {
-  private readonly aside: DriftAside = new Map();
+export class DisruptionFinder {
+  private readonly skipped: SkippedNodes = new Map();
   private readonly last = { Act: noSearch(), Ask: noSearch(), Recommend: noSearch() };
   private readonly waiting = new WaitingNodes();
   private readonly changes: ClusterChanges;
@@ -73,12 +73,12 @@ export class Finder {
   /** Calls the methods in order; the first one with a result ends the search. The time of the last search is a metric. */
   async find(view: DisruptionView): Promise<DisruptionsFound> {
     const { deps } = this;
-    const found = await this.look(view);
-    deps.metrics.set('stowage_disruption_last_look_timestamp_seconds', {}, Math.floor(deps.now() / 1000));
+    const found = await this.search(view);
+    deps.metrics.set('stowage_disruption_last_search_timestamp_seconds', {}, Math.floor(deps.now() / 1000));
     return found;
   }
 
-  private async look(view: DisruptionView): Promise<DisruptionsFound> {
+  private async search(view: DisruptionView): Promise<DisruptionsFound> {
     const { deps } = this;
     if (!deps.cache.synced) return { commands: [], nextCheckAt: deps.now() + notSyncedAgainMs, held: [notListed] };
     // Read first, so that changes during the search count for the next one.
@@ -89,7 +89,7 @@ export class Finder {
     if (context.recorded === undefined) {
       await writeRecords(deps, context, { ...context, pools: [...context.pools.values()] });
     }
-    if (context.going.length >= mostGoing)
+    if (context.disrupting.length >= mostDisrupting)
       return this.answer(view, context, {
         all: [full],
         started: [],
@@ -101,7 +101,7 @@ export class Finder {
     const all: Proposals[] = [];
     let started: readonly RecordedCommand[] = [];
     let decided: readonly RecordedCommand[] = [];
-    for (const look of this.looks(context, seen)) {
+    for (const look of this.methods(context, seen)) {
       const found = await look();
       all.push(found);
       const recorded = recordAll(found.proposals, context);
@@ -124,13 +124,13 @@ export class Finder {
   }
 
   /** Each method for NodePools with mode Act, then for those with mode Recommend. Consolidation separately for NodePools whose policy asks for approval. */
-  private looks(context: DisruptionContext, seen: number): readonly (() => Proposals | Promise<Proposals>)[] {
-    const { deps, aside } = this;
+  private methods(context: DisruptionContext, seen: number): readonly (() => Proposals | Promise<Proposals>)[] {
+    const { deps, skipped } = this;
     const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
     const methods: readonly ((context: DisruptionContext) => Proposals | Promise<Proposals>)[] = [
       findEmpty,
       (own) => findStaticDrift(deps, own),
-      (own) => findDrift(deps, own, aside),
+      (own) => findDrift(deps, own, skipped),
     ];
     const consolidates = (mode: DisruptionContext['mode']) => () =>
       findConsolidation(deps, { ...context, mode }, { last: this.last[mode], seen });
@@ -143,15 +143,15 @@ export class Finder {
   private answer(
     view: DisruptionView,
     context: DisruptionContext,
-    { all, started, decided, isFresh, least, leastDue }: Looked,
+    { all, started, decided, isFresh, least, leastDue }: Searched,
   ): DisruptionsFound {
     const away = this.deps.cache.connected ? [] : [unreachable];
     const held = [
       ...away,
-      ...asideHeld(context),
+      ...heldByExclusion(context),
       ...all.flatMap((found) => found.held),
       ...pausesHeld(context.pauses),
-    ].slice(0, heldKept);
+    ].slice(0, mostHeld);
     const checks = [
       ...all.flatMap((found) => found.checks),
       ...context.nominationEnds.values(),
@@ -170,11 +170,11 @@ export class Finder {
     const details = detailsOf(
       context,
       decided.map(({ summary }) => summary),
-      { staying, least, waits: this.waiting.note(waits, context.now) },
+      { staying, least, waits: this.waiting.record(waits, context.now) },
     );
     return {
       commands: started.map(({ command }) => command),
-      candidates: context.views.filter((each) => couldGo(each, context.now)).length,
+      candidates: context.views.filter((each) => isConsolidatableOrDrifted(each, context.now)).length,
       ...(checks.length === 0 ? {} : { nextCheckAt: checks.reduce((a, b) => Math.min(a, b)) }),
       held,
       ...(started.length === 0 ? {} : { again: true }),
@@ -186,7 +186,7 @@ export class Finder {
   }
 
   private waits(context: DisruptionContext): readonly NodeWait[] {
-    return [...waitsOfDrift(this.aside), ...searchesOf(context).flatMap((mode) => this.last[mode].waits)];
+    return [...waitsOfDrift(this.skipped), ...searchesOf(context).flatMap((mode) => this.last[mode].waits)];
   }
 
   private staying(
@@ -212,7 +212,7 @@ function searchesOf({ asking, recommending }: DisruptionContext): readonly Disru
 /** The records of the commands; each lists the nodes of those before it. */
 function recordAll(proposals: readonly Proposal[], context: DisruptionContext): readonly RecordedCommand[] {
   const rules = rulesByPool(context);
-  const alongside = [...context.going];
+  const alongside = [...context.disrupting];
   return proposals.map((proposal) => {
     const recorded = record(proposal, context, rules, alongside);
     if (!recorded.recommendOnly) alongside.push(...proposal.candidates.map(({ node }) => node));
@@ -257,8 +257,8 @@ function count(deps: ActivityDeps, { reason, candidates, decision }: DisruptionC
   deps.log.debug({ nodes: candidates.length }, 'counted a decision');
 }
 
-function asideHeld({ aside }: DisruptionContext): { nodePool: string; why: string }[] {
-  return aside.slice(0, asideTold).map(({ kind, name, error }) => {
+function heldByExclusion({ excluded }: DisruptionContext): { nodePool: string; why: string }[] {
+  return excluded.slice(0, mostExcluded).map(({ kind, name, error }) => {
     return { nodePool: 'all', why: `${kind} ${name} cannot be worked with and is left alone: ${error}` };
   });
 }

@@ -16,7 +16,7 @@ export class LeastPrice {
 
   constructor(private readonly deps: ActivityDeps) {}
 
-  /** `seen` counts the changes of the cluster. A failure leaves it unknown, and is no failure of the look. */
+  /** `seen` counts the changes of the cluster. A failure leaves it unknown, and is no failure of the search. */
   async of(seen: number): Promise<LeastPossible | undefined> {
     const { deps } = this;
     const now = deps.now();
@@ -32,7 +32,7 @@ export class LeastPrice {
     return this.last;
   }
 
-  /** When to look again, for changes that came too soon after the last time; milliseconds of the epoch. */
+  /** When to compute it again, for changes that came too soon after the last time; milliseconds of the epoch. */
   due(seen: number): readonly number[] {
     return seen === this.seen ? [] : [this.restUntil];
   }

@@ -8,7 +8,7 @@ import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
 
-const nobody: ReadonlySet<string> = new Set();
+const noNodes: ReadonlySet<string> = new Set();
 
 interface Cause {
   readonly why: string;
@@ -21,7 +21,7 @@ interface Cause {
  */
 export function mootQuestions(context: DisruptionContext): readonly QuestionToWithdraw[] {
   const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid ?? '', view]));
-  const steady = { ...context, nominated: nobody };
+  const steady = { ...context, nominated: noNodes };
   return context.questions.flatMap((question) => {
     if (question.withdrawn !== undefined) return [];
     const causes = question.candidates.map(({ claim, node }): Cause | undefined => {

@@ -12,7 +12,7 @@ type Input = Parameters<DisruptionActivities['decideSlots']>[0];
 const notSyncedAgainMs = 1000;
 
 /** UIDs of NodeClaims that running disruptions will remove; disruptions that a pause holds have given their nodes back. */
-function taking({ running, pauses }: DisruptionView): ReadonlySet<string> {
+function claimsToRemove({ running, pauses }: DisruptionView): ReadonlySet<string> {
   const active = running.filter(
     ({ reason, candidates }) => !candidates.some((node) => whyPaused(pauses, reason, node) !== undefined),
   );
@@ -60,7 +60,7 @@ export async function decideSlots(
     pools: context.pools,
     counts: context.counts,
     present,
-    claimed: taking(view),
+    claimed: claimsToRemove(view),
     disrupting: uids(context.views.filter((each) => isDisrupting(each, context.claimed, judged))),
     paused: (reason, candidate) => whyPaused(context.pauses, reason, candidate),
   });

@@ -7,10 +7,10 @@ import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionDetails } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { hindrancesOf, turnOf } from '../disruption-context/node-verdicts.js';
+import { disruptionBlockers, waitOfDrifted } from '../disruption-context/disruption-blockers.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 
-const mostTold = 250;
+const mostListed = 250;
 const mostBytes = 48 * 1024;
 /** The most characters of a reason. */
 const mostOfWhy = 500;
@@ -25,13 +25,13 @@ export interface StayingNode {
 }
 
 export interface StayingNodes {
-  readonly told: readonly StayingNode[];
+  readonly listed: readonly StayingNode[];
   /** How many more such nodes were not examined. */
   readonly more: number;
 }
 
 /** Whether the node is consolidatable or drifted, regardless of whether that saves anything. */
-export function couldGo(view: NodeView, now: number): boolean {
+export function isConsolidatableOrDrifted(view: NodeView, now: number): boolean {
   if (view.node === undefined || view.claim.metadata.deletionTimestamp !== undefined) return false;
   return consolidatableAt(view) <= now || isTrue(view.claim.status?.conditions, 'Drifted');
 }
@@ -52,23 +52,26 @@ export function stayingNodes(
   const stuck = new Map(waits.flatMap(({ node, verdict, what }) => (verdict === 'stays' ? [[node, what]] : [])));
   const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
   const open = context.views.filter(
-    (view) => couldGo(view, context.now) && !context.claimed.has(uidOf(view)) && !decided.has(nodeNameOf(view)),
+    (view) =>
+      isConsolidatableOrDrifted(view, context.now) &&
+      !context.claimed.has(uidOf(view)) &&
+      !decided.has(nodeNameOf(view)),
   );
-  const told = open.slice(0, mostTold).flatMap((view): StayingNode[] => {
-    const hindrances = hindrancesOf(view, context);
-    if (turnOf(hindrances) !== undefined) {
+  const listed = open.slice(0, mostListed).flatMap((view): StayingNode[] => {
+    const hindrances = disruptionBlockers(view, context);
+    if (waitOfDrifted(hindrances) !== undefined) {
       const why = stuck.get(nodeNameOf(view));
       return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: true }];
     }
     const why = hindrances.length > 0 ? hindrances.join('; ') : costs.get(nodeNameOf(view));
     return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: hindrances.length > 0 }];
   });
-  return { told, more: open.length - Math.min(open.length, mostTold) };
+  return { listed, more: open.length - Math.min(open.length, mostListed) };
 }
 
 /** Publishes these reasons on Node and NodeClaim, with Karpenter's event reasons (events/of-nodes-that-stay). */
-export function publishStaying({ events }: Pick<ActivityDeps, 'events'>, { told }: StayingNodes): void {
-  for (const { view, why, isForbidden } of told) {
+export function publishStaying({ events }: Pick<ActivityDeps, 'events'>, { listed }: StayingNodes): void {
+  for (const { view, why, isForbidden } of listed) {
     const reason = isForbidden ? 'DisruptionBlocked' : 'Unconsolidatable';
     for (const subject of [regarding('Node', { name: nodeNameOf(view) }), regarding('NodeClaim', view.claim.metadata)])
       events.publish({ regarding: subject, type: 'Normal', reason, message: `It stays: ${why}`, dedupeMs });
@@ -76,11 +79,11 @@ export function publishStaying({ events }: Pick<ActivityDeps, 'events'>, { told 
 }
 
 /** Groups them by reason, within a bounded size, since a reason may contain pod names and annotations of any length. */
-export function groupedStays({ told, more }: StayingNodes): Pick<DisruptionDetails, 'stays' | 'staysMore'> {
+export function groupedStays({ listed, more }: StayingNodes): Pick<DisruptionDetails, 'stays' | 'staysMore'> {
   const byWhy = new Map<string, string[]>();
   let room = mostBytes;
   let left = more;
-  for (const { view, why } of told) {
+  for (const { view, why } of listed) {
     const node = nodeNameOf(view);
     const nodes = byWhy.get(why);
     room -= node.length + (nodes === undefined ? why.length : 0);

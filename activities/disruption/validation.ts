@@ -12,7 +12,7 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import {
   allowedFor,
   disruptionContext,
-  isLookedAt,
+  isInScope,
   poolNameOf,
   rulesByPool,
 } from '../disruption-context/disruption-context.js';
@@ -22,28 +22,28 @@ import { packingInput } from '../../cluster/packing-input.js';
 import { counted } from '../../core/plurals.js';
 
 type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
-type Verdict = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
-type Judged = Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'>;
+type Validated = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
+type ValidatedDecision = Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'>;
 
-const emptiness: Judged = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
+const emptiness: ValidatedDecision = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
 
 /**
  * Validates a command (commands/validation). Of empty nodes those go on that are still empty, disruptable and within budget. A
  * drifted node must still be disruptable. A consolidation must still hold as a whole: all candidates, the number of replacements,
  * and types that can still be launched.
  */
-export async function validateCandidates(deps: ActivityDeps, input: Input): Promise<Verdict> {
+export async function validateCandidates(deps: ActivityDeps, input: Input): Promise<Validated> {
   const { candidates, created = [] } = input;
   const decision = input.decision ?? emptiness;
-  const context = await contextBeside(deps, decision.alongside, candidates);
-  const { valid, dropped } = sift(candidates, decision.method, context);
+  const context = await contextAfter(deps, decision.alongside, candidates);
+  const { valid, dropped } = validateEach(candidates, decision.method, context);
   const lost = decision.method === 'drift' ? await lostReplacement(deps, created) : undefined;
   if (lost !== undefined) {
     return { valid: [], dropped: candidates.map(({ node }) => ({ node, why: `its replacement ${lost} is gone` })) };
   }
   if (decision.method === 'empty' || decision.method === 'drift') return { valid, dropped };
   if (dropped.length > 0) return { valid: [], dropped };
-  const why = await whyOtherwise(deps, context, { candidates, decision, created });
+  const why = await whyResultDiffers(deps, context, { candidates, decision, created });
   if (why === undefined) return { valid, dropped };
   deps.metrics.count('voluntary_disruption_failed_validations_total', { consolidation_type: decision.method });
   return { valid: [], dropped: candidates.map(({ node }) => ({ node, why })) };
@@ -59,7 +59,7 @@ async function lostReplacement(deps: ActivityDeps, created: readonly string[]): 
 }
 
 /** The cluster now, with the nodes of earlier decisions counted as deleting. */
-async function contextBeside(
+async function contextAfter(
   deps: ActivityDeps,
   alongside: readonly string[],
   candidates: readonly Candidate[],
@@ -75,7 +75,11 @@ async function contextBeside(
   return disruptionContext(deps, { nominations: [], pauses: [], running }, judged);
 }
 
-function sift(candidates: readonly Candidate[], method: Judged['method'], context: DisruptionContext): Verdict {
+function validateEach(
+  candidates: readonly Candidate[],
+  method: ValidatedDecision['method'],
+  context: DisruptionContext,
+): Validated {
   const byUid = new Map(context.views.map((view) => [view.claim.metadata.uid, view]));
   const reason = method === 'empty' ? 'Empty' : method === 'drift' ? 'Drifted' : 'Underutilized';
   const left = new Map<string, number>();
@@ -97,8 +101,12 @@ function sift(candidates: readonly Candidate[], method: Judged['method'], contex
   return { valid, dropped };
 }
 
-function whyNoLonger(view: NodeView, method: Judged['method'], context: DisruptionContext): string | undefined {
-  if (!isLookedAt(context, poolNameOf(view))) return 'the DisruptionPolicy of its pool has mode Recommend by now';
+function whyNoLonger(
+  view: NodeView,
+  method: ValidatedDecision['method'],
+  context: DisruptionContext,
+): string | undefined {
+  if (!isInScope(context, poolNameOf(view))) return 'the DisruptionPolicy of its pool has mode Recommend by now';
   if (method === 'drift') return whyNotCandidate(view, context, 'eventual');
   if (method === 'empty' && !isEmpty(view)) return 'pods have come to it';
   if (consolidatableAt(view) > context.now) return 'its pods changed a moment ago';
@@ -106,10 +114,14 @@ function whyNoLonger(view: NodeView, method: Judged['method'], context: Disrupti
 }
 
 /** Searches again for exactly these nodes: why the result would differ now. */
-async function whyOtherwise(
+async function whyResultDiffers(
   deps: ActivityDeps,
   context: DisruptionContext,
-  { candidates, decision, created }: { candidates: readonly Candidate[]; decision: Judged; created: readonly string[] },
+  {
+    candidates,
+    decision,
+    created,
+  }: { candidates: readonly Candidate[]; decision: ValidatedDecision; created: readonly string[] },
 ): Promise<string | undefined> {
   const rules = rulesByPool(context);
   const leastSavings = new Map(
@@ -121,7 +133,7 @@ async function whyOtherwise(
   // The replacements are launched already: no further one may be needed.
   const most = created.length > 0 ? 0 : decision.replacements.length;
   const input = {
-    ...(await packingInput(deps, [...context.pools.values()], context.going)),
+    ...(await packingInput(deps, [...context.pools.values()], context.disrupting)),
     claimed: context.claimed,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
     leastSavings,
@@ -145,11 +157,11 @@ async function whyOtherwise(
   return 'prices or offerings have changed: not every instance type planned would still do';
 }
 
-const plannedOf = ({ replacements, typeLists }: Judged): PlannedClaim[] =>
+const plannedOf = ({ replacements, typeLists }: ValidatedDecision): PlannedClaim[] =>
   replacements.map(({ types, ...claim }) => ({ ...claim, instanceTypes: typeLists[types] ?? [] }));
 
 /** Whether all planned types are still among those of the new command. */
-function fits({ replacements, typeLists }: Judged, now: ConsolidationCommand): boolean {
+function fits({ replacements, typeLists }: ValidatedDecision, now: ConsolidationCommand): boolean {
   return replacements.every(({ nodePool, types }) =>
     now.replacements.some(
       (other) =>

@@ -10,10 +10,10 @@ import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { isLookedAt, poolNameOf } from '../disruption-context/disruption-context.js';
+import { isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import { whyBackedOff } from '../disruption-context/node-memory.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
-import { allowedToPropose, whyAnswered } from '../disruption-context/asked.js';
+import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { placementOf } from '../placement.js';
@@ -21,16 +21,16 @@ import type { NodeWait } from '../disruption-context/node-waits.js';
 
 /** The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets further. */
 const mostTried = 5;
-const asideMs = 5 * 60_000;
+const skipMs = 5 * 60_000;
 /** How long a node is skipped whose pods wait for another node to come up. */
-const unreadyAsideMs = 5_000;
+const unreadySkipMs = 5_000;
 
 /** Drifted nodes that are skipped for a while, by the UID of their claim: why, and until when. */
-export type DriftAside = Map<string, Stuck & { readonly node: string; readonly until: number }>;
+export type SkippedNodes = Map<string, NoPlace & { readonly node: string; readonly until: number }>;
 
 /** What these wait for: `whyNotCandidate` knows nothing of it. */
-export function waitsOfDrift(aside: DriftAside): readonly NodeWait[] {
-  return [...aside.values()].map(({ node, why, soon }) =>
+export function waitsOfDrift(skipped: SkippedNodes): readonly NodeWait[] {
+  return [...skipped.values()].map(({ node, why, soon }) =>
     soon
       ? { node, verdict: 'may go', what: `it has drifted, and waits: ${why}` }
       : { node, verdict: 'stays', what: `it has drifted, and stays: ${why}` },
@@ -42,15 +42,19 @@ export function waitsOfDrift(aside: DriftAside): readonly NodeWait[] {
  * consolidation policies and prices. A node whose command failed is left alone for a while, so that it does not block the others.
  * NodePools with a rollout (`driftRollout`) are left to that.
  */
-export async function findDrift(deps: ActivityDeps, context: DisruptionContext, aside: DriftAside): Promise<Proposals> {
+export async function findDrift(
+  deps: ActivityDeps,
+  context: DisruptionContext,
+  skipped: SkippedNodes,
+): Promise<Proposals> {
   const held: { nodePool: string; why: string }[] = [];
   const checks: number[] = [];
-  const wanted = driftedNodes(context, aside).filter((view) => isAllowed(view, context, { held, checks }));
+  const wanted = driftedNodes(context, skipped).filter((view) => isAllowed(view, context, { held, checks }));
   for (const view of wanted.slice(0, mostTried)) {
     const proposal = await simulate(deps, context, view);
     if (!('why' in proposal)) return { proposals: [proposal], held, checks };
-    const until = context.now + (proposal.soon ? unreadyAsideMs : asideMs);
-    aside.set(view.claim.metadata.uid ?? '', { ...proposal, node: nodeNameOf(view), until });
+    const until = context.now + (proposal.soon ? unreadySkipMs : skipMs);
+    skipped.set(view.claim.metadata.uid ?? '', { ...proposal, node: nodeNameOf(view), until });
     checks.push(until);
     held.push({ nodePool: poolNameOf(view), why: `${nodeNameOf(view)} has drifted: ${proposal.why}` });
   }
@@ -58,14 +62,14 @@ export async function findDrift(deps: ActivityDeps, context: DisruptionContext, 
   return { proposals: [], held, checks };
 }
 
-function driftedNodes(context: DisruptionContext, aside: DriftAside): NodeView[] {
-  for (const [uid, { until }] of aside) if (until <= context.now) aside.delete(uid);
+function driftedNodes(context: DisruptionContext, skipped: SkippedNodes): NodeView[] {
+  for (const [uid, { until }] of skipped) if (until <= context.now) skipped.delete(uid);
   const drifted = context.views.filter(
     ({ claim, pool }) =>
       isTrue(claim.status?.conditions, 'Drifted') &&
-      isLookedAt(context, pool?.metadata.name ?? '') &&
+      isInScope(context, pool?.metadata.name ?? '') &&
       pool?.spec.replicas === undefined &&
-      !aside.has(claim.metadata.uid ?? '') &&
+      !skipped.has(claim.metadata.uid ?? '') &&
       !hasRollout(context, pool?.metadata.name ?? ''),
   );
   return drifted.sort(emptyThenOldest);
@@ -103,22 +107,22 @@ function isAllowed(
 }
 
 /** Why the pods of a node have no place, and whether that may change soon. */
-interface Stuck {
+interface NoPlace {
   readonly why: string;
   readonly soon: boolean;
 }
 
 /** The command for one node, or why there is none. */
-async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Proposal | Stuck> {
+async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Proposal | NoPlace> {
   const name = nodeNameOf(view);
   const own = new Set(movable(view).map(podKey));
   const base = { reason: 'Drifted', method: 'drift', candidates: [candidateOf(view)] } as const;
   const condition = conditionOf(view.claim.status?.conditions, 'Drifted');
   const alternatives = [{ nodes: name, why: `it has drifted: ${condition?.reason ?? 'Drifted'}` }];
   if (own.size === 0) return { ...base, replacements: [], moves: [], alternatives };
-  const input = await packingInput(deps, [...context.pools.values()], [name, ...context.going]);
+  const input = await packingInput(deps, [...context.pools.values()], [name, ...context.disrupting]);
   const { places, claims } = await placementOf(deps, input, own);
-  const stuck = stuckBy(places, context);
+  const stuck = firstWithoutPlace(places, context);
   if (stuck !== undefined) return stuck;
   const replacements = claims.filter(({ pods }) => pods.some((pod) => own.has(pod)));
   const moves = [...places].flatMap(([pod, place]) => moveOf(pod, place, replacements));
@@ -135,7 +139,7 @@ function moveOf(
 }
 
 /** The first pod without a place (drift/every-pod-has-a-place), or with a place on a node that is not initialized. */
-function stuckBy(places: ReadonlyMap<string, Place>, context: DisruptionContext): Stuck | undefined {
+function firstWithoutPlace(places: ReadonlyMap<string, Place>, context: DisruptionContext): NoPlace | undefined {
   for (const [pod, place] of places) {
     const reason = whyNoPlace(place);
     if (reason !== undefined) return { why: `pod ${pod} would find no place: ${reason}`, soon: false };

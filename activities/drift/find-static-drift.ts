@@ -10,10 +10,10 @@ import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { isLookedAt, poolNameOf } from '../disruption-context/disruption-context.js';
+import { isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import { whyBackedOff } from '../disruption-context/node-memory.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
-import { allowedToPropose, whyAnswered } from '../disruption-context/asked.js';
+import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
 import { emptyThenOldest } from './drift-order.js';
 import { replacementsIn } from '../static-capacity/replicas.js';
 
@@ -29,7 +29,7 @@ export async function findStaticDrift(deps: ActivityDeps, context: DisruptionCon
   const proposals: Proposal[] = [];
   if (!deps.gates.StaticCapacity) return { proposals, held, checks };
   for (const [name, pool] of [...context.pools].sort(([a], [b]) => compareText(a, b))) {
-    if (!isStatic(pool) || !isLookedAt(context, name)) continue;
+    if (!isStatic(pool) || !isInScope(context, name)) continue;
     const going = candidatesOf(deps, context, { name, pool }, { held, checks });
     if (going.length === 0) continue;
     const blank = await blankClaim(deps, pool);

@@ -119,7 +119,7 @@ async function rollBack(
       return undefined;
     }
     outcome = { outcome: 'rolledBack', why: 'the template is as it was last good' };
-    return { spec: { template: replacing(pool.spec.template, goodTemplateOf(pool)!) } };
+    return { spec: { template: patchBetween(pool.spec.template, goodTemplateOf(pool)!) } };
   });
   if (outcome.outcome === 'rolledBack') {
     deps.events.publish({
@@ -150,11 +150,11 @@ function whyNoRollback(deps: ActivityDeps, pool: NodePool, { poolUid, hash }: Ro
 }
 
 /** A merge patch from `before` to `after`: fields that `after` lacks are removed, lists are replaced. */
-function replacing(before: object, after: object): object {
+function patchBetween(before: object, after: object): object {
   const gone = Object.keys(before).filter((key) => !hasOwn(after, key));
   const kept = Object.entries(after).map(([key, value]: [string, unknown]) => {
     const old = lookUp(before as Record<string, unknown>, key);
-    return [key, isRecord(value) && isRecord(old) ? replacing(old, value) : value] as const;
+    return [key, isRecord(value) && isRecord(old) ? patchBetween(old, value) : value] as const;
   });
   return { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(kept) };
 }

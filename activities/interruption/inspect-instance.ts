@@ -33,7 +33,7 @@ async function inspectInstance(
   }
   const view = viewOf(deps, claim, at);
   const isCordoned = cordonFor !== undefined && (await isTainted(deps, { reason: kind, owner: cordonFor }, view));
-  await hide(deps, kind, claim);
+  await markOfferingUnavailable(deps, kind, claim);
   return isCordoned ? { ...view, cordoned: true } : view;
 }
 
@@ -71,7 +71,7 @@ async function isTainted(
 }
 
 /** Makes the interrupted offering unavailable for a while (interruption/offering-hidden). */
-async function hide(deps: ActivityDeps, kind: string, claim: NodeClaim): Promise<void> {
+async function markOfferingUnavailable(deps: ActivityDeps, kind: string, claim: NodeClaim): Promise<void> {
   const { instanceType, zone, capacityType } = labelsOf(claim);
   const reservationId = claim.metadata.labels?.[reservationLabel];
   if (kind === 'spot_interrupted' && capacityType === 'spot') {

@@ -50,7 +50,7 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
       state: (await deps.cloud.get(providerId)) === undefined ? 'gone' : 'there',
     }),
     refreshCatalogue: async () => deps.cloud.refresh?.(),
-    sweepCloud: () => sweep(deps),
+    sweepCloud: () => deleteUnused(deps),
   });
 }
 
@@ -123,7 +123,7 @@ async function report(
 }
 
 /** Rules `launch-templates/unused-go`, `node-classes/instance-profiles`: what no node class and no claim refers to any more. */
-async function sweep(deps: ActivityDeps): Promise<void> {
+async function deleteUnused(deps: ActivityDeps): Promise<void> {
   const nodeClasses = deps.cache.all(deps.cloud.nodeClassKind.kind as Kind) as readonly NodeClass[];
   await deps.cloud.sweep?.(nodeClasses, managedClaims(deps));
 }

@@ -5,15 +5,15 @@ import type { LaunchedInstance } from '../../cloud/port.js';
 import { conditionOf, isTrue, transitionOf } from '../../core/conditions.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
-import { conditionsWith, setConditions, written } from '../claim-status.js';
+import { conditionsWith, setConditions, quantitiesOf } from '../claim-status.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
-import { Gathering } from './gathering.js';
+import { InitializationBatches } from './initialization-batches.js';
 import { labelsOf } from '../../cluster/labels-of.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';
-import { noteRegistration } from './registration-health.js';
+import { recordRegistration } from './registration-health.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
@@ -23,7 +23,10 @@ import { regarding } from '../../core/regarding.js';
 
 /** Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live claim and writes over that version. */
 export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
-  const nominations = { keeper: new PodNominator(deps), openings: new Gathering({ idleMs: 1000, maxMs: 5000 }) };
+  const nominations = {
+    nominator: new PodNominator(deps),
+    batches: new InitializationBatches({ idleMs: 1000, maxMs: 5000 }),
+  };
   return withFailures<LaunchActivities>({
     prepareClaim: ({ claim }) => prepare(deps, claim),
     viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),
@@ -73,29 +76,32 @@ async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInsta
     status: {
       providerID: instance.providerId,
       ...(instance.imageId === undefined ? {} : { imageID: instance.imageId }),
-      capacity: written(instance.capacity),
-      allocatable: written(instance.allocatable),
+      capacity: quantitiesOf(instance.capacity),
+      allocatable: quantitiesOf(instance.allocatable),
       conditions: conditionsWith(deps, claim, { type: 'Launched', status: 'True' }),
     },
   }));
 }
 
 /** The reason for a node that waits for others before it takes pods. */
-const together = { reason: 'OtherNodes', message: 'nodes that come up together take their pods together' } as const;
+const waitsForOthers = {
+  reason: 'OtherNodes',
+  message: 'nodes that come up together take their pods together',
+} as const;
 
 interface Nominations {
-  readonly keeper: PodNominator;
+  readonly nominator: PodNominator;
   /**
    * Nodes that are about to be initialized. Each initialized node makes kube-scheduler try all pending pods, and clear the
    * nominations of those whose nodes are not initialized yet. So nodes that come up at the same time are initialized together.
    */
-  readonly openings: Gathering;
+  readonly batches: InitializationBatches;
 }
 
 async function sync(
   deps: ActivityDeps,
   { claim: ref, live = false }: { readonly claim: ClaimRef; readonly live?: boolean },
-  { keeper, openings }: Nominations,
+  { nominator, batches }: Nominations,
 ): Promise<NodeSync> {
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
@@ -118,17 +124,22 @@ async function sync(
   // Nominates before the taint is removed, since pods are bound from then on, and again at each later sync for pods that lost
   // their nomination.
   if (!isTrue(claim.status?.conditions, 'Initialized')) {
-    const nominated = await nominatePlanned(deps, claim, nameOf(node), keeper);
-    const againMs = registered ? 0 : awaitsOthers(deps, ref, nominated, openings);
-    if (againMs > 0) return { state: 'waiting', ...together, againMs };
+    const nominated = await nominatePlanned(deps, claim, nameOf(node), nominator);
+    const againMs = registered ? 0 : awaitsOthers(deps, ref, nominated, batches);
+    if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
   }
   const current = registered ? node : await register(deps, ref, claim, node);
   return initialise(deps, ref, claim, current);
 }
 
 /** After how many milliseconds the node is initialized together with the others. */
-function awaitsOthers({ now }: ActivityDeps, { uid }: ClaimRef, nominated: number, openings: Gathering): number {
-  return nominated > 0 || openings.awaits(uid) ? openings.joins(uid, now()) : 0;
+function awaitsOthers(
+  { now }: ActivityDeps,
+  { uid }: ClaimRef,
+  nominated: number,
+  openings: InitializationBatches,
+): number {
+  return nominated > 0 || openings.isWaiting(uid) ? openings.waitMs(uid, now()) : 0;
 }
 
 async function nodesOfInstance(deps: ActivityDeps, providerId: string, live: boolean): Promise<readonly Node[]> {
@@ -148,7 +159,7 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
   }
   const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
   await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
-  await noteRegistration(deps, claim, { registered: true });
+  await recordRegistration(deps, claim, { registered: true });
   const { nodePool, zone } = labelsOf(claim);
   deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });
   return node ?? found;
@@ -187,7 +198,7 @@ async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: 
       message: `NodeClaim ${ref.name} event: ${message.slice(0, 300)}`,
     });
   }
-  if (timeouts.has(reason)) await noteRegistration(deps, claim, { registered: false, ...hungOn(claim) });
+  if (timeouts.has(reason)) await recordRegistration(deps, claim, { registered: false, ...pendingStep(claim) });
   const outcome = await deps.kube.delete('NodeClaim', { name: ref.name }, { uid: ref.uid });
   if (outcome === 'gone') return;
   deps.log.info({ nodeClaim: ref.name, reason, message }, 'deleted a NodeClaim that got no node');
@@ -197,7 +208,7 @@ async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: 
 /** Reasons that show that nodes of the NodePool do not come up (launch/timeouts). */
 const timeouts: ReadonlySet<string> = new Set(['launch_timeout', 'registration_timeout']);
 
-function hungOn({ status }: NodeClaim): { reason: string; message: string } | undefined {
+function pendingStep({ status }: NodeClaim): { reason: string; message: string } | undefined {
   const launched = conditionOf(status?.conditions, 'Launched');
   if (launched === undefined || launched.status === 'True') return undefined;
   return { reason: launched.reason ?? 'LaunchFailed', message: launched.message ?? '' };

@@ -20,7 +20,7 @@ function isKnownEphemeral({ key, effect, value }: Taint): boolean {
   }
 }
 
-function sameTaint(a: Taint, b: Pick<Taint, 'key' | 'effect'>): boolean {
+function isSameTaint(a: Taint, b: Pick<Taint, 'key' | 'effect'>): boolean {
   return a.key === b.key && a.effect === b.effect;
 }
 
@@ -56,14 +56,14 @@ function copiedAnnotations(claim: NodeClaim): Record<string, string> {
 
 /** Startup taints are added once, at registration, unless the kubelet registered the taints itself. */
 function taintsAfter(claim: NodeClaim, node: Node, present: readonly Taint[]): Taint[] {
-  const kept = present.filter((taint) => !sameTaint(taint, taints.unregistered));
+  const kept = present.filter((taint) => !isSameTaint(taint, taints.unregistered));
   if (node.metadata.labels?.[labels.doNotSyncTaints] === 'true') return kept;
   const wanted = [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])] as Taint[];
-  return [...kept, ...wanted.filter((taint) => !kept.some((one) => sameTaint(one, taint)))];
+  return [...kept, ...wanted.filter((taint) => !kept.some((one) => isSameTaint(one, taint)))];
 }
 
 export function hasUnregisteredTaint(node: Node): boolean {
-  return node.spec?.taints?.some((taint) => sameTaint(taint, taints.unregistered)) ?? false;
+  return node.spec?.taints?.some((taint) => isSameTaint(taint, taints.unregistered)) ?? false;
 }
 
 /** Why a registered node is not initialized yet (registration/initialized); undefined when it is. */
@@ -72,7 +72,7 @@ export function whyNotInitialized(claim: NodeClaim, node: Node): { reason: strin
     return { reason: 'NodeNotReady', message: 'Node status is NotReady' };
   }
   const present = node.spec?.taints ?? [];
-  const startup = (claim.spec.startupTaints ?? []).find((taint) => present.some((one) => sameTaint(one, taint)));
+  const startup = (claim.spec.startupTaints ?? []).find((taint) => present.some((one) => isSameTaint(one, taint)));
   if (startup !== undefined) {
     return { reason: 'StartupTaintsExist', message: `StartupTaint "${startup.key}:${startup.effect}" still exists` };
   }

@@ -11,7 +11,7 @@ import { updateObject } from '../../cluster/writes.js';
  * Records on the NodePool whether a node registered, from which the operator derives NodeRegistrationHealthy
  * (node-pools/registration-health). Only informative, so a failed write does not fail the activity.
  */
-export async function noteRegistration(
+export async function recordRegistration(
   deps: ActivityDeps,
   claim: NodeClaim,
   outcome: Omit<RegistrationOutcome, 'claimUid'>,

@@ -42,7 +42,7 @@ export async function tagInstance(
     if (isDomainError(error, 'NotFound')) return { state: 'gone' };
     if (isTransient(error)) throw error;
     const isOfAll = isDomainError(error, 'Denied');
-    return { state: 'failed', message: tell(deps, claim, error), ...(isOfAll ? { isOfAll } : {}) };
+    return { state: 'failed', message: publishFailure(deps, claim, error), ...(isOfAll ? { isOfAll } : {}) };
   }
   await updateClaim(deps.kube, ref, () => ({ metadata: { annotations: marks } }));
   return { state: 'tagged' };
@@ -51,7 +51,7 @@ export async function tagInstance(
 const marks = { [annotations.tagged]: 'true', [annotations.clusterNameTagged]: 'true' };
 
 /** Shows the failure on the NodeClaim; the call itself is in the metrics of cloud calls. */
-function tell(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
+function publishFailure(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
   const message = messageOf(error).slice(0, longestMessage);
   deps.log.warn({ nodeClaim: claim.metadata.name, error: message }, 'could not tag an instance, trying again later');
   deps.events.publish({

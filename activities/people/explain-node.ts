@@ -6,7 +6,7 @@ import type { ActivityDeps } from '../deps.js';
 import { whyNotTaken } from '../consolidation/find-consolidation.js';
 import { disruptionContext, iso } from '../disruption-context/disruption-context.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
-import { hindrancesOf, turnOf } from '../disruption-context/node-verdicts.js';
+import { disruptionBlockers, waitOfDrifted } from '../disruption-context/disruption-blockers.js';
 
 /** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (candidates/who-may-go). */
 export async function explainNode(
@@ -18,9 +18,9 @@ export async function explainNode(
   const own = context.views.find((each) => pausableOf(each).node === node);
   if (own === undefined) return { node, verdict: 'unknown', why: 'no NodeClaim stands for a node of that name', at };
   const running = view.running.find(({ candidates }) => candidates.some((one) => one.node === node));
-  if (running !== undefined) return { node, verdict: 'going', why: underWay(running, own, context.pauses), at };
-  const why = hindrancesOf(own, context, view.running);
-  const turn = turnOf(why);
+  if (running !== undefined) return { node, verdict: 'going', why: runningText(running, own, context.pauses), at };
+  const why = disruptionBlockers(own, context, view.running);
+  const turn = waitOfDrifted(why);
   if (turn !== undefined) return { node, verdict: 'may go', why: turn, at };
   if (why.length > 0)
     return {
@@ -40,7 +40,7 @@ export async function explainNode(
 }
 
 /** A pause holds what is under way before its next step that cannot be undone. */
-function underWay({ reason, workflowId }: RunningDisruption, own: NodeView, pauses: readonly Pause[]): string {
+function runningText({ reason, workflowId }: RunningDisruption, own: NodeView, pauses: readonly Pause[]): string {
   const paused = whyPaused(pauses, reason, pausableOf(own));
   return `${reason}: ${workflowId}${paused === undefined ? '' : `; ${paused}`}`;
 }

@@ -13,9 +13,9 @@ import { packingInput } from '../../cluster/packing-input.js';
 import { lacksNode, awaitedNode } from '../../cluster/awaited-nodes.js';
 import { timeText } from '../../core/time-text.js';
 
-const blockersTold = 10;
+const mostBlockers = 10;
 /** Of each NodePool. */
-const groupsTold = 5;
+const mostGroups = 5;
 
 /** What becomes of a pod, and why: packing is asked anew, with the cluster as it is now; nothing is written. */
 export async function explainPod(
@@ -95,7 +95,7 @@ function preferencesIgnored(plan: Plan, key: string): string[] {
 function blockersOf(plan: Plan, key: string): string[] {
   const stuck = plan.unschedulable.find(({ pod }) => pod === key);
   return (stuck?.blockers ?? [])
-    .slice(0, blockersTold)
+    .slice(0, mostBlockers)
     .map(({ nodePool, message }) => (nodePool === undefined ? message : `${nodePool}: ${message}`));
 }
 
@@ -104,9 +104,9 @@ function typesStopped(plan: Plan, key: string): string[] {
   const place = plan.unschedulable.find(({ pod }) => pod === key)?.explanation;
   const nodePools = place === undefined ? [] : (plan.explanations?.[place]?.nodePools ?? []);
   return nodePools
-    .slice(0, blockersTold)
+    .slice(0, mostBlockers)
     .flatMap(({ nodePool, typeGroups }) =>
-      typeGroups.slice(0, groupsTold).map(({ group, message }) => `${nodePool}: ${group}: ${message}`),
+      typeGroups.slice(0, mostGroups).map(({ group, message }) => `${nodePool}: ${group}: ${message}`),
     );
 }
 

@@ -5,7 +5,7 @@ import type { NewObject } from '../../kube/port.js';
 import type { Pause, PauseScope } from '../../workflows/messages.js';
 import type { PauseActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { eachAtBest } from '../by-itself.js';
+import { forEachBestEffort } from '../for-each-item.js';
 import { withFailures } from '../to-failure.js';
 
 type Deps = Pick<ActivityDeps, 'kube' | 'now' | 'log'>;
@@ -30,11 +30,11 @@ async function syncPauses(
   const end = async ({ metadata: { name = '', uid = '' } }: DisruptionPause): Promise<void> => {
     await deps.kube.delete('DisruptionPause', { name }, { uid });
   };
-  const kept = await eachAtBest(deps, ending, end, {
+  const kept = await forEachBestEffort(deps, ending, end, {
     what: 'the end of a pause',
     nameOf: ({ metadata }) => `DisruptionPause ${metadata.name ?? ''}`,
   });
-  const unwritten = await eachAtBest(deps, write, (pause) => put(deps, present, pause), {
+  const unwritten = await forEachBestEffort(deps, write, (pause) => put(deps, present, pause), {
     what: 'the writing of a pause',
     nameOf: ({ scope }) => `DisruptionPause of ${scope.kind} ${scope.name ?? ''}`,
   });

@@ -13,12 +13,12 @@ describe('waiting for instances before planning', () => {
   });
   afterEach(() => world.stop());
 
-  const patience = { inAllMs: 20_000, aLookMs: 5 };
+  const patience = { totalMs: 20_000, perCallMs: 5 };
 
   test('ends when the claim has its instance', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1'));
     await world.synced();
-    const looking = new AwaitedInstances(world.deps, { ...patience, aLookMs: 60_000 }).missing(forever);
+    const looking = new AwaitedInstances(world.deps, { ...patience, perCallMs: 60_000 }).missing(forever);
     world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }));
 
     await expect(looking).resolves.toEqual([]);
@@ -39,7 +39,7 @@ describe('waiting for instances before planning', () => {
     const instances = new AwaitedInstances(world.deps, patience);
     await instances.missing(forever);
 
-    world.clock.now += patience.inAllMs;
+    world.clock.now += patience.totalMs;
     await expect(instances.missing(forever)).resolves.toEqual([]);
 
     world.kube.put('NodeClaim', nodeClaim('fresh'));

@@ -1,11 +1,11 @@
 import { unlaunchedClaims } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 
-interface Patience {
+interface WaitLimits {
   /** How long to wait for the instance of a NodeClaim, from when it was first seen here. */
-  readonly inAllMs: number;
+  readonly totalMs: number;
   /** How long one call waits: it occupies a slot of the packing queue. */
-  readonly aLookMs: number;
+  readonly perCallMs: number;
 }
 
 /**
@@ -19,17 +19,17 @@ export class AwaitedInstances {
 
   constructor(
     private readonly deps: Pick<ActivityDeps, 'cloud' | 'cache' | 'now'>,
-    private readonly patience: Patience,
+    private readonly limits: WaitLimits,
   ) {}
 
   /** Names of the NodeClaims still to wait for, after a short wait. Rejects when `signal` aborts. */
   async missing(signal: AbortSignal): Promise<readonly string[]> {
-    const look = AbortSignal.timeout(this.patience.aLookMs);
+    const timeout = AbortSignal.timeout(this.limits.perCallMs);
     try {
-      await this.deps.cache.until(() => this.awaited().length === 0, AbortSignal.any([signal, look]));
+      await this.deps.cache.until(() => this.awaited().length === 0, AbortSignal.any([signal, timeout]));
       return [];
     } catch (error) {
-      if (!look.aborted || signal.aborted) throw error;
+      if (!timeout.aborted || signal.aborted) throw error;
       return this.awaited();
     }
   }
@@ -40,7 +40,7 @@ export class AwaitedInstances {
     const uids = new Set(unlaunched.map(({ uid }) => uid));
     for (const uid of this.seenAt.keys()) if (!uids.has(uid)) this.seenAt.delete(uid);
     for (const uid of uids) if (!this.seenAt.has(uid)) this.seenAt.set(uid, now);
-    const isAwaited = (uid: string): boolean => now - (this.seenAt.get(uid) ?? now) < this.patience.inAllMs;
+    const isAwaited = (uid: string): boolean => now - (this.seenAt.get(uid) ?? now) < this.limits.totalMs;
     return unlaunched.filter(({ uid }) => isAwaited(uid)).map(({ name }) => name);
   }
 }

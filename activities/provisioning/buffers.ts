@@ -18,7 +18,7 @@ import { managedPools } from '../../cluster/cluster.js';
 import { buffersOf, packingInput } from '../../cluster/packing-input.js';
 import { messageOf } from '../../core/error-message.js';
 import { placementOf } from '../placement.js';
-import { reportLeftOut } from '../report-left-out.js';
+import { publishExcluded } from '../publish-excluded.js';
 
 /**
  * Writes the status of each CapacityBuffer (capacity-buffers/status): how many virtual pods it has, and whether they fit on
@@ -59,17 +59,17 @@ export async function withBufferPods(deps: ActivityDeps, views: readonly NodeVie
 /** The virtual pods of all buffers that are not excluded (scheduling/objects-left-out). */
 function readablePods(deps: ActivityDeps): readonly Pod[] {
   const objects = buffersOf(deps);
-  const aside: SetAside[] = [];
+  const excluded: SetAside[] = [];
   const pods = objects.capacityBuffers.flatMap((buffer) => {
     try {
       return bufferPods({ ...objects, capacityBuffers: [buffer] });
     } catch (error) {
       const { namespace = '', name = '' } = buffer.metadata;
-      aside.push({ kind: 'CapacityBuffer', name: `${namespace}/${name}`, error: messageOf(error) });
+      excluded.push({ kind: 'CapacityBuffer', name: `${namespace}/${name}`, error: messageOf(error) });
       return [];
     }
   });
-  reportLeftOut(deps, 'Disruption', aside);
+  publishExcluded(deps, 'Disruption', excluded);
   return pods;
 }
 

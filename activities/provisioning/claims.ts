@@ -14,11 +14,11 @@ import type { ClaimActivities, ClaimsCreated, CreateClaimsInput, CreatedClaim, R
 import type { ClaimPlan } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { inBatches } from '../../core/in-batches.js';
-import { written } from '../claim-status.js';
+import { quantitiesOf } from '../claim-status.js';
 import { plannedPodsText } from '../../cluster/planned-pods.js';
-import { forgetRefusals, isRefusal, noteRefusal } from './refused-claims.js';
+import { forgetRefusals, isRefusal, recordRefusal } from './refused-claims.js';
 import { withFailures } from '../to-failure.js';
-import { ownFailure } from '../by-itself.js';
+import { itemFailure } from '../for-each-item.js';
 import { lookUp } from '../../core/own.js';
 import { nominatedText } from '../../core/pod-events.js';
 import { regarding } from '../../core/regarding.js';
@@ -57,7 +57,7 @@ async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promi
     try {
       outcomes.push(await createOne(deps, input, item, { pools, usage }));
     } catch (error) {
-      const reason = ownFailure(error);
+      const reason = itemFailure(error);
       if (reason === undefined) return void outages.push(error);
       if (!isRefusal(error)) silent.set(plan.nodePool, reason);
       outcomes.push({ index, reason, byApiServer: true });
@@ -65,10 +65,10 @@ async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promi
   };
   const items = input.claims.map((plan, index) => ({ plan, index }));
   await inBatches(items, attempt, { atOnce: concurrency, enough: () => outages.length > 0 });
-  const resting = await noteOutcomes(deps, input, outcomes, pools);
+  const resting = await recordOutcomes(deps, input, outcomes, pools);
   // The next attempt finds the NodeClaims that were created.
   if (outages.length > 0) throw outages[0];
-  return settled(deps, outcomes, resting);
+  return creationResult(deps, outcomes, resting);
 }
 
 async function createOne(
@@ -85,7 +85,7 @@ async function createOne(
 }
 
 /** Records the outcome on each NodePool once. Returns the NodePools with refusals. */
-async function noteOutcomes(
+async function recordOutcomes(
   deps: ActivityDeps,
   { claims }: CreateClaimsInput,
   outcomes: readonly Outcome[],
@@ -95,13 +95,17 @@ async function noteOutcomes(
   for (const [name, pool] of pools) {
     const own = outcomes.filter(({ index }) => claims[index]?.nodePool === name);
     const refused = own.find((outcome) => 'byApiServer' in outcome) as Refused | undefined;
-    if (refused !== undefined) resting.push(await noteRefusal(deps, pool, refused.reason));
+    if (refused !== undefined) resting.push(await recordRefusal(deps, pool, refused.reason));
     else if (own.some((outcome) => 'uid' in outcome)) await forgetRefusals(deps, pool);
   }
   return resting;
 }
 
-function settled(deps: ActivityDeps, outcomes: readonly Outcome[], resting: readonly RestingPool[]): ClaimsCreated {
+function creationResult(
+  deps: ActivityDeps,
+  outcomes: readonly Outcome[],
+  resting: readonly RestingPool[],
+): ClaimsCreated {
   const inOrder = [...outcomes].sort((a, b) => a.index - b.index);
   const created = inOrder.filter((outcome) => 'uid' in outcome);
   const refused = inOrder
@@ -186,7 +190,7 @@ export function claimOf(
       ...(spec.taints === undefined ? {} : { taints: spec.taints }),
       ...(spec.startupTaints === undefined ? {} : { startupTaints: spec.startupTaints }),
       requirements: [...requirements, typesOf(plan, typeLists)] as NodeClaim['spec']['requirements'],
-      resources: { requests: written(plan.requests) },
+      resources: { requests: quantitiesOf(plan.requests) },
       nodeClassRef: spec.nodeClassRef,
       ...(spec.terminationGracePeriod === undefined ? {} : { terminationGracePeriod: spec.terminationGracePeriod }),
       expireAfter: spec.expireAfter,

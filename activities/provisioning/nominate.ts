@@ -32,7 +32,7 @@ export async function nominatePlanned(
     return deps.cache.get('Pod', { namespace, name }) ?? [];
   });
   const eligible = planned.filter((pod) => isReleasedOnFailure(pod) && !isCrowded(pod, planned));
-  keeper.keep(claim, nodeName, eligible);
+  keeper.keepNominated(claim, nodeName, eligible);
   const pods = eligible.filter((pod) => isPending(pod) && nominatedNode(deps, pod) === undefined);
   const until = deps.now() + longestMs;
   let nominated = 0;

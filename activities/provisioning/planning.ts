@@ -13,8 +13,8 @@ import { learnMemory } from '../../cluster/learn-memory.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { preferencesHonoured } from './ignored-preferences.js';
 import { notePlannedPods } from '../../cluster/planned-pods.js';
-import { withRest } from './refused-claims.js';
-import { asideText, reportLeftOut } from '../report-left-out.js';
+import { withBackOff } from './refused-claims.js';
+import { excludedText, publishExcluded } from '../publish-excluded.js';
 import { withFailures } from '../to-failure.js';
 import { failedToScheduleText, nominatedText } from '../../core/pod-events.js';
 import { regarding } from '../../core/regarding.js';
@@ -23,7 +23,7 @@ import { regarding } from '../../core/regarding.js';
  * How long to wait for instances of NodeClaims in total and per call. A call occupies a slot of the queue, so calls are short and
  * the workflow waits between them.
  */
-const patience = { inAllMs: 20_000, aLookMs: 500 };
+const waitLimits = { totalMs: 20_000, perCallMs: 500 };
 /** Bounds of one plan's payload: the rest is planned in the next pass. */
 const claimsPerPass = 200;
 const podNamesPerPass = 2000;
@@ -35,7 +35,7 @@ const preferencesDedupeMs = 86_400_000;
 
 /** Packs pending pods from the cluster cache (docs/behaviour/scheduling.md). Decides, publishes events and says on CapacityBuffers what became of them. */
 export function createPlanningActivities(deps: ActivityDeps): PlanningActivities {
-  const launches = new AwaitedInstances(deps, patience);
+  const launches = new AwaitedInstances(deps, waitLimits);
   return withFailures<PlanningActivities>({
     planNodes: (input) => planNodes(deps, launches, input),
   });
@@ -49,7 +49,7 @@ async function planNodes(
   if (!(await hasCaughtUp(deps, input.marks))) return { state: 'notReady', reason: 'the cluster cache to catch up' };
   const missing = await launches.missing(cancellationSignal());
   if (missing.length > 0) return { state: 'notReady', reason: `the instances of ${listed(missing)}` };
-  const pools = managedPools(deps).map((pool) => withRest(pool, input.resting ?? []));
+  const pools = managedPools(deps).map((pool) => withBackOff(pool, input.resting ?? []));
   const started = deps.now();
   await deps.offerings.refresh();
   learnMemory(deps);
@@ -59,7 +59,7 @@ async function planNodes(
   const seconds = (deps.now() - started) / 1000;
   deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
   deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
-  reportLeftOut(deps, 'Planning', plan.setAside);
+  publishExcluded(deps, 'Planning', plan.setAside);
   publish(deps, plan);
   await writeBufferStatus(deps, plan);
   await notePlannedPods(deps, plan);
@@ -74,7 +74,7 @@ function listed(names: readonly string[]): string {
 
 /** Whether the watch cache has Stowage's own writes: otherwise pods would be planned for twice. */
 async function hasCaughtUp(deps: ActivityDeps, marks: readonly CacheMark[]): Promise<boolean> {
-  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(patience.aLookMs)]);
+  const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(waitLimits.perCallMs)]);
   try {
     for (const { kind, name, resourceVersion } of marks) {
       await deps.cache.caughtUp(kind, { name }, resourceVersion, signal);
@@ -140,7 +140,7 @@ function compact(deps: ActivityDeps, plan: Plan, without: readonly string[]): Pl
     unschedulable: plan.unschedulable.length,
     ...(first === undefined ? {} : { firstReason: `${first.pod}: ${first.reason}` }),
     deferred: plan.deferred?.length ?? 0,
-    ...(plan.setAside === undefined ? {} : { leftOut: asideText(plan.setAside) }),
+    ...(plan.setAside === undefined ? {} : { leftOut: excludedText(plan.setAside) }),
     ...(plan.resume === undefined ? {} : { resume: plan.resume }),
     unplacedOfDeletingNodes: deleting.reduce((sum, { unplaced }) => sum + unplaced, 0),
     ...(without.length === 0 ? {} : { deleting }),

@@ -11,7 +11,7 @@ import { labelsOf } from '../../cluster/labels-of.js';
  */
 const mostTimes = 30;
 
-interface Kept {
+interface Nomination {
   readonly uid: string | undefined;
   readonly claim: NodeClaim;
   readonly nodeName: string;
@@ -26,20 +26,21 @@ interface Kept {
  * sync of the node nominates again.
  */
 export class PodNominator {
-  private readonly kept = new Map<string, Kept>();
-  private stop: (() => void) | undefined;
+  private readonly nominations = new Map<string, Nomination>();
+  private subscription: (() => void) | undefined;
 
   constructor(private readonly deps: ActivityDeps) {}
 
-  keep(claim: NodeClaim, nodeName: string, pods: readonly Pod[]): void {
-    for (const [key, { claim: other }] of this.kept) if (!this.isComing(other)) this.kept.delete(key);
+  keepNominated(claim: NodeClaim, nodeName: string, pods: readonly Pod[]): void {
+    for (const [key, { claim: other }] of this.nominations) if (!this.isComing(other)) this.nominations.delete(key);
     for (const pod of pods) {
       if (!isPending(pod)) continue;
-      const left = this.kept.get(podKey(pod))?.left ?? mostTimes;
-      this.kept.set(podKey(pod), { uid: pod.metadata.uid, claim, nodeName, left, busy: false });
+      const left = this.nominations.get(podKey(pod))?.left ?? mostTimes;
+      this.nominations.set(podKey(pod), { uid: pod.metadata.uid, claim, nodeName, left, busy: false });
     }
-    if (this.kept.size > 0) this.stop ??= this.deps.cache.on('Pod', ({ type, object }) => this.seen(type, object));
-    else this.rest();
+    if (this.nominations.size > 0)
+      this.subscription ??= this.deps.cache.on('Pod', ({ type, object }) => this.onPod(type, object));
+    else this.unsubscribe();
   }
 
   private isComing({ metadata: { name = '', uid } }: NodeClaim): boolean {
@@ -48,18 +49,18 @@ export class PodNominator {
     return !isTrue(live?.status?.conditions, 'Initialized');
   }
 
-  private seen(type: 'added' | 'modified' | 'deleted', pod: Pod): void {
+  private onPod(type: 'added' | 'modified' | 'deleted', pod: Pod): void {
     const key = podKey(pod);
-    const kept = this.kept.get(key);
+    const kept = this.nominations.get(key);
     if (kept === undefined) return;
     const over = type === 'deleted' || pod.metadata.uid !== kept.uid || !isPending(pod) || !this.isComing(kept.claim);
     if (over || kept.left === 0) {
-      this.kept.delete(key);
-      if (this.kept.size === 0) this.rest();
-    } else if ((pod.status?.nominatedNodeName ?? '') === '' && !kept.busy) void this.again(kept, pod);
+      this.nominations.delete(key);
+      if (this.nominations.size === 0) this.unsubscribe();
+    } else if ((pod.status?.nominatedNodeName ?? '') === '' && !kept.busy) void this.renominate(kept, pod);
   }
 
-  private async again(kept: Kept, pod: Pod): Promise<void> {
+  private async renominate(kept: Nomination, pod: Pod): Promise<void> {
     kept.busy = true;
     kept.left -= 1;
     const { deps } = this;
@@ -81,9 +82,9 @@ export class PodNominator {
     }
   }
 
-  private rest(): void {
-    this.stop?.();
-    this.stop = undefined;
+  private unsubscribe(): void {
+    this.subscription?.();
+    this.subscription = undefined;
   }
 }
 

@@ -24,7 +24,7 @@ export function isRefusal(error: unknown): error is Error {
  * Notes on the NodePool that a NodeClaim of it was refused, so that it rests for a while. Gives until when: also where the note
  * itself is refused, for then the caller alone knows.
  */
-export async function noteRefusal(deps: ActivityDeps, pool: NodePool, message: string): Promise<RestingPool> {
+export async function recordRefusal(deps: ActivityDeps, pool: NodePool, message: string): Promise<RestingPool> {
   const { name = '' } = pool.metadata;
   const now = deps.now();
   let refusal = nextRefusal(recorded(pool, now), { generation: pool.metadata.generation, now, message });
@@ -38,7 +38,7 @@ export async function noteRefusal(deps: ActivityDeps, pool: NodePool, message: s
   } catch (error) {
     deps.log.warn({ nodePool: name, error: String(error) }, 'could not note on a NodePool that it rests');
   }
-  tell(deps, pool, refusal);
+  publishRefusal(deps, pool, refusal);
   return { nodePool: name, until: refusal.until, message: refusal.message };
 }
 
@@ -56,7 +56,7 @@ export async function forgetRefusals(deps: ActivityDeps, pool: NodePool): Promis
 }
 
 /** The pool as planning is to see it, whatever the cache knows of it yet. */
-export function withRest(pool: NodePool, resting: readonly RestingPool[]): NodePool {
+export function withBackOff(pool: NodePool, resting: readonly RestingPool[]): NodePool {
   const rest = resting.find(({ nodePool }) => nodePool === pool.metadata.name);
   if (rest === undefined) return pool;
   const { until, message } = rest;
@@ -73,7 +73,7 @@ const annotating = (text: string | null): { metadata: object } => ({
   metadata: { annotations: { [annotations.claimsRefused]: text } },
 });
 
-function tell(deps: ActivityDeps, { metadata }: NodePool, { until, message }: ClaimRefusal): void {
+function publishRefusal(deps: ActivityDeps, { metadata }: NodePool, { until, message }: ClaimRefusal): void {
   const { name = '', uid } = metadata;
   const again = timeText(until);
   deps.log.warn({ nodePool: name, until: again, message }, 'the API server refused a NodeClaim, its NodePool rests');

@@ -72,17 +72,17 @@ async function inspect(deps: ActivityDeps, ref: ClaimRef): Promise<RepairView> {
   };
 }
 
-type Seen = Extract<RepairView, { state: 'unhealthy' }>;
+type UnhealthyNode = Extract<RepairView, { state: 'unhealthy' }>;
 
 function describe(
   { metadata, spec }: Node,
   { type, status, since, dueAt }: Unhealthy,
-): Pick<Seen, 'nodeName' | 'providerId' | 'condition' | 'since' | 'dueAt'> {
+): Pick<UnhealthyNode, 'nodeName' | 'providerId' | 'condition' | 'since' | 'dueAt'> {
   const { name: nodeName = '' } = metadata;
   return { nodeName, providerId: spec?.providerID ?? '', condition: `${type}=${status}`, since, dueAt };
 }
 
-function consentAndSteps(spec: DisruptionPolicySpec | undefined): Pick<Seen, 'steps' | 'approval'> {
+function consentAndSteps(spec: DisruptionPolicySpec | undefined): Pick<UnhealthyNode, 'steps' | 'approval'> {
   const approval = approvalOf(spec);
   return { steps: stepsOf(spec), ...(approval === undefined ? {} : { approval }) };
 }
@@ -108,13 +108,13 @@ function group(deps: ActivityDeps, claim: NodeClaim): Node[] {
     .filter((node) => node !== undefined);
 }
 
-function stepsOf(spec: DisruptionPolicySpec | undefined): Seen['steps'] {
+function stepsOf(spec: DisruptionPolicySpec | undefined): UnhealthyNode['steps'] {
   if (spec === undefined) return defaultSteps;
   return spec.repair.steps.map(({ action, wait }) => ({ action, waitMs: parseDuration(wait, 'repair.steps.wait') }));
 }
 
 /** The first entry for this reason or for all reasons applies. */
-function approvalOf(spec: DisruptionPolicySpec | undefined): Seen['approval'] {
+function approvalOf(spec: DisruptionPolicySpec | undefined): UnhealthyNode['approval'] {
   const asked = spec?.approval?.find(({ reasons }) => reasons === undefined || reasons.includes('Unhealthy'));
   if (asked === undefined) return undefined;
   return { timeoutMs: parseDuration(asked.timeout, 'approval.timeout'), onTimeout: asked.onTimeout };

@@ -7,8 +7,8 @@ import type { DrainBlocker, DrainCause } from './contract.js';
 import { timeText } from '../../core/time-text.js';
 
 /** How many blockers a result lists; the others are counted. */
-const blockersTold = 5;
-const podsTold = 5;
+const mostBlockers = 5;
+const mostPods = 5;
 
 /** Causes that do not end by themselves come first. */
 const order: readonly DrainCause[] = [
@@ -43,8 +43,8 @@ export class Blockers {
   list(): readonly DrainBlocker[] {
     return [...this.byName.values()]
       .sort((a, b) => order.indexOf(a.cause) - order.indexOf(b.cause) || compareText(a.name, b.name))
-      .slice(0, blockersTold)
-      .map(({ pods, ...reason }) => ({ ...reason, pods: pods.sort().slice(0, podsTold), podCount: pods.length }));
+      .slice(0, mostBlockers)
+      .map(({ pods, ...reason }) => ({ ...reason, pods: pods.sort().slice(0, mostPods), podCount: pods.length }));
   }
 }
 
@@ -104,7 +104,7 @@ export function terminatingBlocker(pod: Pod, now: number): Reason | undefined {
 }
 
 export function volumeBlockers(volumes: readonly string[]): readonly DrainBlocker[] {
-  return volumes.slice(0, blockersTold).map((name) => ({
+  return volumes.slice(0, mostBlockers).map((name) => ({
     cause: 'volume',
     name: `volume/${name}`,
     why: 'is still attached to the node',

@@ -33,11 +33,11 @@ export async function markNodes(
 }
 
 /**
- * Marks anew what a termination marked when it began, as every look of it does (termination/marks-hold): others may take the taint
- * off, and a kubelet that comes up again makes a Node without it. Where that is refused, the drain goes on and the next look tries
+ * Marks anew what a termination marked when it began, as every pass of it does (termination/marks-hold): others may take the taint
+ * off, and a kubelet that comes up again makes a Node without it. Where that is refused, the drain goes on and the next pass tries
  * again.
  */
-export async function keepMarked(deps: ActivityDeps, input: DrainInput): Promise<void> {
+export async function ensureMarked(deps: ActivityDeps, input: DrainInput): Promise<void> {
   if (deps.cache.get('NodeClaim', { name: input.claim.name })?.metadata.deletionTimestamp === undefined) return;
   const providerID = providerIdOf(deps, input);
   const unmarked = nodesOfDrain(deps, input).filter((name) => {

@@ -11,7 +11,7 @@ import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
 import { identityOf } from '../../cluster/labels-of.js';
-import { tellConditions } from '../claim-status.js';
+import { reportConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { deleteClaimInTurn, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { markNodes } from './mark-nodes.js';
@@ -22,10 +22,10 @@ export function createTerminationActivities(deps: ActivityDeps): TerminationActi
   return withFailures<TerminationActivities>({
     beginTermination: (input) => begin(deps, input),
     setDeadline: async ({ claim, deadline }) => {
-      await stamp(deps, claim, deadline);
+      await annotateDeadline(deps, claim, deadline);
     },
     markInstanceTerminating: async ({ claim }) => {
-      await tellConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
+      await reportConditions(deps, claim, [{ type: 'InstanceTerminating', status: 'True' }]);
     },
     finishTermination: (input) => finish(deps, input),
   });
@@ -46,7 +46,7 @@ async function begin(
     if (claim === undefined) return { state: 'gone' };
   }
   const deadline = deadlineOf(claim, input.deadline);
-  if (deadline !== undefined) await stamp(deps, ref, deadline);
+  if (deadline !== undefined) await annotateDeadline(deps, ref, deadline);
   const node = await deletingNode(deps, claim);
   if (deadline !== undefined) announce(deps, claim, node, deadline);
   return started(deps, claim, node, deadline);
@@ -120,7 +120,7 @@ function deadlineOf(claim: NodeClaim, asked: number | undefined): number | undef
 }
 
 /** Never overwritten by a later time. */
-async function stamp(deps: ActivityDeps, ref: ClaimRef, deadline: number): Promise<void> {
+async function annotateDeadline(deps: ActivityDeps, ref: ClaimRef, deadline: number): Promise<void> {
   await updateClaim(deps.kube, ref, ({ metadata }) => {
     const stamped = metadata.annotations?.[annotations.terminationTimestamp];
     if (stamped !== undefined && Date.parse(stamped) <= deadline) return undefined;
@@ -143,7 +143,7 @@ async function deletingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node 
   if (conditionOf(conditions, 'Drained') === undefined) {
     const message = 'the node is being drained';
     const draining = { type: 'Drained', status: 'Unknown', reason: 'Draining', message } as const;
-    await tellConditions(deps, identityOf(claim), [draining]);
+    await reportConditions(deps, identityOf(claim), [draining]);
   }
   return node;
 }

@@ -6,28 +6,28 @@ import type { DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { volumeBlockers } from './drain-blockers.js';
 import { instanceIsGone } from './instance-watch.js';
-import { keepMarked, nodesOfDrain } from './mark-nodes.js';
-import { tellConditions } from '../claim-status.js';
+import { ensureMarked, nodesOfDrain } from './mark-nodes.js';
+import { reportConditions } from '../claim-status.js';
 import { regarding } from '../../core/regarding.js';
 import { counted } from '../../core/plurals.js';
 
 /**
- * One look (termination/volumes): volumes of pods that were drained must let go; past the deadline nobody waits, and a node whose
+ * One pass (termination/volumes): volumes of pods that were drained must let go; past the deadline nobody waits, and a node whose
  * instance is gone has nothing attached, whatever is written.
  */
 export async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promise<DrainProgress> {
   const { claim, deadline, known, nodeName } = input;
   const done = { state: 'done', blockedBy: [], remaining: 0, evicted: 0 } as const;
-  await keepMarked(deps, input);
+  await ensureMarked(deps, input);
   const attached = attachedVolumes(deps, nodesOfDrain(deps, input));
   if (attached.length === 0) {
-    await tellConditions(deps, claim, [{ type: 'VolumesDetached', status: 'True' }]);
+    await reportConditions(deps, claim, [{ type: 'VolumesDetached', status: 'True' }]);
     return done;
   }
   const blockers = volumeBlockers(attached);
   const message = `waiting for ${counted(attached.length, 'volume')}: ${attached.slice(0, blockers.length).join(', ')}`;
   if (deadline !== undefined && deps.now() >= deadline) {
-    await tellConditions(deps, claim, [volumes('False', 'TerminationGracePeriodElapsed', message)]);
+    await reportConditions(deps, claim, [volumes('False', 'TerminationGracePeriodElapsed', message)]);
     return done;
   }
   if (await instanceIsGone(deps, nodeName)) return { ...done, instanceGone: true };
@@ -35,7 +35,7 @@ export async function awaitVolumes(deps: ActivityDeps, input: DrainInput): Promi
   const due = deadline === undefined ? {} : { dueAt: deadline };
   const left = { blockedBy, remaining: attached.length, evicted: 0, blockers, ...due };
   if (blockedBy.join() === known.join()) return { ...left, state: 'waiting' };
-  await tellConditions(deps, claim, [volumes('Unknown', 'AwaitingVolumeDetachment', message)]);
+  await reportConditions(deps, claim, [volumes('Unknown', 'AwaitingVolumeDetachment', message)]);
   publish(deps, nodeName, message);
   return { ...left, state: 'blocked' };
 }

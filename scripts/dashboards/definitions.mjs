@@ -139,7 +139,7 @@ const disruption = {
     panel(
       'Since the last look at the cluster',
       's',
-      series('time() - max(stowage_disruption_last_look_timestamp_seconds)', 'seconds'),
+      series('time() - max(stowage_disruption_last_search_timestamp_seconds)', 'seconds'),
     ),
   ],
 };

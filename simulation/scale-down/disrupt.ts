@@ -1,6 +1,6 @@
 import type { DisruptionCommand } from '../../disruption/command.js';
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
-import { Finder } from '../../activities/disruption/find-disruptions.js';
+import { DisruptionFinder } from '../../activities/disruption/find-disruptions.js';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import type { NodeUntil, NodeMemory, RunningDisruption } from '../../workflows/messages.js';
@@ -25,7 +25,7 @@ export interface Moves {
 export class Disrupt {
   readonly changed = new Flag();
   readonly moves: Moves = { done: 0, abandoned: 0 };
-  private readonly finder: Finder;
+  private readonly finder: DisruptionFinder;
   private readonly steering: Steering;
   private running: readonly RunningDisruption[] = [];
   private memory: readonly NodeMemory[] = [];
@@ -35,7 +35,7 @@ export class Disrupt {
     private readonly world: World,
     private readonly provision: () => Provision,
   ) {
-    this.finder = new Finder(world.deps);
+    this.finder = new DisruptionFinder(world.deps);
     this.steering = new Steering(world);
     world.cache.on('Node', ({ type }) => {
       if (type !== 'modified') this.changed.set();

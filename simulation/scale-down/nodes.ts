@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Condition, Node } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { EvictionOrder } from '../../activities/termination/eviction-order.js';
-import { written } from '../../activities/claim-status.js';
+import { quantitiesOf } from '../../activities/claim-status.js';
 import { plannedPods } from '../../cluster/planned-pods.js';
 import { withCondition } from '../../core/conditions.js';
 import { isDrainable } from '../../core/pods.js';
@@ -26,7 +26,12 @@ export async function launch(world: World, name: string): Promise<void> {
     { name },
     { metadata: { labels: { ...launched.value.labels, ...claim.metadata.labels } } },
   );
-  const status = { providerID: providerId, capacity: written(capacity), allocatable: written(allocatable), conditions };
+  const status = {
+    providerID: providerId,
+    capacity: quantitiesOf(capacity),
+    allocatable: quantitiesOf(allocatable),
+    conditions,
+  };
   await kube.patch('NodeClaim', { name }, { status }, { subresource: 'status' });
   await clock.sleep(random.int(from, to) / 2);
   await initialise(world, name, providerId);

@@ -19,7 +19,7 @@ const many = (count: number, made: Made): readonly KubernetesObject[] =>
 
 /** Names of claims that plans wait for, because what they will have is not known. */
 const awaited = ({ deps }: Observed): Promise<readonly string[]> =>
-  new AwaitedInstances(deps, { inAllMs: 1000, aLookMs: 1 }).missing(new AbortController().signal);
+  new AwaitedInstances(deps, { totalMs: 1000, perCallMs: 1 }).missing(new AbortController().signal);
 /** Whether the cache has all of the objects, and a plan waits for none of them. */
 const has = (...objects: readonly (readonly KubernetesObject[])[]): Check =>
   observed([true, []], async (it) => {

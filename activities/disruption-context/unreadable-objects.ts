@@ -16,45 +16,43 @@ import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { SetAside } from '../../packing/types.js';
 import { disruptionReasons } from '../../api/disruption-reasons.js';
 
-/** The objects that decisions can read, and those that are left alone because they cannot be read. */
+/** The objects that decisions can read, and those that are excluded because they cannot be read. */
 export interface Readable {
   readonly views: readonly NodeView[];
   readonly pools: readonly NodePool[];
-  readonly aside: readonly SetAside[];
-  /** Nodes among those, and those of NodePools among them. */
-  readonly without: readonly NodeView[];
+  readonly excluded: readonly SetAside[];
+  /** The excluded nodes, and all nodes of excluded NodePools. */
+  readonly unreadable: readonly NodeView[];
 }
 
 /**
- * Leaves out the nodes and NodePools that some question of a decision makes throw, whatever the cause: something of theirs that we cannot
- * read. All methods leave them alone, so that one node keeps no other from being decided about (candidates/unreadable-nodes).
+ * Excludes the nodes and NodePools for which some function of a decision throws: something in them cannot be read. No method disrupts
+ * them, so that one such node does not block decisions about others (candidates/unreadable-nodes).
  */
 export function readable(
   { views, pools }: Pick<Readable, 'views' | 'pools'>,
   context: CandidateContext & LimitsContext,
 ): Readable {
-  const aside: SetAside[] = [];
+  const excluded: SetAside[] = [];
   const isGood = (kind: string, name: string, ask: () => void): boolean => {
     try {
       ask();
       return true;
     } catch (error) {
-      aside.push({ kind, name, error: messageOf(error) });
+      excluded.push({ kind, name, error: messageOf(error) });
       return false;
     }
   };
-  const goodPools = pools.filter((pool) =>
-    isGood('NodePool', pool.metadata.name ?? '', () => askOfPool(pool, context)),
-  );
+  const goodPools = pools.filter((pool) => isGood('NodePool', pool.metadata.name ?? '', () => readPool(pool, context)));
   const bad = new Set(pools.filter((pool) => !goodPools.includes(pool)).map(({ metadata }) => metadata.name));
   const ofGoodPools = views.filter(({ pool }) => pool === undefined || !bad.has(pool.metadata.name));
-  const kept = ofGoodPools.filter((view) => isGood('Node', nodeNameOf(view), () => askOfNode(view, context)));
+  const kept = ofGoodPools.filter((view) => isGood('Node', nodeNameOf(view), () => readNode(view, context)));
   const known = new Set(kept);
-  return { views: kept, pools: goodPools, aside, without: views.filter((view) => !known.has(view)) };
+  return { views: kept, pools: goodPools, excluded, unreadable: views.filter((view) => !known.has(view)) };
 }
 
-/** Budgets count nodes that are left alone, as disrupting, because their state is unknown (candidates/unreadable-nodes). */
-export function withAside(
+/** Budgets count excluded nodes as disrupting, because their state is unknown (candidates/unreadable-nodes). */
+export function withUnreadable(
   counts: ReadonlyMap<string, PoolCount>,
   without: readonly NodeView[],
 ): ReadonlyMap<string, PoolCount> {
@@ -67,7 +65,7 @@ export function withAside(
   return sums;
 }
 
-function askOfNode(view: NodeView, context: CandidateContext): void {
+function readNode(view: NodeView, context: CandidateContext): void {
   candidateOf(view);
   isEmpty(view);
   consolidatableAt(view);
@@ -80,7 +78,7 @@ function askOfNode(view: NodeView, context: CandidateContext): void {
   }
 }
 
-function askOfPool(pool: NodePool, context: LimitsContext): void {
+function readPool(pool: NodePool, context: LimitsContext): void {
   rulesOf(pool, context.policies ?? []);
   for (const reason of disruptionReasons) limitOf(pool, reason, { total: 1, disrupting: 0 }, context);
 }

@@ -3,20 +3,20 @@ import type { ConsolidationCommand, ConsolidationInput } from '../../disruption/
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { poolNameOf } from '../disruption-context/disruption-context.js';
 
-const nobody: ReadonlySet<string> = new Set();
+const noNodes: ReadonlySet<string> = new Set();
 
 /** Commands of one search, and why the others wait. */
-export interface SideBySide {
+export interface ConcurrentCommands {
   /** Those that can start together. */
   readonly commands: readonly ConsolidationCommand[];
   /** Those that wait until others, which save more, have gone. */
-  readonly behind: readonly ConsolidationCommand[];
+  readonly dependent: readonly ConsolidationCommand[];
   /** Those that wait for nodes of theirs to become consolidatable. */
-  readonly early: readonly ConsolidationCommand[];
+  readonly notYetConsolidatable: readonly ConsolidationCommand[];
   /** Whether budgets keep some of them. */
-  readonly blocked: boolean;
+  readonly isCutByBudgets: boolean;
   /** Whether some of them are early. */
-  readonly waiting: boolean;
+  readonly isWaiting: boolean;
 }
 
 /**
@@ -24,27 +24,27 @@ export interface SideBySide {
  * another one, and those that budgets do not allow at the same time, wait for the next search; highest saving per node first. A
  * command whose nodes are not all consolidatable yet waits too, and keeps its place.
  */
-export function sideBySide(
+export function concurrentCommands(
   commands: readonly ConsolidationCommand[],
   { limits }: Pick<ConsolidationInput, 'limits'>,
-  { views, notYet = nobody }: Pick<DisruptionContext, 'views'> & { readonly notYet?: ReadonlySet<string> },
-): SideBySide {
+  { views, notYet = noNodes }: Pick<DisruptionContext, 'views'> & { readonly notYet?: ReadonlySet<string> },
+): ConcurrentCommands {
   const poolOf = new Map(views.map((view) => [nodeNameOf(view), poolNameOf(view)]));
   const touched = new Set<string>();
   const going = new Set<string>();
   const left = new Map([...(limits ?? [])].map(([pool, { Underutilized = 0 }]) => [pool, Underutilized]));
-  let blocked = false;
+  let isCutByBudgets = false;
   const chosen = [...commands].sort(bySaving).filter(({ method, candidates, moves }) => {
     if (method === 'empty') return false;
     const rests =
       candidates.some((node) => touched.has(node) || !poolOf.has(node)) ||
       moves.some(({ to }) => going.has(to)) ||
-      moves.some(({ to }) => to.startsWith('replacement-') && foreign(to, commands, candidates));
+      moves.some(({ to }) => to.startsWith('replacement-') && goesToOtherReplacement(to, commands, candidates));
     if (rests) return false;
     const needed = new Map<string, number>();
     for (const node of candidates) needed.set(poolOf.get(node)!, (needed.get(poolOf.get(node)!) ?? 0) + 1);
     if ([...needed].some(([pool, count]) => count > (left.get(pool) ?? Number.POSITIVE_INFINITY))) {
-      blocked = true;
+      isCutByBudgets = true;
       return false;
     }
     for (const [pool, count] of needed) left.set(pool, (left.get(pool) ?? Number.POSITIVE_INFINITY) - count);
@@ -53,10 +53,10 @@ export function sideBySide(
     return true;
   });
   const isEarly = ({ candidates }: ConsolidationCommand): boolean => candidates.some((name) => notYet.has(name));
-  const early = chosen.filter(isEarly);
-  const behind = commands.filter((command) => command.method !== 'empty' && !chosen.includes(command));
+  const notYetConsolidatable = chosen.filter(isEarly);
+  const dependent = commands.filter((command) => command.method !== 'empty' && !chosen.includes(command));
   const due = chosen.filter((command) => !isEarly(command));
-  return { commands: due, behind, early, blocked, waiting: early.length > 0 };
+  return { commands: due, dependent, notYetConsolidatable, isCutByBudgets, isWaiting: notYetConsolidatable.length > 0 };
 }
 
 /** Highest saving per removed node first; then the order in which they were found. */
@@ -69,7 +69,11 @@ function savingPerNode({ priceBefore, priceAfter, candidates }: ConsolidationCom
 }
 
 /** Whether a move goes to a replacement of another command. */
-function foreign(to: string, commands: readonly ConsolidationCommand[], candidates: readonly string[]): boolean {
+function goesToOtherReplacement(
+  to: string,
+  commands: readonly ConsolidationCommand[],
+  candidates: readonly string[],
+): boolean {
   const [, number] = to.split('-');
   return commands[Number(number)]?.candidates !== candidates;
 }

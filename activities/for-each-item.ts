@@ -20,13 +20,13 @@ const attemptsForAll = 2;
  * answer with the status of an outage, and some objects make code throw: an item that fails attempt after attempt while the API
  * server answers otherwise has a failure of its own (provisioning/refused-claims).
  */
-export function ownFailure(error: unknown): string | undefined {
+export function itemFailure(error: unknown): string | undefined {
   if (isRefusal(error)) return error.message;
   if (isCancellation(error) || (currentAttempt()?.number ?? 1) <= attemptsForAll) return undefined;
   return isDomainError(error) ? error.message : `it could not be written: ${messageOf(error)}`;
 }
 
-interface Told<T> {
+interface ItemTexts<T> {
   /** What is done with each item, in words. */
   readonly what: string;
   readonly nameOf: (item: T) => string;
@@ -37,17 +37,17 @@ interface Told<T> {
  * every item was tried. If no item had an answer, another request checks whether the API server is available: with a single item
  * the two could not be distinguished otherwise.
  */
-export async function eachByItself<T>(
+export async function forEachItem<T>(
   { log, kube }: Pick<ActivityDeps, 'log' | 'kube'>,
   items: readonly T[],
   work: (item: T) => Promise<void>,
-  { what, nameOf }: Told<T>,
+  { what, nameOf }: ItemTexts<T>,
 ): Promise<readonly RefusedItem<T>[]> {
   const failed = await failuresOf(items, work);
   const outages = failed.filter(({ error }) => !isRefusal(error));
   const isAnswered = outages.length < items.length || (outages.length > 0 && (await answers(kube)));
   return failed.map(({ item, error }) => {
-    const why = isAnswered || isRefusal(error) ? ownFailure(error) : undefined;
+    const why = isAnswered || isRefusal(error) ? itemFailure(error) : undefined;
     if (why === undefined) throw error;
     log.warn({ object: nameOf(item), error: why }, `the API server refused ${what}`);
     return { item, why };
@@ -65,11 +65,11 @@ async function answers(kube: Pick<ActivityDeps['kube'], 'get'>): Promise<boolean
 }
 
 /** As `eachByItself`, for work that is repeated anyway: only the end of the attempt fails the activity. */
-export async function eachAtBest<T>(
+export async function forEachBestEffort<T>(
   { log }: Pick<ActivityDeps, 'log'>,
   items: readonly T[],
   work: (item: T) => Promise<void>,
-  { what, nameOf }: Told<T>,
+  { what, nameOf }: ItemTexts<T>,
 ): Promise<readonly RefusedItem<T>[]> {
   const failed = await failuresOf(items, work);
   const over = failed.find(({ error }) => isCancellation(error));

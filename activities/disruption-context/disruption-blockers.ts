@@ -5,7 +5,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { DisruptionView } from './contract.js';
-import { whyAnswered } from './asked.js';
+import { whyAnswered } from './open-questions.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
 import { memoryOf, whyNotMovedAgain, whyBackedOff } from './node-memory.js';
@@ -18,17 +18,17 @@ const inItsTurn = 'it has drifted: it is replaced in its turn';
 const inItsWave = 'it has drifted: the rollout of its NodePool replaces it in one of its waves';
 
 /** What is said of a drifted node that nothing keeps; undefined of all others. */
-export const turnOf = (hindrances: readonly string[]): string | undefined =>
-  hindrances.find((text) => text === inItsTurn || text === inItsWave);
+export const waitOfDrifted = (blockers: readonly string[]): string | undefined =>
+  blockers.find((text) => text === inItsTurn || text === inItsWave);
 
 /** Of the disruptions that take a pool's budget. */
-const holdersTold = 3;
+const mostHolders = 3;
 
 /**
- * All that keeps a node which its pool would let go otherwise, not the first thing alone. The one place for it: `why`, `status` and events say
- * the same (surfaces/one-verdict). With `running` the holders of budgets are named, which change all the time.
+ * Everything that blocks the disruption of a node, not only the first thing. `why`, `status` and events all use this, and so agree
+ * (surfaces/one-verdict). With `running` the disruptions that use up budgets are named; these change all the time.
  */
-export function hindrancesOf(
+export function disruptionBlockers(
   view: NodeView,
   context: DisruptionContext,
   running: DisruptionView['running'] = [],
@@ -41,15 +41,15 @@ export function hindrancesOf(
   ]);
 }
 
-/** What an earlier one says already is left out; of what repeats it within more words the end is left, as `it rests until ...`. */
-function eachOnce(hindrances: readonly string[]): readonly string[] {
-  const told: string[] = [];
-  for (const text of hindrances) {
-    if (told.some((earlier) => earlier.includes(text))) continue;
-    const repeats = told.some((earlier) => text.includes(earlier));
-    told.push(repeats ? text.slice(text.lastIndexOf('; ') + 2) : text);
+/** Without what an earlier one says already; of a text that repeats an earlier one only the last part is kept. */
+function eachOnce(blockers: readonly string[]): readonly string[] {
+  const said: string[] = [];
+  for (const text of blockers) {
+    if (said.some((earlier) => earlier.includes(text))) continue;
+    const repeats = said.some((earlier) => text.includes(earlier));
+    said.push(repeats ? text.slice(text.lastIndexOf('; ') + 2) : text);
   }
-  return told;
+  return said;
 }
 
 /** Pauses, policies and budgets. */
@@ -77,8 +77,8 @@ function whyClosed(context: DisruptionContext, nodePool: string, reason: Disrupt
 function heldBy(running: DisruptionView['running'], nodePool: string): string {
   const holders = running.filter(({ candidates }) => candidates.some((one) => one.nodePool === nodePool));
   if (holders.length === 0) return '';
-  const told = holders.slice(0, holdersTold).map(({ workflowId, since }) => `${workflowId} since ${timeText(since)}`);
-  const more = holders.length > holdersTold ? ` and ${holders.length - holdersTold} more` : '';
+  const told = holders.slice(0, mostHolders).map(({ workflowId, since }) => `${workflowId} since ${timeText(since)}`);
+  const more = holders.length > mostHolders ? ` and ${holders.length - mostHolders} more` : '';
   return ` (held by ${told.join(', ')}${more})`;
 }
 

@@ -10,16 +10,16 @@ type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
  * What a search for consolidation answers to: equal stamps, equal answers. `seen` is how many changes of the cluster were known
  * before the context was read; `consolidatable` how many nodes are, now and soon.
  */
-export function stampOf(
+export function searchFingerprint(
   context: DisruptionContext,
   { seen, consolidatable, catalogues }: { seen: number; consolidatable: readonly number[]; catalogues: Catalogues },
 ): string {
-  const { pauses, going, nominated, questions, refused } = context;
+  const { pauses, disrupting, nominated, questions, refused } = context;
   return JSON.stringify([
     seen,
     consolidatable,
     pauses.map(({ scope, until }) => [scope, until]),
-    going,
+    disrupting,
     questions.map(({ workflowId }) => workflowId),
     refused.map(({ at, until }) => [at, until]),
     [...nominated].sort(),

@@ -31,7 +31,7 @@ function holdsUp(asked: DisruptionReason, reason: DisruptionReason): boolean {
 }
 
 /** Whether drift takes the node or asks about it, so that there is no second question about it as an empty node. */
-function goesAsDrifted(context: DisruptionContext, view: NodeView): boolean {
+function isTakenByDrift(context: DisruptionContext, view: NodeView): boolean {
   const uid = uidOf(view);
   const nodePool = poolNameOf(view);
   if (!isTrue(view.claim.status?.conditions, 'Drifted') || context.rollouts.has(nodePool)) return false;
@@ -69,7 +69,7 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
   if (
     reason === 'Empty' &&
     rulesByPool(context)(poolNameOf(view)).approval('Empty') !== undefined &&
-    goesAsDrifted(context, view)
+    isTakenByDrift(context, view)
   )
     return 'it goes as a drifted node';
   const refusal = refusalOf(context, view, reason);

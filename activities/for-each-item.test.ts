@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DomainError } from '../core/failures.js';
 import { silentLog } from '../simulation/silent.js';
 import type { ActivityDeps } from './deps.js';
-import { eachByItself } from './by-itself.js';
+import { forEachItem } from './for-each-item.js';
 
 const unanswered = new DomainError('Unavailable', 'failed calling webhook', { status: 503 });
 const nobody = new DomainError('Unavailable', 'connection refused');
@@ -14,7 +14,7 @@ const inAttempt = async (number: number, items: readonly string[], asked: Error 
   const deps = { log: silentLog, kube: { get } as unknown as ActivityDeps['kube'] };
   const work = (): Promise<void> => Promise.reject(unanswered);
   const told = { what: 'a write', nameOf: (item: string) => item };
-  const run = async (): Promise<unknown> => eachByItself(deps, items, work, told);
+  const run = async (): Promise<unknown> => forEachItem(deps, items, work, told);
   return new MockActivityEnvironment({ attempt: number }).run(run);
 };
 

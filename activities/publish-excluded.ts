@@ -7,7 +7,7 @@ const kinds = ['Node', 'NodePool', 'NodeClaim', 'Pod'] as const;
 const dedupeMs = 600_000;
 
 /** Publishes on each excluded object that it is excluded, and why. `of`: what excludes it, such as `Planning`. */
-export function reportLeftOut(
+export function publishExcluded(
   deps: Pick<ActivityDeps, 'events' | 'log'>,
   of: string,
   all: readonly SetAside[] = [],
@@ -28,10 +28,10 @@ export function reportLeftOut(
   }
 }
 
-const told = 5;
+const mostNamed = 5;
 
 /** The excluded objects with their errors, in words; the first few of many. */
-export function asideText(all: readonly SetAside[]): string {
-  const texts = all.slice(0, told).map(({ kind, name, error }) => `${kind} ${name} (${error.slice(0, 200)})`);
-  return all.length > told ? `${texts.join(', ')} and ${all.length - told} more` : texts.join(', ');
+export function excludedText(all: readonly SetAside[]): string {
+  const texts = all.slice(0, mostNamed).map(({ kind, name, error }) => `${kind} ${name} (${error.slice(0, 200)})`);
+  return all.length > mostNamed ? `${texts.join(', ')} and ${all.length - mostNamed} more` : texts.join(', ');
 }

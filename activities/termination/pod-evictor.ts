@@ -1,0 +1,173 @@
+import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { annotations } from '../../api/labels.js';
+import { conditionOf } from '../../core/conditions.js';
+import { doNotDisruptUntil, isInvalidDoNotDisrupt } from '../../core/do-not-disrupt.js';
+import { isDomainError } from '../../core/failures.js';
+import { graceOf, isOwnedBy, isTerminating, podKey } from '../../core/pods.js';
+import { regarding } from '../../core/regarding.js';
+import { timeText } from '../../core/time-text.js';
+import type { ActivityDeps } from '../deps.js';
+import type { DrainInput } from './contract.js';
+import { Blockers, evictionBlocker, protectionBlocker, refusalBlocker, terminatingBlocker } from './drain-blockers.js';
+import type { Reason } from './drain-blockers.js';
+
+const criticalClasses: ReadonlySet<string> = new Set(['system-cluster-critical', 'system-node-critical']);
+
+/** Rule `termination/tiers`: each starts when the one before has left. */
+export function tierOf(pod: Pod): number {
+  const critical = criticalClasses.has(pod.spec.priorityClassName ?? '') ? 2 : 0;
+  return critical + (isOwnedBy(pod, 'DaemonSet') ? 1 : 0);
+}
+
+/** One pass over the pods of the node. */
+export interface Pass {
+  readonly now: number;
+  /** The first tier that has pods left. */
+  readonly tier: number;
+  readonly budgetsOf: ReadonlyMap<Pod, readonly PodDisruptionBudget[]>;
+}
+
+/** Evicts the pods of a node one by one, and collects what blocks them. */
+export class PodEvictor {
+  readonly blockers = new Blockers();
+  /** How many pods were evicted or deleted. */
+  evicted = 0;
+  /** Pods that were deleted without the eviction API, `namespace/name`. */
+  readonly forced: string[] = [];
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly input: DrainInput,
+  ) {}
+
+  /** Takes the next step with one pod: a forced deletion, an eviction when its tier has come, or nothing yet. */
+  async move(pod: Pod, pass: Pass): Promise<void> {
+    const { now, tier } = pass;
+    if (this.isOverdue(pod, now)) return this.forceDelete(pod, now);
+    if (isTerminating(pod)) {
+      const late = terminatingBlocker(pod, now);
+      if (late !== undefined) this.blockers.add(late, pod);
+      return;
+    }
+    if (tierOf(pod) === tier || this.isShortOfTime(pod, now)) await this.evict(pod, pass);
+  }
+
+  /** Past this a pod would not have its grace before the deadline, so its protection ends now. */
+  private isOverdue(pod: Pod, now: number): boolean {
+    const { deadline } = this.input;
+    if (deadline === undefined) return false;
+    const deletion = pod.metadata.deletionTimestamp;
+    return deletion === undefined ? now > deadline - graceOf(pod) : Date.parse(deletion) > deadline;
+  }
+
+  /** The cloud takes the instance: a pod that waited for its tier any longer would not have its grace. */
+  private isShortOfTime(pod: Pod, now: number): boolean {
+    const { instanceEndsAt } = this.input;
+    return instanceEndsAt !== undefined && now > instanceEndsAt - graceOf(pod);
+  }
+
+  private async forceDelete(pod: Pod, now: number): Promise<void> {
+    const { name = '', namespace = '', uid } = pod.metadata;
+    const gracePeriodSeconds = Math.max(1, Math.floor(((this.input.deadline ?? now) - now) / 1000));
+    const options = { gracePeriodSeconds, ...(uid === undefined ? {} : { uid }) };
+    const outcome = await this.unlessRefused(pod, () => this.deps.kube.delete('Pod', { name, namespace }, options));
+    if (typeof outcome === 'object') this.blockers.add(outcome, pod);
+    if (outcome === 'deleted' && !isTerminating(pod)) {
+      this.evicted += 1;
+      this.forced.push(podKey(pod));
+      this.countDrained();
+      this.publish(pod, 'Normal', 'Disrupted', 'Deleting the pod to accommodate the terminationTime of the node');
+    }
+  }
+
+  private async evict(pod: Pod, { now, budgetsOf }: Pass): Promise<void> {
+    if (this.isProtected(pod, now)) return;
+    const { metrics, kube } = this.deps;
+    const blocker = evictionBlocker(pod, budgetsOf.get(pod)!);
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    const answer = await this.unlessRefused(pod, () => kube.evict({ namespace, name, uid }));
+    if (!('outcome' in answer)) {
+      metrics.count('pods_eviction_requests_total', { code: '500' });
+      this.hold(pod, answer, answer.why);
+      return;
+    }
+    metrics.count('pods_eviction_requests_total', { code: codeOf(answer.outcome, blocker) });
+    if (answer.outcome === 'blocked') this.hold(pod, blocker, answer.message);
+    if (answer.outcome === 'evicted') {
+      this.evicted += 1;
+      this.countDrained();
+      this.publish(pod, 'Normal', 'Evicted', 'Evicted pod');
+    }
+  }
+
+  /** By why the node is disrupted (metrics/drained). */
+  private countDrained(): void {
+    const { cache, metrics } = this.deps;
+    const { conditions } = cache.get('NodeClaim', { name: this.input.claim.name })?.status ?? {};
+    const disrupted = conditionOf(conditions, 'DisruptionReason');
+    metrics.count('pods_drained_total', { reason: disrupted?.status === 'True' ? (disrupted.reason ?? '') : '' });
+  }
+
+  private hold(pod: Pod, blocker: Reason, message: string): void {
+    this.blockers.add(blocker, pod);
+    this.publishNode(`Failed to drain node, ${podKey(pod)}: ${message}`);
+  }
+
+  /**
+   * What the API server answers, or that it refuses this pod: an admission webhook may, for as long as it likes, and that holds
+   * up no other pod. One that does not answer at all, or throttles, ends the attempt.
+   */
+  private async unlessRefused<T>(pod: Pod, ask: () => Promise<T>): Promise<T | Reason> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isDomainError(error) || error.type === 'Throttled' || error.details.status === undefined) throw error;
+      return refusalBlocker(pod, error.message);
+    }
+  }
+
+  /** Rule `termination/do-not-disrupt`: a pod marked do-not-disrupt is waited for; events say until when, and that its time is over. */
+  private isProtected(pod: Pod, now: number): boolean {
+    const mark = pod.metadata.annotations?.[annotations.doNotDisrupt];
+    const until = doNotDisruptUntil(pod, now);
+    if (until !== undefined) {
+      this.blockers.add(protectionBlocker(pod, until), pod);
+      if (Number.isFinite(until)) {
+        const end = timeText(until);
+        this.publish(pod, 'Normal', 'DoNotDisruptUntil', `Pod is not disrupted until ${end} (do-not-disrupt ${mark})`);
+      }
+      return true;
+    }
+    if (isInvalidDoNotDisrupt(pod)) {
+      this.publish(pod, 'Warning', 'InvalidDoNotDisruptAnnotation', 'do-not-disrupt is neither true nor a duration');
+    } else if (mark !== undefined && mark !== 'false') {
+      this.publish(pod, 'Normal', 'DoNotDisruptGracePeriodElapsed', `The time of do-not-disrupt ${mark} is over`);
+    }
+    return false;
+  }
+
+  private publish(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const { name = '', namespace = '', uid } = pod.metadata;
+    this.deps.events.publish({
+      regarding: regarding('Pod', { name, namespace, uid }),
+      type,
+      reason,
+      message,
+    });
+  }
+
+  private publishNode(message: string): void {
+    this.deps.events.publish({
+      regarding: regarding('Node', { name: this.input.nodeName }),
+      type: 'Warning',
+      reason: 'FailedDraining',
+      message,
+    });
+  }
+}
+
+/** How the eviction API answers (metrics/drained): to a pod of several budgets otherwise than to one whose budget allows none now. */
+function codeOf(outcome: 'evicted' | 'gone' | 'blocked', { cause }: Reason): string {
+  if (outcome !== 'blocked') return '200';
+  return cause === 'several-pdbs' ? '500' : '429';
+}
