@@ -4,7 +4,7 @@ import { isReschedulable } from '../core/pods.js';
 import { snakeCase } from '../core/snake-case.js';
 import { nodeOf, poolOf } from '../cluster/cluster.js';
 import type { ActivityDeps } from './deps.js';
-import { labelsOf } from '../cluster/labels-of.js';
+import { labelsOf } from '../cluster/node-labels.js';
 
 /** Reasons that the consolidation policy of the NodePool decides about. */
 const consolidating: ReadonlySet<string> = new Set(['empty', 'underutilized']);

@@ -1,5 +1,5 @@
 import { regarding } from '../core/regarding.js';
-import type { SetAside } from '../packing/types.js';
+import type { ExcludedObject } from '../packing/types.js';
 import type { ActivityDeps } from './deps.js';
 
 /** Kinds that get an event; for others there are the log and a finding of operator/stuck. */
@@ -10,7 +10,7 @@ const dedupeMs = 600_000;
 export function publishExcluded(
   deps: Pick<ActivityDeps, 'events' | 'log'>,
   of: string,
-  all: readonly SetAside[] = [],
+  all: readonly ExcludedObject[] = [],
 ): void {
   for (const { kind, name, error } of all) {
     deps.log.error({ kind, name, error }, `${of} cannot work with an object and leaves it out`);
@@ -31,7 +31,7 @@ export function publishExcluded(
 const mostNamed = 5;
 
 /** The excluded objects with their errors, in words; the first few of many. */
-export function excludedText(all: readonly SetAside[]): string {
+export function excludedText(all: readonly ExcludedObject[]): string {
   const texts = all.slice(0, mostNamed).map(({ kind, name, error }) => `${kind} ${name} (${error.slice(0, 200)})`);
   return all.length > mostNamed ? `${texts.join(', ')} and ${all.length - mostNamed} more` : texts.join(', ');
 }

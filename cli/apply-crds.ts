@@ -7,7 +7,7 @@ import type { KubeClient, NewObject, Kinds } from '../kube/port.js';
 type Definition = Kinds['CustomResourceDefinition'];
 
 const servedMs = 60_000;
-const lookMs = 250;
+const pollMs = 250;
 
 /** `stowage crds --apply`: brings the cluster's definitions up to those of this version, and waits until they are served. */
 export async function applyCrds(kubeconfig: string | undefined): Promise<string> {
@@ -49,7 +49,7 @@ async function untilServed(kube: KubeClient): Promise<void> {
     while (!isTrue((await kube.get('CustomResourceDefinition', { name }))?.status?.conditions, 'Established')) {
       if (Date.now() > deadline)
         throw new Error(`CustomResourceDefinition ${name} is not established after ${servedMs / 1000} seconds`);
-      await delay(lookMs);
+      await delay(pollMs);
     }
   }
 }

@@ -4,7 +4,7 @@ import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
 import type { Consolidation, LeastSaving } from '../disruption/consolidation/types.js';
-import { rulingOf } from '../disruption/policies/ruling.js';
+import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
 import { rulesOf } from '../disruption/policies/pool-rules.js';
 import type { ClusterObjects } from '../packing/types.js';
@@ -64,7 +64,7 @@ function takenNames({ commands }: Consolidation, { nodes = [] }: ClusterObjects)
 /** What among the objects has no effect or stops everything, as conditions of a live cluster say it. */
 function problemsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects, now: number): readonly string[] {
   const ruledBy = (name: string): readonly NodePool[] =>
-    nodePools.filter((pool) => rulingOf(pool, disruptionPolicies).policy === name);
+    nodePools.filter((pool) => effectivePolicyOf(pool, disruptionPolicies).policy === name);
   return [
     ...nodePools.flatMap((pool) => budgetProblems(pool, now).map((problem) => `NodePool ${nameOf(pool)}: ${problem}`)),
     ...disruptionPolicies.flatMap((policy) =>

@@ -10,7 +10,7 @@ import { lifeText } from './history/life-table.js';
 import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
 
 /** Of a large cluster, hundreds of histories are looked through for the name of a Node. */
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 
 export function historyCommand(): Command {
   return settingsCommand('history', { only: steeringSettings })
@@ -26,7 +26,7 @@ export async function history(args: readonly string[]): Promise<string> {
   const { output, ...flags } = givenFlags(command);
   const [, name = ''] = command.args;
   const life = await withLive(liveSettings(flags), 'history', async ({ kube, client, cluster }) =>
-    client.connection.withDeadline(Date.now() + patienceMs, () =>
+    client.connection.withDeadline(Date.now() + timeoutMs, () =>
       knownLife({ engine: temporalEngine(client), kube, cluster, now: Date.now() }, name),
     ),
   );

@@ -199,7 +199,7 @@ describe('the status', () => {
           ],
           problems: [{ object: 'DisruptionPolicy careful', message: 'spec.maintenanceWindows[0]: no such zone' }],
           unplaced: [{ why: 'default: limits.cpu of 8 is reached', pods: ['shop/web-7', 'shop/web-8'] }],
-          drift: [{ nodePool: 'default', drifted: 2, going: 1, nodes: 4 }],
+          drift: [{ nodePool: 'default', drifted: 2, disrupting: 1, nodes: 4 }],
           unavailable: ['m5.large', 'm5.xlarge', 'c5.large', 'r5.large'].map((instanceType) => ({
             ...{ instanceType, zone: 'a', capacityType: 'spot', reason: 'InsufficientInstanceCapacity' },
             until: '2026-01-05T12:03:00.000Z',

@@ -58,6 +58,6 @@ export async function disruptState({
   const nextWindow = await ask('the next window of a budget', nextWindowQuery, undefined);
   const least = await ask('the least possible price', leastPossibleQuery, undefined);
   const known = typeof least === 'number' ? { leastPossiblePerHour: least } : {};
-  if (unread.length > 0) reading.note(`${unread.join(', ')} (the workflow disrupt)`, why);
+  if (unread.length > 0) reading.addUnread(`${unread.join(', ')} (the workflow disrupt)`, why);
   return { pauses, refused, capacity, stays, moreStay, nextWindow, ...known };
 }

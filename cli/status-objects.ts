@@ -3,7 +3,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { labelsOf } from '../cluster/labels-of.js';
+import { labelsOf } from '../cluster/node-labels.js';
 import { plannedPods } from '../cluster/planned-pods.js';
 import { compareText } from '../core/compare-text.js';
 import { awaitingReconciliation, conditionOf, isTrue } from '../core/conditions.js';
@@ -99,7 +99,7 @@ async function problemRows(kube: StatusKube): Promise<ProblemRow[]> {
   );
 }
 
-const podsTold = 5;
+const mostPods = 5;
 
 /** What Stowage said of pods: kube-scheduler has a word on every node there is; what keeps new ones out is said by us. */
 async function podEvents(kube: StatusKube, pods: readonly Pod[]): Promise<readonly KubernetesEvent[]> {
@@ -107,12 +107,13 @@ async function podEvents(kube: StatusKube, pods: readonly Pod[]): Promise<readon
   return kube.list('Event', { fieldSelector: 'source=karpenter,involvedObject.kind=Pod' });
 }
 
-interface Told {
+interface PodMessage {
   readonly at: string;
   readonly message: string;
 }
 
-const toldOf = ({ involvedObject: { namespace = '', name = '' } }: KubernetesEvent): string => `${namespace}/${name}`;
+const podKeyOfEvent = ({ involvedObject: { namespace = '', name = '' } }: KubernetesEvent): string =>
+  `${namespace}/${name}`;
 
 /** Pods that found no place, while they still find none: one that a NodeClaim is on its way for since then is none of them. */
 export function unplacedRows(
@@ -126,9 +127,9 @@ export function unplacedRows(
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => nominatedText('nodeclaim', metadata.name ?? '')),
   );
-  const latest = new Map<string, Told>();
+  const latest = new Map<string, PodMessage>();
   for (const event of events) {
-    const key = toldOf(event);
+    const key = podKeyOfEvent(event);
     const told = { at: event.lastTimestamp ?? '', message: event.message ?? '' };
     const isPlaced = coming.has(told.message);
     if (!pending.has(key) || (event.reason !== 'FailedScheduling' && !isPlaced)) continue;
@@ -161,20 +162,20 @@ function plannedSince(claims: readonly NodeClaim[]): (pod: string, at: string) =
 
 /** The first few of many pods. */
 export function statusPodsText(pods: readonly string[]): string {
-  const more = pods.length > podsTold ? ` and ${pods.length - podsTold} more` : '';
-  return `${pods.slice(0, podsTold).join(', ')}${more}`;
+  const more = pods.length > mostPods ? ` and ${pods.length - mostPods} more` : '';
+  return `${pods.slice(0, mostPods).join(', ')}${more}`;
 }
 
 function driftRows(claims: readonly NodeClaim[]): DriftRow[] {
-  const byPool = new Map<string, { drifted: number; going: number; nodes: number }>();
+  const byPool = new Map<string, { drifted: number; disrupting: number; nodes: number }>();
   for (const claim of claims) {
     const { nodePool } = labelsOf(claim);
-    const row = byPool.get(nodePool) ?? { drifted: 0, going: 0, nodes: 0 };
+    const row = byPool.get(nodePool) ?? { drifted: 0, disrupting: 0, nodes: 0 };
     byPool.set(nodePool, row);
     row.nodes += 1;
     if (!isTrue(claim.status?.conditions, 'Drifted')) continue;
     row.drifted += 1;
-    if (claim.metadata.deletionTimestamp !== undefined) row.going += 1;
+    if (claim.metadata.deletionTimestamp !== undefined) row.disrupting += 1;
   }
   return [...byPool]
     .filter(([, { drifted }]) => drifted > 0)

@@ -19,13 +19,13 @@ export class StatusReading {
     try {
       return await read;
     } catch (error) {
-      this.note(what, messageOf(error));
+      this.addUnread(what, messageOf(error));
       return otherwise;
     }
   }
 
   /** That something could not be read. */
-  note(what: string, why: string): void {
+  addUnread(what: string, why: string): void {
     this.failures.set(what, why);
   }
 
@@ -41,7 +41,7 @@ export class StatusReading {
         const isOptional = kind !== 'NodePool' && kind !== 'NodeClaim';
         if (isDomainError(error, 'NotFound') && isOptional) return [];
         if (!isDomainError(error, 'Denied') && !isDomainError(error, 'NotFound')) throw error;
-        this.note(`${kind}s`, messageOf(error));
+        this.addUnread(`${kind}s`, messageOf(error));
         return [];
       }
     };

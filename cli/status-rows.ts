@@ -67,7 +67,7 @@ export interface DriftRow {
   readonly nodePool: string;
   readonly drifted: number;
   /** Of them: on their way out. */
-  readonly going: number;
+  readonly disrupting: number;
   readonly nodes: number;
 }
 

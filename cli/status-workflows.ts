@@ -19,7 +19,7 @@ interface Store {
 type Listed = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId' | 'startTime' | 'typedSearchAttributes'>;
 
 /** Of those that need nobody. */
-const mostUnderWay = 200;
+const mostRunning = 200;
 const askedAtOnce = 10;
 const answerWithinMs = 2000;
 
@@ -48,7 +48,7 @@ export async function statusWorkflows(store: Store, isAnswered: boolean): Promis
   for (const terms of underWay)
     for await (const one of listed(store, terms)) {
       if (found.has(one.workflowId)) continue;
-      if (shown >= mostUnderWay) more += 1;
+      if (shown >= mostRunning) more += 1;
       else found.set(one.workflowId, one);
       shown += 1;
     }

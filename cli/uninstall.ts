@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { setTimeout as delay } from 'node:timers/promises';
 import { leaseHolder } from '../kube/leases.js';
-import { TemporalClusterRegister } from '../process/cluster-register.js';
+import { TemporalClusterIdentityStore } from '../process/cluster-identity.js';
 import { foreignName, kubeSystemUid } from '../process/identity-gate.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive, type Live } from './live.js';
@@ -12,7 +12,7 @@ import { deleteSchedules, terminateWorkflows } from './uninstall/engine.js';
 
 const stopMs = 90_000;
 const leaseMs = 60_000;
-const lookMs = 1000;
+const pollMs = 1000;
 const needed = /^(CLUSTER_NAME|KUBECONFIG|TEMPORAL_\w+|LEADER_ELECTION_\w+)$/;
 
 export function uninstallCommand(): Command {
@@ -32,8 +32,8 @@ export async function uninstall(args: readonly string[]): Promise<string> {
   const settings = liveSettings(flags);
   return withLive(settings, 'uninstall', async (live) => {
     const { kube, client, cluster } = live;
-    const register = new TemporalClusterRegister(client, cluster);
-    await refuseForeign(live, register);
+    const register = new TemporalClusterIdentityStore(client, cluster);
+    await refuseOtherCluster(live, register);
     await stopDeployments(
       kube,
       (stop ?? '').split(',').filter((each) => each !== ''),
@@ -66,12 +66,12 @@ async function untilNobodyLeads(
         `operator ${holder} holds the lease ${lease.namespace}/${lease.name}: stop it first (--stop NAMESPACE/NAME)`,
       );
     }
-    await delay(lookMs);
+    await delay(pollMs);
   }
 }
 
 /** The name may stand for another cluster in this namespace of Temporal: nothing of that one is touched. */
-async function refuseForeign({ kube, cluster }: Live, register: TemporalClusterRegister): Promise<void> {
+async function refuseOtherCluster({ kube, cluster }: Live, register: TemporalClusterIdentityStore): Promise<void> {
   const recorded = await register.read();
   if (recorded === undefined) return;
   const own = await kubeSystemUid(kube);

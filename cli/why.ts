@@ -15,7 +15,7 @@ import {
   taskQueues,
   whyNotUpdate,
 } from '../workflows/messages.js';
-import { labelsOf } from '../cluster/labels-of.js';
+import { labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive } from './live.js';
@@ -24,7 +24,7 @@ import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
 import { claimAnswer, claimText, whyText, type ClaimKnown, type Why, type WhyWorkflow } from './why/claim-answer.js';
 
-const patienceMs = 5000;
+const timeoutMs = 5000;
 const workflowsShown = 20;
 
 export function whyCommand(): Command {
@@ -106,7 +106,7 @@ async function whyClaim(live: Live, name: string): Promise<Why> {
 
 async function whyOf(live: Live, subject: string, claim: NodeClaim): Promise<Why> {
   const node = claim.status?.nodeName;
-  const verdict = node === undefined ? undefined : await disruptVerdict(live, node);
+  const verdict = node === undefined ? undefined : await verdictOfDisrupt(live, node);
   const workflows = await workflowsOf(live, claim);
   const answer = claimAnswer({ claim, workflows, verdict });
   const named = node === undefined ? '' : `, node ${node}`;
@@ -126,10 +126,10 @@ function waiting({ status }: NodeClaim): string[] {
 }
 
 /** What `disrupt` says of the node now; a worker has to answer. */
-async function disruptVerdict({ client, cluster }: Live, node: string): Promise<ClaimKnown['verdict']> {
+async function verdictOfDisrupt({ client, cluster }: Live, node: string): Promise<ClaimKnown['verdict']> {
   const handle = client.workflow.getHandle(workflowIds.disrupt(cluster));
   try {
-    return await client.connection.withDeadline(Date.now() + 4 * patienceMs, () =>
+    return await client.connection.withDeadline(Date.now() + 4 * timeoutMs, () =>
       handle.executeUpdate(whyNotUpdate, { args: [node] }),
     );
   } catch (error) {
@@ -165,7 +165,7 @@ function rolloutQuery(cluster: string, claim: NodeClaim): string[] {
 
 /** Why that node was chosen stands in the fixed details of its launch. */
 async function launchReason(client: Client, workflowId: string): Promise<string | undefined> {
-  const described = await client.connection.withDeadline(Date.now() + patienceMs, () =>
+  const described = await client.connection.withDeadline(Date.now() + timeoutMs, () =>
     client.workflow.getHandle(workflowId).describe(),
   );
   return described.staticDetails();
@@ -174,7 +174,7 @@ async function launchReason(client: Client, workflowId: string): Promise<string 
 /** Without a worker nobody answers: the workflow's state is told all the same. */
 async function explained(client: Client, workflowId: string, state: string): Promise<WhyWorkflow | undefined> {
   try {
-    const told = await client.connection.withDeadline(Date.now() + patienceMs, () =>
+    const told = await client.connection.withDeadline(Date.now() + timeoutMs, () =>
       client.workflow.getHandle(workflowId).query(explainQuery),
     );
     const why = parseWorkflowId(workflowId)?.kind === 'launch' ? await launchReason(client, workflowId) : undefined;

@@ -114,10 +114,10 @@ export interface CloudAccount {
   /** Tries a launch from a resolved node class out, as `resolveNodeClass` does. */
   tryOut(nodeClass: NodeClass, pools?: readonly NodePool[]): Promise<ConditionChange>;
   /** The interruption queue; undefined where none is configured. */
-  readonly queue?: { readonly name: string; look(): Promise<QueueLook> };
+  readonly queue?: { readonly name: string; look(): Promise<QueueState> };
 }
 
-export interface QueueLook {
+export interface QueueState {
   /** Messages that nobody has received yet, about; undefined where nobody let the provider read the queue's attributes. */
   readonly waiting: number | undefined;
 }

@@ -3,7 +3,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
 import { isPending, isReschedulable, podKey } from '../core/pods.js';
-import { isGoing, isManaged, nodeOf } from './cluster.js';
+import { isDeletingNode, isManaged, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 
 type Deps = Pick<ClusterDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>;
@@ -35,7 +35,7 @@ export function awaitedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
 export function nominatedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
   const name = pod.status?.nominatedNodeName ?? '';
   const node = name === '' ? undefined : deps.cache.get('Node', { name });
-  if (node === undefined || isGoing(node)) return undefined;
+  if (node === undefined || isDeletingNode(node)) return undefined;
   const claim = deps.cache.nodeClaimByProviderId(node.spec?.providerID ?? '');
   if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef)) return { node: name, own: false };
   if (claim.metadata.deletionTimestamp !== undefined) return undefined;
@@ -49,7 +49,7 @@ function launchedFor(deps: Deps, pod: Pod): AwaitedNode | undefined {
   const claim = claimsByPod(deps.cache.all('NodeClaim')).get(podKey(pod));
   if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef) || !isComing(deps, claim)) return undefined;
   const node = nodeOf(deps.cache, claim);
-  if (node !== undefined && isGoing(node)) return undefined;
+  if (node !== undefined && isDeletingNode(node)) return undefined;
   return { node: node?.metadata.name ?? claim.metadata.name ?? '', own: true };
 }
 
@@ -112,7 +112,7 @@ function isOnDrainingNode(cache: Deps['cache'], key: string, to: string): boolea
   const from = pod?.spec.nodeName ?? '';
   if (pod === undefined || from === '' || from === to || !isReschedulable(pod)) return false;
   const node = cache.get('Node', { name: from });
-  return node !== undefined && isGoing(node);
+  return node !== undefined && isDeletingNode(node);
 }
 
 /** When the claim's node was initialized, milliseconds of the epoch. */

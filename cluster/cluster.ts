@@ -12,7 +12,7 @@ import { pricesIn, type NodePrices } from '../disruption/candidates/node-prices.
 import type { ClusterCache, Kind } from '../kube/port.js';
 import type { Candidate } from '../workflows/messages.js';
 import type { ClusterDeps } from './deps.js';
-import { identityOf, labelsOf } from './labels-of.js';
+import { identityOf, labelsOf } from './node-labels.js';
 import { overlaysInEffect } from './overlays.js';
 
 type ClassRef = NodeClaim['spec']['nodeClassRef'];
@@ -49,7 +49,7 @@ export function poolOf(cache: ClusterCache, claim: NodeClaim): NodePool | undefi
 }
 
 /** Whether the node is on its way out. */
-export function isGoing(node: Node): boolean {
+export function isDeletingNode(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted);
 }
 
@@ -61,7 +61,7 @@ export function nodeOf(cache: ClusterCache, claim: NodeClaim): Node | undefined 
 }
 
 /** A Node of a NodePool that is being deleted, is held by Karpenter's finalizer, and has no claim whose termination would take that off. */
-export function isHeldWithoutClaim({ metadata, spec }: Node, claims: readonly NodeClaim[]): boolean {
+export function isOrphanedNode({ metadata, spec }: Node, claims: readonly NodeClaim[]): boolean {
   if (metadata.deletionTimestamp === undefined || metadata.labels?.[labels.nodePool] === undefined) return false;
   if (metadata.finalizers?.includes(finalizers.termination) !== true) return false;
   return !claims.some(

@@ -23,7 +23,7 @@ function isInEffect(overlay: NodeOverlay): boolean {
 }
 
 /** The pools' catalogues as packing sees them, with overlays and what users pay for a node. The same maps for the same of these. */
-export function overlaid(
+export function withOverlays(
   deps: Pick<ClusterDeps, 'cache' | 'gates'>,
   pools: readonly NodePool[],
   catalogues: Catalogues,

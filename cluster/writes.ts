@@ -48,7 +48,7 @@ export async function updateClaim(
  * Deletes a claim that may have an instance. One that has lost our finalizer gets it back first: it would vanish at once, and its
  * Node and instance stay.
  */
-export async function deleteClaimInTurn(kube: KubeClient, ref: ClaimRef): Promise<'deleted' | 'gone'> {
+export async function deleteLaunchedClaim(kube: KubeClient, ref: ClaimRef): Promise<'deleted' | 'gone'> {
   await updateClaim(kube, ref, ({ metadata }) =>
     metadata.deletionTimestamp !== undefined || metadata.finalizers?.includes(finalizers.termination) === true
       ? undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nextRefusal, claimRefusalOf, restOf } from './claim-refusals.js';
+import { nextRefusal, claimRefusalOf, whyBackedOffPool } from './claim-refusals.js';
 
 const at = Date.parse('2026-01-05T12:00:00Z');
 const textOf = (refusal: unknown): string => JSON.stringify(refusal);
@@ -24,10 +24,10 @@ describe('refused NodeClaims of a NodePool', () => {
 
   test('are told with what the API server said', () => {
     const refusal = nextRefusal(undefined, { generation: 1, now: at, message: 'policy x denied request' });
-    expect(restOf(refusal, at)).toBe(
+    expect(whyBackedOffPool(refusal, at)).toBe(
       'rests until 2026-01-05T12:00:10Z, for the API server refused a NodeClaim: policy x denied request',
     );
-    expect(restOf(refusal, refusal.until)).toBeUndefined();
+    expect(whyBackedOffPool(refusal, refusal.until)).toBeUndefined();
   });
 
   test('say nothing of a pool that changed, nor ten minutes later', () => {

@@ -7,7 +7,7 @@ import { timeText } from './time-text.js';
  */
 
 /** For how long a NodePool rests after a refusal. */
-const rest = { firstMs: 10_000, longestMs: 120_000 };
+const backOff = { firstMs: 10_000, longestMs: 120_000 };
 /** A refusal that nothing has been tried since is no news after that. */
 const rememberedMs = 600_000;
 const longestMessage = 500;
@@ -32,7 +32,7 @@ export function claimRefusalOf(
   const refusal = parse(text);
   if (refusal?.generation !== (generation ?? 0) || refusal.until + rememberedMs <= now) return undefined;
   // Nobody rests for longer than we would have it rest, whoever wrote the annotation.
-  return { ...refusal, until: Math.min(refusal.until, now + rest.longestMs) };
+  return { ...refusal, until: Math.min(refusal.until, now + backOff.longestMs) };
 }
 
 /** The refusal after `before`, which may be none. */
@@ -43,12 +43,12 @@ export function nextRefusal(
   // Several NodeClaims of one plan are one refusal.
   if (before !== undefined && before.until > now) return before;
   const times = (before?.times ?? 0) + 1;
-  const until = now + backOffMs(times, rest);
+  const until = now + backOffMs(times, backOff);
   return { generation, times, until, message: message.slice(0, longestMessage) };
 }
 
 /** Why no NodeClaim of the pool is planned now; undefined if they may be. */
-export function restOf(refusal: ClaimRefusal | undefined, now: number): string | undefined {
+export function whyBackedOffPool(refusal: ClaimRefusal | undefined, now: number): string | undefined {
   if (refusal === undefined || refusal.until <= now) return undefined;
   return `rests until ${timeText(refusal.until)}, for the API server refused a NodeClaim: ${refusal.message}`;
 }

@@ -29,7 +29,7 @@ function notificationType(reason: string): NotificationType | undefined {
   return lookUp(typeOfReason, reason);
 }
 
-interface Told {
+interface NotifiableEvent {
   readonly regarding: EventSubject;
   readonly reason: string;
   readonly message: string;
@@ -56,7 +56,7 @@ export interface CloudEvent {
 
 /** What of an event is told to a webhook; undefined for events that are not. `windowMs`: the same news after it is news again. */
 export function cloudEventOf(
-  { regarding: object, reason, message, dedupeBy }: Told,
+  { regarding: object, reason, message, dedupeBy }: NotifiableEvent,
   { cluster, now, windowMs }: { readonly cluster: string; readonly now: number; readonly windowMs: number },
 ): CloudEvent | undefined {
   const type = notificationType(reason);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isAuthenticated, personsOrder, unauthenticated } from './orders.js';
+import { isAuthenticated, orderOfPerson, unauthenticated } from './orders.js';
 
 describe('orders of people', () => {
   test.each([
@@ -7,7 +7,7 @@ describe('orders of people', () => {
     ['hold', [{ actor: 'ann', on: true }]],
     ['pause', [{ actor: 'ann', scope: { kind: 'cluster' } }]],
   ])('%s with an actor is one', (name, args) => {
-    expect(personsOrder(name, args)).toBe(args[0]);
+    expect(orderOfPerson(name, args)).toBe(args[0]);
   });
 
   test.each([
@@ -20,7 +20,7 @@ describe('orders of people', () => {
     ['approve', [null]],
     ['nodeChanged', [{ actor: 'ann' }]],
   ])('%s %j is none', (name, args) => {
-    expect(personsOrder(name, args)).toBeUndefined();
+    expect(orderOfPerson(name, args)).toBeUndefined();
   });
 
   test('a name is marked once', () => {

@@ -27,7 +27,7 @@ interface ByActor {
 }
 
 /** The order of a person in a message to a workflow; undefined for what is none. Workflows' own messages of these names have no actor. */
-export function personsOrder(name: string, args: readonly unknown[]): ByActor | undefined {
+export function orderOfPerson(name: string, args: readonly unknown[]): ByActor | undefined {
   const [order] = args as readonly (Partial<ByActor> | null | undefined)[];
   if (!orderNames.has(name) || typeof order !== 'object' || order === null) return undefined;
   return typeof order.actor === 'string' && order.actor.trim() !== '' ? (order as ByActor) : undefined;

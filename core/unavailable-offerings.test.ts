@@ -7,7 +7,7 @@ test('an offering is left alone for three minutes, or until it says', () => {
   let now = 0;
   const offerings = new UnavailableOfferings(() => now);
   const before = offerings.version;
-  offerings.mark([refusal, { ...refusal, zone: 'b', until: 10 }]);
+  offerings.add([refusal, { ...refusal, zone: 'b', until: 10 }]);
   expect(offerings.version).not.toBe(before);
   expect(offerings.get('spot', 'm5.large', 'a')).toMatchObject({ until: unavailableMs, reason: refusal.reason });
   expect(offerings.get('on-demand', 'm5.large', 'a')).toBeUndefined();
@@ -21,7 +21,7 @@ test('an offering is left alone for three minutes, or until it says', () => {
 
 test('an asterisk stands for any type or zone', () => {
   const offerings = new UnavailableOfferings(() => 0);
-  offerings.mark([{ ...refusal, instanceType: '*', zone: '*' }]);
+  offerings.add([{ ...refusal, instanceType: '*', zone: '*' }]);
   expect(offerings.get('spot', 'c5.large', 'z')).toBeDefined();
   expect(offerings.get('on-demand', 'c5.large', 'z')).toBeUndefined();
 });
@@ -30,18 +30,18 @@ test('refusing again after its time doubles the pause; an instance, or a long ti
   let now = 0;
   const offerings = new UnavailableOfferings(() => now);
   const until = () => offerings.get('spot', 'm5.large', 'a')?.until;
-  offerings.mark([refusal]);
+  offerings.add([refusal]);
   now = 1000;
-  offerings.mark([refusal]);
+  offerings.add([refusal]);
   expect(until()).toBe(unavailableMs);
   now = unavailableMs;
-  offerings.mark([refusal]);
+  offerings.add([refusal]);
   expect(until()).toBe(3 * unavailableMs);
   now = 3 * unavailableMs;
   offerings.succeeded('spot', 'm5.large', 'a');
-  offerings.mark([refusal]);
+  offerings.add([refusal]);
   expect(until()).toBe(4 * unavailableMs);
   now = 100 * unavailableMs;
-  offerings.mark([refusal]);
+  offerings.add([refusal]);
   expect(until()).toBe(101 * unavailableMs);
 });

@@ -57,7 +57,7 @@ export class UnavailableOfferings {
     return String(this.changes);
   }
 
-  mark(offerings: readonly RefusedOffering[]): void {
+  add(offerings: readonly RefusedOffering[]): void {
     const now = this.now();
     this.forget(now);
     for (const offering of offerings) {

@@ -14,7 +14,7 @@ import { slim } from './slim.js';
 import { Store } from './store.js';
 import type { Change } from './store.js';
 import { Waiters } from './waiters.js';
-import { isLeftBehind, probeOf } from './watch-probe.js';
+import { isStale, probeOf } from './watch-probe.js';
 import type { WatchProbeOptions } from './watch-probe.js';
 
 export interface ClusterCacheOptions extends ConnectivityListeners {
@@ -270,7 +270,7 @@ class WatchedCluster implements ClusterCache {
     };
     const { client } = this.options;
     const options = probeOf(kind, this.options.probe);
-    if (!(await isLeftBehind(client, this.clock, watched, options, attempt.signal))) return;
+    if (!(await isStale(client, this.clock, watched, options, attempt.signal))) return;
     this.options.onSilentWatch?.(kind);
     attempt.abort();
   }

@@ -9,7 +9,7 @@ export interface ConnectivityListeners {
 }
 
 /** How often in a row a kind may be throttled before anyone hears of it. */
-const patience = 5;
+const toleratedThrottles = 5;
 
 /** Whether the API server answers, by kind, and what it refuses. */
 export class Connectivity {
@@ -44,7 +44,7 @@ export class Connectivity {
     // To refuse is to answer.
     this.answered(kind);
     // A server that is starting up, or busy, asks for patience; only one that goes on so is a problem.
-    if (isDomainError(error, 'Throttled') && failures <= patience) return;
+    if (isDomainError(error, 'Throttled') && failures <= toleratedThrottles) return;
     if (this.problems.get(kind) === error.message) return;
     this.problems.set(kind, error.message);
     this.listeners.onProblem?.(kind, error);

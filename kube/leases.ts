@@ -1,6 +1,6 @@
 import type { Lease } from '../api/kubernetes.js';
-import { looked, unseen } from './lease-sight.js';
-import type { LeaseSight } from './lease-sight.js';
+import { observed, unobserved } from './lease-observation.js';
+import type { LeaseObservation } from './lease-observation.js';
 import { limiterClock } from './limiter.js';
 import type { LimiterClock } from './limiter.js';
 import type { KubeClient } from './port.js';
@@ -98,13 +98,13 @@ class Elector {
       if (await this.attempt(retryPeriodMs * 5, signal)) return true;
       // Candidates that started together should not try together.
       const pause = retryPeriodMs * (1 + 0.2 * random());
-      await clock.sleep(Math.min(pause, this.runsOutInMs() ?? pause), signal).catch(() => undefined);
+      await clock.sleep(Math.min(pause, this.expiresInMs() ?? pause), signal).catch(() => undefined);
     }
     return false;
   }
 
   /** Until the lease of another holder may be taken, as this process saw it; undefined for one that may be now. */
-  private runsOutInMs(): number | undefined {
+  private expiresInMs(): number | undefined {
     const { leaseDurationSeconds = 0 } = this.lease?.spec ?? {};
     const left = this.changedAt + leaseDurationSeconds * 1000 - this.settings.clock.now();
     return left > 0 ? left : undefined;
@@ -221,14 +221,14 @@ export interface LeaseQuery {
  */
 export async function leaseHolder(query: LeaseQuery): Promise<string | undefined> {
   const { client, namespace, name, observeMs = 5000, clock = limiterClock } = query;
-  const look = async (before: LeaseSight): Promise<LeaseSight> =>
-    looked(before, await client.get('Lease', { namespace, name }), clock.now());
-  let sight = await look(unseen);
-  if (sight.verdict === 'unknown') {
+  const look = async (before: LeaseObservation): Promise<LeaseObservation> =>
+    observed(before, await client.get('Lease', { namespace, name }), clock.now());
+  let sight = await look(unobserved);
+  if (sight.state === 'unknown') {
     await clock.sleep(observeMs);
     sight = await look(sight);
   }
-  return sight.verdict === 'held' ? sight.holder : undefined;
+  return sight.state === 'held' ? sight.holder : undefined;
 }
 
 /** Leases count microseconds, and the API server insists on all six digits. */

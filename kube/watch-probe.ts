@@ -45,7 +45,7 @@ export interface ProbedWatch {
  * like a cluster in which nothing happens. A second watch from the same version, which ends by itself after a second, brings what
  * the first one has not. Resolves with true once the first one is behind, with false when `signal` aborts.
  */
-export async function isLeftBehind(
+export async function isStale(
   client: Pick<KubeClient, 'watch'>,
   clock: LimiterClock,
   watched: ProbedWatch,

@@ -3,7 +3,7 @@ import { annotations } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { publishChanges } from './change-events.js';
-import { QuestionNews, type QuestionFound } from './question-events.js';
+import { QuestionEvents, type QuestionFound } from './question-events.js';
 
 describe('events for people', () => {
   let world: ActivityWorld;
@@ -74,18 +74,18 @@ describe('events for people', () => {
   test('a question is told once, on node and claim or on the NodePool, and again when it is asked anew (events/of-questions)', async () => {
     const question: QuestionFound = { key: 'w r', nodeClaim: 'c1', nodePool: 'default', text: 'approval' };
     let open: readonly QuestionFound[] = [question];
-    const news = new QuestionNews(world.deps, async (known) =>
+    const news = new QuestionEvents(world.deps, async (known) =>
       Promise.resolve(open.map((one) => (known.has(one.key) ? { ...one, text: '' } : one))),
     );
-    await news.look();
-    await news.look();
+    await news.publishNew();
+    await news.publishNew();
     expect(told()).toEqual(['AwaitsApproval NodeClaim/c1', 'AwaitsApproval Node/n1']);
 
     open = [{ ...question, key: 'rollout', nodeClaim: '' }];
-    await news.look();
+    await news.publishNew();
     expect(told().at(-1)).toBe('AwaitsApproval NodePool/default');
     open = [question];
-    await news.look();
+    await news.publishNew();
     expect(told()).toHaveLength(5);
   });
 });

@@ -2,7 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { DisruptionPause } from '../api/stowage/disruption-pause.js';
 import { annotations } from '../api/labels.js';
-import { labelsOf } from '../cluster/labels-of.js';
+import { labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';
 import { timeText } from '../core/time-text.js';
@@ -21,7 +21,7 @@ export function publishChanges({ cache, events }: Context): () => void {
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
       if (type !== 'modified' || previous === undefined) return;
-      for (const [kind, reason, message] of claimNews(previous, object))
+      for (const [kind, reason, message] of claimEvents(previous, object))
         tell(regarding('NodeClaim', object.metadata), kind, reason, message);
     }),
     cache.on('NodePool', ({ type, object, previous }) => {
@@ -39,23 +39,23 @@ export function publishChanges({ cache, events }: Context): () => void {
   return () => stops.forEach((stop) => stop());
 }
 
-type News = readonly [type: 'Normal' | 'Warning', reason: string, message: string];
+type ObjectEvent = readonly [type: 'Normal' | 'Warning', reason: string, message: string];
 
-function claimNews(before: NodeClaim, now: NodeClaim): readonly News[] {
+function claimEvents(before: NodeClaim, now: NodeClaim): readonly ObjectEvent[] {
   const launched = (claim: NodeClaim): boolean => isTrue(claim.status?.conditions, 'Launched');
   const { instanceType, capacityType, zone, nodePool } = labelsOf(now);
   const what = instanceType === '' ? 'what was never launched' : `${instanceType} (${capacityType}) in ${zone}`;
-  const news: News[] = [];
+  const news: ObjectEvent[] = [];
   if (!launched(before) && launched(now))
     news.push(['Normal', 'Launched', `Launched ${what} for NodePool ${nodePool}`]);
   if (before.metadata.deletionTimestamp === undefined && now.metadata.deletionTimestamp !== undefined)
     news.push(['Normal', 'Terminating', `Terminating ${what} of NodePool ${nodePool}`]);
   news.push(
-    ...refusalNews([before, now], annotations.expirationDeclined, 'Expiration', [
+    ...refusalEvents([before, now], annotations.expirationDeclined, 'Expiration', [
       'It does not expire',
       'It expires again',
     ]),
-    ...refusalNews([before, now], annotations.repairDeclined, 'Repair', [
+    ...refusalEvents([before, now], annotations.repairDeclined, 'Repair', [
       'It is not repaired',
       'Its repair may be proposed again',
     ]),
@@ -64,12 +64,12 @@ function claimNews(before: NodeClaim, now: NodeClaim): readonly News[] {
 }
 
 /** What somebody declined, with why; or that it is so no more. */
-function refusalNews(
+function refusalEvents(
   [before, now]: readonly [NodeClaim, NodeClaim],
   annotation: string,
   what: string,
   [declined, again]: readonly [string, string],
-): News[] {
+): ObjectEvent[] {
   const whyIn = ({ metadata }: NodeClaim): string | undefined => lookUp(metadata.annotations, annotation);
   const [was, is] = [whyIn(before), whyIn(now)];
   if (is !== undefined && was === undefined) return [['Normal', `${what}Declined`, `${declined}: ${is}`]];

@@ -1,13 +1,13 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import { isManaged, nodeOf, poolOf } from '../cluster/cluster.js';
-import { identityOf } from '../cluster/labels-of.js';
+import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, timestamp, withCondition, withoutCondition } from '../core/conditions.js';
 import { consolidatableAt } from '../disruption/consolidation/consolidatable.js';
 import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
-import { DisruptNews } from './disrupt-news.js';
+import { DisruptSignals } from './disrupt-signals.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
@@ -22,14 +22,14 @@ const longestWaitMs = 3_600_000;
 export function watchClaimConditions(context: OperatorContext): () => void {
   const { cache, log } = context;
   const pods = new WorkQueue('writing lastPodEventTime', (name) => podEvent(context, name), log);
-  const news = new DisruptNews(context, 'a consolidatable node');
+  const news = new DisruptSignals(context, 'a consolidatable node');
   /** By NodeClaim, what `disrupt` was told of. */
   const told = new Map<string, string>();
   const became = (claim: NodeClaim): void => {
     const { name = '' } = claim.metadata;
     if (told.get(name) === idleText(claim)) return;
     told.set(name, idleText(claim));
-    news.tell();
+    news.signal();
   };
   const idle = new WorkQueue('writing Consolidatable', (name) => consolidatable(context, name, became), log);
   const all = (queue: WorkQueue): void =>

@@ -2,9 +2,9 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { isTrue } from '../core/conditions.js';
 import { isManaged } from '../cluster/cluster.js';
-import { identityOf } from '../cluster/labels-of.js';
+import { identityOf } from '../cluster/node-labels.js';
 import type { OperatorContext } from './context.js';
-import { DisruptNews } from './disrupt-news.js';
+import { DisruptSignals } from './disrupt-signals.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
@@ -15,7 +15,7 @@ import type { Requeue } from './work-queue.js';
 export function watchClaims(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('following a NodeClaim', (name) => reconcile(context, name), log);
-  const news = new DisruptNews(context, 'a new node');
+  const news = new DisruptSignals(context, 'a new node');
   const nodes = new WorkQueue('telling a launch of its node', (uid) => signalLaunch(context, uid), log);
   const expirations = new WorkQueue(
     'telling an expiration of its NodeClaim',
@@ -36,7 +36,7 @@ export function watchClaims(context: OperatorContext): () => void {
       queue.add(name);
       if (isDeleting(object) && (previous === undefined || !isDeleting(previous))) expirations.add(uid);
       if (previous?.status?.providerID !== object.status?.providerID) queueSignal(object);
-      if (previous !== undefined && becameInitialized(previous, object)) news.tell();
+      if (previous !== undefined && becameInitialized(previous, object)) news.signal();
     }),
     cache.on('Node', ({ type, object, previous }) => {
       const claim = cache.nodeClaimByProviderId(object.spec?.providerID ?? '');

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
-import { identityOf } from '../cluster/labels-of.js';
+import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, withCondition } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';

@@ -1,11 +1,11 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations } from '../api/labels.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
-import { identityOf, labelsOf } from '../cluster/labels-of.js';
+import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import { rolloutHash } from '../cluster/rollout-hash.js';
 import { isTrue } from '../core/conditions.js';
 import { workflowIds } from '../core/ids.js';
-import { rulingOf } from '../disruption/policies/ruling.js';
+import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type { KeepReplicasInput, ReplaceDriftedInput } from '../workflows/messages.js';
 import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
@@ -57,6 +57,6 @@ function rolloutOf(observed: ObservedCluster, pool: NodePool): readonly Workflow
 }
 /** Whether the pool's DisruptionPolicy replaces drifted nodes in waves. */
 export function hasRollouts(pool: NodePool, policies: readonly DisruptionPolicy[]): boolean {
-  const { spec, broken } = rulingOf(pool, policies);
-  return spec.driftRollout !== undefined && broken === undefined && !isStatic(pool);
+  const { spec, invalid } = effectivePolicyOf(pool, policies);
+  return spec.driftRollout !== undefined && invalid === undefined && !isStatic(pool);
 }

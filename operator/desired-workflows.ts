@@ -1,5 +1,5 @@
 import type { Entity } from '../activities/entities-contract.js';
-import { identityOf, labelsOf } from '../cluster/labels-of.js';
+import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, finalizers } from '../api/labels.js';
@@ -48,7 +48,7 @@ export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
     }
   };
   // Terminations and pools first: a queue of launches does not hold them up.
-  const isGoing = (claim: NodeClaim): boolean => goesWith(observed, claim) !== undefined;
+  const isGoing = (claim: NodeClaim): boolean => deletedOf(observed, claim) !== undefined;
   add('NodeClaim', observed.claims.filter(isGoing), desiredForClaim);
   add('NodePool', observed.pools, desiredForPool);
   add(
@@ -77,7 +77,7 @@ export function entityStart(
 
 /** A claim is launched until it is initialized, terminated once it or its node is deleted, and has a timer for its expiration in between. */
 export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
-  const deleted = goesWith(observed, claim);
+  const deleted = deletedOf(observed, claim);
   if (deleted !== undefined) return terminationOf(observed, claim, deleted);
   const isInitialized = isTrue(claim.status?.conditions, 'Initialized');
   return [
@@ -112,7 +112,7 @@ function launchOf(observed: ObservedCluster, claim: NodeClaim): readonly Workflo
 type Deleted = 'NodeClaim' | 'Node';
 
 /** What of the two is being deleted, and takes the other with it: deleting a Node means the whole of it (termination/deleted-node). */
-function goesWith(observed: Pick<ObservedCluster, 'nodeOf'>, claim: NodeClaim): Deleted | undefined {
+function deletedOf(observed: Pick<ObservedCluster, 'nodeOf'>, claim: NodeClaim): Deleted | undefined {
   if (claim.metadata.deletionTimestamp !== undefined) return 'NodeClaim';
   return observed.nodeOf(claim)?.metadata.deletionTimestamp === undefined ? undefined : 'Node';
 }

@@ -2,7 +2,7 @@ import type { Node, PodDisruptionBudget } from '../api/kubernetes.js';
 import { isTrue } from '../core/conditions.js';
 import type { Kind, Kinds } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
-import { DisruptNews } from './disrupt-news.js';
+import { DisruptSignals } from './disrupt-signals.js';
 import { WorkQueue } from './work-queue.js';
 
 /**
@@ -12,8 +12,8 @@ import { WorkQueue } from './work-queue.js';
  */
 export function watchDisruptionInputs(context: OperatorContext): () => void {
   const { cache, log } = context;
-  const news = new DisruptNews(context, 'a change');
-  const tell = (): void => news.tell();
+  const news = new DisruptSignals(context, 'a change');
+  const tell = (): void => news.signal();
   const pauses = new WorkQueue(
     'telling disrupt of a pause',
     () => context.starter.pausesChanged().then(() => undefined),

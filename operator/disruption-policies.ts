@@ -4,10 +4,10 @@ import { updateObject } from '../cluster/writes.js';
 import { conditionOf, withCondition } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { canonicalJson } from '../core/hash.js';
-import { rulingOf } from '../disruption/policies/ruling.js';
+import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
 import type { OperatorContext } from './context.js';
-import { DisruptNews } from './disrupt-news.js';
+import { DisruptSignals } from './disrupt-signals.js';
 import { WorkQueue } from './work-queue.js';
 
 const policyType = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy' } as const;
@@ -20,12 +20,12 @@ const failed = 'DisruptionPolicyValidationFailed';
 export function watchDisruptionPolicies(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('writing the status of a DisruptionPolicy', (name) => reconcile(context, name), log);
-  const news = new DisruptNews(context, 'a policy');
+  const news = new DisruptSignals(context, 'a policy');
   const all = (): void => cache.all('DisruptionPolicy').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const changed = (before: number | undefined, after: number | undefined): void => {
     if (before !== undefined && before === after) return;
     all();
-    news.tell();
+    news.signal();
   };
   const stops = [
     cache.on('DisruptionPolicy', ({ type, object, previous }) =>
@@ -53,7 +53,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
   const policy = cache.get('DisruptionPolicy', { name });
   if (policy === undefined) return undefined;
   const policies = cache.all('DisruptionPolicy');
-  const pools = managedPools(context).filter((pool) => rulingOf(pool, policies).policy === name);
+  const pools = managedPools(context).filter((pool) => effectivePolicyOf(pool, policies).policy === name);
   const nodePools = pools.map(({ metadata }) => metadata.name ?? '').sort();
   const change = validation(policyProblems(policy, pools, now()));
   const known = conditionOf(policy.status?.conditions, change.type);

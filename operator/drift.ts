@@ -2,7 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeClass } from '../cloud/port.js';
 import { isManaged, nodeClassOf, poolOf } from '../cluster/cluster.js';
-import { identityOf } from '../cluster/labels-of.js';
+import { identityOf } from '../cluster/node-labels.js';
 import { rolloutHash } from '../cluster/rollout-hash.js';
 import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
@@ -11,7 +11,7 @@ import { lookUp } from '../core/own.js';
 import { driftOf, hashAnnotations, mayDrift, migratedHashes } from '../disruption/drift/drift.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { OperatorContext } from './context.js';
-import { DisruptNews } from './disrupt-news.js';
+import { DisruptSignals } from './disrupt-signals.js';
 import { hasRollouts } from './desired-for-pool.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -27,14 +27,15 @@ export function watchDrift(context: OperatorContext): () => void {
   const { cache, cloud, log } = context;
   const types = new Map<string, number>();
   const rollouts = new Map<string, string>();
-  const news = new DisruptNews(context, 'drift');
-  const known = { types, rollouts, changed: () => news.tell() };
+  const news = new DisruptSignals(context, 'drift');
+  const known = { types, rollouts, changed: () => news.signal() };
   const queue = new WorkQueue('looking for drift', (name) => reconcile(context, name, known), log, 4);
   const all = (): void => cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const stops = [
     cache.on('NodeClaim', ({ type, object, previous }) => {
       if (type === 'deleted') types.delete(object.metadata.uid ?? '');
-      else if (previous === undefined || readOf(previous) !== readOf(object)) queue.add(object.metadata.name ?? '');
+      else if (previous === undefined || driftInputOf(previous) !== driftInputOf(object))
+        queue.add(object.metadata.name ?? '');
     }),
     cache.on('NodePool', ({ type, object, previous }) => {
       if (type !== 'deleted' && (previous === undefined || contentOf(previous) !== contentOf(object))) all();
@@ -54,7 +55,7 @@ export function watchDrift(context: OperatorContext): () => void {
 }
 
 /** What detection reads of a claim; its own writes are no reason to look again. */
-function readOf({ metadata, status }: NodeClaim): string {
+function driftInputOf({ metadata, status }: NodeClaim): string {
   return canonicalJson([
     metadata.labels,
     hashAnnotations.map((key) => lookUp(metadata.annotations, key)),
@@ -97,7 +98,7 @@ async function reconcile(
     pool,
     catalogue: () => catalogue.read(),
     // What is being deleted is nothing to be held against: nothing could be launched from it (drift/node-class).
-    provider: async () => (isGoing(nodeClass) ? undefined : context.cloud.drift(claim, pool, nodeClass)),
+    provider: async () => (isDeleting(nodeClass) ? undefined : context.cloud.drift(claim, pool, nodeClass)),
   };
   const reason = await driftOf(claim, sources, context.now());
   catalogue.settle(reason);
@@ -110,7 +111,7 @@ async function reconcile(
   return undefined;
 }
 
-const isGoing = ({ metadata }: NodeClass): boolean => metadata.deletionTimestamp !== undefined;
+const isDeleting = ({ metadata }: NodeClass): boolean => metadata.deletionTimestamp !== undefined;
 
 async function write(context: OperatorContext, claim: NodeClaim, reason: string | undefined): Promise<void> {
   const at = { now: context.now(), generation: claim.metadata.generation };

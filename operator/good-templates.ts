@@ -2,13 +2,13 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations } from '../api/labels.js';
 import { isManaged } from '../cluster/cluster.js';
-import { labelsOf } from '../cluster/labels-of.js';
+import { labelsOf } from '../cluster/node-labels.js';
 import { updateObject } from '../cluster/writes.js';
 import { isTrue } from '../core/conditions.js';
 import { nodePoolHash } from '../disruption/drift/template-hash.js';
 import { canonicalJson } from '../core/hash.js';
 import { poolStamp, templateDrift } from '../disruption/drift/drift.js';
-import { rulingOf } from '../disruption/policies/ruling.js';
+import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -51,7 +51,7 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
 function wantsIt(context: OperatorContext, pool: NodePool): boolean {
   if (pool.metadata.annotations?.[annotations.lastGoodTemplate] !== undefined) return false;
   if (!isManaged(context, pool.spec.template.spec.nodeClassRef)) return false;
-  return rulingOf(pool, context.cache.all('DisruptionPolicy')).spec.driftRollout !== undefined;
+  return effectivePolicyOf(pool, context.cache.all('DisruptionPolicy')).spec.driftRollout !== undefined;
 }
 
 /** Whether the nodes that are up, and those that come up, are all of the template as it stands here. */

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { annotations } from '../api/labels.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
-import { identityOf, labelsOf } from '../cluster/labels-of.js';
+import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { conditionToRepair } from '../disruption/repair/repair.js';
 import type { OperatorContext } from './context.js';
@@ -16,7 +16,7 @@ export function watchHealth(context: OperatorContext): () => void {
   const { cache, log } = context;
   /** What was told of a claim last, by UID. */
   const told = new Map<string, string>();
-  const queue = new WorkQueue('starting the repair of a node', (name) => look(context, name, told), log);
+  const queue = new WorkQueue('starting the repair of a node', (name) => checkNode(context, name, told), log);
   const stops = [
     cache.on('Node', ({ type, object }) => {
       if (type === 'deleted') return;
@@ -36,7 +36,7 @@ export function watchHealth(context: OperatorContext): () => void {
   };
 }
 
-async function look(context: OperatorContext, name: string, told: Map<string, string>): Promise<undefined> {
+async function checkNode(context: OperatorContext, name: string, told: Map<string, string>): Promise<undefined> {
   const claim = context.cache.get('NodeClaim', { name });
   if (claim === undefined || !isRepairable(context, claim)) return undefined;
   const declined = claim.metadata.annotations?.[annotations.repairDeclined];

@@ -7,7 +7,7 @@ import { taints } from '../api/labels.js';
 import { interruptionNoteOf } from '../cluster/interruption-note.js';
 import { createFakeKube } from '../simulation/kube/fake.js';
 import type { FakeKube } from '../simulation/kube/fake.js';
-import { interruptionHandler, isNews } from './interruptions.js';
+import { interruptionHandler, mayConcernUs } from './interruptions.js';
 
 const claim = (over: { deletionTimestamp?: string; providerID?: string } = {}): NodeClaim =>
   nodeClaims.mustParse({
@@ -39,29 +39,29 @@ describe('isNews', () => {
   const warned = { kind: 'spot_interrupted', instanceId: 'i-1' } as const;
 
   test('an instance that ended although its claim is to stay is news', () => {
-    expect(isNews(ended, cacheOf([claim()]))).toBe(true);
+    expect(mayConcernUs(ended, cacheOf([claim()]))).toBe(true);
   });
 
   test('an instance that ended because its claim is going, or whose claim is gone, is none', () => {
-    expect(isNews(ended, cacheOf([going]))).toBe(false);
-    expect(isNews(ended, cacheOf([]))).toBe(false);
-    expect(isNews({ ...ended, kind: 'instance_stopped' }, cacheOf([]))).toBe(false);
+    expect(mayConcernUs(ended, cacheOf([going]))).toBe(false);
+    expect(mayConcernUs(ended, cacheOf([]))).toBe(false);
+    expect(mayConcernUs({ ...ended, kind: 'instance_stopped' }, cacheOf([]))).toBe(false);
   });
 
   test('a warning of an instance that a claim has is news, also when the claim is going', () => {
-    expect(isNews(warned, cacheOf([claim()]))).toBe(true);
-    expect(isNews(warned, cacheOf([going]))).toBe(true);
+    expect(mayConcernUs(warned, cacheOf([claim()]))).toBe(true);
+    expect(mayConcernUs(warned, cacheOf([going]))).toBe(true);
   });
 
   test("a warning of an instance of no claim is somebody else's", () => {
-    expect(isNews(warned, cacheOf([]))).toBe(false);
-    expect(isNews({ ...warned, instanceId: 'i-11' }, cacheOf([claim()]))).toBe(false);
+    expect(mayConcernUs(warned, cacheOf([]))).toBe(false);
+    expect(mayConcernUs({ ...warned, instanceId: 'i-11' }, cacheOf([claim()]))).toBe(false);
   });
 
   test('while that is not sure, a warning is news: a claim has no instance yet, or the cache may be behind', () => {
-    expect(isNews(warned, cacheOf([claim({ providerID: '' })]))).toBe(true);
-    expect(isNews(warned, cacheOf([], { connected: false }))).toBe(true);
-    expect(isNews(warned, cacheOf([], { synced: false }))).toBe(true);
+    expect(mayConcernUs(warned, cacheOf([claim({ providerID: '' })]))).toBe(true);
+    expect(mayConcernUs(warned, cacheOf([], { connected: false }))).toBe(true);
+    expect(mayConcernUs(warned, cacheOf([], { synced: false }))).toBe(true);
   });
 });
 

@@ -81,10 +81,10 @@ const clockSkewMs = 5000;
 
 /** A notice is dropped only where the cache is known to hold what the API server had when the notice was given. */
 async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: number): Promise<boolean> {
-  if (isNews(notice, cache)) return true;
+  if (mayConcernUs(notice, cache)) return true;
   if (claimsOf(cache.all('NodeClaim')).byInstance.has(notice.instanceId)) return false;
   const isFresh = await cache.isFresh('NodeClaim', Math.min(now, notice.at + clockSkewMs));
-  return !isFresh || isNews(notice, cache);
+  return !isFresh || mayConcernUs(notice, cache);
 }
 
 /**
@@ -92,7 +92,7 @@ async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: numbe
  * itself: an end whose claim is going or gone is an echo, and an instance of no claim is somebody else's. As long as that
  * cannot be told for sure — a claim waits for its instance, or the API server does not answer — a warning is news.
  */
-export function isNews(
+export function mayConcernUs(
   { kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>,
   cache: Omit<ClaimCache, 'isFresh' | 'nodeByProviderId'>,
 ): boolean {

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { KubernetesObject } from '../api/kubernetes.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
-import { identityOf } from '../cluster/labels-of.js';
+import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim, updateNode } from '../cluster/writes.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';

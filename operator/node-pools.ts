@@ -110,14 +110,14 @@ function statusOf(context: OperatorContext, pool: NodePool, noTypes: string | un
     const at = { now: context.now(), generation: live.metadata.generation };
     let conditions: Condition[] = live.status?.conditions ?? [];
     // Of a pool without its node class Karpenter says nothing of registrations either.
-    const registrations = nodeClass === undefined ? [] : [registered(context, live)];
+    const registrations = nodeClass === undefined ? [] : [registrationHealthOf(context, live)];
     for (const change of [validation(live), nodeClassReady(context, live), ...registrations]) {
       conditions = withCondition(conditions, change, at);
     }
     conditions = withBudgetProblems(conditions, live, at);
     conditions = withRefusal(conditions, live, at);
     conditions = withPlanning(conditions, context, at);
-    conditions = withTypes(conditions, noTypes, at);
+    conditions = withTypesAvailable(conditions, noTypes, at);
     const generation = nodeClass?.metadata.generation;
     return {
       resources: inOrderOf(live.status?.resources, resources),
@@ -211,7 +211,7 @@ const typesAvailable = 'InstanceTypesAvailable';
  * Stands on pools alone that no instance type suits (node-pools/instance-types-available). Ready is not touched: Karpenter's is not either,
  * and a catalogue may have the type tomorrow.
  */
-function withTypes(
+function withTypesAvailable(
   conditions: readonly Condition[],
   message: string | undefined,
   at: { readonly now: number; readonly generation: number | undefined },
@@ -221,25 +221,25 @@ function withTypes(
   return withCondition(conditions, change, at);
 }
 
-interface Looked {
+interface CheckedTypes {
   readonly types: readonly InstanceType[];
   readonly why: string | undefined;
 }
 
 /** By template: thousands of offerings are gone through again only when they or it changed. */
-const looked = new WeakMap<NodePool['spec'], Looked>();
+const checkedTypes = new WeakMap<NodePool['spec'], CheckedTypes>();
 
 /** Why no instance type suits; a catalogue that cannot be had says what the last one said. */
 async function missingTypes({ cloud, log, ...context }: OperatorContext, pool: NodePool): Promise<string | undefined> {
   const { spec } = pool;
   const nodeClass = nodeClassOf({ cloud, ...context }, spec.template.spec.nodeClassRef);
-  const before = looked.get(spec);
+  const before = checkedTypes.get(spec);
   if (nodeClass === undefined) return undefined;
   try {
     const types = await cloud.instanceTypes(pool, nodeClass);
     if (before?.types === types) return before.why;
     const why = whyNoInstanceType(pool, types, cloud.wellKnownLabels);
-    looked.set(spec, { types, why });
+    checkedTypes.set(spec, { types, why });
     return why;
   } catch (error) {
     log.debug({ nodePool: pool.metadata.name, error: String(error) }, 'cannot tell which instance types suit');
@@ -265,7 +265,7 @@ function validation(pool: NodePool): ConditionChange {
   return { type, status: 'False', reason: 'NodePoolValidationFailed', message };
 }
 
-function registered(context: OperatorContext, pool: NodePool): ConditionChange {
+function registrationHealthOf(context: OperatorContext, pool: NodePool): ConditionChange {
   return registrationHealth(pool.metadata.annotations?.[annotations.registrations], registrationSubject(context, pool));
 }
 

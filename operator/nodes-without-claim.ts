@@ -1,4 +1,4 @@
-import { isHeldWithoutClaim } from '../cluster/cluster.js';
+import { isOrphanedNode } from '../cluster/cluster.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -35,7 +35,7 @@ async function collect({
   starter,
 }: Pick<OperatorContext, 'cache' | 'starter'>): Promise<{ afterMs: number } | undefined> {
   const claims = cache.all('NodeClaim');
-  if (!cache.all('Node').some((node) => isHeldWithoutClaim(node, claims))) return undefined;
+  if (!cache.all('Node').some((node) => isOrphanedNode(node, claims))) return undefined;
   await starter.collectGarbage();
   return { afterMs: lookAgainMs };
 }

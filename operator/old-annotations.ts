@@ -4,7 +4,7 @@ import type { EventToPublish } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 import { regarding } from '../core/regarding.js';
 
-const toldAgainMs = 3_600_000;
+const repeatMs = 3_600_000;
 
 const oldNames = [
   { kind: 'Pod', key: annotations.doNotEvict, means: 'the pod is not evicted and its node not disrupted' },
@@ -38,6 +38,6 @@ function deprecation(kind: 'Pod' | 'Node', { metadata }: KubernetesObject, messa
     reason: 'DeprecatedAnnotation',
     message: `${message}; write ${annotations.doNotDisrupt}: "true" instead`,
     dedupeBy: [kind, ownerReferences?.[0]?.uid ?? uid ?? name],
-    dedupeMs: toldAgainMs,
+    dedupeMs: repeatMs,
   };
 }

@@ -27,7 +27,7 @@ export function watchPendingPods(context: OperatorContext): () => void {
   };
   const queue = new WorkQueue(
     'telling provision of pending pods',
-    (key) => tell(context, key, takeSeen(key)),
+    (key) => signalPending(context, key, takeSeen(key)),
     context.log,
     1,
   );
@@ -55,7 +55,7 @@ export function watchPendingPods(context: OperatorContext): () => void {
 }
 
 /** Which pods they are is read when they are planned for. */
-async function tell({ starter }: OperatorContext, key: string, sinceMs: number): Promise<undefined> {
+async function signalPending({ starter }: OperatorContext, key: string, sinceMs: number): Promise<undefined> {
   const again = key === stillPending;
   await inSpan(again ? 'pods still pend' : 'pods pend', sinceMs, () => starter.podsPending({ again }));
   return undefined;

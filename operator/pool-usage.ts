@@ -1,5 +1,5 @@
 import { managedClaims, nodeOf, countedCapacity } from '../cluster/cluster.js';
-import { labelsOf } from '../cluster/labels-of.js';
+import { labelsOf } from '../cluster/node-labels.js';
 import { lookUp } from '../core/own.js';
 import { formatResource } from '../core/quantities.js';
 import type { OperatorContext } from './context.js';

@@ -9,7 +9,7 @@ import { WorkQueue } from './work-queue.js';
 const everyMs = 15_000;
 const answerMs = 2000;
 /** Of one look; the rest is told by the next one. */
-const mostTold = 50;
+const mostPublished = 50;
 
 /** Somebody is asked, and about what. */
 export interface QuestionFound {
@@ -26,18 +26,18 @@ type Context = Pick<OperatorContext, 'cache' | 'events' | 'log'>;
  * Tells each question once, as an event of the node and NodeClaim or of the NodePool that it is about (events/of-questions): of expirations, repairs,
  * rollouts and escalations alike. Consolidations tell their own.
  */
-export class QuestionNews {
-  private told: ReadonlySet<string> = new Set();
+export class QuestionEvents {
+  private published: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly context: Pick<Context, 'cache' | 'events'>,
     private readonly ask: (known: ReadonlySet<string>) => Promise<readonly QuestionFound[]>,
   ) {}
 
-  async look(): Promise<void> {
-    const open = await this.ask(this.told);
+  async publishNew(): Promise<void> {
+    const open = await this.ask(this.published);
     for (const question of open) {
-      if (this.told.has(question.key) || question.text === '') continue;
+      if (this.published.has(question.key) || question.text === '') continue;
       for (const subject of this.subjectsOf(question))
         this.context.events.publish({
           ...{ regarding: subject, type: 'Warning', reason: 'AwaitsApproval', message: question.text },
@@ -45,7 +45,9 @@ export class QuestionNews {
         });
     }
     // One without a text is asked for again: no worker answered.
-    this.told = new Set(open.filter(({ key, text }) => text !== '' || this.told.has(key)).map(({ key }) => key));
+    this.published = new Set(
+      open.filter(({ key, text }) => text !== '' || this.published.has(key)).map(({ key }) => key),
+    );
   }
 
   private subjectsOf({ nodeClaim, nodePool }: QuestionFound): readonly EventSubject[] {
@@ -64,9 +66,9 @@ export class QuestionNews {
 
 /** Has `QuestionNews` look every 15 seconds. */
 export function publishQuestions(context: Context, client: Client, cluster: string): () => void {
-  const news = new QuestionNews(context, (known) => openQuestions(client, cluster, known));
+  const news = new QuestionEvents(context, (known) => openQuestions(client, cluster, known));
   const look = async (): Promise<{ afterMs: number }> => {
-    await news.look();
+    await news.publishNew();
     return { afterMs: everyMs };
   };
   const looks = new WorkQueue('telling of questions', look, context.log, 1);
@@ -86,7 +88,7 @@ async function openQuestions(
   for await (const { workflowId, runId, typedSearchAttributes: attributes } of client.workflow.list({ query })) {
     if (parseWorkflowId(workflowId)?.kind === 'consolidate') continue;
     const key = `${workflowId} ${runId}`;
-    const text = known.has(key) || asked++ >= mostTold ? '' : await textOf(client, workflowId, runId);
+    const text = known.has(key) || asked++ >= mostPublished ? '' : await textOf(client, workflowId, runId);
     const nodeClaim = attributes.get(searchAttributes.nodeClaim) ?? '';
     found.push({ key, nodeClaim, nodePool: attributes.get(searchAttributes.nodePool) ?? '', text });
   }

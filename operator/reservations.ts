@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { labels } from '../api/labels.js';
 import { managedClaims, nodeClassOf, nodeOf } from '../cluster/cluster.js';
-import { identityOf, labelsOf } from '../cluster/labels-of.js';
+import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import { updateClaim, updateNode } from '../cluster/writes.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';

@@ -1,14 +1,14 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { isManaged } from '../cluster/cluster.js';
-import { identityOf, labelsOf } from '../cluster/labels-of.js';
+import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 import { regarding } from '../core/regarding.js';
 
-const toldAgainMs = 3_600_000;
+const repeatMs = 3_600_000;
 
 /**
  * Starts and wakes `keepReplicas` for each static pool (static-capacity/keeps-replicas) when its spec or readiness, or a claim of it,
@@ -56,7 +56,7 @@ function publishGateIsOff({ events }: OperatorContext, pool: NodePool): void {
     type: 'Warning',
     reason: 'StaticCapacityDisabled',
     message: `spec.replicas: found ${replicas}, but feature gate StaticCapacity is off: no node is kept; set FEATURE_GATES=StaticCapacity=true`,
-    dedupeMs: toldAgainMs,
+    dedupeMs: repeatMs,
   });
 }
 

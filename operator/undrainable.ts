@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { PodDisruptionBudget } from '../api/kubernetes.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
-import { identityOf } from '../cluster/labels-of.js';
+import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
 import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
@@ -14,7 +14,7 @@ import { regarding } from '../core/regarding.js';
 /** What of a NodeClaim would hold up every disruption of it for ever, while nobody changes it. */
 const type = 'DisruptionBlocked';
 const reason = 'PodDisruptionBudget';
-const podsTold = 3;
+const mostPods = 3;
 /** Budgets change with every pod that they select: all claims are looked at once for a flock of changes. */
 const settleMs = 5000;
 
@@ -24,7 +24,7 @@ const settleMs = 5000;
  */
 export function watchUndrainable(context: OperatorContext): () => void {
   const { cache, log } = context;
-  const claims = new WorkQueue('writing DisruptionBlocked', (name) => look(context, name), log, 4);
+  const claims = new WorkQueue('writing DisruptionBlocked', (name) => checkClaim(context, name), log, 4);
   const all = new WorkQueue(
     'looking for pods that can never be evicted',
     () => {
@@ -59,7 +59,7 @@ function bound({ spec, status }: PodDisruptionBudget): string {
   return JSON.stringify([spec, status?.desiredHealthy, status?.expectedPods]);
 }
 
-async function look(context: OperatorContext, name: string): Promise<undefined> {
+async function checkClaim(context: OperatorContext, name: string): Promise<undefined> {
   const { cache } = context;
   const claim = cache.get('NodeClaim', { name });
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
@@ -91,11 +91,11 @@ function whyUndrainable({ cache }: OperatorContext, claim: NodeClaim): string | 
   if (found.length === 0) return undefined;
   const told = [...found]
     .sort((a, b) => compareText(a.pod, b.pod))
-    .slice(0, podsTold)
+    .slice(0, mostPods)
     .map(
       ({ pod, budgets, why }) => `pod ${pod} can never be evicted: PodDisruptionBudget ${budgets.join(', ')}: ${why}`,
     );
-  const more = found.length > podsTold ? `; and ${found.length - podsTold} more` : '';
+  const more = found.length > mostPods ? `; and ${found.length - mostPods} more` : '';
   return `${told.join('; ')}${more}`;
 }
 

@@ -1,5 +1,5 @@
 import { isManaged, managedClaims, managedPools, nodeClassOf, nodeOf } from '../cluster/cluster.js';
-import { labelsOf } from '../cluster/labels-of.js';
+import { labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import type { OperatorContext } from './context.js';
 import type { ObservedCluster } from './observed-cluster.js';

@@ -13,7 +13,7 @@ export interface Requeue {
  * while it waits is done once. A failure is said once until the key succeeds.
  */
 export class WorkQueue {
-  private readonly due = new Set<string>();
+  private readonly waiting = new Set<string>();
   private readonly active = new Set<string>();
   private readonly timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly at: number }>();
   private readonly failures = new Map<string, number>();
@@ -28,7 +28,7 @@ export class WorkQueue {
 
   add(key: string): void {
     if (this.stopped) return;
-    this.due.add(key);
+    this.waiting.add(key);
     this.pump();
   }
 
@@ -49,15 +49,15 @@ export class WorkQueue {
 
   stop(): void {
     this.stopped = true;
-    this.due.clear();
+    this.waiting.clear();
     for (const { timer } of this.timers.values()) clearTimeout(timer);
   }
 
   private pump(): void {
-    for (const key of this.due) {
+    for (const key of this.waiting) {
       if (this.active.size >= this.concurrency) return;
       if (this.active.has(key)) continue;
-      this.due.delete(key);
+      this.waiting.delete(key);
       this.active.add(key);
       void this.run(key);
     }

@@ -7,7 +7,7 @@ import { namespacesOf } from './compile/pod-namespaces.js';
 import { nameOf } from './names.js';
 import { Feasibility } from './place/feasibility.js';
 import { lowerBoundOfPlaced } from './place/lower-bound.js';
-import { withoutCulprits } from './set-aside.js';
+import { withoutCulprits } from './exclude-objects.js';
 import { Groups } from './topology/groups.js';
 import { RuleBook } from './topology/rules.js';
 import { Namespaces } from './topology/selectors.js';

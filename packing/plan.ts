@@ -1,7 +1,7 @@
 import { compile } from './compile/compiled.js';
-import { withoutCulprits } from './set-aside.js';
+import { withoutCulprits } from './exclude-objects.js';
 import { solve } from './solve/solve.js';
-import type { PackingInput, Plan, SetAside, Unschedulable } from './types.js';
+import type { PackingInput, Plan, ExcludedObject, Unschedulable } from './types.js';
 
 /**
  * What to launch for the pods that pend, and where everything goes, at the least price found (scheduling/pure-plan). Pure: equal inputs
@@ -17,7 +17,7 @@ export function plan(input: PackingInput): Plan {
   return { ...result, unschedulable, ...(others.length === 0 ? {} : { setAside: others }) };
 }
 
-function unplannable({ name, error }: SetAside): Unschedulable {
+function unplannable({ name, error }: ExcludedObject): Unschedulable {
   return {
     pod: name,
     reason: `the pod cannot be planned and was left out, so that others can be: ${error}`,

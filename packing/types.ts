@@ -198,7 +198,7 @@ export interface IgnoredPreferences {
 }
 
 /** An object that packing cannot work with: it is left out, so that the rest is planned. */
-export interface SetAside {
+export interface ExcludedObject {
   /** `Pod`, `NodePool`, `Node`, or the list of `ClusterObjects` that it stands in. */
   readonly kind: string;
   /** With its namespace, where it has one. */
@@ -219,7 +219,7 @@ export interface Plan {
   /** Pods that ask for a node of no NodePool, `namespace/name`, sorted: nothing is launched for them. Absent: there are none. */
   readonly ignored?: readonly string[];
   /** Objects other than pods that packing could not work with and left out; absent where there are none. */
-  readonly setAside?: readonly SetAside[];
+  readonly setAside?: readonly ExcludedObject[];
   /** Where the next pass goes on (`PackingInput.resume`); absent where every pod has had its turn. */
   readonly resume?: Resume;
   /** Pods with more preferences than are honoured, by name. Absent: there are none. */

@@ -7,7 +7,7 @@ import { isOlder, versionIn } from '../core/versions.js';
 /** The first that takes updates, by which orders are answered, without being told to. */
 export const oldestTemporal = '1.25.0';
 
-const lookMs = 10_000;
+const pollMs = 10_000;
 
 /**
  * Why Stowage does not work with a server of this version, for a person. One that cannot be compared is taken for new enough.
@@ -33,7 +33,7 @@ interface EngineWait {
  */
 export async function newEnoughEngine(
   { workflowService }: Pick<Client, 'workflowService'>,
-  { log, onProblem, everyMs = lookMs }: EngineWait,
+  { log, onProblem, everyMs = pollMs }: EngineWait,
   signal: AbortSignal,
 ): Promise<void> {
   let told: string | undefined;

@@ -3,11 +3,11 @@ import { createFakeKube } from '../simulation/kube/fake.js';
 import type { FakeKube } from '../simulation/kube/fake.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
 import type { ManualClock } from '../test/builders/manual-clock.js';
-import type { ClusterRegister } from './cluster-register.js';
+import type { ClusterIdentityStore } from './cluster-identity.js';
 import { IdentityGate } from './identity-gate.js';
 
 /** One for all clusters, as Temporal is: who records first has the name. */
-class Register implements ClusterRegister {
+class Register implements ClusterIdentityStore {
   isAway = false;
 
   constructor(public uid?: string) {}

@@ -3,11 +3,11 @@ import type { Log } from '../core/telemetry.js';
 import { limiterClock } from '../kube/limiter.js';
 import type { LimiterClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
-import type { ClusterRegister } from './cluster-register.js';
+import type { ClusterIdentityStore } from './cluster-identity.js';
 
 /** How soon a person's decision takes effect. */
-const refusedLookMs = 10_000;
-const lookMs = 60_000;
+const refusedPollMs = 10_000;
+const pollMs = 60_000;
 
 export interface IdentityGateOptions {
   readonly client: Pick<KubeClient, 'get'>;
@@ -42,13 +42,13 @@ export class IdentityGate {
    * Resolves when `signal` aborts or `work` ends by itself; rejects with what `work` rejects with, unless it was told to stop.
    */
   async whileOwn(
-    register: ClusterRegister,
+    register: ClusterIdentityStore,
     signal: AbortSignal,
     work: (own: AbortSignal) => Promise<void>,
   ): Promise<void> {
     while (!isOver(signal)) {
-      if (!(await this.look(register))) {
-        await this.clock.sleep(refusedLookMs, signal).catch(() => undefined);
+      if (!(await this.poll(register))) {
+        await this.clock.sleep(refusedPollMs, signal).catch(() => undefined);
         continue;
       }
       const lost = new AbortController();
@@ -68,25 +68,25 @@ export class IdentityGate {
     }
   }
 
-  private async watch(register: ClusterRegister, signal: AbortSignal, lost: AbortController): Promise<void> {
+  private async watch(register: ClusterIdentityStore, signal: AbortSignal, lost: AbortController): Promise<void> {
     while (!isOver(signal) && !isOver(lost.signal)) {
-      await this.clock.sleep(lookMs, signal).catch(() => undefined);
-      if (!isOver(signal) && !(await this.look(register))) lost.abort(new Error(this.problem));
+      await this.clock.sleep(pollMs, signal).catch(() => undefined);
+      if (!isOver(signal) && !(await this.poll(register))) lost.abort(new Error(this.problem));
     }
   }
 
   /** Whether the name is this cluster's. What does not answer leaves the last verdict. */
-  private async look(register: ClusterRegister): Promise<boolean> {
+  private async poll(register: ClusterIdentityStore): Promise<boolean> {
     try {
       const own = (this.own ??= await kubeSystemUid(this.options.client));
       this.conclude(own, await this.recorded(register, own));
     } catch (error) {
-      if (this.problem !== undefined) this.say(`it cannot be found out which cluster this is: ${String(error)}`);
+      if (this.problem !== undefined) this.report(`it cannot be found out which cluster this is: ${String(error)}`);
     }
     return this.problem === undefined;
   }
 
-  private async recorded(register: ClusterRegister, own: string): Promise<string | undefined> {
+  private async recorded(register: ClusterIdentityStore, own: string): Promise<string | undefined> {
     const { takesOverFrom, cluster, log } = this.options;
     const before = await register.read();
     if (before !== undefined && before !== own && before === takesOverFrom) {
@@ -104,7 +104,7 @@ export class IdentityGate {
     const { cluster, log } = this.options;
     if (recorded !== own) {
       const { found, mend } = foreignName(cluster, own, recorded);
-      this.say(`${found}. ${mend}`);
+      this.report(`${found}. ${mend}`);
       return;
     }
     if (this.problem !== undefined) log.debug({ cluster, uid: own }, 'the name of the cluster is its own');
@@ -112,7 +112,7 @@ export class IdentityGate {
   }
 
   /** Once for each problem. */
-  private say(problem: string): void {
+  private report(problem: string): void {
     if (this.problem === problem) return;
     this.problem = problem;
     this.options.log.error({ cluster: this.options.cluster, problem }, 'nothing is done');

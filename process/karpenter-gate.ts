@@ -1,13 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import type { Log, Metrics } from '../core/telemetry.js';
-import { looked, missed, unseen } from '../kube/lease-sight.js';
-import type { LeaseSight } from '../kube/lease-sight.js';
+import { observed, notObserved, unobserved } from '../kube/lease-observation.js';
+import type { LeaseObservation } from '../kube/lease-observation.js';
 import { limiterClock } from '../kube/limiter.js';
 import type { LimiterClock } from '../kube/limiter.js';
 import type { KubeClient } from '../kube/port.js';
 
 /** Karpenter renews every two seconds: two looks find a renewal between them. */
-const lookMs = 5000;
+const pollMs = 5000;
 
 export interface KarpenterGateOptions {
   readonly client: Pick<KubeClient, 'get'>;
@@ -25,7 +25,7 @@ export interface KarpenterGateOptions {
 export class KarpenterGate {
   private readonly name: string;
   private readonly clock: LimiterClock;
-  private sight: LeaseSight = unseen;
+  private observed: LeaseObservation = unobserved;
   private failure = '';
   private period = nextPeriod();
 
@@ -37,9 +37,9 @@ export class KarpenterGate {
 
   /** What keeps this process from acting, for a person; undefined for nothing. */
   get waitsFor(): string | undefined {
-    const { verdict, holder } = this.sight;
-    if (verdict === 'free') return undefined;
-    if (verdict === 'held') return `Karpenter is running: ${holder ?? ''} holds the lease ${this.name}`;
+    const { state, holder } = this.observed;
+    if (state === 'free') return undefined;
+    if (state === 'held') return `Karpenter is running: ${holder ?? ''} holds the lease ${this.name}`;
     const why = this.failure === '' ? 'is being watched' : `cannot be read: ${this.failure}`;
     return `it is not known yet whether Karpenter is running: its lease ${this.name} ${why}`;
   }
@@ -48,8 +48,8 @@ export class KarpenterGate {
   async watch(signal: AbortSignal): Promise<void> {
     while (!isOver(signal)) {
       // A request without an answer does not keep the process from ending.
-      await unlessAborted(this.look(signal), signal);
-      await this.clock.sleep(lookMs, signal).catch(() => undefined);
+      await unlessAborted(this.poll(signal), signal);
+      await this.clock.sleep(pollMs, signal).catch(() => undefined);
     }
   }
 
@@ -75,40 +75,40 @@ export class KarpenterGate {
     }
   }
 
-  private async look(signal: AbortSignal): Promise<void> {
+  private async poll(signal: AbortSignal): Promise<void> {
     const { client, lease } = this.options;
     try {
       const found = await client.get('Lease', lease);
-      if (!isOver(signal)) this.succeed(looked(this.sight, found, this.clock.now()));
+      if (!isOver(signal)) this.succeed(observed(this.observed, found, this.clock.now()));
     } catch (error) {
       if (!isOver(signal)) this.fail(String(error));
     }
   }
 
-  private succeed(sight: LeaseSight): void {
+  private succeed(sight: LeaseObservation): void {
     const { log } = this.options;
     if (this.failure !== '') log.info({ lease: this.name }, "Karpenter's lease can be read again");
     this.failure = '';
-    const before = this.sight.verdict;
-    this.sight = sight;
-    if (before !== sight.verdict) this.turn(before);
+    const before = this.observed.state;
+    this.observed = sight;
+    if (before !== sight.state) this.turn(before);
   }
 
   private fail(failure: string): void {
     const { log } = this.options;
     if (this.failure === '') {
-      const then = this.sight.verdict === 'unknown' ? 'nothing is done before it can be' : 'its last state stands';
+      const then = this.observed.state === 'unknown' ? 'nothing is done before it can be' : 'its last state stands';
       log.warn({ lease: this.name, error: failure }, `Karpenter's lease cannot be read: ${then}`);
     }
     this.failure = failure;
-    this.sight = missed(this.sight);
+    this.observed = notObserved(this.observed);
   }
 
-  private turn(before: LeaseSight['verdict']): void {
+  private turn(before: LeaseObservation['state']): void {
     const { log } = this.options;
-    const { verdict, holder } = this.sight;
+    const { state, holder } = this.observed;
     this.measure();
-    if (verdict === 'free') {
+    if (state === 'free') {
       log.info({ lease: this.name }, "nobody holds Karpenter's lease: Stowage acts");
       this.period.begin();
       return;
@@ -120,7 +120,7 @@ export class KarpenterGate {
   }
 
   private measure(): void {
-    this.options.metrics.set('stowage_karpenter_lease_held', {}, this.sight.verdict === 'free' ? 0 : 1);
+    this.options.metrics.set('stowage_karpenter_lease_held', {}, this.observed.state === 'free' ? 0 : 1);
   }
 }
 

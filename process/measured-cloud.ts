@@ -25,7 +25,7 @@ export function measuredCloud(
   metrics: Pick<Metrics, 'count' | 'observe'>,
   now: () => number,
 ): CloudProvider {
-  const ledger = new FailureLedger(metrics);
+  const ledger = new FailureCounts(metrics);
   const wrapped = new Map<string, unknown>();
   const wrap = (name: string, method: Method): Method => {
     const called = { ...lookUp(measured, name)!, provider: cloud.name };
@@ -60,7 +60,7 @@ export function measuredCloud(
 }
 
 /** Which offerings refused, and where instances could not be ended. Knows the ids of zones from the last catalogue. */
-class FailureLedger {
+class FailureCounts {
   private catalogue: readonly InstanceType[] = [];
 
   constructor(private readonly metrics: Pick<Metrics, 'count'>) {}

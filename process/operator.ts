@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { runAsLeader } from '../kube/leases.js';
 import type { World } from './world.js';
-import { insist } from './temporal.js';
+import { retryUntilWorks } from './temporal.js';
 import { watchCapacityBuffers } from '../operator/capacity-buffers.js';
 import { watchClaimConditions } from '../operator/claim-conditions.js';
 import { watchClaims } from '../operator/claims.js';
@@ -29,7 +29,7 @@ import { watchNodesWithoutClaim } from '../operator/nodes-without-claim.js';
 import { watchStaticPools } from '../operator/static-pools.js';
 import { Starter } from '../operator/starter.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
-import type { LookMemory } from '../operator/stuck/observe-engine.js';
+import type { ObservationMemory } from '../operator/stuck/observe-engine.js';
 import { StuckWatch, watchStuck } from '../operator/stuck/watch-stuck.js';
 import type { ObservedCluster } from '../operator/observed-cluster.js';
 import { observedCluster, watchWorkflows } from '../operator/watch-workflows.js';
@@ -81,12 +81,12 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const observe = (): ObservedCluster => observedCluster({ ...world, starter });
   const register = (): Promise<void> => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log);
   const workflows = new WorkflowReconciler(registeringWhereLacking(starter, register), observe, log, world.metrics);
-  const memory: LookMemory = { turn: 0, failing: [] };
+  const memory: ObservationMemory = { turn: 0, failing: [] };
   const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory));
   const context: OperatorContext = { ...world, starter, workflows, stuck, urgently };
   const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
-  await insist(() => starter.configure(), temporal, log, signal);
-  await insist(() => starter.disrupt(), temporal, log, signal);
+  await retryUntilWorks(() => starter.configure(), temporal, log, signal);
+  await retryUntilWorks(() => starter.disrupt(), temporal, log, signal);
   log.info({ cluster: world.cluster }, 'leading');
   const stops = [
     watchNodeClasses(context),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { orderHeaders } from '../core/orders.js';
-import { sayOrderPolicy, vouchForOrders } from './order-headers.js';
+import { sendOrderPolicy, vouchForOrders } from './order-headers.js';
 
 type SignalInput = Parameters<NonNullable<WorkflowClientInterceptor['signal']>>[0];
 
@@ -24,7 +24,7 @@ async function headerOf(
 
 describe('headers of orders (authorization/policy)', () => {
   test('every signal of the operator says the policy', async () => {
-    expect(await headerOf(sayOrderPolicy('Authorised'), orderHeaders.policy, 'clusterChanged')).toBe('Authorised');
+    expect(await headerOf(sendOrderPolicy('Authorised'), orderHeaders.policy, 'clusterChanged')).toBe('Authorised');
   });
 
   test.each([

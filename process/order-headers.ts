@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
-import { isAuthenticated, orderHeaders, personsOrder, type OrderPolicy } from '../core/orders.js';
+import { isAuthenticated, orderHeaders, orderOfPerson, type OrderPolicy } from '../core/orders.js';
 
 type Header = ReturnType<typeof defaultPayloadConverter.toPayload>;
 interface Call {
@@ -13,7 +13,7 @@ const withHeader = <Input extends Call>(input: Input, name: string, value: strin
 });
 
 /** Says in every call that workflows remember whose orders they are to take (authorization/policy). */
-export function sayOrderPolicy(policy: OrderPolicy): WorkflowClientInterceptor {
+export function sendOrderPolicy(policy: OrderPolicy): WorkflowClientInterceptor {
   const said = <Input extends Call>(input: Input): Input => withHeader(input, orderHeaders.policy, policy);
   return {
     startWithDetails: (input, next) => next(said(input)),
@@ -29,7 +29,7 @@ export const vouchForOrders: WorkflowClientInterceptor = {
 };
 
 function vouchedFor<Input extends Call & { readonly args: readonly unknown[] }>(name: string, input: Input): Input {
-  const order = personsOrder(name, input.args);
+  const order = orderOfPerson(name, input.args);
   return order !== undefined && isAuthenticated(order.actor)
     ? withHeader(input, orderHeaders.vouched, 'kubernetes')
     : input;

@@ -27,7 +27,7 @@ export class ProcessProgress {
   leader: string | undefined;
   /** Whether other builds may end now; absent where no worker is meant to run. */
   build: { readonly waitsFor: string | undefined } | undefined;
-  private looked: number | undefined;
+  private lastBeat: number | undefined;
   private readonly running = new Set<string>();
   /** Queues whose worker fails, by since when. */
   private readonly failing = new Map<string, number>();
@@ -36,7 +36,7 @@ export class ProcessProgress {
 
   /** The loop that looks after Temporal came by. */
   beat(): void {
-    this.looked = this.clock.now();
+    this.lastBeat = this.clock.now();
   }
 
   runs(queue: string): void {
@@ -50,7 +50,7 @@ export class ProcessProgress {
   }
 
   /** No worker is meant to run. */
-  rests(): void {
+  stops(): void {
     this.running.clear();
     this.failing.clear();
   }
@@ -63,7 +63,7 @@ export class ProcessProgress {
   /** Only what starting the process anew can mend: what is away outside comes back by itself. */
   alive(): readonly ProbeCheck[] {
     const now = this.clock.now();
-    const silent = now - (this.looked ?? now);
+    const silent = now - (this.lastBeat ?? now);
     const longest = [...this.failing].find(([, since]) => now - since > failingMs);
     return [
       {

@@ -2,19 +2,19 @@ import { limiterClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
 import { taskQueues } from '../workflows/messages.js';
 import { newEnoughEngine } from './engine-version.js';
-import { TemporalClusterRegister } from './cluster-register.js';
+import { TemporalClusterIdentityStore } from './cluster-identity.js';
 import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
 import { clientConverter, workerConverter } from './encryption/converter.js';
 import { serveHttp } from './http.js';
-import { sayOrderPolicy } from './order-headers.js';
+import { sendOrderPolicy } from './order-headers.js';
 import { ProcessProgress, readyChecks } from './probes.js';
 import type { Role } from './probes.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { withRegion } from './region.js';
 import { exportSdkMetrics } from './sdk-metrics.js';
 import { SettingsError } from './settings.js';
-import { connectTemporal, insist, renewConnections, watchTemporal } from './temporal.js';
+import { connectTemporal, retryUntilWorks, renewConnections, watchTemporal } from './temporal.js';
 import type { TemporalConnections } from './temporal.js';
 import { connectOptions } from './temporal-options.js';
 import { readSettingsWithProfile } from './temporal-profile.js';
@@ -110,12 +110,12 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
   const connections = await connectTemporal(settings, log, signal, {
-    workflow: [sayOrderPolicy(settings.ORDER_POLICY), ...(tracing?.client.workflow ?? [])],
+    workflow: [sendOrderPolicy(settings.ORDER_POLICY), ...(tracing?.client.workflow ?? [])],
   });
   const { client } = connections;
   const onProblem = (problem: string | undefined): void => void (progress.engineProblem = problem);
   await newEnoughEngine(client, { log, onProblem }, signal);
-  await insist(
+  await retryUntilWorks(
     () => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log),
     { what: 'registering search attributes at Temporal', where: settings.TEMPORAL_ADDRESS },
     log,
@@ -129,7 +129,7 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   const onState = (connected: boolean): void => void (progress.temporal = connected);
   const parts: Promise<void>[] = [
     watching,
-    watchTemporal(client, { log, address, onState, onLook: () => progress.beat() }, signal),
+    watchTemporal(client, { log, address, onState, onPoll: () => progress.beat() }, signal),
   ];
   const workers =
     role === 'operator' ? undefined : await workersOn(world, connections, { progress, tracing }, shutdown);
@@ -147,7 +147,7 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
           ),
     ]);
   };
-  parts.push(name.whileOwn(new TemporalClusterRegister(client, world.cluster), signal, act));
+  parts.push(name.whileOwn(new TemporalClusterIdentityStore(client, world.cluster), signal, act));
   try {
     await Promise.all(parts);
   } finally {
@@ -169,13 +169,13 @@ async function workersOn(
   const forWorkers = await connections.forWorkers();
   const deployment = new TemporalDeployment(connections.client, cluster);
   const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
-  const buildId = await insist(() => buildIdFor(settings, deployment, log), temporal, log, shutdown.ending);
+  const buildId = await retryUntilWorks(() => buildIdFor(settings, deployment, log), temporal, log, shutdown.ending);
   const rollout = new Rollout({ deployment, buildId, log, clock: limiterClock });
   progress.build = rollout;
   shutdown.finish(() => rollout.drained(settings.WORKER_DRAIN_DURATION));
   return async (free) => {
     const extras = { dataConverter, tracing: tracing?.worker, buildId };
     await Promise.all([runWorkers(world, forWorkers, free, progress, extras), rollout.follow(free)]);
-    progress.rests();
+    progress.stops();
   };
 }

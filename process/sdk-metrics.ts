@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 const attempts = 5;
 /** The exporter is in this process: it answers at once or not at all. */
-const patienceMs = 2000;
+const timeoutMs = 2000;
 
 /**
  * Lets `install` start the exporter of the Temporal SDK on a free port of loopback, and gives how to read what it exports. The SDK
@@ -23,7 +23,7 @@ export async function exportSdkMetrics(install: (bindAddress: string) => void): 
 }
 
 async function read(url: string): Promise<string> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
   if (!response.ok) throw new Error(`${url} answered ${response.status}`);
   return response.text();
 }

@@ -31,7 +31,9 @@ export async function connectTemporal(
   interceptors: ClientInterceptors = {},
 ): Promise<TemporalConnections> {
   const name = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
-  const connection = new RenewableConnection(await insist(() => connect(connectOptions(settings)), name, log, signal));
+  const connection = new RenewableConnection(
+    await retryUntilWorks(() => connect(connectOptions(settings)), name, log, signal),
+  );
   let workers: WorkerConnections | undefined;
   return {
     client: new Client({
@@ -48,7 +50,7 @@ export async function connectTemporal(
     },
     forWorkers: async () =>
       (workers = new WorkerConnections(
-        await insist(() => NativeConnection.connect(connectOptions(settings)), name, log, signal),
+        await retryUntilWorks(() => NativeConnection.connect(connectOptions(settings)), name, log, signal),
       )),
     close: async () => {
       await connection.close();
@@ -69,7 +71,7 @@ async function connect(options: ConnectOptions): Promise<Connection> {
   }
 }
 
-const filesLookMs = 60_000;
+const filesPollMs = 60_000;
 
 /**
  * Connects anew when the files of settings and profile say another certificate, authority or API key. What cannot be read or is
@@ -80,7 +82,7 @@ export async function renewConnections(
   connections: Pick<TemporalConnections, 'renew'>,
   log: Log,
   signal: AbortSignal,
-  everyMs = filesLookMs,
+  everyMs = filesPollMs,
 ): Promise<void> {
   let current = connectOptions(settings);
   while (!isOver(signal)) {
@@ -101,7 +103,7 @@ export async function renewConnections(
   }
 }
 
-const lookMs = 5000;
+const pollMs = 5000;
 
 interface TemporalWatch {
   readonly log: Log;
@@ -109,35 +111,35 @@ interface TemporalWatch {
   /** Hears of changes. */
   readonly onState: (connected: boolean) => void;
   /** Hears of each look, whatever came of it. */
-  readonly onLook: () => void;
+  readonly onPoll: () => void;
 }
 
 /** Watches the connection until `signal` aborts: one line when the server goes away, one when it is back. */
 export async function watchTemporal(
   client: Client,
-  { log, address, onState, onLook }: TemporalWatch,
+  { log, address, onState, onPoll }: TemporalWatch,
   signal: AbortSignal,
 ): Promise<void> {
   const over = (): boolean => signal.aborted;
   let connected = true;
   while (!over()) {
     const answers = await client.connection
-      .withDeadline(Date.now() + lookMs, () => client.workflowService.getSystemInfo({}))
+      .withDeadline(Date.now() + pollMs, () => client.workflowService.getSystemInfo({}))
       .then(() => true)
       .catch(() => false);
-    onLook();
+    onPoll();
     if (answers !== connected && !over()) {
       if (answers) log.info({ address }, 'Temporal answers again');
       else log.warn({ address }, 'Temporal is unreachable, retrying');
       onState(answers);
     }
     connected = answers;
-    await delay(lookMs, undefined, { signal }).catch(() => undefined);
+    await delay(pollMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
 /** Tries until it works: one line when it begins to fail, one when it works again. Rejects when `signal` aborts. */
-export async function insist<T>(
+export async function retryUntilWorks<T>(
   attempt: () => Promise<T>,
   name: { readonly what: string; readonly where: string },
   log: Log,

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { answerPartsOf, type AnswerPart } from './answers.js';
 import { jobs } from './packing-jobs.js';
 import type { Job, JobResult } from './packing-jobs.js';
-import { SnapshotKeeper } from './snapshots.js';
+import { SnapshotReceiver } from './snapshots.js';
 import type { Snapshot, SnapshotMessage } from './snapshots.js';
 import { warmUp, type Duty } from './warm-up.js';
 
@@ -16,7 +16,7 @@ type Message =
   | { readonly kind: 'next'; readonly id: number }
   | { readonly kind: 'warmUp'; readonly duty: Duty };
 
-const keeper = new SnapshotKeeper();
+const receiver = new SnapshotReceiver();
 /** Jobs of a lower number than this are to end. */
 const { over } = workerData as { readonly over: Int32Array };
 /** By job, the parts of its result that are still to be asked for. */
@@ -29,7 +29,7 @@ parentPort?.on('message', (message: Message) => {
         const { id, job, snapshot } = message;
         const isOver = (): boolean => Atomics.load(over, 0) > id;
         const work = jobs[job] as (input: never, isOver: () => boolean) => JobResult<Job>;
-        answers.set(id, answerPartsOf(job, work(keeper.restore(snapshot) as never, isOver)));
+        answers.set(id, answerPartsOf(job, work(receiver.restore(snapshot) as never, isOver)));
       });
       break;
     case 'next':
@@ -39,7 +39,7 @@ parentPort?.on('message', (message: Message) => {
       warm(warmUp(message.duty));
       break;
     default:
-      keeper.take(message);
+      receiver.take(message);
   }
 });
 

@@ -3,7 +3,7 @@ import { plan } from '../packing/plan.js';
 import type { PackingInput, Plan } from '../packing/types.js';
 import { instanceType, packingInput, pod, podsOf } from '../test/builders/packing-fixtures.js';
 import { Assembly, answerPartsOf } from './answers.js';
-import { SnapshotKeeper, SnapshotSender, type SnapshotMessage } from './snapshots.js';
+import { SnapshotReceiver, SnapshotSender, type SnapshotMessage } from './snapshots.js';
 
 const types = Array.from({ length: 60 }, (_, n) => instanceType(`m${n}`, { cpu: 1 + n, price: (1 + n) / 10 }));
 const pods = podsOf(700, 'p', { cpu: '900m' });
@@ -11,7 +11,7 @@ const input = packingInput({ pods }, { types });
 
 /** A sender and a keeper with a structured clone between them, as between threads. */
 function connect() {
-  const keeper = new SnapshotKeeper();
+  const keeper = new SnapshotReceiver();
   const messages: SnapshotMessage[] = [];
   let turns = 0;
   const sender = new SnapshotSender(

@@ -135,7 +135,7 @@ export class SnapshotSender {
 }
 
 /** The half that packs. */
-export class SnapshotKeeper {
+export class SnapshotReceiver {
   private readonly objects = new Map<number, object>();
   private readonly catalogues = new Map<number, { types: InstanceType[]; shared: SharedRequirements }>();
 

@@ -3,7 +3,7 @@ import { taints } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
-import { isGoing, managedClaims, nodeOf } from '../../cluster/cluster.js';
+import { isDeletingNode, managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { ConsolidationActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { forEachBestEffort } from '../for-each-item.js';
@@ -45,7 +45,7 @@ function nodesBeside(deps: ActivityDeps, targets: ReadonlySet<string>): string[]
   const nodes = managedClaims(deps).flatMap((claim) => {
     const node = nodeOf(deps.cache, claim);
     if (node === undefined || targets.has(claim.metadata.name ?? '') || targets.has(nameOf(node))) return [];
-    return isGoing(node) || claim.metadata.deletionTimestamp !== undefined ? [] : [node];
+    return isDeletingNode(node) || claim.metadata.deletionTimestamp !== undefined ? [] : [node];
   });
   if (nodes.length <= mostSteered) return nodes.map(nameOf);
   const quantities = new QuantityReader();
@@ -67,7 +67,7 @@ function freeShare({ cache }: ActivityDeps, node: Node, quantities: QuantityRead
 
 async function writeTaint(deps: ActivityDeps, name: string, isWanted: boolean): Promise<void> {
   await updateNode(deps.kube, name, (node) => {
-    if (isSteered(node) === isWanted || (isWanted && isGoing(node))) return undefined;
+    if (isSteered(node) === isWanted || (isWanted && isDeletingNode(node))) return undefined;
     const others = withoutTaint(node, taints.steer);
     return { spec: { taints: isWanted ? [...others, taints.steer] : others } };
   });

@@ -18,14 +18,14 @@ import { recordsOf } from './disruption-records.js';
 import { readable, withUnreadable } from './unreadable-objects.js';
 import { nominatedNodes } from './nominations.js';
 import { publishExcluded } from '../publish-excluded.js';
-import type { SetAside } from '../../packing/types.js';
+import type { ExcludedObject } from '../../packing/types.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** The cluster and the state of `disrupt`, as one search for disruptions reads them. */
 export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly views: readonly NodeView[];
   /** Objects that cannot be read and are therefore left alone, and why (candidates/unreadable-nodes). */
-  readonly excluded: readonly SetAside[];
+  readonly excluded: readonly ExcludedObject[];
   readonly pools: ReadonlyMap<string, NodePool>;
   readonly policies: readonly DisruptionPolicy[];
   readonly pastDisruptions: NonNullable<DisruptionView['pastDisruptions']>;

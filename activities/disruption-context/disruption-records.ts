@@ -4,7 +4,7 @@ import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { inBatches } from '../../core/in-batches.js';
 import { listOf, number, object, oneOf, text, type Shape } from '../../core/shapes.js';
 import { rememberedForMs } from '../../disruption/budgets/limits.js';
-import { rulingOf } from '../../disruption/policies/ruling.js';
+import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
 import { updateObject } from '../../cluster/writes.js';
 import type { PastDisruption, Refused } from '../../workflows/messages.js';
 import type { DisruptionRecords } from './contract.js';
@@ -57,7 +57,7 @@ export async function writeRecords(
 ): Promise<void> {
   const changed = of.pools.flatMap((pool) => {
     const { name = '', annotations: present } = pool.metadata;
-    const wanted = textOf(name, records, of.now - rememberedForMs(rulingOf(pool, of.policies)));
+    const wanted = textOf(name, records, of.now - rememberedForMs(effectivePolicyOf(pool, of.policies)));
     return present?.[annotations.disruptionRecords] === wanted ? [] : [{ name, wanted }];
   });
   await inBatches(changed, async ({ name, wanted }) => {

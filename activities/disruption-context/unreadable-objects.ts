@@ -13,14 +13,14 @@ import type { LimitsContext } from '../../disruption/budgets/limits.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
-import type { SetAside } from '../../packing/types.js';
+import type { ExcludedObject } from '../../packing/types.js';
 import { disruptionReasons } from '../../api/disruption-reasons.js';
 
 /** The objects that decisions can read, and those that are excluded because they cannot be read. */
 export interface Readable {
   readonly views: readonly NodeView[];
   readonly pools: readonly NodePool[];
-  readonly excluded: readonly SetAside[];
+  readonly excluded: readonly ExcludedObject[];
   /** The excluded nodes, and all nodes of excluded NodePools. */
   readonly unreadable: readonly NodeView[];
 }
@@ -33,7 +33,7 @@ export function readable(
   { views, pools }: Pick<Readable, 'views' | 'pools'>,
   context: CandidateContext & LimitsContext,
 ): Readable {
-  const excluded: SetAside[] = [];
+  const excluded: ExcludedObject[] = [];
   const isGood = (kind: string, name: string, ask: () => void): boolean => {
     try {
       ask();

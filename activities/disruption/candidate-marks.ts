@@ -9,7 +9,7 @@ import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { interruptionNoteOf } from '../../cluster/interruption-note.js';
-import { identityOf, labelsOf } from '../../cluster/labels-of.js';
+import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import { isHint } from '../../core/interruption-kinds.js';
 import { steerPods } from '../consolidation/steering.js';

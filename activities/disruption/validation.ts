@@ -16,7 +16,7 @@ import {
   poolNameOf,
   rulesByPool,
 } from '../disruption-context/disruption-context.js';
-import { identityOf } from '../../cluster/labels-of.js';
+import { identityOf } from '../../cluster/node-labels.js';
 import { waitsForEmptyNodes } from '../consolidation/waits-for-empty-nodes.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { counted } from '../../core/plurals.js';

@@ -5,14 +5,14 @@ import { parseDuration } from '../../core/durations.js';
 import { canonicalJson } from '../../core/hash.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { rulingOf } from '../../disruption/policies/ruling.js';
+import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
 import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, nodeNameOf, nodeClassOf, nodeViews } from '../../cluster/cluster.js';
 import { rolloutHash } from '../../cluster/rollout-hash.js';
 import type { ActivityDeps } from '../deps.js';
 import { emptyThenOldest } from './drift-order.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import type { RolloutActivities, RolloutRules, RolloutTarget, RolloutView } from './contract.js';
 import { withFailures } from '../to-failure.js';
 import { updateObject } from '../../cluster/writes.js';
@@ -42,14 +42,14 @@ async function view(
   const present = rolloutHash(pool, nodeClassOf(deps, pool.spec.template.spec.nodeClassRef));
   if (present !== hash) return { state: 'superseded', by: `the nodes are to become ${present}` };
   const policies = deps.cache.all('DisruptionPolicy');
-  const { policy, spec, broken } = rulingOf(pool, policies);
+  const { policy, spec, invalid } = effectivePolicyOf(pool, policies);
   const { mode, approval } = rulesOf(pool, policies);
   const views = (await nodeViews(deps)).filter(({ claim }) => labelsOf(claim).nodePool === nodePool);
   const drifted = views.filter(({ claim }) => isTrue(claim.status?.conditions, 'Drifted'));
   const judged = drifted.map((one) => ({ one, why: whyNot(deps, one) }));
   const free = judged.filter(({ why }) => why === undefined).map(({ one }) => one);
   const blockedBy = judged.find(({ why }) => why !== undefined);
-  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : broken;
+  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : invalid;
   const asked = approval('Drifted');
   return {
     state: 'live',
@@ -64,7 +64,7 @@ async function view(
   };
 }
 
-function rulesFrom(rollout: NonNullable<ReturnType<typeof rulingOf>['spec']['driftRollout']>): RolloutRules {
+function rulesFrom(rollout: NonNullable<ReturnType<typeof effectivePolicyOf>['spec']['driftRollout']>): RolloutRules {
   const { soak, ...rest } = rollout;
   return { ...rest, soakMs: parseDuration(soak, 'driftRollout.soak') };
 }

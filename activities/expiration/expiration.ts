@@ -4,7 +4,7 @@ import { annotations } from '../../api/labels.js';
 import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { expirationTimes } from '../../disruption/expiration/expiration-times.js';
-import { rulingOf } from '../../disruption/policies/ruling.js';
+import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
 import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { ClaimRef } from '../../workflows/messages.js';
@@ -81,9 +81,9 @@ function termsOf(
   { metadata }: NodeClaim,
   expiresAt: number,
 ): Terms {
-  const { policy, spec, broken } = rulingOf(pool, policies);
+  const { policy, spec, invalid } = effectivePolicyOf(pool, policies);
   const { mode } = rulesOf(pool, policies);
-  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : broken;
+  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : invalid;
   const life = { uid: metadata.uid ?? '', createdAt: Date.parse(metadata.creationTimestamp ?? ''), expiresAt };
   if (leftAlone === undefined) return { mode: spec.expiration.mode, ...expirationTimes(spec.expiration, life) };
   const { beginAt } = expirationTimes(defaultDisruptionPolicySpec.expiration, life);

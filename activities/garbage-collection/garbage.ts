@@ -4,7 +4,7 @@ import type { Node } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
 import type { CloudInstance } from '../../cloud/port.js';
 import type { ClaimRef, NodeRef } from '../../workflows/messages.js';
-import { isHeldWithoutClaim, managedClaims, nodeOf } from '../../cluster/cluster.js';
+import { isOrphanedNode, managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type {
   CollectedInstances,
   CollectedObjects,
@@ -17,8 +17,8 @@ import { countDisrupted } from '../disrupted-metrics.js';
 import { withFailures } from '../to-failure.js';
 import { inBatches } from '../../core/in-batches.js';
 import { once } from '../../core/once.js';
-import { identityOf } from '../../cluster/labels-of.js';
-import { deleteClaimInTurn, getClaim, updateNode } from '../../cluster/writes.js';
+import { identityOf } from '../../cluster/node-labels.js';
+import { deleteLaunchedClaim, getClaim, updateNode } from '../../cluster/writes.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** How long a new instance is left alone, because its NodeClaim's status may not be written yet. */
@@ -98,7 +98,7 @@ export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
       .map((claim) => identityOf(claim)),
     nodes: deps.cache
       .all('Node')
-      .filter((node) => isHeldWithoutClaim(node, deps.cache.all('NodeClaim')))
+      .filter((node) => isOrphanedNode(node, deps.cache.all('NodeClaim')))
       .map(identityOf),
   };
 }
@@ -140,7 +140,7 @@ async function collectClaim(
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined || !isLive(claim)) return false;
   const what = await lossOf(deps, claim, allNodes);
-  if (what === undefined || (await deleteClaimInTurn(deps.kube, ref)) === 'gone') return false;
+  if (what === undefined || (await deleteLaunchedClaim(deps.kube, ref)) === 'gone') return false;
   deps.log.warn({ nodeClaim: ref.name }, `deleted a NodeClaim whose ${what} is gone`);
   countDisrupted(deps, claim, 'garbage_collected');
   return true;
@@ -165,7 +165,7 @@ async function lossOf(
 /** Its instance, if there is one, is terminated like all instances without a NodeClaim: the Node waits for that. */
 async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: readonly NodeClaim[]): Promise<boolean> {
   const node = await deps.kube.get('Node', { name });
-  if (node?.metadata.uid !== uid || !isHeldWithoutClaim(node, claims)) return false;
+  if (node?.metadata.uid !== uid || !isOrphanedNode(node, claims)) return false;
   const providerId = node.spec?.providerID ?? '';
   if (providerId !== '' && (await deps.cloud.get(providerId)) !== undefined) {
     deps.log.info({ node: name, providerId }, 'a Node without a NodeClaim waits for its instance to end');

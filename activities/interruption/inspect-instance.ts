@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { nodeOf, poolOf } from '../../cluster/cluster.js';
-import { identityOf, labelsOf } from '../../cluster/labels-of.js';
+import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
 import { regarding } from '../../core/regarding.js';

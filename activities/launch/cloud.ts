@@ -12,7 +12,7 @@ import type { CloudActivities, LaunchInstanceResult } from './contract.js';
 import { cataloguesOf, managedClaims, managedPools, nodeClassOf, poolOf } from '../../cluster/cluster.js';
 import { currentAttempt } from '../attempt.js';
 import type { ActivityDeps } from '../deps.js';
-import { overlaid, overlaysInEffect } from '../../cluster/overlays.js';
+import { withOverlays, overlaysInEffect } from '../../cluster/overlays.js';
 import { setConditions } from '../claim-status.js';
 import { tagInstance, tagUntagged } from './tagging.js';
 import { withFailures } from '../to-failure.js';
@@ -174,5 +174,5 @@ async function overlayOf(deps: ActivityDeps, pool: string): Promise<Pick<LaunchR
   if (overlaysInEffect(deps).length === 0) return {};
   const pools = managedPools(deps);
   const catalogues = await cataloguesOf(deps, pools);
-  return { overlaid: (types) => overlaid(deps, pools, new Map([...catalogues, [pool, types]])).get(pool) ?? types };
+  return { overlaid: (types) => withOverlays(deps, pools, new Map([...catalogues, [pool, types]])).get(pool) ?? types };
 }

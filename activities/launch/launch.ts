@@ -9,7 +9,7 @@ import { conditionsWith, setConditions, quantitiesOf } from '../claim-status.js'
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
 import { InitializationBatches } from './initialization-batches.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';

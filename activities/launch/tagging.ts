@@ -5,7 +5,7 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { CloudActivities, TagInstanceResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { identityOf } from '../../cluster/labels-of.js';
+import { identityOf } from '../../cluster/node-labels.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 import { isDomainError, isTransient } from '../../core/failures.js';

@@ -12,7 +12,7 @@ import {
   type Resolved,
   type Unresolved,
 } from '../../packing/compile/buffers.js';
-import type { Plan, SetAside } from '../../packing/types.js';
+import type { Plan, ExcludedObject } from '../../packing/types.js';
 import type { ActivityDeps } from '../deps.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { buffersOf, packingInput } from '../../cluster/packing-input.js';
@@ -59,7 +59,7 @@ export async function withBufferPods(deps: ActivityDeps, views: readonly NodeVie
 /** The virtual pods of all buffers that are not excluded (scheduling/objects-left-out). */
 function readablePods(deps: ActivityDeps): readonly Pod[] {
   const objects = buffersOf(deps);
-  const excluded: SetAside[] = [];
+  const excluded: ExcludedObject[] = [];
   const pods = objects.capacityBuffers.flatMap((buffer) => {
     try {
       return bufferPods({ ...objects, capacityBuffers: [buffer] });

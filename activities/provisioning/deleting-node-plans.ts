@@ -5,7 +5,7 @@ import type { Plan } from '../../packing/types.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { DeletingNodePlan } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { identityOf } from '../../cluster/labels-of.js';
+import { identityOf } from '../../cluster/node-labels.js';
 
 /**
  * For each deleting node what its pods wait for in `plan`: claims to create (the first `creatable` of the plan), claims that are

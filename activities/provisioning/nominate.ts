@@ -4,7 +4,7 @@ import { selects } from '../../core/label-selector.js';
 import { isPending } from '../../core/pods.js';
 import type { ActivityDeps } from '../deps.js';
 import { inBatches } from '../../core/in-batches.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import { nominate } from './pod-nominator.js';
 import type { PodNominator } from './pod-nominator.js';
 import { plannedPods } from '../../cluster/planned-pods.js';

@@ -3,7 +3,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
 import { isPending, podKey } from '../../core/pods.js';
 import type { ActivityDeps } from '../deps.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 
 /**
  * The most nominations of a pod: kube-scheduler tries a pod at most every ten seconds after some failures, and a node has 15

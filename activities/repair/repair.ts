@@ -16,7 +16,7 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, managedClaims, nodeOf, poolOf } from '../../cluster/cluster.js';
 import type { RepairActivities, RepairView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';

@@ -10,7 +10,7 @@ import { blankClaim } from '../provisioning/blank-claim.js';
 import { claimPlans } from '../provisioning/claim-plans.js';
 import { isManaged, nodeOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
-import { identityOf } from '../../cluster/labels-of.js';
+import { identityOf } from '../../cluster/node-labels.js';
 import type { ReplicasActivities, ReplicasView } from './contract.js';
 import { withFailures } from '../to-failure.js';
 import { counted, verb } from '../../core/plurals.js';

@@ -10,7 +10,7 @@ import type { Pass } from './pod-evictor.js';
 import { EvictionOrder } from './eviction-order.js';
 import { inBatches } from '../../core/in-batches.js';
 import { instanceIsGone } from './instance-watch.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { ensureMarked, nodesOfDrain } from './mark-nodes.js';

@@ -1,7 +1,7 @@
 import type { Node } from '../../api/kubernetes.js';
 import { finalizers, labels, taints } from '../../api/labels.js';
 import { nodesOfInstance } from '../../cluster/cluster.js';
-import { identityOf } from '../../cluster/labels-of.js';
+import { identityOf } from '../../cluster/node-labels.js';
 import { updateNode } from '../../cluster/writes.js';
 import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';

@@ -10,10 +10,10 @@ import { nodeOf, nodesOfInstance, poolOf } from '../../cluster/cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
-import { identityOf } from '../../cluster/labels-of.js';
+import { identityOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
-import { deleteClaimInTurn, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
+import { deleteLaunchedClaim, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { markNodes } from './mark-nodes.js';
 import { regarding } from '../../core/regarding.js';
 
@@ -101,7 +101,7 @@ function announce(deps: ActivityDeps, claim: NodeClaim, node: Node | undefined, 
 
 async function deleteClaim(deps: ActivityDeps, claim: NodeClaim, reason: string): Promise<void> {
   const { name, uid } = identityOf(claim);
-  if ((await deleteClaimInTurn(deps.kube, { name, uid })) === 'gone') return;
+  if ((await deleteLaunchedClaim(deps.kube, { name, uid })) === 'gone') return;
   deps.log.info({ nodeClaim: name, reason }, 'deleting a NodeClaim');
   // A person who deletes the Node disrupts it; Stowage follows (termination/deleted-node).
   if (reason !== 'deleted') countDisrupted(deps, claim, reason);

@@ -29,7 +29,7 @@ export interface Conversion {
 }
 
 /** An object of the output, until it is known whether anything of it changed. */
-interface Draft {
+interface ConvertedObject {
   readonly input: InputObject;
   readonly notes: Notes;
   /** The object in v1; first that of the input, then what it needs besides. */
@@ -37,7 +37,7 @@ interface Draft {
   readonly pool?: ConvertedPool;
 }
 
-type Outcome = Draft | { readonly text: string; readonly notes?: Notes };
+type Outcome = ConvertedObject | { readonly text: string; readonly notes?: Notes };
 
 /** Whether an object is of Karpenter, of whatever version. */
 export function isKarpenters(value: unknown): boolean {
@@ -52,20 +52,20 @@ export function convertObjects(inputs: readonly (InputObject | InputText)[], giv
   for (const input of inputs) if ('value' in input) expectShallow(input.value, input.where);
   const defaults = withSettings(inputs, given);
   const outcomes = inputs.map((input): Outcome => ('value' in input ? convertOne(input, defaults) : input));
-  const drafts = outcomes.filter((outcome): outcome is Draft => 'objects' in outcome);
+  const drafts = outcomes.filter((outcome): outcome is ConvertedObject => 'objects' in outcome);
   placeKubelets(drafts);
   const documents = outcomes.flatMap((outcome) => ('objects' in outcome ? written(outcome) : [outcome.text]));
   return { documents, notes: outcomes.flatMap(({ notes }) => notes?.all ?? []) };
 }
 
-type Converter = (root: Fields, defaults: IdentityDefaults) => Omit<Draft, 'input' | 'notes'>;
+type Converter = (root: Fields, defaults: IdentityDefaults) => Omit<ConvertedObject, 'input' | 'notes'>;
 
-const poolDraft = (pool: ConvertedPool): ReturnType<Converter> => ({ pool, objects: [pool.pool, ...pool.others] });
+const poolObjects = (pool: ConvertedPool): ReturnType<Converter> => ({ pool, objects: [pool.pool, ...pool.others] });
 
 const converters: Readonly<Record<string, Converter>> = {
-  'karpenter.sh/v1alpha5 Provisioner': (root, defaults) => poolDraft(convertProvisioner(root, defaults)),
-  'karpenter.sh/v1beta1 NodePool': (root) => poolDraft(convertNodePool(root, 'v1beta1')),
-  'karpenter.sh/v1 NodePool': (root) => poolDraft(convertNodePool(root, 'v1')),
+  'karpenter.sh/v1alpha5 Provisioner': (root, defaults) => poolObjects(convertProvisioner(root, defaults)),
+  'karpenter.sh/v1beta1 NodePool': (root) => poolObjects(convertNodePool(root, 'v1beta1')),
+  'karpenter.sh/v1 NodePool': (root) => poolObjects(convertNodePool(root, 'v1')),
   'karpenter.k8s.aws/v1alpha1 AWSNodeTemplate': (root, defaults) => ({
     objects: [convertNodeClass(root, 'v1alpha1', defaults)],
   }),
@@ -139,7 +139,7 @@ function withSettings(inputs: readonly (InputObject | InputText)[], given: Ident
   };
 }
 
-interface ClassDraft {
+interface ConvertedClass {
   readonly metadata: { readonly name: string };
   readonly spec: { kubelet?: object };
 }
@@ -148,18 +148,18 @@ interface ClassDraft {
  * Moves kubelet's settings from pools to the node classes that they refer to. Pools that share a node class but not
  * the settings get a copy of it each.
  */
-function placeKubelets(drafts: readonly Draft[]): void {
+function placeKubelets(drafts: readonly ConvertedObject[]): void {
   for (const name of new Set(drafts.flatMap(({ pool }) => (pool === undefined ? [] : [classNameOf(pool)])))) {
     const pools = drafts.filter(({ pool }) => pool !== undefined && classNameOf(pool) === name);
     if (pools.every(({ pool }) => pool?.kubelet === undefined)) continue;
     const owner = drafts.find(({ objects }) => objects.some((object) => isClass(object, name)));
-    const nodeClass = owner?.objects.find((object): object is ClassDraft => isClass(object, name));
-    if (owner === undefined || nodeClass === undefined) lose(pools, name);
+    const nodeClass = owner?.objects.find((object): object is ConvertedClass => isClass(object, name));
+    if (owner === undefined || nodeClass === undefined) reportLost(pools, name);
     else place(pools, owner, nodeClass);
   }
 }
 
-function place(pools: readonly Draft[], owner: Draft, nodeClass: ClassDraft): void {
+function place(pools: readonly ConvertedObject[], owner: ConvertedObject, nodeClass: ConvertedClass): void {
   const own = nodeClass.spec.kubelet;
   const wanted = new Set(pools.map(({ pool }) => canonicalJson(pool?.kubelet ?? own ?? {})));
   if (wanted.size === 1) {
@@ -185,7 +185,7 @@ function place(pools: readonly Draft[], owner: Draft, nodeClass: ClassDraft): vo
   }
 }
 
-function lose(pools: readonly Draft[], name: string): void {
+function reportLost(pools: readonly ConvertedObject[], name: string): void {
   for (const { pool, notes } of pools) {
     if (pool?.kubelet === undefined) continue;
     const text = JSON.stringify(pool.kubelet);
@@ -197,13 +197,13 @@ function classNameOf({ pool }: ConvertedPool): string {
   return pool.spec.template.spec.nodeClassRef.name;
 }
 
-function isClass(object: object, name: string): object is ClassDraft {
+function isClass(object: object, name: string): object is ConvertedClass {
   const { kind, metadata } = object as { kind?: string; metadata?: { name?: string } };
   return kind === 'EC2NodeClass' && metadata?.name === name;
 }
 
 /** The documents of an object, checked as the API server will; one of which nothing changed stands as it stood. */
-function written({ input, notes, objects }: Draft): string[] {
+function written({ input, notes, objects }: ConvertedObject): string[] {
   const older = !textOf(input.value['apiVersion']).endsWith('/v1');
   for (const object of objects) validate(input, object, notes);
   if (!older && notes.all.every(({ effect }) => effect === 'check') && input.text !== undefined) return [input.text];

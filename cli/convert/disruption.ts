@@ -65,26 +65,26 @@ function consolidationOf(spec: Fields, disruption: Fields | undefined, version: 
   if (enabled === true) {
     spec.notes.changed('spec.consolidation.enabled', 'becomes consolidationPolicy WhenEmptyOrUnderutilized');
     if (emptyAfter !== undefined) spec.notes.lost(spec.at('ttlSecondsAfterEmpty'), 'consolidation removes empty nodes');
-    overruled(disruption, 'consolidation.enabled: true');
+    reportOverruled(disruption, 'consolidation.enabled: true');
     return { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '0s' };
   }
   if (emptyAfter !== undefined) {
     const after = secondsText(emptyAfter);
     spec.notes.changed(spec.at('ttlSecondsAfterEmpty'), `becomes WhenEmpty with consolidateAfter ${after}`);
-    overruled(disruption, 'ttlSecondsAfterEmpty');
+    reportOverruled(disruption, 'ttlSecondsAfterEmpty');
     return { consolidationPolicy: 'WhenEmpty', consolidateAfter: after };
   }
   if (enabled === false || version === 'v1alpha5') {
     const why = enabled === false ? 'enabled: false becomes' : 'nothing asks for it:';
     spec.notes.changed('spec.consolidation', `${why} consolidateAfter Never`);
-    overruled(disruption, 'consolidation.enabled: false');
+    reportOverruled(disruption, 'consolidation.enabled: false');
     return { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' };
   }
   return consolidationPolicy(disruption, version);
 }
 
 /** What the newer fields say beside an older one that decides. */
-function overruled(disruption: Fields | undefined, by: string): void {
+function reportOverruled(disruption: Fields | undefined, by: string): void {
   for (const name of ['consolidationPolicy', 'consolidateAfter']) {
     const value = disruption?.take(name);
     if (value !== undefined) disruption?.notes.lost(disruption.at(name), `${JSON.stringify(value)}: ${by} decides`);

@@ -93,7 +93,7 @@ export class Fields {
   }
 
   /** Another value as fields of this object. */
-  holder(path: string, value: unknown): Fields {
+  amountsOwner(path: string, value: unknown): Fields {
     return Fields.of(value, path, this.notes);
   }
 

@@ -168,7 +168,7 @@ function limitsOf(spec: Fields): Record<string, string | number> | undefined {
   const limits = spec.take('limits');
   if (limits === undefined) return undefined;
   const wrapped = typeof limits === 'object' && limits !== null && 'resources' in limits;
-  const holder = wrapped ? spec.holder('spec.limits', limits) : spec.holder('spec', { limits });
+  const holder = wrapped ? spec.amountsOwner('spec.limits', limits) : spec.amountsOwner('spec', { limits });
   if (wrapped) spec.notes.changed('spec.limits.resources', 'becomes spec.limits');
   return holder.amounts(wrapped ? 'resources' : 'limits');
 }

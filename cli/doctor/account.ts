@@ -7,7 +7,7 @@ import { isDomainError } from '../../core/failures.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
 import { failed, okCheck, skipped, someOf, warning } from './check.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 
 /** Undefined where the provider has no account. Throws where its settings do not work. */
 export type AccountOf = () => CloudAccount | undefined;
@@ -89,7 +89,7 @@ export function launchCheck(accountOf: AccountOf, kube: Pick<KubeClient, 'list'>
         nodeClass,
         condition: await account.tryOut(nodeClass, pools.filter(launchesFrom(nodeClass))),
       }));
-      return launchVerdict(await Promise.all(tried));
+      return launchOutcome(await Promise.all(tried));
     },
   };
 }
@@ -105,9 +105,9 @@ function isResolved({ status }: EC2NodeClass): boolean {
   return parts.every((type) => isTrue(status?.conditions, type));
 }
 
-function launchVerdict(
+function launchOutcome(
   tried: readonly { readonly nodeClass: EC2NodeClass; readonly condition: ConditionChange }[],
-): Verdict {
+): CheckOutcome {
   const told = (status: ConditionChange['status']): string[] =>
     tried
       .filter(({ condition }) => condition.status === status)

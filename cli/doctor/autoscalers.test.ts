@@ -5,7 +5,7 @@ import { createFakeKube } from '../../simulation/kube/fake.js';
 import type { FakeKube } from '../../simulation/kube/fake.js';
 import { createManualClock } from '../../test/builders/manual-clock.js';
 import { clusterAutoscalerCheck, karpenterCheck, operatorCheck } from './autoscalers.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 
 const clock = createManualClock();
 const karpenterLease = { namespace: 'kube-system', name: 'karpenter-leader-election' };
@@ -26,7 +26,7 @@ function deployment(kube: FakeKube, namespace: string, name: string, image: stri
 }
 
 /** A lease that seems dead is looked at twice. */
-async function run(check: Check): Promise<Verdict> {
+async function run(check: Check): Promise<CheckOutcome> {
   const running = check.run();
   await clock.advance(5000);
   return running;

@@ -2,13 +2,13 @@
 export type CheckState = 'ok' | 'warning' | 'failed' | 'skipped';
 
 /** What a check found, and what to do about it; `mend` is empty where there is nothing to do. */
-export interface Verdict {
+export interface CheckOutcome {
   readonly state: CheckState;
   readonly found: string;
   readonly mend: string;
 }
 
-export interface CheckResult extends Verdict {
+export interface CheckResult extends CheckOutcome {
   readonly name: string;
 }
 
@@ -21,13 +21,13 @@ export interface Check {
   readonly unanswered: string;
   /** Milliseconds within which it must end; default 15 seconds. */
   readonly deadlineMs?: number;
-  run(): Promise<Verdict>;
+  run(): Promise<CheckOutcome>;
 }
 
-export const okCheck = (found: string): Verdict => ({ state: 'ok', found, mend: '' });
-export const warning = (found: string, mend: string): Verdict => ({ state: 'warning', found, mend });
-export const failed = (found: string, mend: string): Verdict => ({ state: 'failed', found, mend });
-export const skipped = (found: string): Verdict => ({ state: 'skipped', found, mend: '' });
+export const okCheck = (found: string): CheckOutcome => ({ state: 'ok', found, mend: '' });
+export const warning = (found: string, mend: string): CheckOutcome => ({ state: 'warning', found, mend });
+export const failed = (found: string, mend: string): CheckOutcome => ({ state: 'failed', found, mend });
+export const skipped = (found: string): CheckOutcome => ({ state: 'skipped', found, mend: '' });
 
 /** The first few of many, for one line. */
 export function someOf(items: readonly string[], most = 5): string {

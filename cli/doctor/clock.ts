@@ -1,10 +1,10 @@
 import type { LimiterClock } from '../../kube/limiter.js';
 import { counted } from '../../core/plurals.js';
 import { failed, okCheck, skipped, warning } from './check.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 
 /** Karpenter's lease is taken for live up to so far in the future. */
-const oddMs = 5000;
+const noticeableMs = 5000;
 /** A lease holds for a minute at most, and AWS refuses requests that are five minutes off. */
 const wrongMs = 60_000;
 /** Clocks of servers are told in whole seconds. */
@@ -27,17 +27,17 @@ export function clockCheck({ of, needs, time }: OtherClock, clock: Pick<LimiterC
     run: async () => {
       const asked = clock.now();
       const other = await time();
-      return other === undefined ? skipped('the answer names no time') : clockVerdict(of, asked, other, clock.now());
+      return other === undefined ? skipped('the answer names no time') : clockOutcome(of, asked, other, clock.now());
     },
   };
 }
 
 /** `other` was told between `asked` and `answered`: only what neither the way nor the resolution explains is off. */
-function clockVerdict(of: string, asked: number, other: number, answered: number): Verdict {
+function clockOutcome(of: string, asked: number, other: number, answered: number): CheckOutcome {
   const ahead = asked - (other + resolutionMs);
   const behind = other - answered;
   const off = Math.max(ahead, behind, 0);
-  if (off <= oddMs) return okCheck(`goes as that of ${of}`);
+  if (off <= noticeableMs) return okCheck(`goes as that of ${of}`);
   const found = `this clock is ${counted(Math.round(off / 1000), 'second')} ${ahead > 0 ? 'ahead of' : 'behind'} that of ${of}`;
   const mend = 'synchronise the clocks of the nodes (chrony, the Amazon Time Sync Service)';
   return off <= wrongMs ? warning(found, mend) : failed(found, mend);

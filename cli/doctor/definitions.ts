@@ -3,7 +3,7 @@ import { isTrue } from '../../core/conditions.js';
 import { lookUp } from '../../core/own.js';
 import type { Kinds, KubeClient } from '../../kube/port.js';
 import { failed, okCheck, someOf } from './check.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 import { counted } from '../../core/plurals.js';
 
 type Definition = Kinds['CustomResourceDefinition'];
@@ -14,13 +14,13 @@ export function definitionsCheck(kube: Pick<KubeClient, 'list'>): Check {
     name: 'definitions',
     needs: ['kubernetes'],
     unanswered: 'see permissions: CustomResourceDefinitions are read',
-    run: async () => definitionsVerdict(await kube.list('CustomResourceDefinition')),
+    run: async () => definitionsOutcome(await kube.list('CustomResourceDefinition')),
   };
 }
 
 const apply = 'run stowage crds --apply (helm upgrade does it)';
 
-function definitionsVerdict(present: readonly Definition[]): Verdict {
+function definitionsOutcome(present: readonly Definition[]): CheckOutcome {
   const problems = crdManifests().flatMap((manifest) => {
     const name = manifest.metadata.name ?? '';
     const found = present.find(({ metadata }) => metadata.name === name);

@@ -2,7 +2,7 @@ import { isGrpcServiceError, ScheduleNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { observeQueues } from '../../operator/stuck/observe-engine.js';
-import { TemporalClusterRegister } from '../../process/cluster-register.js';
+import { TemporalClusterIdentityStore } from '../../process/cluster-identity.js';
 import { searchAttributeProblems } from '../../process/search-attributes.js';
 import type { EngineReader } from './ports.js';
 
@@ -53,7 +53,7 @@ export function createEngineReader(
           throw error;
         }
       }),
-    recordedUid: () => within(() => new TemporalClusterRegister(client, cluster).read()),
+    recordedUid: () => within(() => new TemporalClusterIdentityStore(client, cluster).read()),
   };
 }
 

@@ -3,7 +3,7 @@ import type { LimiterClock } from '../../kube/limiter.js';
 import { desiredSchedules } from '../../operator/desired-workflows.js';
 import { inQueue } from '../../operator/stuck/findings.js';
 import { failed, okCheck, someOf, warning } from './check.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 import type { EngineReader } from './ports.js';
 import { oldestTemporal } from '../../process/engine-version.js';
 import { isOlder, versionIn } from '../../core/versions.js';
@@ -36,11 +36,11 @@ export function namespaceCheck(engine: Pick<EngineReader, 'namespace'>, name: st
     name: 'temporal-namespace',
     needs: ['temporal'],
     unanswered: `see whether these credentials may use namespace ${name}`,
-    run: async () => namespaceVerdict(name, await engine.namespace()),
+    run: async () => namespaceOutcome(name, await engine.namespace()),
   };
 }
 
-function namespaceVerdict(name: string, found: Awaited<ReturnType<EngineReader['namespace']>>): Verdict {
+function namespaceOutcome(name: string, found: Awaited<ReturnType<EngineReader['namespace']>>): CheckOutcome {
   if (found === undefined) {
     return failed(
       `there is no namespace ${name}`,

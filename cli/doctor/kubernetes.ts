@@ -1,6 +1,6 @@
 import type { KubeClient } from '../../kube/port.js';
 import { failed, okCheck, warning } from './check.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 import { isOlder, versionIn } from '../../core/versions.js';
 
 /** As the chart's kubeVersion says. */
@@ -11,11 +11,11 @@ export function kubernetesCheck(kube: Pick<KubeClient, 'serverVersion'>): Check 
   return {
     name: 'kubernetes',
     unanswered: 'see KUBECONFIG (--kubeconfig), or in a pod its ServiceAccount and the NetworkPolicy',
-    run: async () => kubernetesVerdict(await kube.serverVersion()),
+    run: async () => kubernetesOutcome(await kube.serverVersion()),
   };
 }
 
-function kubernetesVerdict(version: string): Verdict {
+function kubernetesOutcome(version: string): CheckOutcome {
   const found = versionIn(version);
   if (found === undefined)
     return warning(`version ${version}, which is none that can be compared`, 'see kubectl version');

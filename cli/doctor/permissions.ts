@@ -3,7 +3,7 @@ import { inBatches } from '../../core/in-batches.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient, ResourceAttributes } from '../../kube/port.js';
 import { failed, okCheck, someOf, warning } from './check.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 import { roles, usualKarpenterLease } from './rights.js';
 
 export interface RightsWhere {
@@ -35,7 +35,7 @@ export function permissionsCheck(kube: Pick<KubeClient, 'create' | 'list'>, wher
         { atOnce },
       );
       const user = object.status?.userInfo?.username ?? 'unknown';
-      return permissionsVerdict(user, { asked: rights.length, denied, restarting });
+      return permissionsOutcome(user, { asked: rights.length, denied, restarting });
     },
   };
 }
@@ -91,7 +91,7 @@ interface Answers {
   readonly restarting: readonly string[];
 }
 
-function permissionsVerdict(user: string, { asked, denied, restarting }: Answers): Verdict {
+function permissionsOutcome(user: string, { asked, denied, restarting }: Answers): CheckOutcome {
   if (denied.length > 0) {
     const isOfRestarts = denied.every(({ group, verb }) => group === 'apps' && verb === 'patch');
     return failed(

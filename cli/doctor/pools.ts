@@ -4,7 +4,7 @@ import { conditionOf, isTrue } from '../../core/conditions.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
 import { failed, okCheck, skipped, someOf, warning } from './check.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 
 /** The kinds of node class, by the CLOUD_PROVIDER that serves them. */
 export const nodeClassKinds = { aws: 'EC2NodeClass', kwok: 'KWOKNodeClass' } as const;
@@ -25,7 +25,7 @@ export function nodePoolsCheck(kube: Kube): Check {
     needs: ['kubernetes'],
     unanswered: unlisted,
     run: async () =>
-      readyVerdict('NodePool', await kube.list('NodePool'), 'examples/nodepools has some for common cases'),
+      readyOutcome('NodePool', await kube.list('NodePool'), 'examples/nodepools has some for common cases'),
   };
 }
 
@@ -51,7 +51,7 @@ export function nodeClassesCheck(kube: Kube, kind: NodeClassKind): Check {
           `make the ${kind}, or correct spec.template.spec.nodeClassRef`,
         );
       }
-      return readyVerdict(kind, classes, 'a NodePool needs one: see examples/nodepools');
+      return readyOutcome(kind, classes, 'a NodePool needs one: see examples/nodepools');
     },
   };
 }
@@ -63,11 +63,11 @@ export function imagesCheck(kube: Kube, kind: NodeClassKind): Check {
     needs: ['kubernetes'],
     unanswered: unlisted,
     run: async () =>
-      kind === 'EC2NodeClass' ? imagesVerdict(await kube.list(kind)) : skipped(`${kind} has no images`),
+      kind === 'EC2NodeClass' ? imagesOutcome(await kube.list(kind)) : skipped(`${kind} has no images`),
   };
 }
 
-function imagesVerdict(classes: readonly EC2NodeClass[]): Verdict {
+function imagesOutcome(classes: readonly EC2NodeClass[]): CheckOutcome {
   if (classes.length === 0) return skipped('there is no EC2NodeClass');
   const without = classes.filter(({ status }) => (status?.amis ?? []).length === 0);
   if (without.length > 0) {
@@ -80,7 +80,7 @@ function imagesVerdict(classes: readonly EC2NodeClass[]): Verdict {
   return okCheck(`${counted(classes.length, 'node class', 'node classes')} with images`);
 }
 
-function readyVerdict(kind: string, objects: readonly WithConditions[], none: string): Verdict {
+function readyOutcome(kind: string, objects: readonly WithConditions[], none: string): CheckOutcome {
   if (objects.length === 0) return warning(`there is no ${kind}: nothing is launched`, none);
   const unready = objects.filter(({ status }) => !isTrue(status?.conditions, 'Ready'));
   if (unready.length === 0) return okCheck(`${objects.length} ready`);

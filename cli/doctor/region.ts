@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
 import { failed, okCheck, skipped } from './check.js';
-import type { Check, Verdict } from './check.js';
+import type { Check, CheckOutcome } from './check.js';
 
 /**
  * Whether instances are launched where the cluster's nodes are. Nothing else need tell: a queue, subnets and images of the same names and tags
@@ -15,12 +15,12 @@ export function regionCheck(kube: Pick<KubeClient, 'list'>, region: string | und
     unanswered: 'see permissions: nodes are read',
     run: async () => {
       const found = (await kube.list('Node')).flatMap(({ metadata }) => metadata.labels?.[labels.region] ?? []);
-      return region === undefined ? skipped('no region is set') : regionVerdict(region, found);
+      return region === undefined ? skipped('no region is set') : regionOutcome(region, found);
     },
   };
 }
 
-function regionVerdict(region: string, found: readonly string[]): Verdict {
+function regionOutcome(region: string, found: readonly string[]): CheckOutcome {
   if (found.length === 0) return skipped('no node says in which region it is');
   const here = found.filter((each) => each === region).length;
   if (here > 0) return okCheck(`${region}, where ${counted(here, 'node')} of the cluster ${here === 1 ? 'is' : 'are'}`);

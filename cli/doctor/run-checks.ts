@@ -1,7 +1,7 @@
 import type { LimiterClock } from '../../kube/limiter.js';
 import { counted } from '../../core/plurals.js';
 import { failed, skipped } from './check.js';
-import type { Check, CheckResult, Verdict } from './check.js';
+import type { Check, CheckResult, CheckOutcome } from './check.js';
 import { messageOf } from '../../core/error-message.js';
 
 const usualDeadlineMs = 15_000;
@@ -23,17 +23,17 @@ export async function runChecks(
     });
     results.set(
       check.name,
-      verdictOf(check, needed, clock).then((verdict) => ({ name: check.name, ...verdict })),
+      outcomeOf(check, needed, clock).then((verdict) => ({ name: check.name, ...verdict })),
     );
   }
   return Promise.all(results.values());
 }
 
-async function verdictOf(
+async function outcomeOf(
   check: Check,
   needed: readonly Promise<CheckResult>[],
   clock: Pick<LimiterClock, 'sleep'>,
-): Promise<Verdict> {
+): Promise<CheckOutcome> {
   const inTheWay = (await Promise.all(needed)).find(({ state }) => state === 'failed' || state === 'skipped');
   if (inTheWay !== undefined) return skipped(`see ${inTheWay.name}`);
   const { deadlineMs = usualDeadlineMs, unanswered } = check;

@@ -1,4 +1,4 @@
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import { attributeOf, phaseOf } from './read-fields.js';
 import { objectLines } from './objects.js';
 import type { NodeRecords, Run } from './records.js';

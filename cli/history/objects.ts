@@ -1,5 +1,5 @@
 import type { Condition } from '../../api/kubernetes.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import type { NodeRecords } from './records.js';
 import type { LifeEntry } from './life-entries.js';
 

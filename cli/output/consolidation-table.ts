@@ -1,5 +1,5 @@
 import type { Consolidation, ConsolidationCommand } from '../../disruption/consolidation/types.js';
-import { leftOutText } from './left-out.js';
+import { excludedObjectsText } from './excluded-objects.js';
 import { counted } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';
 
@@ -8,7 +8,12 @@ const shownReasons = 10;
 
 /** A consolidation for a person: what goes and what comes, step by step, what it saves, and what stays for which reason. */
 export function consolidationText(result: Consolidation, totalMs: number): string {
-  const sections = [steps(result.commands), kept(result.held), leftOutText(result.setAside), total(result, totalMs)];
+  const sections = [
+    steps(result.commands),
+    kept(result.held),
+    excludedObjectsText(result.setAside),
+    total(result, totalMs),
+  ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 

@@ -1,5 +1,5 @@
 import type { Plan, PlannedClaim, Unschedulable } from '../../packing/types.js';
-import { leftOutText } from './left-out.js';
+import { excludedObjectsText } from './excluded-objects.js';
 import { counted, verb } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';
 
@@ -12,9 +12,9 @@ export function planText(plan: Plan, solveMs: number): string {
     existing(plan.existingNodes),
     pending(plan.unschedulable),
     deferred(plan.deferred ?? []),
-    foreign(plan.ignored ?? []),
+    otherSchedulers(plan.ignored ?? []),
     ignored(plan.ignoredPreferences ?? []),
-    leftOutText(plan.setAside),
+    excludedObjectsText(plan.setAside),
     total(plan, solveMs),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
@@ -78,7 +78,7 @@ function deferred(pods: readonly string[]): string {
   return `${counted(pods.length, 'pod')} with many terms left for the next pass, which follows at once\n  ${first}${others}`;
 }
 
-function foreign(pods: readonly string[]): string {
+function otherSchedulers(pods: readonly string[]): string {
   const [first] = pods;
   if (first === undefined) return '';
   const others = pods.length > 1 ? ` and ${pods.length - 1} more` : '';

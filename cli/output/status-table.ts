@@ -122,8 +122,8 @@ function underWay({ workflows, moreUnderWay, drift, claims }: StatusReport): str
   return parts.length + starting.length === 0 ? ['  nothing'] : [...starting, ...parts];
 }
 
-const driftLine = ({ nodePool, drifted, going, nodes }: DriftRow): string =>
-  `  drift of NodePool ${nodePool}: ${drifted} of ${counted(nodes, 'node')} left, ${going} on the way out`;
+const driftLine = ({ nodePool, drifted, disrupting, nodes }: DriftRow): string =>
+  `  drift of NodePool ${nodePool}: ${drifted} of ${counted(nodes, 'node')} left, ${disrupting} on the way out`;
 
 function stuckLine({ subject, why, since, attempts, then }: StatusReport['stuck'][number]): string {
   const known = [

@@ -7,7 +7,7 @@ import { temporalEngine } from '../history/engine.js';
 import type { Run, RunRef } from '../history/records.js';
 import type { Activity, DoneRow } from './activity.js';
 import { happened, isOfNodes } from './sums.js';
-import { toldBy } from './told.js';
+import { ordersIn } from './orders.js';
 
 /** Entities go on under the same id when a run of theirs ends, and stores differ in whether running ones match. */
 const over: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT']);
@@ -42,11 +42,11 @@ export async function readActivity(sources: Sources): Promise<Activity> {
     underWay.map(async (terms) => listed(sources, `ExecutionStatus = 'Running' AND ${terms}`)),
   );
   const rows = closed.found.flatMap(rowOf);
-  const refs = onceEach([...open.flatMap(({ found }) => found), ...closed.found]).filter(isTold);
+  const refs = onceEach([...open.flatMap(({ found }) => found), ...closed.found]).filter(hasPeoplesOrders);
   const { runs, unread } = await readRuns(sources.client, refs.slice(0, mostRead));
   return {
     ...{ cluster, since: new Date(since).toISOString(), until: new Date(now).toISOString(), rows },
-    ...toldBy(runs, since),
+    ...ordersIn(runs, since),
     notes: [
       ...([closed, ...open].some(({ isCut }) => isCut) ? [`Only the newest ${mostListed} workflows are counted.`] : []),
       ...(refs.length > mostRead
@@ -69,7 +69,7 @@ const underWay = [
 ];
 
 /** Of whose histories a report tells: people, force and what was measured. Nobody gives orders to what came to nothing. */
-function isTold(one: Listed): boolean {
+function hasPeoplesOrders(one: Listed): boolean {
   const kind = parseWorkflowId(one.workflowId)?.kind;
   if (kind === undefined || kind === 'launch') return false;
   return kind === 'disrupt' || kind === 'savings' || (isOfNodes(kind) && rowOf(one).every(happened));

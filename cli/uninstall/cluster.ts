@@ -5,7 +5,7 @@ import type { Kind, Kinds, KubeClient, ListOptions } from '../../kube/port.js';
 import { UsageError } from '../exit.js';
 import { claimRelease, nodeClassRelease, nodeRelease, type Release } from './releases.js';
 
-const lookMs = 500;
+const pollMs = 500;
 const tries = 5;
 
 /** What became of the objects of a cluster. */
@@ -80,7 +80,7 @@ export async function stopDeployments(kube: KubeClient, refs: readonly string[],
     while ((await kube.list('Pod', { namespace, labelSelector })).length > 0) {
       if (Date.now() > deadline)
         throw new UsageError(`pods of Deployment ${ref} still run after ${withinMs / 1000} seconds`);
-      await delay(lookMs);
+      await delay(pollMs);
     }
   }
 }

@@ -5,8 +5,8 @@ import { identityScheduleId, workflowIds } from '../../core/ids.js';
 
 const because = 'stowage uninstall';
 /** Visibility tells of a workflow some time after it has started. */
-const quietLooks = 3;
-const lookMs = 1000;
+const quietPolls = 3;
+const pollMs = 1000;
 
 /** Deletes the cluster's Schedules but the one that says whose name it is. Gives their ids. */
 export async function deleteSchedules(client: Client, cluster: string): Promise<readonly string[]> {
@@ -23,11 +23,11 @@ export async function terminateWorkflows(client: Client, cluster: string): Promi
   const ended = new Set<string>();
   const entities = [workflowIds.provision, workflowIds.disrupt, workflowIds.offerings].map((of) => of(cluster));
   for (const id of entities) if (await terminate(client, id)) ended.add(id);
-  for (let quiet = 0; quiet < quietLooks;) {
+  for (let quiet = 0; quiet < quietPolls;) {
     const running = await runningOf(client, cluster);
     for (const id of running) if (await terminate(client, id)) ended.add(id);
     quiet = running.length === 0 ? quiet + 1 : 0;
-    await delay(lookMs);
+    await delay(pollMs);
   }
   return ended.size;
 }

@@ -1,6 +1,6 @@
 import type { Condition } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { labelsOf } from '../../cluster/labels-of.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
 import { timeText } from '../../core/time-text.js';
@@ -35,7 +35,7 @@ const steps = ['Launched', 'Registered', 'Initialized'];
 
 /** What its reader came to ask: how far it has come, whether it goes, or why it stays. */
 export function claimAnswer({ claim, workflows, verdict }: ClaimKnown): string {
-  if (claim.metadata.deletionTimestamp !== undefined) return goingText(workflows);
+  if (claim.metadata.deletionTimestamp !== undefined) return disruptionText(workflows);
   const missing = steps.find((type) => conditionOf(claim, type)?.status !== 'True');
   if (missing !== undefined) return `is not ready yet: ${conditionText(claim, missing)}`;
   if (verdict === undefined) return 'is ready';
@@ -43,7 +43,7 @@ export function claimAnswer({ claim, workflows, verdict }: ClaimKnown): string {
   return verdict.verdict === 'going' ? `is to go: ${verdict.why}` : `${verdict.verdict}: ${verdict.why}`;
 }
 
-function goingText(workflows: readonly WhyWorkflow[]): string {
+function disruptionText(workflows: readonly WhyWorkflow[]): string {
   const ending = workflows.find(
     ({ workflowId, state }) => state === 'running' && parseWorkflowId(workflowId)?.kind === 'terminate',
   );

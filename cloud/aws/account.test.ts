@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { ec2NodeClass, refusal } from '../../test/builders/aws-world.js';
-import { createAccount, triedReads, withoutMaking } from './account.js';
+import { createAccount, triedReads, asDryRuns } from './account.js';
 import type { AccountDeps } from './account.js';
 import { iamActions } from './iam-actions.js';
 
@@ -72,13 +72,12 @@ describe('the account', () => {
 });
 
 describe('calls that make nothing', () => {
-  const calls = (answers: object): Parameters<typeof withoutMaking>[0] =>
-    answers as Parameters<typeof withoutMaking>[0];
+  const calls = (answers: object): Parameters<typeof asDryRuns>[0] => answers as Parameters<typeof asDryRuns>[0];
 
   test('a launch template is made by a dry run alone', async () => {
     const createLaunchTemplate = vi.fn<(input: object) => Promise<never>>(() => Promise.reject(wouldDo));
     const input = { LaunchTemplateName: 'a', LaunchTemplateData: {} };
-    await withoutMaking(calls({ createLaunchTemplate })).createLaunchTemplate(input);
+    await asDryRuns(calls({ createLaunchTemplate })).createLaunchTemplate(input);
 
     expect(createLaunchTemplate).toHaveBeenCalledWith({ ...input, DryRun: true });
   });
@@ -86,13 +85,13 @@ describe('calls that make nothing', () => {
   test('a refusal to make it is told', async () => {
     const refused = { createLaunchTemplate: () => Promise.reject(unauthorized) };
     await expect(
-      withoutMaking(calls(refused)).createLaunchTemplate({ LaunchTemplateName: 'a', LaunchTemplateData: {} }),
+      asDryRuns(calls(refused)).createLaunchTemplate({ LaunchTemplateName: 'a', LaunchTemplateData: {} }),
     ).rejects.toBe(unauthorized);
   });
 
   test('a template that is not there yet tells nothing of permissions; any other refusal does', async () => {
     const absent = refusal('InvalidLaunchTemplateName.NotFoundException', 'a', 'ec2:CreateFleet');
-    const fleet = (error: Error) => withoutMaking(calls({ createFleet: () => Promise.reject(error) }));
+    const fleet = (error: Error) => asDryRuns(calls({ createFleet: () => Promise.reject(error) }));
 
     await expect(fleet(absent).createFleet({} as never)).rejects.toMatchObject({ type: 'Unavailable' });
     await expect(fleet(unauthorized).createFleet({} as never)).rejects.toBe(unauthorized);

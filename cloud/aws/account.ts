@@ -2,7 +2,7 @@ import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
-import type { CloudAccount, QueueLook } from '../port.js';
+import type { CloudAccount, QueueState } from '../port.js';
 import type { AwsCalls } from './calls.js';
 import { awsCode, isDryRunSuccess, toDomainError } from './errors.js';
 import type { IamAction } from './iam-actions.js';
@@ -62,8 +62,8 @@ export function createAccount({ calls, region, queueName, dryRun }: AccountDeps)
     },
     permissions: async () =>
       new Map(await Promise.all(triedReads.map(async (action) => [action, await tried(action)] as const))),
-    tryOut: (nodeClass, pools) => dryRun(withoutVerdict(nodeClass as EC2NodeClass), pools),
-    ...(queueName === undefined ? {} : { queue: { name: queueName, look: () => lookAt(calls, queueName) } }),
+    tryOut: (nodeClass, pools) => dryRun(withoutValidation(nodeClass as EC2NodeClass), pools),
+    ...(queueName === undefined ? {} : { queue: { name: queueName, look: () => inspectQueue(calls, queueName) } }),
   };
 }
 
@@ -78,16 +78,16 @@ async function refusalOf(action: IamAction, call: () => Promise<unknown>): Promi
 }
 
 /** A dry run falls back on the verdict that the node class has while EC2 is away: here it is to say that it is. */
-function withoutVerdict(nodeClass: EC2NodeClass): EC2NodeClass {
+function withoutValidation(nodeClass: EC2NodeClass): EC2NodeClass {
   if (nodeClass.status === undefined) return nodeClass;
   return { ...nodeClass, status: { ...nodeClass.status, conditions: [] } };
 }
 
 /** Throws where there is no such queue, or nobody lets us find it. */
-async function lookAt(
+async function inspectQueue(
   calls: Pick<AwsCalls, 'getQueueUrl' | 'getQueueAttributes'>,
   queueName: string,
-): Promise<QueueLook> {
+): Promise<QueueState> {
   const { QueueUrl } = await calls.getQueueUrl(queueName);
   try {
     const { Attributes } = await calls.getQueueAttributes({
@@ -108,7 +108,7 @@ type TemplateCalls = Pick<
 >;
 
 /** Calls by which a node class can be tried out without making its launch template: that is a dry run as well. */
-export function withoutMaking(calls: TemplateCalls): TemplateCalls {
+export function asDryRuns(calls: TemplateCalls): TemplateCalls {
   return {
     ...calls,
     createLaunchTemplate: async (input) => {
@@ -119,13 +119,13 @@ export function withoutMaking(calls: TemplateCalls): TemplateCalls {
       return { $metadata: {} };
     },
     deleteLaunchTemplate: () => Promise.reject(new DomainError('Invalid', 'trying out deletes no launch template')),
-    createFleet: (input) => calls.createFleet(input).catch(untoldWithoutTemplate),
-    runInstances: (input) => calls.runInstances(input).catch(untoldWithoutTemplate),
+    createFleet: (input) => calls.createFleet(input).catch(unknownWithoutTemplate),
+    runInstances: (input) => calls.runInstances(input).catch(unknownWithoutTemplate),
   };
 }
 
 /** Before the operator has made the template, a dry run that names it tells nothing of permissions. */
-function untoldWithoutTemplate(error: unknown): never {
+function unknownWithoutTemplate(error: unknown): never {
   if (isDomainError(error) && error.details.reason === 'LaunchTemplateNotFound') {
     throw new DomainError('Unavailable', `the operator has not made the launch template yet: ${error.message}`);
   }

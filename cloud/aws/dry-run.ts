@@ -16,7 +16,7 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { awsCode, isDryRunSuccess, isProfileUnknown, toDomainError } from './errors.js';
 import { fleetRequest } from './fleet.js';
-import { capacityTypeOf, templateKey, withoutExotic, zoneOf } from './launch-choice.js';
+import { capacityTypeOf, templateKey, withoutSpecialHardware, zoneOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import { launchTags, tagList } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
@@ -32,7 +32,7 @@ export interface DryRunDeps {
 
 const type = 'ValidationSucceeded';
 /** Written after each look: they are no reason for another. */
-const ownMarks = { [annotations.ec2NodeClassHash]: '', [annotations.ec2NodeClassHashVersion]: '' };
+const ownAnnotations = { [annotations.ec2NodeClassHash]: '', [annotations.ec2NodeClassHashVersion]: '' };
 const cacheMs = 30 * 60_000;
 const succeeded: ConditionChange = { type, status: 'True' };
 
@@ -42,10 +42,10 @@ const succeeded: ConditionChange = { type, status: 'True' };
  * hour; anything else may pass, such as a new profile that EC2 has not heard of yet, and is asked again.
  */
 export class DryRun {
-  private readonly verdicts: CachedByKey<Verdict>;
+  private readonly results: CachedByKey<DryRunResult>;
 
   constructor(private readonly deps: DryRunDeps) {
-    this.verdicts = new CachedByKey(deps.clock, cacheMs);
+    this.results = new CachedByKey(deps.clock, cacheMs);
   }
 
   /** Never throws: a cloud that throttles or is away leaves the former verdict. */
@@ -54,7 +54,7 @@ export class DryRun {
     const content = [
       metadata.uid,
       // An annotation is how somebody has it tried out anew.
-      { ...metadata.annotations, ...ownMarks },
+      { ...metadata.annotations, ...ownAnnotations },
       pools.map(requirementsOfPool),
       spec,
       status?.amis,
@@ -64,8 +64,8 @@ export class DryRun {
     ];
     const key = hashText(canonicalJson(content));
     try {
-      const verdict = await this.verdicts.get(key, () => this.run(nodeClass, pools));
-      if (!verdict.lasting) this.verdicts.forget(key);
+      const verdict = await this.results.get(key, () => this.run(nodeClass, pools));
+      if (!verdict.lasting) this.results.forget(key);
       return verdict.condition;
     } catch (error) {
       const before = conditionOf(status?.conditions, type);
@@ -75,7 +75,7 @@ export class DryRun {
     }
   }
 
-  private async run(nodeClass: EC2NodeClass, pools: readonly NodePool[]): Promise<Verdict> {
+  private async run(nodeClass: EC2NodeClass, pools: readonly NodePool[]): Promise<DryRunResult> {
     const stage = sample(await this.deps.catalogue(nodeClass), nodeClass, pools);
     // Nothing could be launched from it now: there is nothing to try, and nothing that would hold.
     if (stage === undefined) return passing(succeeded);
@@ -88,7 +88,7 @@ export class DryRun {
         (await this.tryFleet(nodeClass, stage, templates)) ?? (await this.tryInstance(nodeClass, stage, templates));
       return failed ?? { condition: succeeded, lasting: true };
     } catch (error) {
-      return verdictOf(error, 'CreateLaunchTemplateAuthCheckFailed', 'ec2:CreateLaunchTemplate', nodeClass);
+      return resultOf(error, 'CreateLaunchTemplateAuthCheckFailed', 'ec2:CreateLaunchTemplate', nodeClass);
     }
   }
 
@@ -96,7 +96,7 @@ export class DryRun {
     nodeClass: EC2NodeClass,
     stage: LaunchStage,
     templates: Templates,
-  ): Promise<Verdict | undefined> {
+  ): Promise<DryRunResult | undefined> {
     const [option] = stage.options;
     const subnet = (nodeClass.status?.subnets ?? []).find(
       ({ zone }) => option !== undefined && zone === zoneOf(option),
@@ -120,8 +120,8 @@ export class DryRun {
     nodeClass: EC2NodeClass,
     stage: LaunchStage,
     templates: Templates,
-  ): Promise<Verdict | undefined> {
-    let first: Verdict | undefined;
+  ): Promise<DryRunResult | undefined> {
+    let first: DryRunResult | undefined;
     let silent: Error | undefined;
     for (const { id } of nodeClass.status?.subnets ?? []) {
       try {
@@ -139,7 +139,7 @@ export class DryRun {
   private tryIn(
     subnetId: string,
     { nodeClass, stage, templates }: { nodeClass: EC2NodeClass; stage: LaunchStage; templates: Templates },
-  ): Promise<Verdict | undefined> {
+  ): Promise<DryRunResult | undefined> {
     const [option] = stage.options;
     const key = option === undefined ? '' : templateKey(option);
     const tags = tagList(launchTags(nodeClass, sampleClaim(nodeClass), samplePool, this.deps.clusterName));
@@ -198,7 +198,7 @@ function sample(
   const wanted = isWindows ? [] : types.filter(isOf(pools.map(requirementsOfPool)));
   const usual = types.filter(({ name }) => usualTypes.includes(name));
   const among = [wanted, usual, types].find((each) => each.length > 0) ?? [];
-  const options = withoutExotic(launchOptions(among, [], {}));
+  const options = withoutSpecialHardware(launchOptions(among, [], {}));
   const option = options.find((each) => capacityTypeOf(each) === 'on-demand') ?? options[0];
   return option === undefined ? undefined : { capacityType: capacityTypeOf(option), options: [option] };
 }
@@ -209,32 +209,32 @@ const isOf =
     wanted.some((each) => intersects(each, requirements));
 
 /** What the verdict is told as. */
-interface Told {
+interface ReportedAs {
   readonly reason: string;
   readonly action: string;
   readonly nodeClass: EC2NodeClass;
 }
 
 async function outcome(
-  { reason, action, nodeClass }: Told,
+  { reason, action, nodeClass }: ReportedAs,
   dryRun: () => Promise<unknown>,
-): Promise<Verdict | undefined> {
+): Promise<DryRunResult | undefined> {
   try {
     await dryRun();
     return undefined;
   } catch (error) {
-    return isDryRunSuccess(error) ? undefined : verdictOf(error, reason, action, nodeClass);
+    return isDryRunSuccess(error) ? undefined : resultOf(error, reason, action, nodeClass);
   }
 }
 
-interface Verdict {
+interface DryRunResult {
   readonly condition: ConditionChange;
   /** Whether it is kept. */
   readonly lasting: boolean;
 }
 
 /** What a refusal says of the node class; throws where it says nothing of it. */
-function verdictOf(error: unknown, reason: string, action: string, { spec }: EC2NodeClass): Verdict {
+function resultOf(error: unknown, reason: string, action: string, { spec }: EC2NodeClass): DryRunResult {
   const failure = toDomainError(error, action);
   if (isTransient(failure)) throw failure;
   if (failure.type === 'NodeClassNotReady') return passing(refused(...reasonIn(failure.message)));
@@ -250,7 +250,7 @@ function verdictOf(error: unknown, reason: string, action: string, { spec }: EC2
   return { condition: refused(why, failure.message), lasting: awsCode(failure) === 'UnauthorizedOperation' };
 }
 
-const passing = (condition: ConditionChange): Verdict => ({ condition, lasting: false });
+const passing = (condition: ConditionChange): DryRunResult => ({ condition, lasting: false });
 
 /** The reason that a message begins with. */
 function reasonIn(text: string): [reason: string, message: string] {

@@ -4,7 +4,7 @@ import type { FailureType } from '../../core/failures.js';
 export interface ErrorRow {
   readonly type: FailureType;
   /** Where it is met; absent: anywhere. */
-  readonly met?: keyof typeof toldBy;
+  readonly met?: keyof typeof reportedBy;
   /**
    * What the owner of a NodeClaim is told when a launch meets it: reason of the condition `Launched` and of the event, as
    * Karpenter names it. Absent: `LaunchFailed`.
@@ -15,7 +15,7 @@ export interface ErrorRow {
 }
 
 /** Who is told of an error, and how, by what it is met at. The log tells all of them. */
-const toldBy = {
+const reportedBy = {
   launch: 'NodeClaim: condition `Launched`, event',
   nodeClass: 'EC2NodeClass: its condition',
   queue: '`stowage doctor`',
@@ -309,12 +309,12 @@ export const knownErrors: readonly {
   readonly row: ErrorRow;
   readonly told: string;
 }[] = [
-  ...[...rows].map(([code, row]) => ({ code, row, told: toldOf(row) })),
-  ...byWords.map(([words, row]) => ({ words: words.source, row, told: toldOf(row) })),
+  ...[...rows].map(([code, row]) => ({ code, row, told: reportOf(row) })),
+  ...byWords.map(([words, row]) => ({ words: words.source, row, told: reportOf(row) })),
 ];
 
-function toldOf({ met = 'anywhere' }: ErrorRow): string {
-  return toldBy[met];
+function reportOf({ met = 'anywhere' }: ErrorRow): string {
+  return reportedBy[met];
 }
 
 /** What an error of this code and these words means; undefined where the table does not know it. */

@@ -80,7 +80,7 @@ describe('readFleetErrors (launch/capacity-errors)', () => {
     const { unavailable, onlyCapacity } = readFleetErrors(errors, 'spot', zones, 'pg-1');
     expect(onlyCapacity).toBe(true);
     const marked = new UnavailableOfferings(() => 0);
-    marked.mark(unavailable);
+    marked.add(unavailable);
     for (const capacityType of ['spot', 'on-demand']) {
       for (const type of ['m5.large', 'c7g.xlarge']) {
         expect(marked.get(capacityType, type, 'us-west-2a', 'pg-1')).toBeDefined();

@@ -15,7 +15,7 @@ const spreadGroupFull = 'limit of instances in this spread placement group';
 const noSpotRole = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
 
 /** What the errors of one CreateFleet answer mean. */
-export interface FleetVerdict {
+export interface FleetOutcome {
   /** Offerings to leave alone for a while. */
   readonly unavailable: readonly UnavailableOffering[];
   /** Subnets without free addresses. */
@@ -41,13 +41,13 @@ export function readFleetErrors(
   capacityType: string,
   zoneOfSubnet: ReadonlyMap<string, string>,
   placement?: string,
-): FleetVerdict {
+): FleetOutcome {
   const unavailable = new Map<string, UnavailableOffering>();
   const exhausted = new Set<string>();
   for (const error of errors) {
     const subnet = error.LaunchTemplateAndOverrides?.Overrides?.SubnetId;
     if (error.ErrorCode === 'InsufficientFreeAddressesInSubnet' && subnet !== undefined) exhausted.add(subnet);
-    for (const offering of closedBy(error, capacityType, zoneOfSubnet, placement)) {
+    for (const offering of unavailableBy(error, capacityType, zoneOfSubnet, placement)) {
       unavailable.set(offeringKey(offering), offering);
     }
   }
@@ -71,7 +71,7 @@ export function isTemplateMissing(code: string): boolean {
 }
 
 /** The offerings that one error closes, within the placement group where there is one. */
-function closedBy(
+function unavailableBy(
   { ErrorCode: code = '', ErrorMessage: message = '', LaunchTemplateAndOverrides: of }: CreateFleetError,
   capacityType: string,
   zoneOfSubnet: ReadonlyMap<string, string>,

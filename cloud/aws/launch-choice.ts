@@ -34,7 +34,7 @@ export function chooseLaunch(types: readonly InstanceType[], claim: NodeClaim): 
   const all = onePartition(launchOptions(types, requirements, parseResources(resources?.requests)), claim);
   if (all.length === 0) return { kind: 'none', message: 'no instance type with an available offering meets the claim' };
   const withMinValues = requirements.some((requirement) => requirement.minValues !== undefined);
-  const options = withMinValues ? oneReservationKind(all) : affordable(withoutExotic(oneReservationKind(all)));
+  const options = withMinValues ? oneReservationKind(all) : affordable(withoutSpecialHardware(oneReservationKind(all)));
   const stages = capacityTypes.flatMap((capacityType) => {
     const own = truncate(options.filter((option) => capacityTypeOf(option) === capacityType));
     return own.length > 0 && meetsMinValues(own, claim) ? [{ capacityType, options: own }] : [];
@@ -125,7 +125,7 @@ const accelerators = [
 ];
 
 /** Bare metal and accelerated types only when nothing else would do. */
-export function withoutExotic(options: readonly LaunchOption[]): readonly LaunchOption[] {
+export function withoutSpecialHardware(options: readonly LaunchOption[]): readonly LaunchOption[] {
   const plain = options.filter(
     ({ type }) =>
       !type.name.includes('metal') && accelerators.every((name) => (lookUp(type.capacity, name) ?? 0) === 0),

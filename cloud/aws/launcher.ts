@@ -26,7 +26,7 @@ import { ClientTokens } from './client-tokens.js';
 import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
 import { isTemplateMissing, readFleetErrors } from './fleet-errors.js';
-import type { FleetVerdict } from './fleet-errors.js';
+import type { FleetOutcome } from './fleet-errors.js';
 import { fleetRequest, withinConfigs } from './fleet.js';
 import type { FleetInput } from './fleet.js';
 import { providerIdOf } from './instances.js';
@@ -170,7 +170,7 @@ export class Launcher {
       return this.attempt(request, stage, true);
     }
     this.settleReservations(asked.options, answer);
-    this.deps.unavailable.mark(answer.verdict.unavailable);
+    this.deps.unavailable.add(answer.verdict.unavailable);
     for (const id of answer.verdict.exhaustedSubnets) this.deps.subnets.markExhausted(id);
     // EC2 would only say the same again, or that the token was for other parameters.
     if (answer.launched === undefined) this.tokens.spend(name);
@@ -324,7 +324,7 @@ const tokenSuffix = { reserved: '-r', spot: '', 'on-demand': '-od' } as const;
 
 interface StageOutcome {
   readonly launched: LaunchedInstance | undefined;
-  readonly verdict: FleetVerdict;
+  readonly verdict: FleetOutcome;
 }
 
 /** What the fleet made, in the answer's words. */
@@ -358,7 +358,7 @@ function optionOf(stage: LaunchStage, type: string | undefined, zone: string | u
   return stage.options.find((option) => option.type.name === type && zoneOf(option) === zone);
 }
 
-const noErrors: FleetVerdict = {
+const noErrors: FleetOutcome = {
   unavailable: [],
   exhaustedSubnets: [],
   onlyCapacity: true,
@@ -366,10 +366,10 @@ const noErrors: FleetVerdict = {
   throttled: false,
   message: '',
 };
-const nothingUsable: FleetVerdict = { ...noErrors, message: 'no subnet with free addresses in a zone with capacity' };
+const nothingUsable: FleetOutcome = { ...noErrors, message: 'no subnet with free addresses in a zone with capacity' };
 
 /** Neither instance nor error: EC2 had nothing to give. */
-function emptyAsCapacity(verdict: FleetVerdict): FleetVerdict {
+function emptyAsCapacity(verdict: FleetOutcome): FleetOutcome {
   const silent = !verdict.onlyCapacity && verdict.message === '';
   return silent ? { ...verdict, onlyCapacity: true, message: 'EC2 gave neither an instance nor an error' } : verdict;
 }

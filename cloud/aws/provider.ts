@@ -6,7 +6,7 @@ import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { CloudProvider, NodeClass, RepairPolicy } from '../port.js';
-import { createAccount, withoutMaking } from './account.js';
+import { createAccount, asDryRuns } from './account.js';
 import { createCalls } from './calls.js';
 import type { AwsCalls } from './calls.js';
 import { Catalogues } from './catalogues.js';
@@ -231,7 +231,7 @@ export class AwsProvider implements CloudProvider {
     pools?: readonly NodePool[],
   ): ReturnType<CloudProvider['resolveNodeClass']> {
     const resolution = await this.resolver.resolve(nodeClass as EC2NodeClass, pools);
-    return { ...resolution, events: [...resolution.events, ...this.sizes.news(nodeClass.metadata.name ?? '')] };
+    return { ...resolution, events: [...resolution.events, ...this.sizes.warnings(nodeClass.metadata.name ?? '')] };
   }
 
   async cleanUpNodeClass(nodeClass: NodeClass): Promise<void> {
@@ -262,7 +262,7 @@ export class AwsProvider implements CloudProvider {
     // A reservation is counted, not timed: it is read again within a minute (reserved-capacity/used-up).
     for (const { reservationId } of offerings)
       if (reservationId !== undefined) this.reservations.exhausted(reservationId);
-    this.unavailable.mark(offerings.filter(({ reservationId }) => reservationId === undefined));
+    this.unavailable.add(offerings.filter(({ reservationId }) => reservationId === undefined));
   }
 
   isReservationEnding(reservationId: string): Promise<boolean> {
@@ -299,7 +299,7 @@ function withoutTemplates(
   { clock, clusterName, catalogue }: Pick<DryRunOptions, 'clock' | 'clusterName' | 'catalogue'>,
   planning: PlannerOptions,
 ): DryRun {
-  const trials = withoutMaking(calls);
+  const trials = asDryRuns(calls);
   const templates = new LaunchTemplates(trials, clusterName, clock);
   const planner = new TemplatePlanner({ ...planning, templates });
   return new DryRun({ calls: trials, clock, clusterName, catalogue, planner });

@@ -11,7 +11,7 @@ import { tagFilters } from './tag-filters.js';
 type Term = NonNullable<EC2NodeClassSpec['capacityReservationSelectorTerms']>[number];
 
 /** Nodes leave a capacity block so long before it ends (reserved-capacity/block-ends). */
-const leaveBlockMs = 40 * 60_000;
+const blockEndLeadMs = 40 * 60_000;
 /** Counts are read again after this long. */
 const countsMs = 60_000;
 /** Whether a block ends soon is asked again after this long. */
@@ -109,7 +109,7 @@ export class Reservations {
   }
 
   private isExpiring({ ReservationType: type, EndDate: end }: CapacityReservation): boolean {
-    return type === 'capacity-block' && end !== undefined && end.getTime() - this.clock.now() <= leaveBlockMs;
+    return type === 'capacity-block' && end !== undefined && end.getTime() - this.clock.now() <= blockEndLeadMs;
   }
 
   private async active(id: string): Promise<CapacityReservation | undefined> {

@@ -19,7 +19,7 @@ export function shiftEvents(shifts: Pick<ZonalShifts, 'current'>): NonNullable<C
   return async (pools) => {
     const shifted = new Set((await shifts.current()).map(({ zone }) => zone));
     const before = told;
-    const changes = pools.map((each) => changesOf(each, shifted, before.get(uidOf(each)) ?? new Map<string, Zone>()));
+    const changes = pools.map((each) => eventsOf(each, shifted, before.get(uidOf(each)) ?? new Map<string, Zone>()));
     told = new Map(pools.map((each, i) => [uidOf(each), changes[i]!.told]));
     return changes.flatMap(({ events }) => events);
   };
@@ -28,7 +28,7 @@ export function shiftEvents(shifts: Pick<ZonalShifts, 'current'>): NonNullable<C
 const uidOf = ({ pool }: PoolOfClass): string => pool.metadata.uid ?? '';
 
 /** What a NodePool has to be told, and the shifts that it knows of then, by the zone as ARC calls it. */
-function changesOf(
+function eventsOf(
   { pool, nodeClass }: PoolOfClass,
   shifted: ReadonlySet<string>,
   before: ReadonlyMap<string, Zone>,

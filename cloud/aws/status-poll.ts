@@ -43,7 +43,7 @@ export async function pollInstanceStatus(
   let pauseMs = pollMs;
   let told = '';
   while (!signal.aborted) {
-    const problem = await look(options, handle);
+    const problem = await pollOnce(options, handle);
     if (problem !== undefined && problem !== told) options.onProblem?.(problem);
     const pause = problem === undefined ? pollMs : pauseMs;
     pauseMs = problem === undefined ? pollMs : Math.min(2 * pauseMs, longestPauseMs);
@@ -53,7 +53,7 @@ export async function pollInstanceStatus(
 }
 
 /** One look; what went wrong with it, in words. */
-async function look(
+async function pollOnce(
   { calls, clock }: StatusPollOptions,
   handle: (interruption: Interruption) => Promise<void>,
 ): Promise<string | undefined> {

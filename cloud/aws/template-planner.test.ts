@@ -56,7 +56,7 @@ test('what is rendered for a launch is measured as EC2 gets it', async () => {
   const sent = await rendered({ amiFamily: 'AL2023', userData: `#!/bin/sh\n# ${'x'.repeat(15_000)}` }, { sizes });
   expect(sent).toContain('xxxx');
   expect(sizes.bytes.get('default')).toBe(Buffer.byteLength(sent));
-  expect(sizes.news('default')).toMatchObject([{ type: 'Warning', reason: 'UserDataNearLimit' }]);
+  expect(sizes.warnings('default')).toMatchObject([{ type: 'Warning', reason: 'UserDataNearLimit' }]);
 });
 
 describe('the address of the DNS service', () => {

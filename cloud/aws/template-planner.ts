@@ -45,7 +45,7 @@ export interface TemplatePlannerOptions {
   readonly reservedEnis: number;
   readonly machines: () => Promise<MachineTypes>;
   /** Told the size of whatever is rendered. */
-  readonly sizes: Pick<UserDataSizes, 'note'>;
+  readonly sizes: Pick<UserDataSizes, 'record'>;
 }
 
 /** Finds the launch template of each `templateKey` of a stage: one for each image, pod limit and number of EFA cards (3.4). */
@@ -148,7 +148,7 @@ export class TemplatePlanner {
       raid0: nodeClass.spec.instanceStorePolicy === 'RAID0',
       bindsByDefault: bindsByDefault(nodeClass),
     });
-    this.options.sizes.note(nodeClass, userData);
+    this.options.sizes.record(nodeClass, userData);
     return templates.ensure({
       nodeClass,
       clusterName,

@@ -10,9 +10,9 @@ export class UserDataSizes {
   /** Bytes before encoding, by the node class's name. */
   readonly bytes = new Map<string, number>();
   private readonly generations = new Map<string, number | undefined>();
-  private readonly told = new Set<string>();
+  private readonly warned = new Set<string>();
 
-  note({ metadata }: Pick<EC2NodeClass, 'metadata'>, userData: string): void {
+  record({ metadata }: Pick<EC2NodeClass, 'metadata'>, userData: string): void {
     const { name = '', generation } = metadata;
     const size = Buffer.byteLength(userData);
     const before = this.generations.get(name) === generation ? (this.bytes.get(name) ?? 0) : 0;
@@ -23,18 +23,18 @@ export class UserDataSizes {
   forget(nodeClass: string): void {
     this.bytes.delete(nodeClass);
     this.generations.delete(nodeClass);
-    this.told.delete(nodeClass);
+    this.warned.delete(nodeClass);
   }
 
   /** A warning when the size has come near the limit; once, until it was smaller again. */
-  news(nodeClass: string): NodeClassResolution['events'] {
+  warnings(nodeClass: string): NodeClassResolution['events'] {
     const size = this.bytes.get(nodeClass) ?? 0;
     if (size <= warnShare * userDataLimit) {
-      this.told.delete(nodeClass);
+      this.warned.delete(nodeClass);
       return [];
     }
-    if (this.told.has(nodeClass)) return [];
-    this.told.add(nodeClass);
+    if (this.warned.has(nodeClass)) return [];
+    this.warned.add(nodeClass);
     const percent = Math.floor((100 * size) / userDataLimit);
     const message =
       `User data has ${size} bytes, ${percent}% of the ${userDataLimit} that EC2 takes: ` +

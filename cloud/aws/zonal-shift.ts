@@ -20,7 +20,7 @@ export class ZonalShifts {
   private readonly shifts: Cached<readonly ShiftedZone[]>;
   /** When ARC was last asked in vain. */
   private failedAt = Number.NEGATIVE_INFINITY;
-  private told = '';
+  private reported = '';
 
   constructor(
     calls: Pick<AwsCalls, 'getManagedResource'>,
@@ -46,13 +46,13 @@ export class ZonalShifts {
     if (Math.abs(now - this.failedAt) < pollMs) return [];
     try {
       const shifts = await this.shifts.get();
-      this.told = '';
+      this.reported = '';
       return shifts;
     } catch (error) {
       this.failedAt = now;
       const problem = `zonal shifts: ${messageOf(error)}; until they are known no zone is left alone`;
-      if (problem !== this.told) this.onProblem?.(problem);
-      this.told = problem;
+      if (problem !== this.reported) this.onProblem?.(problem);
+      this.reported = problem;
       return [];
     }
   }

@@ -139,7 +139,7 @@ class KwokProvider implements CloudProvider {
   }
 
   markUnavailable(offerings: Parameters<CloudProvider['markUnavailable']>[0]): void {
-    this.unavailable.mark(offerings);
+    this.unavailable.add(offerings);
   }
 
   /** What an earlier launch of the claim made; a claim never gets a second machine. */

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { taints } from '../../api/labels.js';
 import type { Node, Pod } from '../../api/kubernetes.js';
-import { isGoing } from '../../cluster/cluster.js';
+import { isDeletingNode } from '../../cluster/cluster.js';
 import { isTrue } from '../../core/conditions.js';
 import type { KubeClient } from '../../kube/port.js';
 import type { CloudProxyControl } from '../cloud-proxy/control.js';
@@ -41,7 +41,7 @@ export async function unrestOf(kube: KubeClient, cloud: CloudProxyControl): Prom
   const waiting = pods.filter((pod) => !isSettled(pod)).map(nameOf);
   if (pods.length !== wanted || waiting.length > 0)
     return `${pods.length} pods where ${wanted} are wanted, not at rest: ${waiting.join(', ')}`;
-  const going = nodes.filter((node) => isGoing(node) || isTainted(node)).map(nameOf);
+  const going = nodes.filter((node) => isDeletingNode(node) || isTainted(node)).map(nameOf);
   if (going.length > 0) return `nodes on their way out: ${going.join(', ')}`;
   const unfinished = claims
     .filter(

@@ -61,9 +61,9 @@ export function decideAdmission<A extends Applicant>(
   applications: readonly Application<A>[],
   context: AdmissionContext,
 ): readonly AdmissionDecision<A>[] {
-  let account: Account = { taken: new Map(), given: new Set(), pastDisruptions: context.pastDisruptions ?? [] };
+  let account: Account = { taken: new Map(), granted: new Set(), pastDisruptions: context.pastDisruptions ?? [] };
   return applications.map((application) => {
-    const { admission, after } = judge(application, account, context);
+    const { admission, after } = decide(application, account, context);
     const isPart = admission.granted.length > 0 && admission.refused.length > 0;
     if (application.together !== true || !isPart) {
       account = after;
@@ -78,17 +78,17 @@ export function decideAdmission<A extends Applicant>(
 /** What earlier requests took. */
 interface Account {
   readonly taken: ReadonlyMap<string, number>;
-  readonly given: ReadonlySet<string>;
+  readonly granted: ReadonlySet<string>;
   readonly pastDisruptions: readonly PastDisruption[];
 }
 
-function judge<A extends Applicant>(
+function decide<A extends Applicant>(
   { id, reason, candidates }: Application<A>,
   before: Account,
   context: AdmissionContext,
 ): { readonly admission: AdmissionDecision<A>; readonly after: Account } {
   const taken = new Map(before.taken);
-  const given = new Set(before.given);
+  const grantedUids = new Set(before.granted);
   const pastDisruptions = [...before.pastDisruptions];
   const running = { ...context, pastDisruptions };
   const granted: A[] = [];
@@ -96,19 +96,19 @@ function judge<A extends Applicant>(
   const checks: number[] = [];
   for (const candidate of candidates) {
     const { uid, node, nodePool } = candidate;
-    const counted = context.disrupting.has(uid) || given.has(uid);
+    const counted = context.disrupting.has(uid) || grantedUids.has(uid);
     const why = whyRefused(candidate, reason, { counted, taken, checks, context: running });
     if (why !== undefined) {
       refused.push({ node, ...why });
       continue;
     }
     granted.push(candidate);
-    given.add(uid);
+    grantedUids.add(uid);
     pastDisruptions.push({ nodePool, reason, at: context.now, nodes: 1 } satisfies PastDisruption);
     if (!counted) taken.set(nodePool, (taken.get(nodePool) ?? 0) + 1);
   }
   const admission = { id, granted, refused, ...(checks.length === 0 ? {} : { nextCheckAt: Math.min(...checks) }) };
-  return { admission, after: { taken, given, pastDisruptions } };
+  return { admission, after: { taken, granted: grantedUids, pastDisruptions } };
 }
 
 function whyRefused(

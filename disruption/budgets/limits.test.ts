@@ -5,7 +5,7 @@ import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { decideAdmission } from './admission.js';
 import type { Allowance } from './budgets.js';
 import { limitOf, rememberedForMs } from './limits.js';
-import { rulingOf } from '../policies/ruling.js';
+import { effectivePolicyOf } from '../policies/effective-policy.js';
 import { disruptedSince, rememberDisruptions } from './limits/past-disruptions.js';
 import type { PastDisruption } from './limits/past-disruptions.js';
 import { closingOf, openingAt, readSchedule } from './limits/schedule.js';
@@ -282,7 +282,7 @@ test.each<[DisruptionReason, readonly string[]]>([
 describe('policies', () => {
   test('the heaviest that selects the pool rules, of equals the first by name', () => {
     const teamB = policy({ nodePoolSelector: { matchLabels: { team: 'b' } }, weight: 100 }, 'b');
-    const ruling = (...policies: DisruptionPolicy[]) => rulingOf(pool(), policies).policy;
+    const ruling = (...policies: DisruptionPolicy[]) => effectivePolicyOf(pool(), policies).policy;
 
     expect(ruling()).toBeUndefined();
     expect(ruling(teamB)).toBeUndefined();

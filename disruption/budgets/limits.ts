@@ -6,8 +6,8 @@ import type { Allowance, PoolCount } from './budgets.js';
 import type { Bound, PastDisruption } from './limits/past-disruptions.js';
 import { rateBound } from './limits/rates.js';
 import { windowBound } from './limits/windows.js';
-import { rulingOf } from '../policies/ruling.js';
-import type { Ruling } from '../policies/ruling.js';
+import { effectivePolicyOf } from '../policies/effective-policy.js';
+import type { EffectivePolicy } from '../policies/effective-policy.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** What bounds the disruption of a NodePool besides its own budgets. */
@@ -23,7 +23,7 @@ export interface LimitsContext {
 const never = Number.POSITIVE_INFINITY;
 /** If nothing is allowed now, how far ahead to search for the next opening. */
 const lookAheadMs = 35 * 24 * 3_600_000;
-const changesLooked = 64;
+const mostChanges = 64;
 
 /**
  * How many nodes of a NodePool may be disrupted now for a reason: the NodePool's budgets (budgets/allowed-now), and the
@@ -40,11 +40,11 @@ export function limitOf(
   { now, policies, pastDisruptions = [] }: LimitsContext,
 ): Allowance {
   const name = pool?.metadata.name ?? '';
-  const asked: Asked = {
+  const asked: LimitQuery = {
     pool,
     reason,
     count,
-    ruling: rulingOf(pool, policies),
+    ruling: effectivePolicyOf(pool, policies),
     pastDisruptions: pastDisruptions.filter(({ nodePool }) => nodePool === name),
   };
   const present = boundsOf(asked, now);
@@ -58,18 +58,18 @@ export function limitOf(
   };
 }
 
-interface Asked {
+interface LimitQuery {
   readonly pool: NodePool | undefined;
   readonly reason: DisruptionReason;
   readonly count: PoolCount;
-  readonly ruling: Ruling;
+  readonly ruling: EffectivePolicy;
   readonly pastDisruptions: readonly PastDisruption[];
 }
 
 /** Steps from one change of the blocking limits to the next, until nothing blocks. */
-function opensAt(asked: Asked, present: readonly Bound[], now: number): number {
+function opensAt(asked: LimitQuery, present: readonly Bound[], now: number): number {
   let closed = present.filter(({ allowed }) => allowed === 0);
-  for (let i = 0, at = now; i < changesLooked && at <= now + lookAheadMs; i++) {
+  for (let i = 0, at = now; i < mostChanges && at <= now + lookAheadMs; i++) {
     at = Math.max(...closed.map(({ changesAt }) => changesAt));
     if (at === never) return never;
     closed = boundsOf(asked, at).filter(({ allowed }) => allowed === 0);
@@ -78,9 +78,9 @@ function opensAt(asked: Asked, present: readonly Bound[], now: number): number {
   return never;
 }
 
-function boundsOf({ pool, reason, count, ruling, pastDisruptions }: Asked, now: number): readonly Bound[] {
+function boundsOf({ pool, reason, count, ruling, pastDisruptions }: LimitQuery, now: number): readonly Bound[] {
   if (reason === 'Unhealthy') return repairBounds(ruling, { pastDisruptions, total: count.total }, now);
-  if (ruling.broken !== undefined) return [{ allowed: 0, what: ruling.broken, changesAt: never }];
+  if (ruling.invalid !== undefined) return [{ allowed: 0, what: ruling.invalid, changesAt: never }];
   const counted = { pastDisruptions, total: count.total };
   return [
     windowBound(ruling.spec.maintenanceWindows, reason, counted, now),
@@ -91,14 +91,14 @@ function boundsOf({ pool, reason, count, ruling, pastDisruptions }: Asked, now: 
 }
 
 function repairBounds(
-  { spec, broken }: Ruling,
+  { spec, invalid }: EffectivePolicy,
   counted: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
   now: number,
 ): readonly Bound[] {
   const naming = <T extends { readonly reasons?: readonly DisruptionReason[] | undefined }>(
     rules: readonly T[] | undefined,
   ): readonly T[] =>
-    broken === undefined ? (rules ?? []).filter(({ reasons }) => reasons?.includes('Unhealthy')) : [];
+    invalid === undefined ? (rules ?? []).filter(({ reasons }) => reasons?.includes('Unhealthy')) : [];
   return [
     windowBound(naming(spec.maintenanceWindows), 'Unhealthy', counted, now),
     rateBound(naming(spec.rates), 'Unhealthy', counted, now),
@@ -109,8 +109,8 @@ function repairBounds(
  * For how long the past disruptions of a NodePool must be remembered, milliseconds: its longest rate, or window with a quota.
  * Infinity if the policy is invalid, since it is not known what it will ask once it is corrected.
  */
-export function rememberedForMs({ spec, broken }: Pick<Ruling, 'spec' | 'broken'>): number {
-  if (broken !== undefined) return Number.POSITIVE_INFINITY;
+export function rememberedForMs({ spec, invalid }: Pick<EffectivePolicy, 'spec' | 'invalid'>): number {
+  if (invalid !== undefined) return Number.POSITIVE_INFINITY;
   const rates = (spec.rates ?? []).map(({ per }) => parseDuration(per, 'per'));
   const quotas = (spec.maintenanceWindows ?? []).filter(({ quota }) => quota !== undefined);
   return Math.max(0, ...rates, ...quotas.map(({ duration }) => parseDuration(duration, 'duration')));

@@ -21,7 +21,7 @@ export function policyProblems(policy: DisruptionPolicy, pools: readonly NodePoo
     ...neverOpen(policy, now),
     ...canaryProblems(policy),
     ...pools.flatMap((pool) => {
-      const contradicted = disruptionReasons.filter((reason) => contradict(policy, pool, reason, now));
+      const contradicted = disruptionReasons.filter((reason) => neverOpenTogether(policy, pool, reason, now));
       return contradicted.length === 0 ? [] : [contradiction(pool, contradicted)];
     }),
   ];
@@ -46,7 +46,7 @@ function canaryProblems({ spec: { driftRollout } }: DisruptionPolicy): string[] 
 }
 
 /** Whether budgets and policy each allow a disruption at some time, but never at the same time. */
-function contradict(policy: DisruptionPolicy, pool: NodePool, reason: DisruptionReason, now: number): boolean {
+function neverOpenTogether(policy: DisruptionPolicy, pool: NodePool, reason: DisruptionReason, now: number): boolean {
   const opens = (budgets: readonly Budget[], policies: readonly DisruptionPolicy[]): boolean => {
     const bounded = { ...pool, spec: { ...pool.spec, disruption: { ...pool.spec.disruption, budgets: [...budgets] } } };
     const { allowed, changesAt } = limitOf(bounded, reason, manyNodes, { now, policies });

@@ -2,22 +2,22 @@ import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { coverageOf, type Coverage } from '../../packing/compile/coverage.js';
 import { overlaidCatalogues } from '../../packing/compile/stores.js';
-import { withoutAny } from '../../packing/set-aside.js';
-import type { PackingInput, SetAside } from '../../packing/types.js';
+import { withoutAny } from '../../packing/exclude-objects.js';
+import type { PackingInput, ExcludedObject } from '../../packing/types.js';
 
 type Catalogues = PackingInput['catalogues'];
 /** Objects that change the cloud's prices. */
 type Pricing = Pick<PackingInput['objects'], 'nodePools' | 'nodeOverlays' | 'disruptionPolicies'>;
 
-interface Aside {
+interface WithExcluded {
   /** Objects that are excluded (scheduling/objects-left-out). */
-  readonly setAside: readonly SetAside[];
+  readonly setAside: readonly ExcludedObject[];
 }
 
 /** Prices of the cluster's nodes. An excluded object affects no other node's price. */
 export function pricesIn(
   input: Pick<PackingInput, 'objects' | 'catalogues' | 'settings' | 'now'>,
-): Aside & { readonly prices: NodePrices } {
+): WithExcluded & { readonly prices: NodePrices } {
   const { result, setAside } = withoutAny(
     input,
     (each) => new NodePrices(each.catalogues, each.objects, coverageOf(each).nodes),
@@ -28,7 +28,7 @@ export function pricesIn(
 /** Catalogues as packing uses them, without the changes of excluded objects. */
 export function overlaidIn(
   input: Pick<PackingInput, 'objects' | 'catalogues'>,
-): Aside & { readonly catalogues: Catalogues } {
+): WithExcluded & { readonly catalogues: Catalogues } {
   const { result, setAside } = withoutAny(input, ({ objects, catalogues }) =>
     overlaidCatalogues(objects.nodePools, catalogues, objects.nodeOverlays, {
       policies: objects.disruptionPolicies,

@@ -13,7 +13,7 @@ import type { Outcome, Purchase } from './outcome.js';
  */
 export class Attempts {
   /** The most that a launched node may cost, dollars per hour. */
-  dearest = Infinity;
+  highestPrice = Infinity;
   /** Index of the first placement of the last attempt. */
   private from = 0;
 
@@ -39,7 +39,9 @@ export class Attempts {
       purchase?.onlyForRest === true && parts.length > 0 && trial.placer.placementsSince(landed).length === 0;
     const isFine = placed && !isKnown && this.shift(waitingOn(candidates), purchase === undefined ? undefined : parts);
     const launches =
-      isFine && parts.length > 0 ? trial.buy(parts, statesOf(candidates), { ...purchase!, dearest: this.dearest }) : [];
+      isFine && parts.length > 0
+        ? trial.buy(parts, statesOf(candidates), { ...purchase!, dearest: this.highestPrice })
+        : [];
     if (!isFine || launches === undefined) {
       trial.undo();
       return undefined;
@@ -113,7 +115,7 @@ export class Attempts {
     }
     return {
       candidates,
-      placements: this.landingsBeside(new Set([...openings.values()].map(({ state }) => state)), landed),
+      placements: this.placementsOnExisting(new Set([...openings.values()].map(({ state }) => state)), landed),
       launches: [...openings].map(([index, { members }]) => fleetPlan.opening(index, members)),
       route,
     };
@@ -146,11 +148,11 @@ export class Attempts {
       trial.undo();
       return undefined;
     }
-    return { candidates, placements: this.landingsBeside(temporary, landed), launches };
+    return { candidates, placements: this.placementsOnExisting(temporary, landed), launches };
   }
 
   /** The placements since `landed`, without those on nodes to be launched, which are counted when they are registered. */
-  private landingsBeside(temporary: ReadonlySet<NodeState>, landed: number): NodePlacement[] {
+  private placementsOnExisting(temporary: ReadonlySet<NodeState>, landed: number): NodePlacement[] {
     const placements = this.trial.placer.placementsSince(landed);
     for (const { node, podClass, pods } of placements) {
       if (temporary.has(node)) this.trial.uncount(node, podClass, pods.length);

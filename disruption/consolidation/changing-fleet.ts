@@ -4,7 +4,7 @@ import { Budgets } from './command-budgets.js';
 import type { PodMove } from '../command.js';
 import { examineNodes, nodePoolOf } from './eligibility.js';
 import { priceOfAll, type CountedNode, type FleetNode } from './fleet.js';
-import type { Decided } from './outcome.js';
+import type { DecidedOutcome } from './outcome.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput, ConsolidationMethod } from './types.js';
@@ -80,9 +80,9 @@ export class ChangingFleet {
   }
 
   /** Makes all other open nodes targets for pods. */
-  aimBeside(going: readonly FleetNode[]): void {
+  setTargetsWithout(going: readonly FleetNode[]): void {
     const set = new Set(going);
-    this.simulation.aim(this.alive().filter((node) => node.open && !set.has(node)));
+    this.simulation.setTargets(this.alive().filter((node) => node.open && !set.has(node)));
   }
 
   bySaving(): FleetNode[] {
@@ -90,7 +90,7 @@ export class ChangingFleet {
     return nodes.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
   }
 
-  carryOut(outcome: Decided, method?: ConsolidationMethod): FleetNode[] {
+  carryOut(outcome: DecidedOutcome, method?: ConsolidationMethod): FleetNode[] {
     const number = this.commands.length;
     const { candidates, launches, planned, placements } = outcome;
     const nameOf = (launch: number): string => `replacement-${number}-${launch}`;
@@ -107,7 +107,7 @@ export class ChangingFleet {
         }
       }
     });
-    const launched = this.simulation.settle(outcome, nameOf);
+    const launched = this.simulation.apply(outcome, nameOf);
     for (const node of launched) this.launched.add(node);
     this.living = undefined;
     this.totalPrice = this.fleetPrice();

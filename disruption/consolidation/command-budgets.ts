@@ -17,12 +17,12 @@ export const groupUnits = 4_000;
 export class Budgets {
   private readonly limits = new Map<string, (total: number) => number>();
   private readonly now: number;
-  private readonly given: ConsolidationInput['limits'];
+  private readonly past: ConsolidationInput['limits'];
   private readonly policies: readonly DisruptionPolicy[];
 
   constructor({ now, limits, objects }: Pick<ConsolidationInput, 'now' | 'limits' | 'objects'>) {
     this.now = now;
-    this.given = limits;
+    this.past = limits;
     this.policies = objects.disruptionPolicies ?? [];
   }
 
@@ -34,7 +34,7 @@ export class Budgets {
       if (counted === 'disrupting') disrupting.set(nodePool, (disrupting.get(nodePool) ?? 0) + 1);
     }
     return (node) => {
-      const given = this.given?.get(node.nodePool)?.[reason];
+      const given = this.past?.get(node.nodePool)?.[reason];
       if (given !== undefined) return given;
       const most = this.limitOf(node, reason)(totals.get(node.nodePool) ?? 0);
       return Math.max(0, most - (disrupting.get(node.nodePool) ?? 0));

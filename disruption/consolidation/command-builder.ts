@@ -1,6 +1,6 @@
 import { keepingOnDemand } from './on-demand-nodes.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
-import type { Decided, Outcome } from './outcome.js';
+import type { DecidedOutcome, Outcome } from './outcome.js';
 import { candidateGroupsOf } from './parts.js';
 import type { ConsolidationPlan } from './plan.js';
 import type { Simulation } from './simulation.js';
@@ -9,13 +9,13 @@ import type { Simulation } from './simulation.js';
 export interface CommandTools {
   readonly simulation: Simulation;
   /** The first of these nodes that budgets allow to disrupt now. */
-  readonly letGo: (wanted: readonly FleetNode[]) => FleetNode[];
+  readonly remove: (wanted: readonly FleetNode[]) => FleetNode[];
   /** The outcome as a command; undefined if it is not allowed or saves too little. */
-  readonly decide: (outcome: Outcome) => Decided | undefined;
+  readonly decide: (outcome: Outcome) => DecidedOutcome | undefined;
   /** The outcome of removing just these nodes, which stays applied to the simulation. */
-  readonly evaluate: (candidates: readonly FleetNode[]) => Decided | undefined;
+  readonly evaluate: (candidates: readonly FleetNode[]) => DecidedOutcome | undefined;
   /** Adds the command; returns the nodes that it launches. */
-  readonly carryOut: (outcome: Decided) => FleetNode[];
+  readonly carryOut: (outcome: DecidedOutcome) => FleetNode[];
   /** Whether there are enough commands. */
   readonly isEnough: () => boolean;
   /** Whether a spot node may be replaced by spot only together with on-demand nodes (consolidation/spot-beside-on-demand). */
@@ -32,7 +32,7 @@ interface Done {
 const mostLaunchesTried = 8;
 
 /** Savings below this are rounding errors, dollars per hour. */
-const noise = 1e-9;
+const roundingError = 1e-9;
 
 /** Builds commands for the nodes that the cheapest fleet does not need, with as many nodes as budgets allow. */
 export class CommandBuilder {
@@ -54,9 +54,9 @@ export class CommandBuilder {
       progress = false;
       const postponed: FleetNode[] = [];
       while (waiting.length > 0 && !this.tools.isEnough()) {
-        const group = this.tools.letGo(waiting);
+        const group = this.tools.remove(waiting);
         if (group.length === 0) return;
-        this.simulation.aim(targets);
+        this.simulation.setTargets(targets);
         const done = this.asPlanned(group, waiting) ?? this.oneLaunch(waiting) ?? this.byItself(group);
         if (done === undefined) postponed.push(...group);
         else {
@@ -89,7 +89,7 @@ export class CommandBuilder {
     const { late, fleetPlan } = this.plan;
     const early = waiting.filter((node) => !late.has(node)).sort((a, b) => b.price - a.price);
     for (const launch of fleetPlan.unopened().slice(0, mostLaunchesTried)) {
-      const served = this.tools.letGo(fleetPlan.servedBy(early, launch));
+      const served = this.tools.remove(fleetPlan.servedBy(early, launch));
       const group = this.keepingOnDemand(served, waiting);
       if (priceOfAll(group) <= fleetPlan.launches[launch]!.price) continue;
       const done = this.follow(group, launch);
@@ -126,7 +126,7 @@ export class CommandBuilder {
     const candidates: FleetNode[] = [];
     const launched: FleetNode[] = [];
     for (const { nodes, saving } of candidateGroupsOf(followed)) {
-      if (saving <= noise || nodes.length === group.length || this.tools.isEnough()) continue;
+      if (saving <= roundingError || nodes.length === group.length || this.tools.isEnough()) continue;
       const done = this.follow(nodes);
       candidates.push(...(done?.candidates ?? []));
       launched.push(...(done?.launched ?? []));

@@ -48,7 +48,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
     nominated: input.nominated ?? new Set(),
     podDisruptionBudgets: [],
   };
-  const guards = new Guards(objects.podDisruptionBudgets ?? []);
+  const guards = new EvictionBudgets(objects.podDisruptionBudgets ?? []);
   return viewNodes(objects, input.withoutNodes).map((view) => {
     const pods = podsOf.get(view.name) ?? [];
     const pool = pools.get(view.labels[labels.nodePool] ?? '');
@@ -151,7 +151,7 @@ function countedAs({ claim, node }: PackedNode, { claimed }: CandidateContext): 
 }
 
 /** Finds PodDisruptionBudgets that forbid evictions; computed once for pods with equal labels. */
-class Guards {
+class EvictionBudgets {
   private readonly byNamespace = new Map<string, PodDisruptionBudget[]>();
   private readonly known = new Map<string, string | undefined>();
 

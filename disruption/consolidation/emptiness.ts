@@ -32,7 +32,7 @@ export function emptyNodes(
   const held: { nodePool: string; why: string }[] = [];
   const checks: number[] = [];
   for (const [name, members] of byPool(views)) {
-    const { empty, why, later } = sift(members, context);
+    const { empty, why, later } = sortEmpty(members, context);
     checks.push(...later);
     const { allowed, ruledBy, changesAt } = allowedFor(name);
     remove.push(...empty.sort(bySaving).slice(0, allowed));
@@ -49,7 +49,7 @@ export function emptyNodes(
  * Sorts the empty nodes of a NodePool into those to remove and those that are held, with the time when more become
  * consolidatable.
  */
-function sift(
+function sortEmpty(
   members: readonly NodeView[],
   context: CandidateContext,
 ): { readonly empty: NodeView[]; readonly why: string | undefined; readonly later: readonly number[] } {

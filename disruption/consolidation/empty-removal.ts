@@ -29,11 +29,11 @@ export class EmptyRemoval {
       empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
       const group = this.fleet.budgets.take(this.fleet.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
-      this.fleet.simulation.aim(this.fleet.alive().filter(({ open }) => open));
+      this.fleet.simulation.setTargets(this.fleet.alive().filter(({ open }) => open));
       let outcome = this.fleet.simulation.attempts.byPlacing(group);
       if (outcome === undefined) {
         // Pending pods with room on the node do not keep it: they stay pending.
-        for (const node of group) this.fleet.simulation.turnAway(node);
+        for (const node of group) this.fleet.simulation.dropPendingPods(node);
         outcome = this.fleet.simulation.attempts.byPlacing(group) ?? this.attemptEach(group, kept);
       }
       if (outcome !== undefined) this.fleet.carryOut({ ...outcome, planned: [] }, 'empty');
@@ -48,7 +48,7 @@ export class EmptyRemoval {
     const fine: FleetNode[] = [];
     for (const node of group) {
       if (this.fleet.simulation.attempts.byPlacing([...fine, node]) !== undefined) this.fleet.simulation.undo();
-      else if (node.waiting.size === 0) this.fleet.simulation.letGo(node);
+      else if (node.waiting.size === 0) this.fleet.simulation.remove(node);
       else kept.add(node);
       if (!kept.has(node)) fine.push(node);
     }

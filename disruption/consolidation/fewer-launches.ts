@@ -26,7 +26,7 @@ export function launchFewer(
     const open = [...launches.keys()].filter(({ gone }) => !gone).sort(byPrice);
     for (let from = 0; from < open.length; from += size) {
       const group = open.slice(from, from + size);
-      const extra = group.length < 2 ? undefined : buyFewer(simulation, group, spare, settle);
+      const extra = group.length < 2 ? undefined : launchFewerFor(simulation, group, spare, settle);
       if (extra !== undefined) spare -= extra;
     }
   }
@@ -35,7 +35,7 @@ export function launchFewer(
 const byPrice = (a: FleetNode, b: FleetNode): number => a.price - b.price || compareText(a.name, b.name);
 
 /** By how much fewer nodes instead of these would be more expensive; undefined if there are none within the margin. */
-function buyFewer(
+function launchFewerFor(
   simulation: Simulation,
   group: readonly FleetNode[],
   spare: number,
@@ -43,14 +43,14 @@ function buyFewer(
 ): number | undefined {
   const price = priceOfAll(group);
   const most = price + spare;
-  simulation.aim(simulation.nodes.filter(({ gone, open }) => !gone && open));
+  simulation.setTargets(simulation.nodes.filter(({ gone, open }) => !gone && open));
   const outcome = simulation.attempts.byPlacing(group, {
     search: { units: unitsEach * group.length, most, fewest: nearlyCheapest },
-    most: most + noise,
+    most: most + roundingError,
   });
   if (outcome === undefined) return undefined;
   const extra = priceOfAll(outcome.launches) - price;
-  if (outcome.launches.length >= group.length || extra > spare + noise) {
+  if (outcome.launches.length >= group.length || extra > spare + roundingError) {
     simulation.undo();
     return undefined;
   }
@@ -58,4 +58,4 @@ function buyFewer(
   return extra;
 }
 
-const noise = 1e-9;
+const roundingError = 1e-9;

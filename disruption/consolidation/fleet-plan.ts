@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Launch, Level, Member, NodeState, PodClass, Worth } from '../../packing/trial.js';
-import type { Leg, Outcome } from './outcome.js';
+import type { RouteStep, Outcome } from './outcome.js';
 
 interface Place {
   to: NodeState | number;
@@ -47,8 +47,8 @@ export class FleetPlan {
     worth: Worth,
     demandOf: (podClass: PodClass) => Float64Array,
     first?: number,
-  ): Leg[] | undefined {
-    const legs: Leg[] = [];
+  ): RouteStep[] | undefined {
+    const legs: RouteStep[] = [];
     const rest = new Map<PodClass, readonly Pod[]>();
     for (const [podClass, pods] of loads) {
       let next = 0;
@@ -137,7 +137,7 @@ export class FleetPlan {
   }
 
   /** Notes that a command has used this route. `launched` returns the node of a launch. */
-  done(route: readonly Leg[], launched: (index: number) => NodeState): void {
+  done(route: readonly RouteStep[], launched: (index: number) => NodeState): void {
     for (const { podClass, pods, to } of route) {
       const place = this.places.get(podClass)?.find((each) => each.to === to && each.left >= pods.length);
       if (place !== undefined) place.left -= pods.length;

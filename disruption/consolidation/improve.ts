@@ -21,7 +21,7 @@ const unitsEach = 150;
 const few = 5;
 
 /** The most nodes tried in all, to bound the time. */
-const mostLooks = 1500;
+const mostTried = 1500;
 
 /** A group is tried only if it costs this share of the price of all removable nodes more than new capacity for its pods. */
 const leastWasteShare = 0.004;
@@ -44,9 +44,9 @@ export function improve(
     let improved = false;
     for (const size of sizes) {
       const open = simulation.nodes.filter(({ gone, open: takes }) => !gone && takes);
-      simulation.aim(open);
+      simulation.setTargets(open);
       const ranked = byWaste(simulation, open);
-      for (let from = 0; from < ranked.length && looks < mostLooks; from += Math.max(1, size >> 1)) {
+      for (let from = 0; from < ranked.length && looks < mostTried; from += Math.max(1, size >> 1)) {
         const group = ranked.slice(from, from + size).filter(({ gone }) => !gone);
         if (group.length < Math.min(size, ranked.length)) continue;
         looks += group.length;
@@ -61,13 +61,13 @@ export function improve(
           onlyForRest: group.length <= few && group.every((node) => launches.has(node)),
         });
         if (outcome === undefined) continue;
-        const isCheaper = priceOfAll(outcome.launches) < most - noise;
+        const isCheaper = priceOfAll(outcome.launches) < most - roundingError;
         if (!isCheaper || (group.every((node) => !launches.has(node)) && !pays(outcome))) {
           simulation.undo();
           continue;
         }
         settle(outcome);
-        simulation.aim(simulation.nodes.filter(({ gone, open: takes }) => !gone && takes));
+        simulation.setTargets(simulation.nodes.filter(({ gone, open: takes }) => !gone && takes));
         improved = true;
       }
     }
@@ -75,13 +75,13 @@ export function improve(
   }
 }
 
-const noise = 1e-9;
+const roundingError = 1e-9;
 
 /** Nodes by how much cheaper their pods would be elsewhere. */
 function byWaste(simulation: Simulation, nodes: readonly FleetNode[]): FleetNode[] {
   const waste = new Map(
     nodes
-      .filter((node) => !isFixed(node) && node.price > noise)
+      .filter((node) => !isFixed(node) && node.price > roundingError)
       .map((node) => [node, node.price - simulation.worth.of(simulation.trial.loadOf(node.loads))]),
   );
   return [...waste.keys()].sort((a, b) => waste.get(b)! - waste.get(a)! || compareText(a.name, b.name));

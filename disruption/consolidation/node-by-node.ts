@@ -1,7 +1,7 @@
 import type { ChangingFleet } from './changing-fleet.js';
 import { mostCandidates } from './command-budgets.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
-import { noise, type Judge } from './judge.js';
+import { roundingError, type OutcomeEvaluator } from './outcome-evaluator.js';
 import type { Outcome } from './outcome.js';
 
 /** Search units for the replacement of one node, or of a group that is only estimated. */
@@ -11,7 +11,7 @@ const singleUnits = 2_000;
 export class NodeByNode {
   constructor(
     private readonly fleet: ChangingFleet,
-    private readonly judge: Judge,
+    private readonly judge: OutcomeEvaluator,
   ) {}
 
   /**
@@ -20,22 +20,22 @@ export class NodeByNode {
    */
   gather(): void {
     if (this.fleet.isEnough()) return;
-    const ranked = this.fleet.bySaving().filter(({ price }) => price > noise);
+    const ranked = this.fleet.bySaving().filter(({ price }) => price > roundingError);
     const most = this.fleet.budgets.take(this.fleet.counted(), ranked, 'Underutilized', mostCandidates);
     let best: { readonly group: readonly FleetNode[]; readonly saving: number } | undefined;
     for (let size = most.length; size >= 2; size = Math.min(size - 1, Math.floor(size * 0.8))) {
       if (this.fleet.isEnough()) break;
       const group = most.slice(0, size);
       if (best !== undefined && priceOfAll(group) <= best.saving) break;
-      this.fleet.aimBeside(group);
+      this.fleet.setTargetsWithout(group);
       const outcome = this.judge.evaluate(group, singleUnits);
       if (outcome === undefined) continue;
       this.fleet.simulation.undo();
       const saving = priceOfAll(group) - outcome.planned.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
-      if (best === undefined || saving > best.saving + noise) best = { group, saving };
+      if (best === undefined || saving > best.saving + roundingError) best = { group, saving };
     }
     if (best === undefined) return;
-    this.fleet.aimBeside(best.group);
+    this.fleet.setTargetsWithout(best.group);
     const outcome = this.judge.evaluate(best.group, singleUnits);
     if (outcome !== undefined) this.fleet.carryOut(outcome);
   }
@@ -47,7 +47,7 @@ export class NodeByNode {
     for (const node of nodes) {
       if (this.fleet.isEnough()) return;
       if (this.fleet.budgets.take(this.fleet.counted(), [node], 'Underutilized', 1).length === 0) continue;
-      this.fleet.aimBeside([node]);
+      this.fleet.setTargetsWithout([node]);
       const outcome = this.judge.evaluate([node], singleUnits);
       if (outcome !== undefined) this.fleet.carryOut(outcome);
     }
@@ -56,11 +56,11 @@ export class NodeByNode {
   /** Removes as many nodes at once as budgets and the room on other nodes allow. */
   private deleteMore(): boolean {
     const { simulation } = this.fleet;
-    simulation.aim(this.fleet.alive().filter(({ open }) => open));
+    simulation.setTargets(this.fleet.alive().filter(({ open }) => open));
     let outcome: Outcome | undefined;
     const more: FleetNode[] = [];
     for (const node of this.fleet.bySaving()) {
-      if (node.price <= Math.max(noise, simulation.disruptionOf([node]))) continue;
+      if (node.price <= Math.max(roundingError, simulation.disruptionOf([node]))) continue;
       const all = [...(outcome?.candidates ?? []), ...more, node];
       if (all.length > mostCandidates) break;
       if (this.fleet.budgets.take(this.fleet.counted(), all, 'Underutilized', mostCandidates).length < all.length)

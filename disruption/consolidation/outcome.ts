@@ -19,16 +19,16 @@ export interface Outcome {
   readonly placements: readonly NodePlacement[];
   readonly launches: readonly Launch[];
   /** The part of a fleet plan that it carries out. */
-  readonly route?: readonly Leg[];
+  readonly route?: readonly RouteStep[];
 }
 
 /** An outcome that is allowed, with its replacements. */
-export interface Decided extends Outcome {
+export interface DecidedOutcome extends Outcome {
   readonly planned: readonly PlannedClaim[];
 }
 
 /** Pods of one class that move to an existing node, or to the n-th launch of the fleet plan. */
-export interface Leg {
+export interface RouteStep {
   readonly podClass: PodClass;
   readonly pods: readonly Pod[];
   readonly to: NodeState | number;

@@ -10,10 +10,10 @@ const finalUnits = 10_000;
 const firstUnits = 0;
 
 /** How many times launches are examined for nodes that could be kept instead. */
-const looks = 8;
+const rounds = 8;
 
 /** An existing node is kept instead of a launch if it is at most this factor more expensive, since no pod has to move. */
-const keptUpTo = 1.02;
+const keptUpToPriceFactor = 1.02;
 
 /** A target, with the order in which its remaining nodes are filled. */
 interface Ordered extends FleetTarget {
@@ -90,7 +90,7 @@ function isBetter(a: Proposal, b: Proposal): boolean {
 }
 
 /** A way to plan a fleet. */
-interface Way {
+interface Strategy {
   readonly estimate: Estimate;
   /** The order in which the remaining nodes are filled. */
   readonly order: (simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[];
@@ -99,8 +99,8 @@ interface Way {
   readonly keptEach: number;
 }
 
-const asEstimated: Way['order'] = (_simulation, nodes) => nodes;
-const fullestFirst: Way['order'] = ({ worth }, nodes) => byFree(worth, nodes);
+const asEstimated: Strategy['order'] = (_simulation, nodes) => nodes;
+const fullestFirst: Strategy['order'] = ({ worth }, nodes) => byFree(worth, nodes);
 
 const likely: Estimate = { usable: 0.9, dearest: 0.999 };
 /** Keeps nodes until others are known to have room for their pods. */
@@ -110,7 +110,7 @@ const cautious: Estimate = { usable: 0, dearest: 1.001 };
  * Which way is cheapest depends on the cluster. Ways with the same target are planned once. In large fleets the first way is
  * nearly always the best.
  */
-const ways: readonly Way[] = [
+const strategies: readonly Strategy[] = [
   { estimate: likely, order: asEstimated, filling: 'alike', keptEach: 0 },
   { estimate: likely, order: asEstimated, filling: 'pickiest', keptEach: 0 },
   { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 0 },
@@ -130,15 +130,15 @@ export const isLarge = ({ nodes }: Simulation): boolean => nodes.length > largeF
 function* targets(simulation: Simulation, given: FleetTarget | undefined): Generator<Ordered> {
   const estimated = new Map<Estimate, FleetTarget>();
   const seen = new Set<string>();
-  for (const { estimate, order, filling, keptEach } of isLarge(simulation) ? ways.slice(0, 1) : ways) {
+  for (const { estimate, order, filling, keptEach } of isLarge(simulation) ? strategies.slice(0, 1) : strategies) {
     let target = given ?? estimated.get(estimate);
     if (target === undefined) estimated.set(estimate, (target = chooseTarget(simulation, estimate)));
     const ordered = { ...target, keep: order(simulation, target.keep), filling };
-    const kept = keptEach === 0 ? ordered : keepInsteadOfBuying(simulation, ordered, keptEach);
+    const kept = keptEach === 0 ? ordered : keepInsteadOfLaunching(simulation, ordered, keptEach);
     const text = [filling, ...[kept.keep, kept.remove].map((nodes) => nodes.map(({ name }) => name).join())].join(' ');
     if (seen.has(text)) continue;
     seen.add(text);
-    yield squeeze(simulation, kept);
+    yield removeMore(simulation, kept);
   }
 }
 
@@ -162,7 +162,7 @@ function proposalOf(simulation: Simulation, target: Ordered, outcome: Outcome): 
 }
 
 function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, units: number): Outcome | undefined {
-  simulation.aim(keep, filling);
+  simulation.setTargets(keep, filling);
   return simulation.attempts.byPlacing(remove, {
     search: { units },
     most: remove.reduce((sum, { price }) => sum + price, 0),
@@ -170,13 +170,13 @@ function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, uni
 }
 
 /** Keeps nodes that would only be launched again, at most `each` for one launch. */
-function keepInsteadOfBuying(simulation: Simulation, estimate: Ordered, each: number): Ordered {
+function keepInsteadOfLaunching(simulation: Simulation, estimate: Ordered, each: number): Ordered {
   let target = estimate;
-  for (let look = 0; look < looks && target.remove.length > 0; look++) {
+  for (let look = 0; look < rounds && target.remove.length > 0; look++) {
     const outcome = attempt(simulation, target, 0);
     if (outcome === undefined) return target;
     simulation.undo();
-    const kept = standIns(simulation, target.remove, outcome.launches, each);
+    const kept = substitutes(simulation, target.remove, outcome.launches, each);
     if (kept.size === 0) return target;
     target = {
       ...target,
@@ -188,7 +188,7 @@ function keepInsteadOfBuying(simulation: Simulation, estimate: Ordered, each: nu
 }
 
 /** For each launch, candidates with as much room for the same price, the fullest first. */
-function standIns(
+function substitutes(
   simulation: Simulation,
   remove: readonly FleetNode[],
   launches: readonly Launch[],
@@ -204,7 +204,7 @@ function standIns(
   for (const { claim, price } of launches) {
     let usage = 0;
     for (const { podClass, pods } of claim.members) usage += worth.of(trial.demandOf(podClass)) * pods.length;
-    const rate = (price / usage) * keptUpTo;
+    const rate = (price / usage) * keptUpToPriceFactor;
     let count = 0;
     for (const { node, whole } of rated) {
       if (usage <= 0 || count === each) break;
@@ -218,7 +218,7 @@ function standIns(
 }
 
 /** Removes further nodes if the remaining ones have room for their pods. */
-function squeeze(simulation: Simulation, target: Ordered): Ordered {
+function removeMore(simulation: Simulation, target: Ordered): Ordered {
   const { keep, remove } = target;
   if (attempt(simulation, target, firstUnits) === undefined) return target;
   const optional = keep.filter((node) => !isFixed(node) && node.price > simulation.disruptionOf([node]));

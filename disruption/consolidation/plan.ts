@@ -42,7 +42,7 @@ const cheaperThan = 0.99;
 export function makePlan(simulation: Simulation, pays: Pays, dearest: number): ConsolidationPlan {
   const plan = planned(simulation, { pays, dearest });
   if (isLarge(simulation)) return plan;
-  const staying = standIns(simulation, plan);
+  const staying = substitutes(simulation, plan);
   if (staying.size === 0) return plan;
   const target = {
     keep: [...plan.keep, ...staying],
@@ -56,7 +56,7 @@ export function makePlan(simulation: Simulation, pays: Pays, dearest: number): C
  * For each launch a candidate that can replace it, if there is one: of the same type for no more money, or with enough room for
  * less. The most expensive launches first.
  */
-function standIns({ trial }: Simulation, { remove, fleetPlan }: ConsolidationPlan): Set<FleetNode> {
+function substitutes({ trial }: Simulation, { remove, fleetPlan }: ConsolidationPlan): Set<FleetNode> {
   const chosen = new Set<FleetNode>();
   for (const { type, price, claim } of [...fleetPlan.launches].sort((a, b) => b.price - a.price)) {
     const load = trial.loadOf(new Map(claim.members.map(({ podClass, pods }) => [podClass, pods])));
@@ -82,10 +82,10 @@ function planned(
 ): ConsolidationPlan {
   const before = simulation.nodes.filter(({ gone }) => !gone);
   const counts = before.map(({ loads }) => new Map([...loads].map(([podClass, pods]) => [podClass, pods.length])));
-  return simulation.imagine(dearest, () => {
+  return simulation.withoutEffect(dearest, () => {
     const launches = new Map<FleetNode, Launch>();
     const settle = (outcome: Outcome): void => {
-      const nodes = simulation.settle(outcome, (i) => `imagined ${launches.size + i}`);
+      const nodes = simulation.apply(outcome, (i) => `imagined ${launches.size + i}`);
       nodes.forEach((node, i) => launches.set(node, outcome.launches[i]!));
     };
     const drawn = planFleet(simulation, pays, target);

@@ -2,8 +2,8 @@ import type { PlannedClaim } from '../../packing/types.js';
 import type { ChangingFleet } from './changing-fleet.js';
 import { groupUnits } from './command-budgets.js';
 import { isEmptied, priceOfAll, type FleetNode } from './fleet.js';
-import type { Judge } from './judge.js';
-import type { Decided, Outcome } from './outcome.js';
+import type { OutcomeEvaluator } from './outcome-evaluator.js';
+import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { ConsolidationPlan } from './plan.js';
 import type { ConsolidationCommand } from './types.js';
 
@@ -11,7 +11,7 @@ import type { ConsolidationCommand } from './types.js';
 export class Reconsideration {
   constructor(
     private readonly fleet: ChangingFleet,
-    private readonly judge: Judge,
+    private readonly judge: OutcomeEvaluator,
     private readonly makePlan: () => ConsolidationPlan,
   ) {}
 
@@ -22,7 +22,7 @@ export class Reconsideration {
     const isProtected =
       this.fleet.budgets.take(this.fleet.counted(), empty, 'Empty', empty.length).length < empty.length;
     if (nodes.length < wanted.size || isProtected) return undefined;
-    this.fleet.aimBeside(nodes);
+    this.fleet.setTargetsWithout(nodes);
     const { decided, mostReplacements = Infinity } = this.fleet.input;
     const outcome = decided === undefined ? this.atBest(nodes, mostReplacements) : this.asDecided(nodes, decided);
     if (outcome === undefined) return undefined;
@@ -34,11 +34,11 @@ export class Reconsideration {
     const kept = this.fleet.held.find((one) => one.node === node);
     if (kept !== undefined) return kept.why;
     if (this.take([node]) !== undefined) return undefined;
-    return this.judge.whyNotTaken(node);
+    return this.judge.whyRejected(node);
   }
 
   /** The best outcome for these nodes with at most this many launches, or with more if that is impossible. */
-  private atBest(nodes: readonly FleetNode[], most: number): Decided | undefined {
+  private atBest(nodes: readonly FleetNode[], most: number): DecidedOutcome | undefined {
     const outcome = this.judge.evaluate(nodes, groupUnits);
     if (outcome !== undefined && outcome.launches.length <= most) return outcome;
     if (outcome !== undefined) this.fleet.simulation.undo();
@@ -46,7 +46,7 @@ export class Reconsideration {
   }
 
   /** The outcome with exactly these replacements at current prices; undefined if it is no longer allowed or saves too little. */
-  private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): Decided | undefined {
+  private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): DecidedOutcome | undefined {
     const outcome = this.fleet.simulation.attempts.byDecision(nodes, decided);
     if (outcome === undefined) return undefined;
     const gain = priceOfAll(nodes);
@@ -61,7 +61,7 @@ export class Reconsideration {
    * The best outcome with at most this many launches. The decision may be part of a larger plan, in which one launch serves
    * several commands, while these nodes alone would be replaced more cheaply by smaller ones.
    */
-  private within(nodes: readonly FleetNode[], most: number): Decided | undefined {
+  private within(nodes: readonly FleetNode[], most: number): DecidedOutcome | undefined {
     const ways: (() => Outcome | undefined)[] = [() => this.fleet.simulation.attempts.byPlacing(nodes)];
     if (most > 0) {
       this.fleet.alive();
@@ -70,7 +70,7 @@ export class Reconsideration {
       ways.push(() => this.fleet.simulation.attempts.byPlacing(nodes, { search: 'one node', most: priceOfAll(nodes) }));
     }
     for (const way of ways) {
-      this.fleet.aimBeside(nodes);
+      this.fleet.setTargetsWithout(nodes);
       const outcome = way();
       if (outcome === undefined) continue;
       const decided = outcome.launches.length <= most ? this.judge.decide(outcome) : undefined;

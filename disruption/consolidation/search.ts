@@ -1,10 +1,10 @@
-import { withoutCulprits } from '../../packing/set-aside.js';
+import { withoutCulprits } from '../../packing/exclude-objects.js';
 import { ChangingFleet } from './changing-fleet.js';
 import { CommandBuilder, type CommandTools } from './command-builder.js';
 import { groupUnits, mostCandidates } from './command-budgets.js';
 import { EmptyRemoval } from './empty-removal.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
-import { Judge } from './judge.js';
+import { OutcomeEvaluator } from './outcome-evaluator.js';
 import { NodeByNode } from './node-by-node.js';
 import { makePlan, type ConsolidationPlan } from './plan.js';
 import { Reconsideration } from './reconsideration.js';
@@ -49,21 +49,21 @@ const never = (): boolean => false;
 
 class Search {
   private readonly fleet: ChangingFleet;
-  private readonly judge: Judge;
+  private readonly evaluator: OutcomeEvaluator;
   private readonly empties: EmptyRemoval;
   private readonly nodeByNode: NodeByNode;
 
   constructor(input: ConsolidationInput, isOver: () => boolean = never) {
     this.fleet = new ChangingFleet(input, isOver);
-    this.judge = new Judge(this.fleet);
+    this.evaluator = new OutcomeEvaluator(this.fleet);
     this.empties = new EmptyRemoval(this.fleet);
-    this.nodeByNode = new NodeByNode(this.fleet, this.judge);
+    this.nodeByNode = new NodeByNode(this.fleet, this.evaluator);
     this.empties.protect();
   }
 
   /** Evaluates given nodes. */
   get reconsideration(): Reconsideration {
-    return new Reconsideration(this.fleet, this.judge, () => this.plan());
+    return new Reconsideration(this.fleet, this.evaluator, () => this.plan());
   }
 
   run(): Consolidation {
@@ -95,7 +95,7 @@ class Search {
       commands: this.fleet.commands,
       held,
       notTaken: this.fleet.wasCutShort ? [] : this.notTaken(examined, held),
-      rejected: this.judge.rejections.among(this.fleet.alive()),
+      rejected: this.evaluator.rejections.among(this.fleet.alive()),
       ...(this.fleet.wasCutShort ? { cutShort: true } : {}),
     };
   }
@@ -118,11 +118,11 @@ class Search {
     const names = new Set(held.map(({ node }) => node));
     return examined
       .filter(({ name, gone, removable }) => !gone && removable && !names.has(name))
-      .map(({ name }) => ({ node: name, why: this.judge.whyNotTaken(name) }));
+      .map(({ name }) => ({ node: name, why: this.evaluator.whyRejected(name) }));
   }
 
   private plan(): ConsolidationPlan {
-    return makePlan(this.fleet.simulation, this.judge.pays, this.affordable());
+    return makePlan(this.fleet.simulation, this.evaluator.pays, this.affordable());
   }
 
   /** The highest price of the nodes that budgets allow at once, dollars per hour: a launch above it can never save. */
@@ -142,9 +142,9 @@ class Search {
   private get tools(): CommandTools {
     return {
       simulation: this.fleet.simulation,
-      letGo: (wanted) => this.fleet.budgets.take(this.fleet.counted(), wanted, 'Underutilized', mostCandidates),
-      decide: (outcome) => this.judge.decide(outcome),
-      evaluate: (candidates) => this.judge.evaluate(candidates, groupUnits),
+      remove: (wanted) => this.fleet.budgets.take(this.fleet.counted(), wanted, 'Underutilized', mostCandidates),
+      decide: (outcome) => this.evaluator.decide(outcome),
+      evaluate: (candidates) => this.evaluator.evaluate(candidates, groupUnits),
       carryOut: (outcome) => this.fleet.carryOut(outcome),
       isEnough: () => this.fleet.isEnough(),
       requiresOnDemand: this.fleet.requiresOnDemand,

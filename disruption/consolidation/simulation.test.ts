@@ -9,7 +9,7 @@ test('what is bought for the rest alone is not bought where nothing else takes a
   const attempt = (targets: readonly string[], onlyForRest: boolean): Outcome | undefined => {
     const simulation = new Simulation(world, examineNodes(world));
     const named = (names: readonly string[]) => simulation.nodes.filter(({ name }) => names.includes(name));
-    simulation.aim(named(targets));
+    simulation.setTargets(named(targets));
     return simulation.attempts.byPlacing(named(['n0']), { search: { units: 0 }, most: 0.8, onlyForRest });
   };
   expect(attempt([], false)?.launches).toHaveLength(1);

@@ -9,7 +9,7 @@ import { isBuffer, type ExaminedNode } from './eligibility.js';
 import { fleetOf, reserveRoom } from './fleet-setup.js';
 import { addLoad, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
 import { copyOf, statesOf } from './loads.js';
-import type { Decided, Outcome } from './outcome.js';
+import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { ConsolidationInput } from './types.js';
 
 /** The fleet on which commands are tried. `attempts` apply their changes; `undo` reverts them, `settle` keeps them. */
@@ -51,7 +51,7 @@ export class Simulation {
   }
 
   /** Sets the nodes that take pods from now on, in order, and how they are filled. */
-  aim(targets: readonly FleetNode[], filling?: Filling): void {
+  setTargets(targets: readonly FleetNode[], filling?: Filling): void {
     this.trial.placer.aim(
       targets.map(({ state }) => state),
       filling,
@@ -60,12 +60,12 @@ export class Simulation {
   }
 
   /** Drops the pending pods of the node, but keeps capacity buffers (capacity-buffers/nodes-are-not-empty). */
-  turnAway(node: FleetNode): void {
+  dropPendingPods(node: FleetNode): void {
     node.waiting = new Map([...node.waiting].filter(([, pods]) => pods.some(isBuffer)));
   }
 
   /** Removes the node; its pods are evicted without another place. */
-  letGo(node: FleetNode): void {
+  remove(node: FleetNode): void {
     this.trial.begin();
     this.trial.lift(node.state, node.loads);
     this.trial.keep();
@@ -82,21 +82,21 @@ export class Simulation {
   }
 
   /** Runs `run` on a copy of the state, with no launch above `dearest`, and reverts everything that it settles. */
-  imagine<T>(dearest: number, run: () => T): T {
+  withoutEffect<T>(dearest: number, run: () => T): T {
     const count = this.nodes.length;
     const before = this.nodes.map(({ loads, waiting, cost, gone }) => {
       return { loads: copyOf(loads), waiting: copyOf(waiting), cost, gone };
     });
-    this.attempts.dearest = dearest;
+    this.attempts.highestPrice = dearest;
     const result = this.trial.imagine(run);
-    this.attempts.dearest = Infinity;
+    this.attempts.highestPrice = Infinity;
     for (const { state } of this.nodes.splice(count)) this.byState.delete(state);
     this.nodes.forEach((node, i) => Object.assign(node, before[i]!));
     return result;
   }
 
   /** Makes the outcome the new state of the fleet. Returns the nodes of its launches in order. */
-  settle(outcome: Outcome & Partial<Decided>, nameOf: (launch: number) => string): FleetNode[] {
+  apply(outcome: Outcome & Partial<DecidedOutcome>, nameOf: (launch: number) => string): FleetNode[] {
     this.trial.keep();
     for (const { node: state, podClass, pods } of outcome.placements) {
       const node = this.byState.get(state)!;
@@ -113,7 +113,7 @@ export class Simulation {
     return outcome.launches.map((_, i) => this.launch(outcome, i, nameOf(i)));
   }
 
-  private launch({ launches, planned }: Outcome & Partial<Decided>, index: number, name: string): FleetNode {
+  private launch({ launches, planned }: Outcome & Partial<DecidedOutcome>, index: number, name: string): FleetNode {
     const launch = launches[index]!;
     const claim = planned?.[index];
     const state = this.trial.launch(launch, claim, name);

@@ -1,5 +1,5 @@
 import type { Decision, DisruptionMethod, PodMove } from '../command.js';
-import type { SetAside } from '../../packing/types.js';
+import type { ExcludedObject } from '../../packing/types.js';
 import type { PackingInput, PlannedClaim } from '../../packing/types.js';
 import type { BudgetReason } from '../../api/disruption-reasons.js';
 
@@ -92,5 +92,5 @@ export interface Consolidation {
   /** Whether the search was stopped early, so that there may be more to save; absent if not. */
   readonly cutShort?: true;
   /** Objects that are excluded; absent if there are none. */
-  readonly setAside?: readonly SetAside[];
+  readonly setAside?: readonly ExcludedObject[];
 }

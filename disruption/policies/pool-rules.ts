@@ -2,7 +2,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
-import { rulingOf } from './ruling.js';
+import { effectivePolicyOf } from './effective-policy.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** What the DisruptionPolicy of a NodePool asks of moves; without one, what Karpenter does. */
@@ -28,9 +28,10 @@ export function rulesOf(
   pool: Pick<NodePool, 'metadata'> | undefined,
   policies: readonly DisruptionPolicy[],
 ): PoolRules {
-  const { policy, spec, broken } = rulingOf(pool, policies);
+  const { policy, spec, invalid } = effectivePolicyOf(pool, policies);
   // Nothing of the pool goes while its policy is broken (`limitOf`): its fields are not to be relied on.
-  const { mode, savings, coolDown, maxMoveChain, approval } = broken === undefined ? spec : defaultDisruptionPolicySpec;
+  const { mode, savings, coolDown, maxMoveChain, approval } =
+    invalid === undefined ? spec : defaultDisruptionPolicySpec;
   return {
     ...(policy === undefined ? {} : { policy }),
     mode,

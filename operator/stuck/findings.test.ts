@@ -46,7 +46,7 @@ describe('what is stuck', () => {
   test('an object that planning leaves out is named; planning itself goes on', () => {
     const findings = inWorkflow({ leftOut: 'NodePool bad (key is not a string)' });
 
-    expect(findings).toMatchObject([{ kind: 'aside', subject: 'c/provision' }]);
+    expect(findings).toMatchObject([{ kind: 'excluded', subject: 'c/provision' }]);
     expect(findings[0]?.why).toContain('NodePool bad (key is not a string)');
     expect(planningFinding(findings, 'c/provision')).toBeUndefined();
   });

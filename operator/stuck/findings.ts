@@ -25,7 +25,7 @@ export const stuckKinds = [
   'signals',
   'queue',
   'backlog',
-  'aside',
+  'excluded',
   'pool',
   'pods',
 ] as const;
@@ -39,7 +39,7 @@ export const stuckKinds = [
  * - `signals`: a workflow's history grows beyond its bound.
  * - `queue`: a task queue has no worker, or a task is taken by none.
  * - `backlog`: tasks wait in a queue that has workers.
- * - `aside`: planning cannot work with an object, and leaves it out.
+ * - `excluded`: planning cannot work with an object, and leaves it out.
  * - `pool`: a NodePool rests, for its NodeClaims were refused.
  * - `pods`: pods have lacked a node for long.
  */
@@ -61,7 +61,7 @@ export interface Finding {
 }
 
 /** Tasks are taken within milliseconds by a worker that is there. */
-const patienceMs = 30_000;
+const lateTaskMs = 30_000;
 /** A worker asks anew after 60 s at the latest. */
 const pollMs = 65_000;
 /** Steps of entities that hold everything else up. A pass of planning is bounded; a decision has a minute. */
@@ -90,7 +90,7 @@ export function findStuck(observed: Observed): readonly Finding[] {
 
 /** What keeps new nodes from being planned, if anything does. */
 export function planningFinding(findings: readonly Finding[], provision: string): Finding | undefined {
-  return findings.find(({ kind, subject }) => kind === 'temporal' || (subject === provision && kind !== 'aside'));
+  return findings.find(({ kind, subject }) => kind === 'temporal' || (subject === provision && kind !== 'excluded'));
 }
 
 function unreachable({ unreachable: why = 'no answer' }: Observed): Finding {
@@ -140,7 +140,7 @@ function inWorkflow(workflow: ObservedWorkflow, now: number): Finding[] {
     ...(failing === undefined ? [] : [ofFailing(failing)]),
     ...activities.flatMap((activity) => ofActivity(workflow, activity, now)),
     ...ofHistory(workflow),
-    ...(leftOut === undefined ? [] : [ofLeftOut(leftOut)]),
+    ...(leftOut === undefined ? [] : [ofExcluded(leftOut)]),
   ];
   return found.map((each) => ({ ...each, subject }));
 }
@@ -153,7 +153,7 @@ function ofTask({ attempt, scheduledAt, isStarted, failingSince, failure }: Obse
     const then = 'mend or roll back the workers: it goes on by itself from where it stands';
     return [{ kind: 'task', since: failingSince ?? scheduledAt, why, attempts: attempt - 1, then }];
   }
-  if (isStarted || now - scheduledAt < patienceMs) return [];
+  if (isStarted || now - scheduledAt < lateTaskMs) return [];
   return [{ kind: 'queue', since: scheduledAt, why: 'no worker takes its workflow task', then: startWorker }];
 }
 
@@ -163,9 +163,9 @@ function ofFailing({ since, why }: ObservedFailing): About {
   return { kind: 'failing', since, why, then: triedAgain };
 }
 
-function ofLeftOut(objects: string): About {
+function ofExcluded(objects: string): About {
   const then = 'mend or delete the object: everything else is planned meanwhile';
-  return { kind: 'aside', why: `it leaves out what it cannot work with: ${objects}`, then };
+  return { kind: 'excluded', why: `it leaves out what it cannot work with: ${objects}`, then };
 }
 
 const triedAgain = 'it is tried again by itself once this is mended';
@@ -184,7 +184,7 @@ function ofActivity({ type: workflow }: ObservedWorkflow, activity: ObservedActi
     const then = 'the cloud or the API server may be slow to answer: see the log of the workers';
     return [{ kind: 'slow', since: runningSince, why: `${type} takes long`, then }];
   }
-  if (dueAt === undefined || now - dueAt < patienceMs) return [];
+  if (dueAt === undefined || now - dueAt < lateTaskMs) return [];
   return [{ kind: 'queue', since: dueAt, why: `no worker takes ${type}`, then: startWorker }];
 }
 
@@ -197,12 +197,12 @@ function ofHistory({ historyEvents, historyBytes }: ObservedWorkflow): About[] {
 /** What is wrong with one task queue: nobody polls it, or its tasks wait. */
 export function inQueue({ name, tasks, polledAt, backlog, backlogAgeMs }: ObservedQueue, now: number): Finding[] {
   const subject = `${name} (${tasks} tasks)`;
-  const waiting = backlogAgeMs >= patienceMs ? { since: now - backlogAgeMs } : {};
+  const waiting = backlogAgeMs >= lateTaskMs ? { since: now - backlogAgeMs } : {};
   if (polledAt === undefined || now - polledAt >= pollMs) {
     const since = polledAt === undefined ? waiting : { since: polledAt };
     return [{ kind: 'queue', subject, ...since, why: 'no worker asks for tasks', then: startWorker }];
   }
-  if (backlog === 0 || backlogAgeMs < patienceMs) return [];
+  if (backlog === 0 || backlogAgeMs < lateTaskMs) return [];
   return [{ kind: 'backlog', subject, ...waiting, why: 'tasks wait for a worker', then: 'run more workers' }];
 }
 

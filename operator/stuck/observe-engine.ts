@@ -28,7 +28,7 @@ const mostListed = 1000;
 const mostFailures = 5;
 const describedAtOnce = 8;
 /** All requests of one look together. */
-const lookMs = 15_000;
+const deadlineMs = 15_000;
 /** Queries are answered by a worker, if there is one. */
 const queryMs = 2000;
 
@@ -42,7 +42,7 @@ const queueTypes = {
 const timers = ['expireNode', 'measureSavings'];
 
 /** What one look tells the next. */
-export interface LookMemory {
+export interface ObservationMemory {
   /** Looks so far. */
   turn: number;
   /** Workflows that were failing: they are looked at until they are not. */
@@ -56,9 +56,9 @@ export interface LookMemory {
 export async function observeEngine(
   client: Client,
   cluster: string,
-  memory: LookMemory = { turn: 0, failing: [] },
+  memory: ObservationMemory = { turn: 0, failing: [] },
 ): Promise<ObservedEngine> {
-  return client.connection.withDeadline(Date.now() + lookMs, async () => {
+  return client.connection.withDeadline(Date.now() + deadlineMs, async () => {
     const entities = [workflowIds.provision(cluster), workflowIds.disrupt(cluster)];
     const others = await otherWorkflows(client, cluster, memory);
     const workflows: ObservedWorkflow[] = [];
@@ -110,7 +110,11 @@ const reported = "TemporalReportedProblems IN ('category=WorkflowTaskFailed', 'c
  * Those that say that they fail or of which Temporal says so, those that have run longest, those that were failing, and some of all others in
  * turn: a workflow whose tasks fail may be young, and says nothing itself.
  */
-async function otherWorkflows(client: Client, cluster: string, { turn, failing }: LookMemory): Promise<string[]> {
+async function otherWorkflows(
+  client: Client,
+  cluster: string,
+  { turn, failing }: ObservationMemory,
+): Promise<string[]> {
   const open = openWorkflowsQuery(cluster);
   const retrying = await listed(client, `${open} AND ${searchAttributes.phase.name} = 'retrying'`, mostOthers);
   const stopped = await listed(client, `${open} AND ${reported}`, mostOthers).catch(() => []);
@@ -154,7 +158,7 @@ async function observeWorkflow(client: Client, description: WorkflowExecutionDes
     (raw.pendingWorkflowTask?.attempt ?? 0) > 1 || raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
   const tail = hasFailed === true ? await tailOf(client, workflowId, runId) : undefined;
   const task = taskOf(description, tail);
-  const said = task === undefined ? await saidBy(client, description) : {};
+  const said = task === undefined ? await reportedBy(client, description) : {};
   return {
     workflowId,
     type,
@@ -199,7 +203,7 @@ function activityOf(activity: RawActivity, tail: HistoryTail | undefined): Obser
 }
 
 /** Entities and whatever is in phase `retrying` say themselves why they fail, and what they leave out. */
-async function saidBy(
+async function reportedBy(
   client: Client,
   { workflowId, runId, type, typedSearchAttributes }: WorkflowExecutionDescription,
 ): Promise<Pick<ObservedWorkflow, 'failing' | 'leftOut'>> {

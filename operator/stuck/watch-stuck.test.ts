@@ -59,23 +59,23 @@ describe('what is stuck is told', () => {
   test('in the log once, and by metrics for as long as it lasts', async () => {
     const stuck = await failing();
     engine = () => Promise.resolve(stuck);
-    await watch.look();
+    await watch.check();
     world.clock.now += 40_000;
-    await watch.look();
+    await watch.check();
     expect([said, gauges()]).toEqual([['stuck: failing'], [1, 40]]);
 
     engine = () => Promise.resolve(healthy);
-    await watch.look();
+    await watch.check();
     expect([said.at(-1), gauges()]).toEqual(['no longer stuck: failing', [0, 0]]);
   });
 
   test('to the pods that wait, and on NodePools, once it has lasted half a minute', async () => {
     const stuck = await failing();
     engine = () => Promise.resolve(stuck);
-    await watch.look();
+    await watch.check();
     expect([watch.planning, world.events]).toEqual([undefined, []]);
     world.clock.now += 30_000;
-    await watch.look();
+    await watch.check();
     expect(world.events).toMatchObject([
       {
         regarding: { kind: 'Pod', namespace: 'shop', name: 'web', uid: 'u' },
@@ -96,9 +96,9 @@ describe('what is stuck is told', () => {
 
   test('Temporal that does not answer is stuck too; after the end nothing is said', async () => {
     engine = () => Promise.reject(new Error('connection refused'));
-    await watch.look();
+    await watch.check();
     expect([said, measured.get('stowage_stuck temporal')]).toEqual([['stuck: temporal'], 1]);
-    const looking = watch.look();
+    const looking = watch.check();
     watch.end();
     await looking;
     expect([said, measured.get('stowage_stuck temporal')]).toEqual([['stuck: temporal'], 0]);

@@ -12,8 +12,8 @@ import { regarding } from '../../core/regarding.js';
 /** Whatever is stuck is told within a minute: one look in vain, or one that takes long, is allowed for. */
 const everyMs = 20_000;
 /** Planning that has been stuck for less is no news to a pod. */
-const toldAfterMs = 30_000;
-const podsTold = 100;
+const publishedAfterMs = 30_000;
+const mostPods = 100;
 const podDedupeMs = 300_000;
 
 type Context = Pick<
@@ -36,10 +36,10 @@ export class StuckWatch {
   /** What keeps nodes from being planned, once it has lasted: NodePools say so in a condition. */
   get planning(): Finding | undefined {
     const found = planningFinding(this.findings, workflowIds.provision(this.context.cluster));
-    return found !== undefined && this.ageOf(found) >= toldAfterMs ? found : undefined;
+    return found !== undefined && this.ageOf(found) >= publishedAfterMs ? found : undefined;
   }
 
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { cache, now } = this.context;
     const answer = await this.observe().then(
       (engine) => ({ engine }),
@@ -92,7 +92,7 @@ export class StuckWatch {
     if (planning === undefined) return;
     const { cache, events } = this.context;
     const waiting = cache.all('Pod').filter((pod) => lacksNode(this.context, pod));
-    for (const pod of waiting.slice(0, podsTold)) {
+    for (const pod of waiting.slice(0, mostPods)) {
       events.publish({
         regarding: regarding('Pod', pod.metadata),
         type: 'Warning',
@@ -120,7 +120,7 @@ const facts = ({ kind, subject, why }: Finding): object => ({ kind, subject, why
 
 /** Has `watch` look now and every 20 s. */
 export function watchStuck({ log }: Pick<OperatorContext, 'log'>, watch: StuckWatch): () => void {
-  const looks = new WorkQueue('looking for what is stuck', () => look(watch), log, 1);
+  const looks = new WorkQueue('looking for what is stuck', () => check(watch), log, 1);
   looks.add('all');
   return () => {
     looks.stop();
@@ -128,7 +128,7 @@ export function watchStuck({ log }: Pick<OperatorContext, 'log'>, watch: StuckWa
   };
 }
 
-async function look(watch: StuckWatch): Promise<{ afterMs: number }> {
-  await watch.look();
+async function check(watch: StuckWatch): Promise<{ afterMs: number }> {
+  await watch.check();
   return { afterMs: everyMs };
 }

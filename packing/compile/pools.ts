@@ -3,7 +3,7 @@ import type { Daemon } from './daemons.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
 import { annotations, labels } from '../../api/labels.js';
-import { claimRefusalOf, restOf } from '../../core/claim-refusals.js';
+import { claimRefusalOf, whyBackedOffPool } from '../../core/claim-refusals.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { single, type Requirement } from '../requirements/requirement.js';
@@ -80,7 +80,10 @@ function whyNot(pool: NodePool, now: number): string | undefined {
   if (spec.replicas !== undefined) return '';
   if (metadata.deletionTimestamp !== undefined) return 'is being deleted';
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  const rest = restOf(claimRefusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, now), now);
+  const rest = whyBackedOffPool(
+    claimRefusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, now),
+    now,
+  );
   if (ready === undefined) return whyInvalid(pool) ?? rest;
   if (ready.status === 'True') return rest;
   return `is not ready${ready.message === undefined || ready.message === '' ? '' : `: ${ready.message}`}`;

@@ -19,9 +19,9 @@ interface Keys {
 
 export const keyBytes = 32;
 /** A mounted Secret follows within a minute or so by itself. */
-const lookMs = 10_000;
+const rereadMs = 10_000;
 /** For a key that is not known: it may have come just now. */
-const urgentLookMs = 1000;
+const urgentRereadMs = 1000;
 
 const setting = 'TEMPORAL_PAYLOAD_KEYS_FILE (--temporal-payload-keys-file)';
 
@@ -83,24 +83,24 @@ export interface KeyRingOptions {
 /** The keys of a file as it is, more or less, now. */
 export class KeyRing {
   private keys: Keys;
-  private lookedAt: number;
+  private readAt: number;
   private problem = '';
 
   /** Throws `SettingsError` for a file that does not work from the beginning. */
   constructor(private readonly options: KeyRingOptions) {
     this.keys = readKeys(options.file);
-    this.lookedAt = options.now();
+    this.readAt = options.now();
   }
 
   /** What new payloads are encrypted with; undefined where they are not. */
   get current(): PayloadKey | undefined {
-    this.look(lookMs);
+    this.rereadIfOlder(rereadMs);
     return this.keys.current;
   }
 
   /** Throws for an id that the file does not have. */
   get(id: string): PayloadKey {
-    this.look(this.keys.byId.has(id) ? lookMs : urgentLookMs);
+    this.rereadIfOlder(this.keys.byId.has(id) ? rereadMs : urgentRereadMs);
     const found = this.keys.byId.get(id);
     if (found === undefined) {
       const known = [...this.keys.byId.keys()].join(', ') || 'none';
@@ -111,10 +111,10 @@ export class KeyRing {
     return found;
   }
 
-  private look(olderThanMs: number): void {
+  private rereadIfOlder(olderThanMs: number): void {
     const { file, now, onProblem } = this.options;
-    if (now() - this.lookedAt < olderThanMs) return;
-    this.lookedAt = now();
+    if (now() - this.readAt < olderThanMs) return;
+    this.readAt = now();
     try {
       this.keys = readKeys(file);
       this.problem = '';

@@ -2,7 +2,7 @@ import type { Node, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { cataloguesOf, managedClaims, managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../../activities/deps.js';
-import { overlaid } from '../../cluster/overlays.js';
+import { withOverlays } from '../../cluster/overlays.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isOwnedBy, isTerminal } from '../../core/pods.js';
@@ -23,7 +23,7 @@ export interface PodSums {
 }
 
 /** A cloud that does not answer must not keep Prometheus from everything else. */
-const cloudPatienceMs = 2000;
+const cloudTimeoutMs = 2000;
 
 /** What several families read, worked out once for a scrape. */
 export class Scrape {
@@ -33,7 +33,7 @@ export class Scrape {
   /** By the node's name. */
   readonly podSums = once(() => sumPods(this.deps));
   /** By the NodePool's name; empty while the cloud does not answer. */
-  readonly catalogues = once(async () => overlaid(this.deps, this.pools(), await this.cloudCatalogues()));
+  readonly catalogues = once(async () => withOverlays(this.deps, this.pools(), await this.cloudCatalogues()));
   /** The same as the cloud has them. */
   private readonly cloudCatalogues = once(() => this.askCatalogues());
 
@@ -49,7 +49,7 @@ export class Scrape {
     const pools = this.pools();
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<Catalogues>((resolve) => {
-      timer = setTimeout(() => resolve(new Map()), cloudPatienceMs);
+      timer = setTimeout(() => resolve(new Map()), cloudTimeoutMs);
     });
     try {
       return await Promise.race([cataloguesOf(this.deps, pools), patience]);

@@ -64,7 +64,7 @@ describe('notifications (surfaces/notifications)', () => {
     // As `$(cat FILE)` of docs/notifications.md has it: without its line end alone.
     writeFileSync(secretFile, ' s3 cret \n');
     const told = notifier({ secretFile });
-    told.tell(event('n1'));
+    told.notify(event('n1'));
     await told.idle();
 
     const [{ headers, body } = { headers: {}, body: '' }] = received;
@@ -79,8 +79,8 @@ describe('notifications (surfaces/notifications)', () => {
   test('a receiver that fails is tried again with the same id, in order', async () => {
     answers = ['cut', 503, 429, 200];
     const told = notifier();
-    told.tell(event('n1'));
-    told.tell(event('n2', 'DrainForced'));
+    told.notify(event('n1'));
+    told.notify(event('n2', 'DrainForced'));
     await told.idle();
 
     expect(parsed().map(({ subject }) => subject)).toEqual(['node/n1', 'node/n1', 'node/n1', 'node/n1', 'node/n2']);
@@ -91,7 +91,7 @@ describe('notifications (surfaces/notifications)', () => {
   test('what is refused for good, or too often, is given up with a warning, and the next one is told', async () => {
     answers = [400, 500, 500, 500, 500, 200];
     const told = notifier();
-    for (const name of ['bad', 'late', 'good']) told.tell(event(name));
+    for (const name of ['bad', 'late', 'good']) told.notify(event(name));
     await told.idle();
 
     expect(parsed().map(({ subject }) => subject)).toEqual([
@@ -118,9 +118,9 @@ describe('notifications (surfaces/notifications)', () => {
 
   test('the same news is told once, and what nobody asked for is not', async () => {
     const told = notifier();
-    for (let i = 0; i < 3; i++) told.tell(event('n1'));
-    told.tell(event('n1', 'Nominated'));
-    told.tell(event('n1', 'constructor'));
+    for (let i = 0; i < 3; i++) told.notify(event('n1'));
+    told.notify(event('n1', 'Nominated'));
+    told.notify(event('n1', 'constructor'));
     await told.idle();
 
     expect(parsed()).toHaveLength(1);
@@ -129,7 +129,7 @@ describe('notifications (surfaces/notifications)', () => {
   test('what is told of a node is not told of its NodeClaim too', async () => {
     const told = notifier();
     const blocked = (kind: 'Node' | 'NodeClaim', name: string, message: string): void =>
-      told.tell({ regarding: regarding(kind, { name }), type: 'Warning', reason: 'FailedDraining', message });
+      told.notify({ regarding: regarding(kind, { name }), type: 'Warning', reason: 'FailedDraining', message });
     blocked('Node', 'n1', 'stuck');
     blocked('NodeClaim', 'c1', 'stuck');
     blocked('NodeClaim', 'c2', 'for another reason');

@@ -40,10 +40,10 @@ export class Notifier {
 
   constructor(private readonly options: NotifierOptions) {}
 
-  tell(event: EventToPublish): void {
+  notify(event: EventToPublish): void {
     const now = (this.options.now ?? Date.now)();
     const told = cloudEventOf(event, { cluster: this.options.cluster, now, windowMs });
-    if (told === undefined || this.ended.signal.aborted || this.isToldOfNode(event, told) || this.isKnown(told.id))
+    if (told === undefined || this.ended.signal.aborted || this.isReportedOfNode(event, told) || this.isKnown(told.id))
       return;
     if (this.waiting >= longestQueue) {
       if (this.dropped++ === 0)
@@ -65,7 +65,7 @@ export class Notifier {
   }
 
   /** What is told of a node is not told of its NodeClaim too. */
-  private isToldOfNode({ reason, message, regarding: { kind } }: EventToPublish, { time }: CloudEvent): boolean {
+  private isReportedOfNode({ reason, message, regarding: { kind } }: EventToPublish, { time }: CloudEvent): boolean {
     const news = `${Math.floor(Date.parse(time) / windowMs)} ${reason} ${message}`;
     if (kind === 'Node') this.remember(news);
     return kind === 'NodeClaim' && this.sent.has(news);
@@ -134,13 +134,13 @@ export function signatureOf(secret: string, body: string): { readonly 'x-stowage
 }
 
 /** Publishes as `recorder` does, and tells of it. */
-export function notifying<R extends EventRecorder>(recorder: R, notifier: Pick<Notifier, 'tell'> | undefined): R {
+export function notifying<R extends EventRecorder>(recorder: R, notifier: Pick<Notifier, 'notify'> | undefined): R {
   if (notifier === undefined) return recorder;
   return {
     ...recorder,
     publish: (event: EventToPublish): void => {
       recorder.publish(event);
-      notifier.tell(event);
+      notifier.notify(event);
     },
   };
 }

@@ -5,9 +5,9 @@ import type { Deployment } from './deployment.js';
 
 /** A worker asks anew after a minute at the latest: one that has not for two is gone. */
 const goneMs = 120_000;
-const lookMs = 60_000;
+const pollMs = 60_000;
 const promoteMs = 1000;
-const drainLookMs = 2000;
+const drainPollMs = 2000;
 
 export interface RolloutOptions {
   readonly deployment: Deployment;
@@ -39,7 +39,7 @@ export class Rollout {
     // Where workers have no version there is nothing to look after.
     while (!isOver(signal) && this.options.buildId !== undefined) {
       await this.unpinAbandoned().catch((error: unknown) => this.warn(error, 'cannot look after older builds'));
-      await this.rest(lookMs, signal);
+      await this.wait(pollMs, signal);
     }
   }
 
@@ -57,7 +57,7 @@ export class Rollout {
       // Twice: lists of workflows lag behind for a moment.
       for (let empty = 0; empty < 2 && clock.now() < until;) {
         empty = (await this.options.deployment.pinned(buildId)) === 0 ? empty + 1 : 0;
-        await clock.sleep(drainLookMs);
+        await clock.sleep(drainPollMs);
       }
       await this.unpin(buildId);
     } catch (error) {
@@ -76,7 +76,7 @@ export class Rollout {
         if (!told)
           log.info({ build: buildId, error: messageOf(error) }, 'the build cannot be made current yet, retrying');
         told = true;
-        await this.rest(promoteMs, signal);
+        await this.wait(promoteMs, signal);
       }
     }
   }
@@ -122,7 +122,7 @@ export class Rollout {
     this.options.log.warn({ error: messageOf(error) }, what);
   }
 
-  private async rest(ms: number, signal: AbortSignal): Promise<void> {
+  private async wait(ms: number, signal: AbortSignal): Promise<void> {
     await this.options.clock.sleep(ms, signal).catch(() => undefined);
   }
 }

@@ -9,7 +9,7 @@ import { freePorts } from '../../devstack/ports.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/port.js';
-import { TemporalClusterRegister } from '../../process/cluster-register.js';
+import { TemporalClusterIdentityStore } from '../../process/cluster-identity.js';
 import { createDefaultPool, deploy, within } from '../live/world.js';
 import { readiness, workerAnswers } from './answers.js';
 import { containment, large } from './containment.js';
@@ -81,7 +81,7 @@ describe('the name of a cluster', () => {
   }, 500_000);
 
   test('stands for the first; a process of another does nothing, and acts once the name is its own', async () => {
-    const register = new TemporalClusterRegister(on.client, on.cluster);
+    const register = new TemporalClusterIdentityStore(on.client, on.cluster);
     const own = await uidOf(on.world.kube);
     expect(await register.read()).toBe(own);
     await register.record('another');

@@ -6,7 +6,7 @@ import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { Random } from '../../cases/random.js';
 import { decideAdmission } from '../../disruption/budgets/admission.js';
 import { limitOf, rememberedForMs } from '../../disruption/budgets/limits.js';
-import { rulingOf } from '../../disruption/policies/ruling.js';
+import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
 import { rememberDisruptions } from '../../disruption/budgets/limits/past-disruptions.js';
 import type { PastDisruption } from '../../disruption/budgets/limits/past-disruptions.js';
 import { disruptionReasons, type DisruptionReason } from '../../api/disruption-reasons.js';
@@ -234,7 +234,7 @@ class Pool {
         return;
       case 'restart': {
         // What a restarted single writer has is what it wrote down.
-        const memory = rememberedForMs(rulingOf(this.rules.pool, this.rules.policies));
+        const memory = rememberedForMs(effectivePolicyOf(this.rules.pool, this.rules.policies));
         this.memory = rememberDisruptions(JSON.parse(JSON.stringify(this.memory)) as PastDisruption[], memory, now);
       }
     }

@@ -4,7 +4,7 @@ import { createDisruptionActivities } from '../../activities/disruption/disrupti
 import { createPlanningActivities } from '../../activities/provisioning/planning.js';
 import type { PlanNodesResult } from '../../activities/provisioning/contract.js';
 import { labels } from '../../api/labels.js';
-import { overlaid } from '../../cluster/overlays.js';
+import { withOverlays } from '../../cluster/overlays.js';
 import { cataloguesOf, managedPools } from '../../cluster/cluster.js';
 import { defaultFeatureGates } from '../../core/feature-gates.js';
 import type { Kind } from '../../kube/port.js';
@@ -110,6 +110,6 @@ describe.each(kinds)('a %s that cannot be read', (kind) => {
     const own = await deps();
     const pools = managedPools(own);
 
-    expect(overlaid(own, pools, await cataloguesOf(own, pools)).get('default')).toHaveLength(1);
+    expect(withOverlays(own, pools, await cataloguesOf(own, pools)).get('default')).toHaveLength(1);
   });
 });

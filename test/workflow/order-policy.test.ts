@@ -5,7 +5,7 @@ import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { repositoryRoot } from '../../devstack/paths.js';
 import { ensureToolchain } from '../../devstack/toolchain.js';
-import { sayOrderPolicy, vouchForOrders } from '../../process/order-headers.js';
+import { sendOrderPolicy, vouchForOrders } from '../../process/order-headers.js';
 import { workflowSources } from '../../worker/bundle.js';
 import { approveSignal, approveUpdate, clusterChangedSignal, nodeChangedSignal } from '../../workflows/messages.js';
 
@@ -31,7 +31,7 @@ test('orders sent to Temporal directly are marked, and refused where the policy 
   const anyone = client().workflow.getHandle('obey');
   const command = client(vouchForOrders).workflow.getHandle('obey');
   const obeyed = await worker.runUntil(async () => {
-    await client(sayOrderPolicy('Authorised')).workflow.start('obey', { taskQueue: 'obey', workflowId: 'obey' });
+    await client(sendOrderPolicy('Authorised')).workflow.start('obey', { taskQueue: 'obey', workflowId: 'obey' });
     const refused: unknown = await anyone
       .executeUpdate(approveUpdate, { args: [{ actor: 'mallory' }] })
       .catch((error: unknown) => error);
@@ -41,7 +41,7 @@ test('orders sent to Temporal directly are marked, and refused where the policy 
     await command.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] });
     await command.signal(approveSignal, { actor: 'ben' });
 
-    const operator = client(sayOrderPolicy('Any')).workflow.getHandle('obey');
+    const operator = client(sendOrderPolicy('Any')).workflow.getHandle('obey');
     await operator.signal(clusterChangedSignal);
     await anyone.executeUpdate(approveUpdate, { args: [{ actor: 'carla' }] });
     await operator.signal(nodeChangedSignal);

@@ -1,7 +1,7 @@
 import type { Headers, WorkflowInboundCallsInterceptor, WorkflowOutboundCallsInterceptor } from '@temporalio/workflow';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { OrderPolicy } from '../../core/orders.js';
-import { orderHeaders, orderPolicies, personsOrder, unauthenticated } from '../../core/orders.js';
+import { orderHeaders, orderPolicies, orderOfPerson, unauthenticated } from '../../core/orders.js';
 import { noteIgnoredSignal } from '../handlers.js';
 import { refusals } from '../messages.js';
 import { refuse } from './orders.js';
@@ -59,7 +59,7 @@ export function orderOrigin(): {
 
 /** Whether it is an order of a person that did not come through the `stowage` command. */
 const isDirect = (name: string, { headers, args }: Call & { readonly args: readonly unknown[] }): boolean =>
-  headers[orderHeaders.vouched] === undefined && personsOrder(name, args) !== undefined;
+  headers[orderHeaders.vouched] === undefined && orderOfPerson(name, args) !== undefined;
 
 function marked<Input extends { readonly args: unknown[] }>(input: Input): Input {
   const [order, ...others] = input.args as [{ readonly actor: string }, ...unknown[]];

@@ -25,7 +25,7 @@ export async function offerings(input: OfferingsInput): Promise<void> {
   const known = new UnavailableOfferings(workflowNow, input.carried);
   let isChanged = false;
   setSignalHandler(offeringsRefusedSignal, (refused) => {
-    known.mark(refused);
+    known.add(refused);
     isChanged = true;
   });
   setSignalHandler(offeringSucceededSignal, ({ capacityType, instanceType, zone, placement }) => {

@@ -79,7 +79,7 @@ export function openingAt(schedule: Schedule, length: number, now: number): Open
   return from !== undefined && now < from + length ? { from, to: from + length } : undefined;
 }
 
-const overlapsLooked = 64;
+const mostOverlaps = 64;
 const chains = new WeakMap<Schedule, Map<number, Opening>>();
 
 /** When the periods end that follow `opening` without a gap; up to 64 are joined. */
@@ -91,7 +91,7 @@ export function closingOf(schedule: Schedule, opening: Opening): number {
   if (chain !== undefined && opening.from >= chain.from && opening.to < chain.to) return chain.to;
   let { to } = opening;
   let hit = opening.from;
-  for (let i = 0; i < overlapsLooked; i++) {
+  for (let i = 0; i < mostOverlaps; i++) {
     const next = schedule.next(hit);
     if (next === undefined || next > to) break;
     hit = next;

@@ -6,7 +6,7 @@ import { names, nodesOf, disruptedSince } from './past-disruptions.js';
 import type { Bound, PastDisruption } from './past-disruptions.js';
 import type { DisruptionReason } from '../../../api/disruption-reasons.js';
 
-interface Looked {
+interface WindowState {
   readonly window: MaintenanceWindow;
   readonly schedule: Schedule | undefined;
   readonly opening: Opening | undefined;
@@ -14,14 +14,14 @@ interface Looked {
   readonly opensAt: number | undefined;
 }
 
-function look(window: MaintenanceWindow, now: number): Looked {
+function stateOf(window: MaintenanceWindow, now: number): WindowState {
   const schedule = readSchedule(window.schedule, window.timeZone);
   if (schedule === undefined) return { window, schedule, opening: undefined, opensAt: undefined };
   const opening = openingAt(schedule, parseDuration(window.duration, 'duration'), now);
   return { window, schedule, opening, opensAt: schedule.next(now) };
 }
 
-function about(
+function windowsFor(
   windows: readonly MaintenanceWindow[] | undefined,
   reason: DisruptionReason,
 ): readonly MaintenanceWindow[] {
@@ -39,7 +39,7 @@ export function windowBound(
   { pastDisruptions, total }: { readonly pastDisruptions: readonly PastDisruption[]; readonly total: number },
   now: number,
 ): Bound {
-  const looked = about(windows, reason).map((window) => look(window, now));
+  const looked = windowsFor(windows, reason).map((window) => stateOf(window, now));
   if (looked.length === 0) return { allowed: Number.POSITIVE_INFINITY, what: '', changesAt: Number.POSITIVE_INFINITY };
   const hopeless = looked.every(({ window: { quota } }) => quota !== undefined && nodesOf(quota, total) === 0);
   const changesAt = hopeless

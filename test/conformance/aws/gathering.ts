@@ -162,7 +162,7 @@ const closed = (
   return [
     look(),
     ...steps.map((step) => {
-      offerings.mark([step]);
+      offerings.add([step]);
       return look();
     }),
   ];
@@ -217,7 +217,7 @@ export const unavailableCases: readonly Told[] = [
       const offerings = new UnavailableOfferings(() => now);
       const versions = [offerings.version];
       for (const each of [a, b, offering('*', '*', 'spot')]) {
-        offerings.mark([each]);
+        offerings.add([each]);
         versions.push(offerings.version);
       }
       return new Set(versions).size;

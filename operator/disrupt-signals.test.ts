@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { silentLog } from '../simulation/silent.js';
-import { DisruptNews } from './disrupt-news.js';
+import { DisruptSignals } from './disrupt-signals.js';
 import type { Starter } from './starter.js';
 
 describe('DisruptNews', () => {
   let told: number;
   let failing: boolean;
-  let news: DisruptNews;
+  let news: DisruptSignals;
 
   beforeEach(() => {
     vi.useFakeTimers();
@@ -17,7 +17,7 @@ describe('DisruptNews', () => {
       told += 1;
       return Promise.resolve();
     };
-    news = new DisruptNews({ starter: { disrupt } as unknown as Starter, log: silentLog }, 'a change');
+    news = new DisruptSignals({ starter: { disrupt } as unknown as Starter, log: silentLog }, 'a change');
   });
   afterEach(() => {
     news.stop();
@@ -25,10 +25,10 @@ describe('DisruptNews', () => {
   });
 
   test('much news within a second is told at once, and once more when it is over', async () => {
-    for (let i = 0; i < 100; i++) news.tell();
+    for (let i = 0; i < 100; i++) news.signal();
     await vi.advanceTimersByTimeAsync(10);
     expect(told).toBe(1);
-    for (let i = 0; i < 100; i++) news.tell();
+    for (let i = 0; i < 100; i++) news.signal();
     await vi.advanceTimersByTimeAsync(10);
     expect(told).toBe(1);
     await vi.advanceTimersByTimeAsync(1000);
@@ -39,7 +39,7 @@ describe('DisruptNews', () => {
 
   test('what could not be told is told again', async () => {
     failing = true;
-    news.tell();
+    news.signal();
     await vi.advanceTimersByTimeAsync(3000);
     failing = false;
     await vi.advanceTimersByTimeAsync(3000);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Run, Step } from '../history/records.js';
-import { toldBy } from './told.js';
+import { ordersIn } from './orders.js';
 
 const at = Date.parse('2026-01-05T12:00:00Z');
 const iso = new Date(at).toISOString();
@@ -10,7 +10,7 @@ const attributes: Step = {
   ...{ is: 'attributes', at },
   values: { StowageNodeClaim: 'default-abc', StowageNodePool: 'default' },
 };
-const told = (...runs: Run[]) => toldBy(runs, at - 1000);
+const told = (...runs: Run[]) => ordersIn(runs, at - 1000);
 
 test('an order has whoever gave it, why, and what it is about', () => {
   const { orders } = told(

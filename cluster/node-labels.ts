@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 
-export interface OwnLabels {
+export interface NodeLabels {
   readonly nodePool: string;
   readonly instanceType: string;
   readonly zone: string;
@@ -9,7 +9,7 @@ export interface OwnLabels {
 }
 
 /** What a claim or node says it is; an empty text where it does not say. */
-export function labelsOf({ metadata }: KubernetesObject): OwnLabels {
+export function labelsOf({ metadata }: KubernetesObject): NodeLabels {
   const own = metadata.labels ?? {};
   return {
     nodePool: own[labels.nodePool] ?? '',

@@ -24,7 +24,7 @@ const orders: ReadonlySet<string> = new Set([
 ]);
 
 /** What these runs tell since `since`, milliseconds of the epoch; oldest first. */
-export function toldBy(runs: readonly Run[], since: number): ReportedOrders {
+export function ordersIn(runs: readonly Run[], since: number): ReportedOrders {
   const byTime = <T extends { readonly at: string }>(all: readonly T[]): T[] =>
     all.filter(({ at }) => Date.parse(at) >= since).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
   return {

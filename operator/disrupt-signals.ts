@@ -8,37 +8,37 @@ const gapMs = 1000;
  * Tells `disrupt` that something changed: until it has been told, however often that fails, and once in `gapMs` at most
  * however much there is to tell. What comes in between is told when they are over.
  */
-export class DisruptNews {
+export class DisruptSignals {
   private readonly queue: WorkQueue;
-  private resting: NodeJS.Timeout | undefined;
+  private pause: NodeJS.Timeout | undefined;
   private more = false;
 
   constructor({ starter, log }: Pick<OperatorContext, 'starter' | 'log'>, what: string) {
     this.queue = new WorkQueue(`telling disrupt of ${what}`, () => this.send(starter), log, 1);
   }
 
-  tell(): void {
-    if (this.resting === undefined) this.queue.add('cluster');
+  signal(): void {
+    if (this.pause === undefined) this.queue.add('cluster');
     else this.more = true;
   }
 
   stop(): void {
-    clearTimeout(this.resting);
+    clearTimeout(this.pause);
     this.queue.stop();
   }
 
   private async send(starter: OperatorContext['starter']): Promise<undefined> {
     // What came while it was being told.
-    this.more = this.resting !== undefined;
+    this.more = this.pause !== undefined;
     if (this.more) return undefined;
     await starter.disrupt();
-    this.resting = setTimeout(() => this.rested(), gapMs);
-    this.resting.unref();
+    this.pause = setTimeout(() => this.pauseEnded(), gapMs);
+    this.pause.unref();
     return undefined;
   }
 
-  private rested(): void {
-    this.resting = undefined;
-    if (this.more) this.tell();
+  private pauseEnded(): void {
+    this.pause = undefined;
+    if (this.more) this.signal();
   }
 }

@@ -3,12 +3,12 @@ import type { ChangingFleet } from './changing-fleet.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
 import { LaunchOptions, spotForSpot } from './launch-options.js';
 import { hasOnDemand } from './on-demand-nodes.js';
-import type { Decided, Outcome } from './outcome.js';
+import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { Pays } from './plan.js';
 import { Rejections } from './rejections.js';
 
 /** Savings below this are rounding errors, dollars per hour. */
-export const noise = 1e-9;
+export const roundingError = 1e-9;
 
 /**
  * The least saving of replacements, as a share of the price that they replace. Evicted pods are created again under other names,
@@ -27,7 +27,7 @@ const secondShare = 0.05;
 const nothingCheaper = 'its pods find no place that costs less';
 
 /** Decides whether an outcome is allowed and saves enough. */
-export class Judge {
+export class OutcomeEvaluator {
   readonly rejections = new Rejections();
   private readonly options: LaunchOptions;
 
@@ -36,7 +36,7 @@ export class Judge {
   }
 
   /** Why there is no command for this node alone, in words. */
-  whyNotTaken(node: string): string {
+  whyRejected(node: string): string {
     return this.rejections.of(node)?.why ?? nothingCheaper;
   }
 
@@ -52,7 +52,7 @@ export class Judge {
    * The outcome of removing these nodes, if it is allowed and saves enough; it stays applied until it is undone or settled. If
    * several replacements are not allowed (consolidation/several-nodes) or save too little, tries a single one.
    */
-  evaluate(candidates: readonly FleetNode[], units: number): Decided | undefined {
+  evaluate(candidates: readonly FleetNode[], units: number): DecidedOutcome | undefined {
     const most = priceOfAll(candidates);
     const outcome = this.fleet.simulation.attempts.byPlacing(candidates, { search: { units, most }, most });
     if (outcome === undefined) return undefined;
@@ -67,7 +67,7 @@ export class Judge {
   }
 
   /** The outcome as a command, if allowed. `isAccompanied`: on-demand nodes go with it, so that spot may be launched. */
-  decide(outcome: Outcome, isAccompanied = false): Decided | undefined {
+  decide(outcome: Outcome, isAccompanied = false): DecidedOutcome | undefined {
     const { candidates, launches } = outcome;
     const gain = priceOfAll(candidates);
     const least = this.leastFor(outcome);
@@ -112,7 +112,7 @@ export class Judge {
   isTooLittle(candidates: readonly FleetNode[], saving: number, least: number): boolean {
     if (saving > least) return false;
     const of = (): string =>
-      saving <= noise
+      saving <= roundingError
         ? nothingCheaper
         : `it would save ${dollars(saving)} of ${dollars(priceOfAll(candidates))} an hour, and must save more than ${dollars(least)} for what it disturbs`;
     this.rejections.note(candidates, saving, of);
@@ -121,10 +121,11 @@ export class Judge {
 
   /** Whether the policies of the NodePools accept this saving for this disruption. */
   isWorth(candidates: readonly FleetNode[], gain: number, saving: number): boolean {
-    if (saving <= noise) return false;
+    if (saving <= roundingError) return false;
     for (const pool of new Set(candidates.map(({ nodePool }) => nodePool))) {
       const least = this.fleet.input.leastSavings?.get(pool);
-      if (least === undefined || (saving >= gain * least.share - noise && saving >= least.dollarsPerHour)) continue;
+      if (least === undefined || (saving >= gain * least.share - roundingError && saving >= least.dollarsPerHour))
+        continue;
       const asked = `${Math.round(least.share * 100)}% and ${dollars(least.dollarsPerHour)}`;
       this.rejections.note(
         candidates,

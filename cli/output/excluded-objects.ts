@@ -1,10 +1,10 @@
-import type { SetAside } from '../../packing/types.js';
+import type { ExcludedObject } from '../../packing/types.js';
 import { counted } from '../../core/plurals.js';
 
 const shown = 10;
 
 /** Objects that the engine could not work with: what was decided, was decided without them. */
-export function leftOutText(objects: readonly SetAside[] = []): string {
+export function excludedObjectsText(objects: readonly ExcludedObject[] = []): string {
   if (objects.length === 0) return '';
   const lines = objects.slice(0, shown).map(({ kind, name, error }) => `  ${kind} ${name}: ${error}`);
   if (objects.length > shown) lines.push(`  ... and ${objects.length - shown} more; -o json lists them all`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Lease } from '../api/kubernetes.js';
-import { looked, missed, unseen } from './lease-sight.js';
-import type { LeaseSight } from './lease-sight.js';
+import { observed, notObserved, unobserved } from './lease-observation.js';
+import type { LeaseObservation } from './lease-observation.js';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 
@@ -24,10 +24,10 @@ const year2099 = '2099-01-01T00:00:00.000000Z';
 /** What each look finds, five seconds apart: a lease, none, or no answer. */
 type Look = Lease | undefined | 'no answer';
 const verdicts = (...looks: readonly Look[]): string[] => {
-  let sight: LeaseSight = unseen;
+  let sight: LeaseObservation = unobserved;
   return looks.map((found, index) => {
-    sight = found === 'no answer' ? missed(sight) : looked(sight, found, start + index * 5000);
-    return sight.verdict;
+    sight = found === 'no answer' ? notObserved(sight) : observed(sight, found, start + index * 5000);
+    return sight.state;
   });
 };
 
@@ -75,6 +75,6 @@ describe('verdicts of successive looks', () => {
   });
 
   test('the holder is named', () => {
-    expect(looked(unseen, lease(0), start)).toMatchObject({ verdict: 'held', holder: 'karpenter-1' });
+    expect(observed(unobserved, lease(0), start)).toMatchObject({ verdict: 'held', holder: 'karpenter-1' });
   });
 });

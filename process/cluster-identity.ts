@@ -4,7 +4,7 @@ import { identityScheduleId, workflowIds } from '../core/ids.js';
 import { taskQueues } from '../workflows/messages.js';
 
 /** Says which Kubernetes cluster a cluster's name stands for in a Temporal namespace: by the UID of its namespace `kube-system`. */
-export interface ClusterRegister {
+export interface ClusterIdentityStore {
   /** Undefined while nobody has recorded one. */
   read(): Promise<string | undefined>;
   /** Records it unless there is one: of several at once, one succeeds. */
@@ -16,7 +16,7 @@ export interface ClusterRegister {
  * Kept as a Schedule that never fires: its id is taken once, it is not closed or forgotten after a retention as workflows are, and no
  * worker needs to run for it. Triggered by hand it collects garbage, as another Schedule does every two minutes.
  */
-export class TemporalClusterRegister implements ClusterRegister {
+export class TemporalClusterIdentityStore implements ClusterIdentityStore {
   private readonly scheduleId: string;
 
   constructor(

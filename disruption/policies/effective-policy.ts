@@ -5,32 +5,32 @@ import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/d
 import { policyOf } from './policies.js';
 
 /** The policy that rules a NodePool. */
-export interface Ruling {
+export interface EffectivePolicy {
   /** Absent where no policy selects the pool: what Karpenter does, with replace-first expiration. */
   readonly policy?: string;
   readonly spec: DisruptionPolicySpec;
   /** Why it cannot be followed, naming policy and field: nothing of the pool is disrupted then. */
-  readonly broken?: string;
+  readonly invalid?: string;
 }
 
 /** What rules a pool; a policy with errors is not followed, and says so. */
-export function rulingOf(
+export function effectivePolicyOf(
   pool: Pick<NodePool, 'metadata'> | undefined,
   policies: readonly DisruptionPolicy[] = [],
-): Ruling {
+): EffectivePolicy {
   const policy = policyOf(pool, policies);
   if (policy === undefined) return { spec: defaultDisruptionPolicySpec };
-  let ruling = judged.get(policy);
-  if (ruling === undefined) judged.set(policy, (ruling = judge(policy)));
+  let ruling = known.get(policy);
+  if (ruling === undefined) known.set(policy, (ruling = validated(policy)));
   return ruling;
 }
 
-const judged = new WeakMap<DisruptionPolicy, Ruling>();
+const known = new WeakMap<DisruptionPolicy, EffectivePolicy>();
 
-function judge(policy: DisruptionPolicy): Ruling {
+function validated(policy: DisruptionPolicy): EffectivePolicy {
   const name = policy.metadata.name ?? '';
   const errors = disruptionPolicyIssues(policy).filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return { policy: name, spec: policy.spec };
-  const broken = `DisruptionPolicy ${name} is not valid: ${errors.map(({ message }) => message).join('; ')}`;
-  return { policy: name, spec: policy.spec, broken };
+  const invalid = `DisruptionPolicy ${name} is not valid: ${errors.map(({ message }) => message).join('; ')}`;
+  return { policy: name, spec: policy.spec, invalid };
 }

@@ -1,7 +1,7 @@
 import type { KubernetesObject, Pod } from '../api/kubernetes.js';
 import { compile } from './compile/compiled.js';
 import { nameOf } from './names.js';
-import type { ClusterObjects, PackingInput, SetAside } from './types.js';
+import type { ClusterObjects, PackingInput, ExcludedObject } from './types.js';
 import { messageOf } from '../core/error-message.js';
 
 /** Objects that may be left out one by one. */
@@ -22,7 +22,7 @@ type Objects = Pick<PackingInput, 'objects' | 'catalogues'>;
 
 interface Kept<R> {
   readonly result: R;
-  readonly setAside: readonly SetAside[];
+  readonly setAside: readonly ExcludedObject[];
 }
 
 /** As `withoutAny`, for a run that begins by compiling: that is the cheaper attempt, and what fails there fails in the run. */
@@ -40,7 +40,7 @@ export function withoutAny<I extends Objects, R>(
   run: (input: I) => R,
   first: (input: I) => unknown = run,
 ): Kept<R> {
-  const setAside: SetAside[] = [];
+  const setAside: ExcludedObject[] = [];
   let current = input;
   for (;;) {
     try {
