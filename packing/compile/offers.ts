@@ -39,7 +39,7 @@ export class Offers {
   private readonly byProfile: (ProfileOffers | undefined)[] = [];
   private readonly allocatables = new Map<InstanceType, Float64Array>();
   private readonly daemonsOfPool = new Map<Pool, readonly Daemon[]>();
-  /** By NodePool and overhead. */
+  /** By NodePool, then by reservation and overhead. */
   private readonly sharedSizes = new Map<Pool, Map<string, SharedSizes>>();
 
   constructor(
@@ -141,20 +141,20 @@ export class Offers {
     }
     return varietiesOf(profile.pool.requirements).length === 0
       ? found
-      : this.cutToShared(found, this.sharedBy(profile.pool, overhead));
+      : this.cutToShared(found, this.sharedBy(profile, overhead));
   }
 
-  /** Computed over all profiles of the NodePool, because a NodeClaim may list types of several. */
-  private sharedBy(pool: Pool, overhead: Float64Array): SharedSizes {
+  /** Computed over all profiles of the NodePool and the reservation, because a NodeClaim may list types of several. */
+  private sharedBy({ pool, reservation }: Profile, overhead: Float64Array): SharedSizes {
     let ofPool = this.sharedSizes.get(pool);
     if (ofPool === undefined) this.sharedSizes.set(pool, (ofPool = new Map<string, SharedSizes>()));
-    const text = overhead.join();
+    const text = `${reservation ?? ''} ${overhead.join()}`;
     let sizes = ofPool.get(text);
     if (sizes === undefined) {
-      const types = this.universe.typeRuns[pool.index]!.map(({ type }) => ({
-        type,
-        capacity: this.allocatable(type),
-      }));
+      const { rows, typeRuns } = this.universe;
+      const types = typeRuns[pool.index]!.filter(({ from, to }) => isSold(rows, from, to, reservation)).map(
+        ({ type }) => ({ type, capacity: this.allocatable(type) }),
+      );
       ofPool.set(text, (sizes = new SharedSizes(types, varietiesOf(pool.requirements))));
     }
     return sizes;
@@ -231,6 +231,12 @@ interface Candidate {
   readonly capacity: Float64Array;
   /** How much it uses of the commitment that covers it. */
   readonly use: number;
+}
+
+/** Whether one of these rows is of the reservation. */
+function isSold(rows: readonly Row[], from: number, to: number, reservation: string | undefined): boolean {
+  for (let row = from; row < to; row++) if (rows[row]!.profile.reservation === reservation) return true;
+  return false;
 }
 
 const usedOf = ({ offering }: Row): number => offering.commitment?.use ?? 0;

@@ -3,6 +3,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
+import { listedTogether } from '../compile/listed-together.js';
 import { distinctValues, varietiesOf } from '../compile/min-values.js';
 import { requiredTerms } from '../compile/node-terms.js';
 import { holdsOne } from '../compile/offers.js';
@@ -45,11 +46,13 @@ export function varietyShortfall(
   const varieties = varietiesOf(pool.requirements);
   if (varieties.length === 0) return undefined;
   const { universe, offers } = compiled;
-  const rows = profiles.flatMap((profile) => profile.rows.map((index) => universe.rows[index]!));
-  const types = new Set(rows.filter((row) => offers.holds(row, demand)).map(({ type }) => type));
-  if (types.size === 0) return undefined;
+  const groups = listedTogether(profiles).map((group) => {
+    const rows = group.flatMap((profile) => profile.rows.map((index) => universe.rows[index]!));
+    return [...new Set(rows.filter((row) => offers.holds(row, demand)).map(({ type }) => type))];
+  });
+  if (groups.every((types) => types.length === 0)) return undefined;
   for (const variety of varieties) {
-    const { size } = distinctValues(types, variety);
+    const size = Math.max(...groups.map((types) => distinctValues(types, variety).size));
     if (size >= variety.atLeast) continue;
     const message = `the instance types that hold the pod have ${size} different ${variety.key}, and minValues asks for ${variety.atLeast}`;
     return { reason: 'MinValues', subject: variety.key, message };

@@ -2,6 +2,7 @@ import type { Compiled } from '../compile/compiled.js';
 import type { PodClass, PodShape } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
+import { listedTogether } from '../compile/listed-together.js';
 import { meetsMinValues, varietiesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
@@ -54,18 +55,18 @@ export class Feasibility {
     return this.intern(this.withVariety(admitted));
   }
 
-  /** Leaves out profiles of NodePools whose minValues the remaining types cannot meet (min-values/strict-and-best-effort). */
+  /** Leaves out profiles whose types, with those that a claim may list beside them, do not meet the minValues of the NodePool (min-values/strict-and-best-effort). */
   private withVariety(profiles: readonly Profile[]): readonly Profile[] {
     if (this.compiled.input.settings.minValuesPolicy === 'BestEffort') return profiles;
-    const poor = new Set<Pool>();
-    for (const pool of new Set(profiles.map((profile) => profile.pool))) {
-      const varieties = varietiesOf(pool.requirements);
-      if (varieties.length === 0) continue;
-      const rows = profiles.flatMap((profile) => (profile.pool === pool ? profile.rows : []));
+    const varied = profiles.filter(({ pool }) => varietiesOf(pool.requirements).length > 0);
+    const poor = new Set<Profile>();
+    for (const group of listedTogether(varied)) {
+      const rows = group.flatMap((profile) => profile.rows);
       const types = [...new Set(rows.map((row) => this.compiled.universe.rows[row]!.type))];
-      if (!varieties.every((variety) => meetsMinValues(types, variety))) poor.add(pool);
+      const varieties = varietiesOf(group[0]!.pool.requirements);
+      if (!varieties.every((variety) => meetsMinValues(types, variety))) for (const profile of group) poor.add(profile);
     }
-    return poor.size === 0 ? profiles : profiles.filter(({ pool }) => !poor.has(pool));
+    return poor.size === 0 ? profiles : profiles.filter((profile) => !poor.has(profile));
   }
 
   /** The first alternative of the level that a node with these labels satisfies. */

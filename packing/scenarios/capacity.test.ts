@@ -50,6 +50,24 @@ describe('reserved capacity', () => {
     expect(result.newNodeClaims.map(({ cheapest }) => cheapest.capacityType)).toEqual(['on-demand', 'on-demand']);
   });
 
+  // Rule `min-values/strict-and-best-effort`: a claim on a reservation lists the types of that reservation alone.
+  test.each([
+    ['Strict', 2, ['on-demand', 'on-demand'], []],
+    ['Strict', 1, ['on-demand', 'reserved'], []],
+    ['BestEffort', 2, ['on-demand', 'reserved'], ['reserved']],
+  ] as const)('under %s with minValues %i of the instance type', (minValuesPolicy, minValues, bought, relaxed) => {
+    const others = [0.5, 0.6].map((price) => instanceType(`n${price}`, { cpu: 4, offerings: [offering('zone-a', 'on-demand', price)] })); // prettier-ignore
+    const nodePools = [
+      pool('default', { requirements: [{ key: labels.instanceType, operator: 'Exists', minValues }] }),
+    ];
+    const input = { pods: podsOf(2, 'p', { cpu: '3' }), nodePools };
+    const options = { types: [...types, ...others], settings: { wellKnownLabels, minValuesPolicy } };
+    const result = plan(packingInput(input, options));
+    expect([result.unschedulable, capacityTypes(result)]).toEqual([[], bought]);
+    const marked = result.newNodeClaims.filter((claim) => claim.annotations[annotations.minValuesRelaxed] === 'true');
+    expect(marked.map(({ cheapest }) => cheapest.capacityType)).toEqual(relaxed);
+  });
+
   test('two NodePools that share a reservation do not take it twice; the lowest count seen holds (reserved-capacity/counters)', () => {
     const other = [
       instanceType('m4', { cpu: 4, offerings: [offering('zone-a', 'on-demand', 0.4), reserved('cr-1', 2)] }),
