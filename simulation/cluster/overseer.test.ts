@@ -66,13 +66,20 @@ describe('a pod that must not be disrupted', () => {
 
 describe('a node that goes by choice', () => {
   const owner = 'cluster/consolidate/1';
-  const play = async (isReplacementInitialized: boolean, isNodeReady = true): Promise<readonly string[]> => {
+  interface Going {
+    readonly isReplacementInitialized?: boolean;
+    readonly isNodeReady?: boolean;
+    readonly isNodeDeleted?: boolean;
+    readonly isRunning?: boolean;
+  }
+  const play = async (going: Going): Promise<readonly string[]> => {
+    const { isReplacementInitialized = false, isNodeReady = true, isNodeDeleted = false, isRunning = true } = going;
     const kube = createFakeKube();
     const problems: string[] = [];
-    const seen = overseen(kube, { broken: (problem) => problems.push(problem) });
+    const seen = overseen(kube, { broken: (problem) => problems.push(problem), isRunning: () => isRunning });
     const status = (is: boolean): string => (is ? 'True' : 'False');
     kube.put('Node', {
-      metadata: { name: 'n' },
+      metadata: { name: 'n', ...(isNodeDeleted ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}) },
       status: { conditions: [{ type: 'Ready', status: status(isNodeReady) }] },
     } as never);
     kube.put('NodeClaim', {
@@ -91,13 +98,15 @@ describe('a node that goes by choice', () => {
 
   test('is told where it goes before its replacement is initialized', async () => {
     const expected = 'NodeClaim old is deleted before new is initialized (invariants/replacement-first)';
-    expect(await play(false)).toEqual([expected]);
+    expect(await play({})).toEqual([expected]);
   });
 
   test.each([
-    ['its replacement is initialized', true, true],
-    ['its node is not ready, so that it goes without a choice', false, false],
-  ])('may go where %s', async (_, isInitialized, isReady) => {
-    expect(await play(isInitialized, isReady)).toEqual([]);
+    ['its replacement is initialized', { isReplacementInitialized: true }],
+    ['its node is not ready, so that it goes without a choice', { isNodeReady: false }],
+    ['its node is being deleted', { isNodeDeleted: true }],
+    ['its instance is gone', { isRunning: false }],
+  ])('may go where %s', async (_, going) => {
+    expect(await play(going)).toEqual([]);
   });
 });

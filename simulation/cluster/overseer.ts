@@ -15,6 +15,8 @@ export interface OverseerOptions {
   readonly isKnownProtected?: (pod: Pod) => boolean;
   /** Whether EC2's status checks have failed for an instance, which ends all protection (interruption/status-checks). */
   readonly hasFailedStatusCheck?: (providerId: string) => boolean;
+  /** Whether the cloud has an instance still; whoever is not asked takes all for running. */
+  readonly isRunning?: (providerId: string) => boolean;
   /** When a NodeClaim was first deleted, milliseconds of the epoch: a restored cluster may have it deleted a second time. */
   readonly firstDeletedAt?: (claim: NodeClaim) => number | undefined;
 }
@@ -44,7 +46,7 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
     const claims = kube.kept('NodeClaim');
     const claim = claims.find(({ metadata }) => metadata.name === name);
     if (claim?.metadata.deletionTimestamp !== undefined || claim === undefined) return;
-    if (!isDisruptedByChoice(claim) || !isWell(kube, claim)) return;
+    if (!isDisruptedByChoice(claim) || !isWell(kube, claim, options)) return;
     const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
     for (const { metadata, status } of claims) {
       const isReplacement = owner !== undefined && metadata.annotations?.[annotations.plan]?.startsWith(`${owner}/`);
@@ -68,11 +70,13 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
   };
 }
 
-/** Nothing but choice ends its node: it is ready, and no notice has come for it. */
-function isWell(kube: FakeKube, { status }: NodeClaim): boolean {
+/** Nothing but choice ends its node: it is ready and nobody has deleted it, no notice has come for it, and its instance runs. */
+function isWell(kube: FakeKube, { status }: NodeClaim, { isRunning = () => true }: OverseerOptions): boolean {
   const node = kube.kept('Node').find(({ metadata }) => metadata.name === status?.nodeName);
+  if (node === undefined || node.metadata.deletionTimestamp !== undefined) return false;
+  if (!isRunning(node.spec?.providerID ?? '')) return false;
   return (
-    isTrue(node?.status?.conditions, 'Ready') && node?.metadata.annotations?.[annotations.interruption] === undefined
+    isTrue(node.status?.conditions, 'Ready') && node.metadata.annotations?.[annotations.interruption] === undefined
   );
 }
 

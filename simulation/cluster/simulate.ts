@@ -127,6 +127,7 @@ class Simulation {
         broken: (problem) => invariants.broken(problem),
         isKnownProtected: (pod) => invariants.isKnownProtected(pod),
         hasFailedStatusCheck: (providerId) => invariants.failedChecks.has(providerId),
+        isRunning: (providerId) => cluster.cloud.peek().some((instance) => instance.providerId === providerId),
         firstDeletedAt: (claim) => invariants.firstDeletedAt(claim),
       }),
       watchSilentMs: 10 * minuteMs,
