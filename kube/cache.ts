@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { isDomainError } from '../core/failures.js';
@@ -36,6 +37,8 @@ export interface ClusterCacheOptions extends ConnectivityListeners {
   readonly retry?: { readonly base: number; readonly max: number };
   /** How often to look whether a missing optional kind has come; default a minute. */
   readonly absentRetryMs?: number;
+  /** How often to look whether the process itself was stopped, so that it may have missed a restore; default a second. */
+  readonly tickMs?: number;
 }
 
 type Handler<T> = (change: { type: 'added' | 'modified' | 'deleted'; object: T; previous?: T }) => void;
@@ -68,7 +71,7 @@ class WatchedCluster implements ClusterCache {
     this.random = options.random ?? Math.random;
     for (const kind of options.kinds) this.stores.set(kind, new Store());
     const shared = { client: options.client, clock: this.clock, selectors: options.selectors ?? {} };
-    this.continuity = new Continuity(shared);
+    this.continuity = new Continuity({ ...shared, kinds: options.kinds, tickMs: options.tickMs ?? 1000 });
     this.freshness = new Freshness({
       ...shared,
       probe: options.probe,
@@ -93,7 +96,11 @@ class WatchedCluster implements ClusterCache {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    for (const kind of this.stores.keys()) void this.follow(kind, signal);
+    // One of its own: everything that goes on here listens to it.
+    const own = AbortSignal.any([signal]);
+    setMaxListeners(0, own);
+    void this.continuity.watchOwnTime(own);
+    for (const kind of this.stores.keys()) void this.follow(kind, own);
     await this.until(() => this.synced, signal);
   }
 
@@ -196,7 +203,7 @@ class WatchedCluster implements ClusterCache {
       transform: (object) => slim(kind, object, this.interner),
     });
     this.connectivity.reached(kind);
-    this.continuity.reached(kind);
+    this.continuity.listed(kind);
     this.takeList(kind, items, resourceVersion);
     this.freshness.advance(kind, beganAt);
   }
@@ -260,8 +267,10 @@ class WatchedCluster implements ClusterCache {
       heardAt,
       onAnswer: (beganAt: number, isBehind: boolean) => {
         this.connectivity.answered(kind);
-        this.continuity.reached(kind);
-        if (!isBehind) this.freshness.advance(kind, beganAt);
+        const wasAway = this.continuity.reached(kind);
+        // Begun anew by a list: a check from a version that a restore undid finds nothing behind.
+        if (wasAway) attempt.abort();
+        else if (!isBehind) this.freshness.advance(kind, beganAt);
       },
       onFailure: (error: Error) => {
         this.continuity.failed(kind, error);
