@@ -78,6 +78,22 @@ describe('planning and creating claims', () => {
     expect(world.kube.objects('NodeClaim')).toHaveLength(1);
   });
 
+  test('another plan under the id of an earlier one gets NodeClaims of its own, as of a workflow that was reset', async () => {
+    world.kube.put('Pod', pod('a', '1'));
+    const plan = await planNow();
+    if (plan.state !== 'planned') throw new Error(plan.reason);
+    const activities = createClaimActivities(world.deps);
+    const [claim] = plan.claims;
+    const later = { ...plan, claims: [{ ...claim!, pods: ['default/b'] }] };
+
+    const first = await activities.createClaims({ planId: 'chain/1/0', ...plan, reason: 'provisioned' });
+    const second = await activities.createClaims({ planId: 'chain/1/0', ...later, reason: 'provisioned' });
+
+    expect(second.created).toHaveLength(1);
+    expect(second.created[0]?.name).not.toBe(first.created[0]?.name);
+    expect(world.kube.objects('NodeClaim')).toHaveLength(2);
+  });
+
   describe('that the API server refuses', () => {
     const refuse = (isRefused: (pool: string) => boolean, error: Error): void => {
       const createOne = world.kube.create.bind(world.kube);

@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations, finalizers, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
-import { hashText } from '../../core/hash.js';
+import { canonicalJson, hashText } from '../../core/hash.js';
 import { parseResources } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { countedCapacity, nodeOf } from '../../cluster/cluster.js';
@@ -25,7 +25,10 @@ import { regarding } from '../../core/regarding.js';
 
 const concurrency = 10;
 
-/** Creates the NodeClaims of a plan (node-claims/written-from-a-plan). Names derive from plan id and index, so nothing is created twice. */
+/**
+ * Creates the NodeClaims of a plan (node-claims/written-from-a-plan). Names derive from plan id, index and what is planned, so that nothing is created
+ * twice, and a plan that comes under the id of another one does not get its NodeClaims.
+ */
 export function createClaimActivities(deps: ActivityDeps): ClaimActivities {
   return withFailures<ClaimActivities>({ createClaims: (input) => createClaims(deps, input) });
 }
@@ -120,7 +123,7 @@ async function create(
   input: CreateClaimsInput,
   { plan, pool, index }: { plan: ClaimPlan; pool: NodePool; index: number },
 ): Promise<Outcome> {
-  const key = keyOf(input, index);
+  const key = keyOf(input, plan, index);
   const name = nameOf(input, plan, index);
   const wanted = claimOf(plan, pool, input.typeLists, { name, key, namesPods: deps.nominatePods });
   const { outcome, object } = await deps.kube.create('NodeClaim', wanted);
@@ -141,11 +144,15 @@ async function create(
   };
 }
 
-const keyOf = ({ planId }: CreateClaimsInput, index: number): string => `${planId}/${index}`;
+/** With a digest: a workflow that was reset, or comes from a backup, counts its plans anew from there. */
+function keyOf({ planId, typeLists }: CreateClaimsInput, plan: ClaimPlan, index: number): string {
+  const digest = hashText(canonicalJson({ ...plan, types: typeLists[plan.types] })).slice(0, 8);
+  return `${planId}/${index}-${digest}`;
+}
 
-function nameOf(input: CreateClaimsInput, { nodePool }: ClaimPlan, index: number): string {
+function nameOf(input: CreateClaimsInput, plan: ClaimPlan, index: number): string {
   // Hashed twice: keys that differ in their last digit alone give names that look alike otherwise.
-  return `${nodePool}-${hashText(hashText(keyOf(input, index))).slice(0, 10)}`;
+  return `${plan.nodePool}-${hashText(hashText(keyOf(input, plan, index))).slice(0, 10)}`;
 }
 
 /** The NodeClaim of a plan: the NodePool's template narrowed by what packing decided (node-claims/written-from-a-plan). */
