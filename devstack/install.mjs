@@ -23,17 +23,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { clusterParts, kubernetesFlags, kubernetesVersion } from './cluster-parts.mjs';
 import { composeParts } from './compose-parts.mjs';
 import { containerParts } from './container-parts.mjs';
-import { downloadOrCompile } from './prebuilt.mjs';
+import { pinsFor } from './prebuilt.mjs';
 import { signalParts } from './signal-parts.mjs';
 import { archiveClasses, testServerScript } from './temporal/test-server.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const kubernetesVersion = 'v1.36.1';
-const temporalCliVersion = 'v1.5.1';
 
 /** A failure whose message says what to do; printed without a stack. */
 export class InstallError extends Error {
@@ -178,95 +177,16 @@ const goHint =
   'If a download failed, check the network (and GOPROXY, if you set it) and run the same command again: finished parts are kept.';
 const goEnv = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '' };
 
-/** kubectl refuses a version string that nobody stamped. */
-function kubernetesFlags() {
-  const [major, minor] = kubernetesVersion.slice(1).split('.');
-  const stamps = { gitVersion: kubernetesVersion, gitMajor: major, gitMinor: minor };
-  const flags = Object.entries(stamps).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
-  return `-s -w ${flags.join(' ')}`;
-}
-
-/** Programs that can be downloaded for this platform, by component. */
-const pinned = Object.fromEntries(
-  Object.entries(JSON.parse(source('prebuilt.json'))).map(([name, platforms]) => [name, platforms[platform]]),
-);
-
-async function compileTemporal(folder, step) {
-  checkPrerequisites(['go']);
-  await step(`downloading and compiling the Temporal CLI ${temporalCliVersion} with its dev server and UI`, () =>
-    run('go', ['install', '-ldflags', '-s -w', `github.com/temporalio/cli/cmd/temporal@${temporalCliVersion}`], {
-      cwd: tmpdir(),
-      env: { ...goEnv, GOBIN: join(folder, 'bin') },
-      hint: goHint,
-    }),
-  );
-}
+const pinned = JSON.parse(source('prebuilt.json'));
+const go = { env: goEnv, hint: goHint };
+const kubernetesModule = join(here, 'kubernetes');
 
 const components = {
-  kubernetes: {
-    needs: ['go'],
-    version: () =>
-      `${kubernetesVersion}-${stamp('2', platform, kubernetesVersion, source('kubernetes/go.mod'), source('kubernetes/go.sum'))}`,
-    async install(folder, { step }) {
-      const cwd = join(here, 'kubernetes');
-      const options = { cwd, env: goEnv, hint: goHint };
-      const ldflags = kubernetesFlags();
-      const bin = `${join(folder, 'bin')}/`;
-      mkdirSync(bin, { recursive: true });
-      const groups = [
-        ['etcd', ['go.etcd.io/etcd/server/v3']],
-        ['kube-apiserver and kubectl', ['k8s.io/kubernetes/cmd/kube-apiserver', 'k8s.io/kubernetes/cmd/kubectl']],
-        [
-          'kube-scheduler, kube-controller-manager and KWOK',
-          [
-            'k8s.io/kubernetes/cmd/kube-scheduler',
-            'k8s.io/kubernetes/cmd/kube-controller-manager',
-            'sigs.k8s.io/kwok/cmd/kwok',
-          ],
-        ],
-      ];
-      for (const [title, packages] of groups) {
-        await step(`downloading and compiling ${title}`, () =>
-          run('go', ['build', '-buildvcs=false', '-ldflags', ldflags, '-o', bin, ...packages], options),
-        );
-      }
-      renameSync(join(bin, 'server'), join(bin, 'etcd'));
-      const kwok = (await run('go', ['list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kwok'], options)).trim();
-      mkdirSync(join(folder, 'stages'));
-      for (const stage of [
-        'node/fast/node-initialize',
-        'node/heartbeat-with-lease/node-heartbeat-with-lease',
-        'pod/fast/pod-ready',
-        'pod/fast/pod-complete',
-        'pod/fast/pod-delete',
-      ]) {
-        // The module cache is read-only; our copy must not be, or it could not be removed again.
-        const copy = join(folder, 'stages', `${basename(stage)}.yaml`);
-        writeFileSync(copy, readFileSync(join(kwok, 'kustomize/stage', `${stage}.yaml`)));
-      }
-    },
-    paths: (folder) => ({
-      etcd: join(folder, 'bin/etcd'),
-      apiserver: join(folder, 'bin/kube-apiserver'),
-      scheduler: join(folder, 'bin/kube-scheduler'),
-      controllerManager: join(folder, 'bin/kube-controller-manager'),
-      kubectl: join(folder, 'bin/kubectl'),
-      kwok: join(folder, 'bin/kwok'),
-      kwokStages: join(folder, 'stages'),
-    }),
-  },
-
-  temporal: {
-    // Go is asked for where it has to be compiled.
-    needs: pinned.temporal === undefined ? ['go'] : [],
-    version: () => `${temporalCliVersion}-${stamp('1', platform, temporalCliVersion)}`,
-    install: (folder, { step, say }) =>
-      downloadOrCompile({
-        ...{ pins: pinned.temporal, bin: join(folder, 'bin'), step, say },
-        compile: () => compileTemporal(folder, step),
-      }),
-    paths: (folder) => ({ temporal: join(folder, 'bin/temporal') }),
-  },
+  ...clusterParts({
+    ...{ run, stamp, platform, go, checkPrerequisites },
+    module: kubernetesModule,
+    pins: (name) => pinsFor(pinned, name, platform),
+  }),
 
   moto: {
     needs: ['python'],
@@ -327,15 +247,15 @@ const components = {
     run,
     stamp,
     platform,
-    go: { env: goEnv, hint: goHint },
-    kubernetes: { version: kubernetesVersion, ldflags: kubernetesFlags(), module: join(here, 'kubernetes') },
+    go,
+    kubernetes: { version: kubernetesVersion, ldflags: kubernetesFlags(), module: kubernetesModule },
   }),
 
   ...composeParts({
     run,
     stamp,
     platform,
-    go: { env: goEnv, hint: goHint },
+    go,
     sources: join(here, 'docker-compose'),
   }),
 };
@@ -431,10 +351,12 @@ export async function install(names = stackComponents, { quiet = false } = {}) {
     narrate.say(
       `Installing ${missing.map(({ name }) => name).join(', ')} into ${cache} (once; later runs and clones reuse it)`,
     );
+    const ways = [];
     for (const { name, folder } of missing) {
-      await withLock(join(cache, `${name}.lock`), narrate.say, () => installOne(name, folder, narrate));
+      const way = await withLock(join(cache, `${name}.lock`), narrate.say, () => installOne(name, folder, narrate));
+      if (way !== undefined) ways.push(`${name} ${way}`);
     }
-    narrate.say(`Installed in ${seconds(started)}.`);
+    narrate.say(`Installed in ${seconds(started)}${ways.length > 0 ? ` (${ways.join(', ')})` : ''}.`);
   }
   return Object.assign({}, ...located.map(({ name, folder }) => components[name].paths(folder)));
 }
@@ -445,8 +367,9 @@ function componentOf(entry) {
   return names.sort((a, b) => b.length - a.length)[0];
 }
 
+/** Gives whether it was downloaded or compiled, of a component that has both ways. */
 async function installOne(name, folder, narrate) {
-  if (existsSync(folder)) return;
+  if (existsSync(folder)) return undefined;
   // Only the lock's holder is here, so any other half-made folder of this component belongs to a dead process.
   for (const entry of readdirSync(dirname(folder))) {
     if (entry.includes('.partial-') && componentOf(entry) === name)
@@ -455,8 +378,9 @@ async function installOne(name, folder, narrate) {
   const partial = `${folder}.partial-${process.pid}`;
   mkdirSync(partial, { recursive: true });
   try {
-    await components[name].install(partial, narrate);
+    const way = await components[name].install(partial, narrate);
     renameSync(partial, folder);
+    return way;
   } catch (error) {
     rmSync(partial, { recursive: true, force: true });
     throw error;

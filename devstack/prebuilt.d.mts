@@ -1,14 +1,25 @@
-export interface Pin {
-  readonly name: string;
+/** Something that is published: where, its checksum, and what of it goes where in the component's folder. */
+export type Pin = {
   readonly url: string;
-  readonly sha256: string;
-  /** Of the tar archive that the URL gives; without one the URL gives the program itself. */
-  readonly member?: string;
-}
-export function download(pin: Pin, bin: string): Promise<void>;
+  /** Where the checksum was read. */
+  readonly source: string;
+} & ({ readonly sha256: string; readonly sha512?: never } | { readonly sha512: string; readonly sha256?: never }) &
+  (
+    | { /** Where the file goes. */ readonly to: string; readonly members?: never }
+    | {
+        /** Of the tar archive, and where each goes. */ readonly members: Readonly<Record<string, string>>;
+        readonly to?: never;
+      }
+  );
+
+/** By component, then by platform as Node names it, such as `linux-x64`; `every` is what all of them need besides. */
+export type Pinned = Readonly<Record<string, Readonly<Record<string, readonly Pin[]>>>>;
+
+export function download(pin: Pin, folder: string): Promise<void>;
+export function pinsFor(pinned: Pinned, component: string, platform: string): readonly Pin[] | undefined;
 export function downloadOrCompile(options: {
   readonly pins: readonly Pin[] | undefined;
-  readonly bin: string;
+  readonly folder: string;
   step(title: string, run: () => Promise<void>): Promise<void>;
   say(line: string): void;
   compile(): Promise<void>;
