@@ -2,6 +2,8 @@ import { setMaxListeners } from 'node:events';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { isDomainError } from '../core/failures.js';
+import { ChangeHandlers } from './change-handlers.js';
+import type { ChangeHandler } from './change-handlers.js';
 import { Connectivity, type ConnectivityListeners } from './connectivity.js';
 import { Continuity } from './continuity.js';
 import { Freshness } from './freshness.js';
@@ -41,8 +43,6 @@ export interface ClusterCacheOptions extends ConnectivityListeners {
   readonly tickMs?: number;
 }
 
-type Handler<T> = (change: { type: 'added' | 'modified' | 'deleted'; object: T; previous?: T }) => void;
-
 /** A watch that ends sooner than this without an event is a failure: do not hammer the server. */
 const shortestWatchMs = 1000;
 
@@ -54,7 +54,7 @@ export function createClusterCache(options: ClusterCacheOptions): ClusterCache {
 class WatchedCluster implements ClusterCache {
   private readonly interner = createInterner();
   private readonly stores = new Map<Kind, Store<Kind>>();
-  private readonly handlers = new Map<Kind, Set<Handler<Kinds[Kind]>>>();
+  private readonly handlers: ChangeHandlers;
   private readonly pending: Set<Kind>;
   private readonly waiters = new Waiters();
   private readonly connectivity: Connectivity;
@@ -67,6 +67,7 @@ class WatchedCluster implements ClusterCache {
   constructor(private readonly options: ClusterCacheOptions) {
     this.pending = new Set(options.kinds);
     this.connectivity = new Connectivity(options);
+    this.handlers = new ChangeHandlers((kind, error) => options.onProblem?.(kind, error));
     this.clock = options.clock ?? limiterClock;
     this.random = options.random ?? Math.random;
     for (const kind of options.kinds) this.stores.set(kind, new Store());
@@ -124,18 +125,9 @@ class WatchedCluster implements ClusterCache {
     return this.indices.nodeClaims.get(providerId);
   }
 
-  on<K extends Kind>(kind: K, handler: Handler<Kinds[K]>): () => void {
+  on<K extends Kind>(kind: K, handler: ChangeHandler<Kinds[K]>): () => void {
     this.store(kind);
-    const handlers = this.handlers.get(kind) ?? new Set();
-    this.handlers.set(kind, handlers);
-    // Wrapped, so that a handler that is given twice is called twice and each is stopped by itself.
-    const own: Handler<Kinds[Kind]> = (change) => {
-      (handler as unknown as Handler<Kinds[Kind]>)(change);
-    };
-    handlers.add(own);
-    return () => {
-      handlers.delete(own);
-    };
+    return this.handlers.add(kind, handler);
   }
 
   async caughtUp(kind: Kind, ref: ObjectRef, resourceVersion: string, signal?: AbortSignal): Promise<void> {
@@ -218,7 +210,7 @@ class WatchedCluster implements ClusterCache {
   /** Handlers see the cache and its indices after all of `changes`. */
   private take(kind: Kind, changes: readonly Change<Kinds[Kind]>[]): void {
     for (const change of changes) this.indices.take(kind, change);
-    for (const change of changes) this.notify(kind, change);
+    for (const change of changes) this.handlers.notify(kind, change);
   }
 
   private async watch(kind: Kind, signal: AbortSignal): Promise<{ outcome: 'ended' | 'expired'; lively: boolean }> {
@@ -282,17 +274,6 @@ class WatchedCluster implements ClusterCache {
     if (!(await isStale(client, this.clock, watched, options, attempt.signal))) return;
     this.options.onSilentWatch?.(kind);
     attempt.abort();
-  }
-
-  private notify(kind: Kind, { type, object, previous }: Change<Kinds[Kind]>): void {
-    if (type === 'refreshed') return;
-    for (const handler of [...(this.handlers.get(kind) ?? [])]) {
-      try {
-        handler({ type, object, ...(previous === undefined ? {} : { previous }) });
-      } catch (error) {
-        this.options.onProblem?.(kind, error as Error);
-      }
-    }
   }
 
   /** Whether `error` says that an optional kind is not served; if so it is empty from now on. */

@@ -42,49 +42,24 @@ import {
 } from '@aws-sdk/client-sqs';
 import type * as sqs from '@aws-sdk/client-sqs';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import type { Clock } from './clock.js';
-import { isClockCorrected, toDomainError } from './errors.js';
+import { createCaller } from './caller.js';
+import type { Caller, CallerOptions } from './caller.js';
+import { dnsSuffixOf, pricingRegionOf } from './endpoints.js';
 import { watchExchanges } from './exchanges.js';
 import type { Exchange } from './exchanges.js';
 import { createAgents, get } from './http-agents.js';
 import type { Agents, NetworkOptions } from './http-agents.js';
-import type { IamAction } from './iam-actions.js';
-import { Limiter } from './limiter.js';
 import { signedHeaders } from './signed-get.js';
 
-export interface CallsOptions extends NetworkOptions {
+export interface CallsOptions extends NetworkOptions, CallerOptions {
   readonly region: string;
   /** Replaces AWS' own endpoints, for test beds and private gateways. */
   readonly endpoint?: string;
   /** Where GetProducts is answered; AWS offers it in few regions. Default by partition. */
   readonly pricingRegion?: string;
-  readonly clock: Clock;
-  /** Called after each call, for metrics and logs. `answered`: AWS has said something, be it no; too many requests is nothing. */
-  readonly onCall?: (call: { action: IamAction; durationMs: number; code: string; answered: boolean }) => void;
   /** Hears all that is sent and answered by the clients of the SDK, for recordings. */
   readonly onExchange?: (exchange: Exchange) => void;
 }
-
-/**
- * Request budgets by kind of call, each action with its own, as EC2 counts. They are what EC2 publishes for accounts without raised
- * limits; CreateFleet begins above it, for a launch that is throttled comes again, and most accounts that need it have more.
- */
-const budgets = {
-  read: { burst: 100, perSecond: 20 },
-  launch: { burst: 100, perSecond: 20 },
-  /** RunInstances is only ever tried out: that never slows launches down. */
-  tryOut: { burst: 5, perSecond: 2 },
-  mutate: { burst: 50, perSecond: 5 },
-  tag: { burst: 100, perSecond: 10 },
-  /** Nodes end, and are seen to, however much is being launched. */
-  terminate: { burst: 100, perSecond: 5 },
-  look: { burst: 50, perSecond: 10 },
-  other: { burst: 200, perSecond: 100 },
-  /** Standard queues know no limit that matters here. */
-  queue: { burst: 500, perSecond: 500 },
-} as const;
-
-const maxAttempts = 4;
 
 /** Every AWS call that the provider makes, and nothing besides: each is limited, retried and named in one place. */
 export function createCalls(options: CallsOptions): AwsCalls {
@@ -128,57 +103,6 @@ interface Clients {
   readonly ssm: SSMClient;
 }
 
-type Caller = <T>(
-  action: IamAction,
-  budget: keyof typeof budgets,
-  send: () => Promise<T>,
-  idempotent?: boolean,
-) => Promise<T>;
-
-function createCaller(options: CallsOptions): Caller {
-  const limiters = new Map<string, Limiter>();
-  const limiterOf = (action: IamAction, budget: keyof typeof budgets): Limiter => {
-    const key = `${budget}/${action}`;
-    const limiter = limiters.get(key) ?? new Limiter(budgets[budget], options.clock);
-    limiters.set(key, limiter);
-    return limiter;
-  };
-  const once = async <T>(action: IamAction, limiter: Limiter, send: () => Promise<T>): Promise<T> => {
-    await limiter.acquire();
-    const start = options.clock.now();
-    const report = (code: string, answered = true): void =>
-      options.onCall?.({ action, durationMs: options.clock.now() - start, code, answered });
-    try {
-      const answer = await send();
-      limiter.succeeded();
-      report('');
-      return answer;
-    } catch (error) {
-      const failure = toDomainError(error, action);
-      if (failure.type === 'Throttled') limiter.throttled();
-      report(
-        typeof failure.details.code === 'string' && failure.details.code !== '' ? failure.details.code : failure.type,
-        failure.type !== 'Throttled' && failure.type !== 'Unavailable',
-      );
-      throw failure;
-    }
-  };
-  /** What was refused for its number or its time never took effect and may be made again; one without an answer only when it is idempotent. */
-  return async (action, budget, send, idempotent = true) => {
-    const limiter = limiterOf(action, budget);
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await once(action, limiter, send);
-      } catch (error) {
-        const { type } = toDomainError(error, action);
-        const again = type === 'Throttled' || isClockCorrected(error) || (type === 'Unavailable' && idempotent);
-        if (!again || attempt >= maxAttempts) throw error;
-        await options.clock.sleep(100 * 2 ** attempt * (0.5 + Math.random()));
-      }
-    }
-  };
-}
-
 const discoveryCalls = (clients: Clients, call: Caller) => ({
   describeInstanceTypes: (input: ec2.DescribeInstanceTypesCommandInput) =>
     call('ec2:DescribeInstanceTypes', 'read', () => clients.ec2.send(new DescribeInstanceTypesCommand(input))),
@@ -204,7 +128,7 @@ const discoveryCalls = (clients: Clients, call: Caller) => ({
 
 const fleetCalls = (clients: Clients, call: Caller) => ({
   describeInstances: (input: ec2.DescribeInstancesCommandInput) =>
-    call('ec2:DescribeInstances', input.InstanceIds === undefined ? 'read' : 'look', () =>
+    call('ec2:DescribeInstances', input.InstanceIds === undefined ? 'read' : 'describeById', () =>
       clients.ec2.send(new DescribeInstancesCommand(input)),
     ),
   describeInstanceStatus: (input: ec2.DescribeInstanceStatusCommandInput) =>
@@ -302,25 +226,4 @@ async function managedResource(client: EC2Client, options: ReadOptions, arn: str
   if (status === 200) return JSON.parse(text) as ManagedResource;
   const name = errorType?.split(':')[0] ?? 'Unknown';
   throw Object.assign(new Error(text.slice(0, 200)), { name, $metadata: { httpStatusCode: status } });
-}
-
-const dnsSuffixes: readonly (readonly [prefix: string, suffix: string])[] = [
-  ['cn-', 'amazonaws.com.cn'],
-  ['us-iso-', 'c2s.ic.gov'],
-  ['us-isob-', 'sc2s.sgov.gov'],
-  ['us-isof-', 'csp.hci.ic.gov'],
-  ['eu-isoe-', 'cloud.adc-e.uk'],
-];
-
-/** The domain of AWS' endpoints in the partition of a region. */
-export function dnsSuffixOf(region: string): string {
-  return dnsSuffixes.find(([prefix]) => region.startsWith(prefix))?.[1] ?? 'amazonaws.com';
-}
-
-/** Regions that answer GetProducts, by partition and distance. */
-export function pricingRegionOf(region: string): string {
-  if (region.startsWith('cn-')) return 'cn-northwest-1';
-  if (region.startsWith('ap-')) return 'ap-south-1';
-  if (region.startsWith('eu-')) return 'eu-central-1';
-  return 'us-east-1';
 }

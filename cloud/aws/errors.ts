@@ -1,7 +1,7 @@
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { FailureType } from '../../core/failures.js';
 import { errorRow } from './error-table.js';
-import type { ErrorRow } from './error-table.js';
+import type { ErrorRow } from './error-codes.js';
 
 interface ServiceError {
   readonly name?: string;

@@ -144,3 +144,25 @@ function summary(errors: readonly CreateFleetError[]): string {
     .join('; ')
     .slice(0, 300);
 }
+
+/** The outcome of a CreateFleet without errors. */
+export const noErrors: FleetOutcome = {
+  unavailable: [],
+  exhaustedSubnets: [],
+  onlyCapacity: true,
+  templateMissing: false,
+  throttled: false,
+  message: '',
+};
+
+/** The outcome where no option is left that has a subnet. */
+export const nothingUsable: FleetOutcome = {
+  ...noErrors,
+  message: 'no subnet with free addresses in a zone with capacity',
+};
+
+/** An answer with neither an instance nor an error counts as one for lack of capacity. */
+export function withEmptyAsCapacity(verdict: FleetOutcome): FleetOutcome {
+  const silent = !verdict.onlyCapacity && verdict.message === '';
+  return silent ? { ...verdict, onlyCapacity: true, message: 'EC2 gave neither an instance nor an error' } : verdict;
+}

@@ -1,16 +1,11 @@
 import type { CreateFleetCommandOutput } from '@aws-sdk/client-ec2';
-import { restrictedTags } from '../../api/aws/ec2-node-class.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { awsLabels } from '../../api/aws/labels.js';
-import { annotations, labels } from '../../api/labels.js';
-import { conditionOf } from '../../core/conditions.js';
+import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { allocatableOf, pinnedLabels, pinnedValue } from '../../core/launch-options.js';
 import type { LaunchOption } from '../../core/launch-options.js';
 import { lookUp } from '../../core/own.js';
-import { parseResources } from '../../core/resources.js';
-import type { Resources } from '../../core/resources.js';
 import { err, ok } from '../../core/result.js';
 import type { Result } from '../../core/result.js';
 import type {
@@ -25,23 +20,17 @@ import type { AwsCalls } from './calls.js';
 import { ClientTokens } from './client-tokens.js';
 import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
-import { isTemplateMissing, readFleetErrors } from './fleet-errors.js';
+import { isTemplateMissing, noErrors, nothingUsable, readFleetErrors, withEmptyAsCapacity } from './fleet-errors.js';
 import type { FleetOutcome } from './fleet-errors.js';
 import { fleetRequest, withinConfigs } from './fleet.js';
 import type { FleetInput } from './fleet.js';
-import { providerIdOf } from './instances.js';
-import type { Ec2Instance, Instances } from './instances.js';
-import {
-  capacityTypeOf,
-  chooseLaunch,
-  launchPlacementOf,
-  reservationOf,
-  templateKey,
-  tenancyOf,
-  zoneOf,
-} from './launch-choice.js';
+import type { Instances } from './instances.js';
+import { chooseLaunch, launchPlacementOf, reservationOf, templateKey, zoneOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
+import { whyNotLaunchable } from './launch-readiness.js';
 import type { LaunchTemplates } from './launch-template.js';
+import { adoptedInstance, launchedInstance, madeInstance } from './launched-instance.js';
+import type { Ec2LaunchRequest } from './launched-instance.js';
 import type { Subnets } from './networks.js';
 import { placementKey } from './placement-groups.js';
 import type { Reservations } from './reservations.js';
@@ -63,11 +52,6 @@ export interface LauncherDeps {
 }
 
 type LaunchResult = Result<LaunchedInstance, LaunchRefusal>;
-
-/** A request with its node class as what it is. */
-interface Ec2LaunchRequest extends LaunchRequest {
-  readonly nodeClass: EC2NodeClass;
-}
 
 /** Launches the one instance of a claim: spot, then on-demand where the claim allows both (launch/capacity-type-order, launch/fleet-request). */
 export class Launcher {
@@ -92,7 +76,7 @@ export class Launcher {
       const adopted = await this.adopt(request);
       if (adopted !== undefined) return adopted;
     }
-    const notReady = readiness(request.nodeClass) ?? wrongTags(request.nodeClass);
+    const notReady = whyNotLaunchable(request.nodeClass);
     if (notReady !== undefined) return err({ kind: 'NodeClassNotReady', message: notReady, unavailable: [] });
     const choice = chooseLaunch(await this.typesOf(request), request.claim);
     if (choice.kind === 'none') return err({ kind: 'InsufficientCapacity', message: choice.message, unavailable: [] });
@@ -124,38 +108,11 @@ export class Launcher {
   private async adopt(request: Ec2LaunchRequest): Promise<LaunchResult | undefined> {
     const found = await this.deps.instances.ofClaim(request.claim.metadata.uid ?? '');
     const alive = found.find((instance) => !['terminated', 'shutting-down'].includes(instance.state));
-    if (alive !== undefined) return ok(await this.describeLaunched(request, alive));
+    if (alive !== undefined) return ok(adoptedInstance(await this.typesOf(request), request, alive));
     if (found.length === 0) return undefined;
     // A claim never gets a second instance: this one is over, and so is the claim.
     const message = `${found[0]!.instanceId}, launched for this claim, is terminated already`;
     return err({ kind: 'InsufficientCapacity', message, unavailable: [] });
-  }
-
-  private async describeLaunched(request: Ec2LaunchRequest, instance: Ec2Instance): Promise<LaunchedInstance> {
-    const types = await this.typesOf(request);
-    const type = types.find((candidate) => candidate.name === instance.instanceType);
-    if (type === undefined) {
-      throw new DomainError(
-        'Unavailable',
-        `${instance.instanceId} is of type ${instance.instanceType}, which is not in the catalogue`,
-      );
-    }
-    const { zone, capacityType } = instance;
-    const offering = type.offerings.find(
-      ({ requirements }) =>
-        pinnedValue(requirements, labels.zone) === zone &&
-        pinnedValue(requirements, labels.capacityType) === capacityType,
-    );
-    const inZone = [
-      { key: labels.zone, operator: 'In' as const, values: [zone] },
-      { key: labels.capacityType, operator: 'In' as const, values: [capacityType] },
-    ];
-    const option: LaunchOption = { type, offering: offering ?? { requirements: inZone, price: 0, available: false } };
-    return {
-      ...toLaunched(request, option, { instanceId: instance.instanceId, imageId: instance.imageId }),
-      unavailable: [],
-      ...(offering === undefined ? {} : { pricePerHour: offering.price }),
-    };
   }
 
   /** One stage; a launch template that someone deleted is made again, once. */
@@ -281,7 +238,7 @@ export class Launcher {
     const zoneOfSubnet = new Map([...input.subnets.values()].map((subnet) => [subnet.id, subnet.zone]));
     const verdict = readFleetErrors(answer.Errors ?? [], input.stage.capacityType, zoneOfSubnet, placement);
     const made = madeInstance(answer, zoneOfSubnet);
-    if (made === undefined) return { launched: undefined, verdict: emptyAsCapacity(verdict), subnetId: undefined };
+    if (made === undefined) return { launched: undefined, verdict: withEmptyAsCapacity(verdict), subnetId: undefined };
     const { instanceId } = made;
     this.deps.instances.launched(instanceId);
     const option = optionOf(input.stage, made.type, made.zone);
@@ -290,7 +247,7 @@ export class Launcher {
     }
     this.deps.unavailable.succeeded(input.stage.capacityType, option.type.name, zoneOf(option), placement);
     const imageId = made.imageId ?? input.templates.get(templateKey(option))?.imageId;
-    const instance = toLaunched(request, option, { instanceId, imageId });
+    const instance = launchedInstance(request, option, { instanceId, imageId });
     return {
       launched: { ...instance, pricePerHour: option.offering.price, unavailable: verdict.unavailable },
       verdict,
@@ -327,122 +284,10 @@ interface StageOutcome {
   readonly verdict: FleetOutcome;
 }
 
-/** What the fleet made, in the answer's words. */
-function madeInstance(
-  answer: CreateFleetCommandOutput,
-  zoneOfSubnet: ReadonlyMap<string, string>,
-): MadeInstance | undefined {
-  const made = answer.Instances?.find((instance) => (instance.InstanceIds?.length ?? 0) > 0);
-  const instanceId = made?.InstanceIds?.[0];
-  if (made === undefined || instanceId === undefined) return undefined;
-  const overrides = made.LaunchTemplateAndOverrides?.Overrides;
-  const { InstanceType: type, AvailabilityZone: zone, ImageId: imageId, SubnetId: subnetId = '' } = overrides ?? {};
-  return {
-    instanceId,
-    type: made.InstanceType ?? type,
-    zone: zone ?? zoneOfSubnet.get(subnetId),
-    imageId,
-    subnetId,
-  };
-}
-
-interface MadeInstance {
-  readonly instanceId: string;
-  readonly type: string | undefined;
-  readonly zone: string | undefined;
-  readonly imageId: string | undefined;
-  readonly subnetId: string;
-}
-
 function optionOf(stage: LaunchStage, type: string | undefined, zone: string | undefined): LaunchOption | undefined {
   return stage.options.find((option) => option.type.name === type && zoneOf(option) === zone);
 }
 
-const noErrors: FleetOutcome = {
-  unavailable: [],
-  exhaustedSubnets: [],
-  onlyCapacity: true,
-  templateMissing: false,
-  throttled: false,
-  message: '',
-};
-const nothingUsable: FleetOutcome = { ...noErrors, message: 'no subnet with free addresses in a zone with capacity' };
-
-/** Neither instance nor error: EC2 had nothing to give. */
-function emptyAsCapacity(verdict: FleetOutcome): FleetOutcome {
-  const silent = !verdict.onlyCapacity && verdict.message === '';
-  return silent ? { ...verdict, onlyCapacity: true, message: 'EC2 gave neither an instance nor an error' } : verdict;
-}
-
-function toLaunched(
-  request: Ec2LaunchRequest,
-  option: LaunchOption,
-  instance: { readonly instanceId: string; readonly imageId: string | undefined },
-): Omit<LaunchedInstance, 'unavailable' | 'pricePerHour'> {
-  const { nodeClass, claim, pool } = request;
-  const stamp = nodeClass.metadata.annotations ?? {};
-  const hash = stamp[annotations.ec2NodeClassHash];
-  const version = stamp[annotations.ec2NodeClassHashVersion];
-  const profile = nodeClass.status?.instanceProfile;
-  return {
-    providerId: providerIdOf(zoneOf(option), instance.instanceId),
-    instanceId: instance.instanceId,
-    instanceType: option.type.name,
-    zone: zoneOf(option),
-    capacityType: capacityTypeOf(option),
-    ...(instance.imageId === undefined ? {} : { imageId: instance.imageId }),
-    labels: {
-      ...pinnedLabels(option, claim.spec.requirements),
-      [awsLabels.instanceTenancy]: tenancyOf(claim),
-      [labels.nodePool]: pool.metadata.name ?? '',
-      [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
-    },
-    annotations: {
-      ...(hash === undefined ? {} : { [annotations.ec2NodeClassHash]: hash }),
-      ...(version === undefined ? {} : { [annotations.ec2NodeClassHashVersion]: version }),
-      ...(profile === undefined ? {} : { [annotations.instanceProfileName]: profile }),
-    },
-    capacity: attached(option.type.capacity, request),
-    allocatable: attached(allocatableOf(option.type), request),
-  };
-}
-
-const efa = 'vpc.amazonaws.com/efa';
-
-/** A type that could have EFA interfaces has none on a node that was not launched with them (instance-types/efa). */
-function attached(resources: Resources, { claim, nodeClass }: Ec2LaunchRequest): Resources {
-  const asked = parseResources(claim.spec.resources?.requests)[efa] ?? 0;
-  const own = nodeClass.spec.networkInterfaces?.some(({ interfaceType }) => interfaceType === 'efa-only') === true;
-  if (asked > 0 || own || resources[efa] === undefined) return resources;
-  return Object.fromEntries(Object.entries(resources).filter(([name]) => name !== efa));
-}
-
 function smallestPods(options: readonly LaunchOption[]): number {
   return Math.min(...options.map(({ type }) => type.capacity.pods ?? 1));
-}
-
-function wrongTags({ metadata: { name = '' }, spec }: EC2NodeClass): string | undefined {
-  const wrong = restrictedTags(spec.tags);
-  return wrong.length === 0 ? undefined : `EC2NodeClass ${name}: spec.tags may not have ${wrong.join(', ')}`;
-}
-
-/** Why the node class cannot be launched from now; Unknown is thrown, to be tried again (launch/node-class-not-ready). */
-function readiness(nodeClass: EC2NodeClass): string | undefined {
-  const ready = conditionOf(nodeClass.status?.conditions, 'Ready');
-  const name = nodeClass.metadata.name ?? '';
-  if (ready === undefined || ready.status === 'Unknown') {
-    throw new DomainError('LaunchFailed', `EC2NodeClass ${name} is not resolved yet`, {
-      reason: 'NodeClassReadinessUnknown',
-    });
-  }
-  if (ready.status === 'False') {
-    const broken = nodeClass.status?.conditions?.find(({ type, status }) => type !== 'Ready' && status === 'False');
-    const why = broken?.message === undefined ? '' : `: ${broken.message}`;
-    return `${ready.message ?? ready.reason ?? 'not ready'}${why}`;
-  }
-  const { generation } = nodeClass.metadata;
-  if (generation !== undefined && ready.observedGeneration !== undefined && ready.observedGeneration !== generation) {
-    return `EC2NodeClass ${name} changed and is not resolved again yet`;
-  }
-  return undefined;
 }

@@ -1,32 +1,26 @@
-import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
-import { ec2NodeClassKubeletVerdict, resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
-import { restrictedTags } from '../../api/aws/ec2-node-class.js';
+import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { conditionOf, withCondition, withReady } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { ec2NodeClassHash, ec2NodeClassHashVersion } from './node-class-hash.js';
-import { isDomainError, isTransient } from '../../core/failures.js';
+import { isTransient } from '../../core/failures.js';
 import type { NodeClassResolution } from '../port.js';
 import type { AwsCalls } from './calls.js';
-import { eniPods } from './capacity.js';
 import type { Clock } from './clock.js';
 import type { ClusterFacts } from './cluster-facts.js';
-import { UnsupportedAliasError } from './images.js';
 import type { Images } from './images.js';
-import { MissingIdentityError } from './instance-profiles.js';
 import type { InstanceProfiles } from './instance-profiles.js';
-import { hasExpressions, resolvedKubelet, unreadableExpressions } from './kubelet-expressions.js';
-import type { MachineTypes } from './machine-types.js';
+import { failureCondition, validateNodeClass } from './node-class-validation.js';
+import type { ValidationDeps } from './node-class-validation.js';
 import { findSecurityGroups } from './networks.js';
 import type { Subnets } from './networks.js';
 import type { PlacementGroups } from './placement-groups.js';
 import type { Reservations } from './reservations.js';
-import { messageOf } from '../../core/error-message.js';
 
-export interface NodeClassDeps {
+export interface NodeClassDeps extends ValidationDeps {
   readonly calls: Pick<AwsCalls, 'describeSecurityGroups'>;
   readonly placementGroups: PlacementGroups;
   readonly clock: Clock;
@@ -38,11 +32,6 @@ export interface NodeClassDeps {
   readonly caBundle: string | undefined;
   /** Whether reservations are launched into (gate ReservedCapacity). */
   readonly reservedCapacity: boolean;
-  /** Whether kubelet settings may be expressions (gate NodeClassCEL). */
-  readonly expressions: boolean;
-  readonly machines: () => Promise<MachineTypes>;
-  /** Tries the node class out by dry runs; undefined when they are switched off. */
-  readonly dryRun?: (nodeClass: EC2NodeClass, pools?: readonly NodePool[]) => Promise<ConditionChange>;
 }
 
 const ofReservations = 'CapacityReservationsReady';
@@ -57,14 +46,6 @@ const dependents = [
   ofReservations,
   'ValidationSucceeded',
 ];
-
-/** Those that validation waits for: it fails where one of them has. */
-const awaited: ReadonlySet<string> = new Set([
-  'AMIsReady',
-  'SubnetsReady',
-  'SecurityGroupsReady',
-  'InstanceProfileReady',
-]);
 
 const minute = 60_000;
 
@@ -100,7 +81,7 @@ export class NodeClassResolver {
     }
     const complete = parts.every((part) => part.condition === undefined || part.condition.status === 'True');
     const resolved = { ...nodeClass, status: { ...status, conditions } };
-    conditions = withCondition(conditions, await this.validation(resolved, complete, pools), at);
+    conditions = withCondition(conditions, await validateNodeClass(this.deps, resolved, { complete, pools }), at);
     conditions = withReady(conditions, needed, at);
     const ready = conditions.every((condition) => condition.status === 'True');
     return {
@@ -173,66 +154,6 @@ export class NodeClassResolver {
     });
   }
 
-  private async validation(
-    nodeClass: EC2NodeClass,
-    complete: boolean,
-    pools: readonly NodePool[],
-  ): Promise<ConditionChange> {
-    const type = 'ValidationSucceeded';
-    const verdict = ec2NodeClassKubeletVerdict(nodeClass, this.deps.expressions);
-    if (verdict !== undefined) {
-      const message = verdict.issues.map((issue) => issue.message).join('; ');
-      return { type, status: 'False', reason: verdict.reason, message };
-    }
-    const unreadable = unreadableExpressions(nodeClass.spec.kubelet);
-    if (unreadable.length > 0)
-      return { type, status: 'False', reason: 'KubeletExpressionInvalid', message: unreadable.join('; ') };
-    if (!complete) {
-      const message = 'waiting for subnets, security groups, images and instance profile';
-      const failed = nodeClass.status?.conditions?.some(
-        ({ type: of, status }) => awaited.has(of) && status === 'False',
-      );
-      return { type, status: failed === true ? 'False' : 'Unknown', reason: 'DependenciesNotReady', message };
-    }
-    try {
-      const family = resolvedAmiFamily(nodeClass.spec);
-      const { serviceCidr } = await this.deps.facts.get(family);
-      if (family === 'AL2023' && serviceCidr === undefined) {
-        return {
-          type,
-          status: 'False',
-          reason: 'ClusterCIDRResolutionFailed',
-          message: 'EKS names no service address range',
-        };
-      }
-    } catch (error) {
-      if (isDomainError(error, 'NodeClassNotReady')) {
-        const message = error.message.replace(/^ClusterCAResolutionFailed: /, '');
-        return { type, status: 'False', reason: 'ClusterCAResolutionFailed', message };
-      }
-      return { type, status: 'Unknown', reason: 'ClusterCIDRResolutionFailed', message: messageOf(error) };
-    }
-    return (
-      (await this.brokenExpressions(nodeClass)) ??
-      wrongTags(nodeClass) ??
-      (await this.deps.dryRun?.(nodeClass, pools)) ?? { type, status: 'True' }
-    );
-  }
-
-  /** Expressions that do not work out for some instance type are told with the first. */
-  private async brokenExpressions({ spec }: EC2NodeClass): Promise<ConditionChange | undefined> {
-    if (!hasExpressions(spec.kubelet)) return undefined;
-    try {
-      const { infos } = await this.deps.machines();
-      const [first] = infos.flatMap((info) => expressionProblem(spec.kubelet, info));
-      if (first === undefined) return undefined;
-      const reason = 'KubeletExpressionEvaluationFailed';
-      return { type: 'ValidationSucceeded', status: 'False', reason, message: first };
-    } catch (error) {
-      return { type: 'ValidationSucceeded', ...failureCondition(error) };
-    }
-  }
-
   /**
    * Runs one part. Denied and invalid calls are a False condition that names the call; a cloud that is throttling or
    * away changes nothing that was known before.
@@ -258,37 +179,6 @@ function requeueAfterMs({ spec }: EC2NodeClass, conditions: readonly Condition[]
   const validation = conditionOf(conditions, 'ValidationSucceeded');
   if (validation?.status === 'Unknown' && validation.reason === 'InstanceProfileNotFound') return 10_000;
   return ready && (spec.capacityReservationSelectorTerms ?? []).length === 0 ? 5 * minute : minute;
-}
-
-/** The API server refuses them, but for one whose definitions are of an older release. */
-function wrongTags({ spec }: EC2NodeClass): ConditionChange | undefined {
-  const wrong = restrictedTags(spec.tags);
-  if (wrong.length === 0) return undefined;
-  const message = `spec.tags: ${wrong.join(', ')} is set by the system and may not be chosen`;
-  return { type: 'ValidationSucceeded', status: 'False', reason: 'TagValidationFailed', message };
-}
-
-function expressionProblem(kubelet: EC2NodeClass['spec']['kubelet'], info: InstanceTypeInfo): string[] {
-  try {
-    resolvedKubelet(kubelet, info, eniPods(info, 0));
-    return [];
-  } catch (error) {
-    if (isDomainError(error, 'Invalid')) return [error.message];
-    throw error;
-  }
-}
-
-function failureCondition(error: unknown): Omit<ConditionChange, 'type'> {
-  const message = messageOf(error);
-  if (error instanceof UnsupportedAliasError) return { status: 'False', reason: 'UnsupportedAlias', message };
-  if (error instanceof MissingIdentityError) {
-    const reason = message.startsWith('role') ? 'NodeRoleNotFound' : 'InstanceProfileNotFound';
-    return { status: 'False', reason, message };
-  }
-  if (isDomainError(error, 'NotFound')) return { status: 'False', reason: 'ResourceNotFound', message };
-  if (isDomainError(error, 'Denied')) return { status: 'False', reason: 'Unauthorized', message };
-  if (isTransient(error)) return { status: 'Unknown', reason: 'CloudUnavailable', message };
-  return { status: 'False', reason: 'ResolutionFailed', message };
 }
 
 function isSomething(value: unknown): boolean {

@@ -1,0 +1,122 @@
+import type { CreateFleetCommandOutput } from '@aws-sdk/client-ec2';
+import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import { awsLabels } from '../../api/aws/labels.js';
+import { annotations, labels } from '../../api/labels.js';
+import { DomainError } from '../../core/failures.js';
+import type { InstanceType } from '../../core/instance-type.js';
+import { allocatableOf, pinnedLabels, pinnedValue } from '../../core/launch-options.js';
+import type { LaunchOption } from '../../core/launch-options.js';
+import { parseResources } from '../../core/resources.js';
+import type { Resources } from '../../core/resources.js';
+import type { LaunchedInstance, LaunchRequest } from '../port.js';
+import { providerIdOf } from './instances.js';
+import type { Ec2Instance } from './instances.js';
+import { capacityTypeOf, tenancyOf, zoneOf } from './launch-choice.js';
+
+/** A launch from an EC2NodeClass. */
+export interface Ec2LaunchRequest extends LaunchRequest {
+  readonly nodeClass: EC2NodeClass;
+}
+
+/** What a NodeClaim is told of an instance that an earlier launch made. Throws if its type is not in the catalogue. */
+export function adoptedInstance(
+  types: readonly InstanceType[],
+  request: Ec2LaunchRequest,
+  instance: Ec2Instance,
+): LaunchedInstance {
+  const type = types.find((candidate) => candidate.name === instance.instanceType);
+  if (type === undefined) {
+    throw new DomainError(
+      'Unavailable',
+      `${instance.instanceId} is of type ${instance.instanceType}, which is not in the catalogue`,
+    );
+  }
+  const { zone, capacityType } = instance;
+  const offering = type.offerings.find(
+    ({ requirements }) =>
+      pinnedValue(requirements, labels.zone) === zone &&
+      pinnedValue(requirements, labels.capacityType) === capacityType,
+  );
+  const inZone = [
+    { key: labels.zone, operator: 'In' as const, values: [zone] },
+    { key: labels.capacityType, operator: 'In' as const, values: [capacityType] },
+  ];
+  const option: LaunchOption = { type, offering: offering ?? { requirements: inZone, price: 0, available: false } };
+  return {
+    ...launchedInstance(request, option, { instanceId: instance.instanceId, imageId: instance.imageId }),
+    unavailable: [],
+    ...(offering === undefined ? {} : { pricePerHour: offering.price }),
+  };
+}
+
+/** What a NodeClaim is told of the instance that was launched for it as `option`. */
+export function launchedInstance(
+  request: Ec2LaunchRequest,
+  option: LaunchOption,
+  instance: { readonly instanceId: string; readonly imageId: string | undefined },
+): Omit<LaunchedInstance, 'unavailable' | 'pricePerHour'> {
+  const { nodeClass, claim, pool } = request;
+  const own = nodeClass.metadata.annotations ?? {};
+  const hash = own[annotations.ec2NodeClassHash];
+  const version = own[annotations.ec2NodeClassHashVersion];
+  const profile = nodeClass.status?.instanceProfile;
+  return {
+    providerId: providerIdOf(zoneOf(option), instance.instanceId),
+    instanceId: instance.instanceId,
+    instanceType: option.type.name,
+    zone: zoneOf(option),
+    capacityType: capacityTypeOf(option),
+    ...(instance.imageId === undefined ? {} : { imageId: instance.imageId }),
+    labels: {
+      ...pinnedLabels(option, claim.spec.requirements),
+      [awsLabels.instanceTenancy]: tenancyOf(claim),
+      [labels.nodePool]: pool.metadata.name ?? '',
+      [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
+    },
+    annotations: {
+      ...(hash === undefined ? {} : { [annotations.ec2NodeClassHash]: hash }),
+      ...(version === undefined ? {} : { [annotations.ec2NodeClassHashVersion]: version }),
+      ...(profile === undefined ? {} : { [annotations.instanceProfileName]: profile }),
+    },
+    capacity: attached(option.type.capacity, request),
+    allocatable: attached(allocatableOf(option.type), request),
+  };
+}
+
+const efa = 'vpc.amazonaws.com/efa';
+
+/** A type that could have EFA interfaces has none on a node that was not launched with them (instance-types/efa). */
+function attached(resources: Resources, { claim, nodeClass }: Ec2LaunchRequest): Resources {
+  const asked = parseResources(claim.spec.resources?.requests)[efa] ?? 0;
+  const own = nodeClass.spec.networkInterfaces?.some(({ interfaceType }) => interfaceType === 'efa-only') === true;
+  if (asked > 0 || own || resources[efa] === undefined) return resources;
+  return Object.fromEntries(Object.entries(resources).filter(([name]) => name !== efa));
+}
+
+/** The instance that the answer to a CreateFleet names; undefined if it names none. */
+export function madeInstance(
+  answer: CreateFleetCommandOutput,
+  zoneOfSubnet: ReadonlyMap<string, string>,
+): MadeInstance | undefined {
+  const made = answer.Instances?.find((instance) => (instance.InstanceIds?.length ?? 0) > 0);
+  const instanceId = made?.InstanceIds?.[0];
+  if (made === undefined || instanceId === undefined) return undefined;
+  const overrides = made.LaunchTemplateAndOverrides?.Overrides;
+  const { InstanceType: type, AvailabilityZone: zone, ImageId: imageId, SubnetId: subnetId = '' } = overrides ?? {};
+  return {
+    instanceId,
+    type: made.InstanceType ?? type,
+    zone: zone ?? zoneOfSubnet.get(subnetId),
+    imageId,
+    subnetId,
+  };
+}
+
+/** An instance, as the answer to a CreateFleet describes it. */
+interface MadeInstance {
+  readonly instanceId: string;
+  readonly type: string | undefined;
+  readonly zone: string | undefined;
+  readonly imageId: string | undefined;
+  readonly subnetId: string;
+}
