@@ -33,7 +33,7 @@ const never = (name, from, to, comment) => ({
 });
 /** Packing is a pipeline that is walked one way: a stage imports those before it. */
 const stages = ['requirements', 'compile', 'topology', 'place', 'refine', 'output', 'trial'];
-const whole = 'packing/(solve/|(plan|frontier|trial|set-aside)\\.ts$)';
+const whole = 'packing/(solve/|(plan|frontier|trial|exclude-objects)\\.ts$)';
 const pipeline = [
   ...stages.map((stage, at) =>
     never(
@@ -126,7 +126,7 @@ export default {
       severity: 'error',
       comment: 'Consolidation tries things through packing/trial.ts alone.',
       from: { path: '^disruption/consolidation/', pathNot: '\\.test\\.ts$' },
-      to: { path: '^packing/', pathNot: '^packing/((trial|types|names|set-aside)\\.ts|requirements/)' },
+      to: { path: '^packing/', pathNot: '^packing/((trial|types|names|exclude-objects)\\.ts|requirements/)' },
     },
     {
       name: 'no-cycles',

@@ -15,19 +15,19 @@ interface Group<I> {
 }
 
 /** With more of them something else is wrong than objects. */
-const mostSetAside = 32;
+const mostExcluded = 32;
 
 /** What objects may be left out of. */
 type Objects = Pick<PackingInput, 'objects' | 'catalogues'>;
 
-interface Kept<R> {
+interface WithoutExcluded<R> {
   readonly result: R;
   readonly setAside: readonly ExcludedObject[];
 }
 
 /** As `withoutAny`, for a run that begins by compiling: that is the cheaper attempt, and what fails there fails in the run. */
-export function withoutCulprits<I extends PackingInput, R>(input: I, run: (input: I) => R): Kept<R> {
-  return withoutAny(input, run, compile);
+export function withoutUnreadable<I extends PackingInput, R>(input: I, run: (input: I) => R): WithoutExcluded<R> {
+  return excluding(input, run, compile);
 }
 
 /**
@@ -35,18 +35,18 @@ export function withoutCulprits<I extends PackingInput, R>(input: I, run: (input
  * throw any more; each costs about log2(objects) attempts. Throws what `run` throws where no single object is to blame. `first` is a cheaper part
  * of `run`.
  */
-export function withoutAny<I extends Objects, R>(
+export function excluding<I extends Objects, R>(
   input: I,
   run: (input: I) => R,
   first: (input: I) => unknown = run,
-): Kept<R> {
+): WithoutExcluded<R> {
   const setAside: ExcludedObject[] = [];
   let current = input;
   for (;;) {
     try {
       return { result: run(current), setAside };
     } catch (error) {
-      const found = setAside.length < mostSetAside ? culpritOf(current, run, first) : undefined;
+      const found = setAside.length < mostExcluded ? culpritOf(current, run, first) : undefined;
       if (found === undefined) throw error;
       const { kind, name, without } = found;
       setAside.push({ kind, name, error: messageOf(error) });

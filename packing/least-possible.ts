@@ -7,7 +7,7 @@ import { namespacesOf } from './compile/pod-namespaces.js';
 import { nameOf } from './names.js';
 import { Feasibility } from './place/feasibility.js';
 import { lowerBoundOfPlaced } from './place/lower-bound.js';
-import { withoutCulprits } from './exclude-objects.js';
+import { withoutUnreadable } from './exclude-objects.js';
 import { Groups } from './topology/groups.js';
 import { RuleBook } from './topology/rules.js';
 import { Namespaces } from './topology/selectors.js';
@@ -58,7 +58,7 @@ function boundFor(input: PackingInput, running: readonly Pod[]): number | undefi
   if (running.length === 0) return 0;
   const pods = running.map(withoutNode);
   const objects = { ...input.objects, pods, nodes: [], nodeClaims: [], capacityBuffers: [] };
-  const { result } = withoutCulprits({ ...input, objects }, (each) => boundOf(compile(each)));
+  const { result } = withoutUnreadable({ ...input, objects }, (each) => boundOf(compile(each)));
   return result;
 }
 

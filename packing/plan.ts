@@ -1,5 +1,5 @@
 import { compile } from './compile/compiled.js';
-import { withoutCulprits } from './exclude-objects.js';
+import { withoutUnreadable } from './exclude-objects.js';
 import { solve } from './solve/solve.js';
 import type { PackingInput, Plan, ExcludedObject, Unschedulable } from './types.js';
 
@@ -9,7 +9,7 @@ import type { PackingInput, Plan, ExcludedObject, Unschedulable } from './types.
  * other object that packing cannot work with (`setAside`).
  */
 export function plan(input: PackingInput): Plan {
-  const { result, setAside } = withoutCulprits(input, (each) => solve(compile(each)));
+  const { result, setAside } = withoutUnreadable(input, (each) => solve(compile(each)));
   if (setAside.length === 0) return result;
   const pods = setAside.filter(({ kind }) => kind === 'Pod').map(unplannable);
   const unschedulable = [...result.unschedulable, ...pods];

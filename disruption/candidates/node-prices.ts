@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { coverageOf, type Coverage } from '../../packing/compile/coverage.js';
 import { overlaidCatalogues } from '../../packing/compile/stores.js';
-import { withoutAny } from '../../packing/exclude-objects.js';
+import { excluding } from '../../packing/exclude-objects.js';
 import type { PackingInput, ExcludedObject } from '../../packing/types.js';
 
 type Catalogues = PackingInput['catalogues'];
@@ -18,7 +18,7 @@ interface WithExcluded {
 export function pricesIn(
   input: Pick<PackingInput, 'objects' | 'catalogues' | 'settings' | 'now'>,
 ): WithExcluded & { readonly prices: NodePrices } {
-  const { result, setAside } = withoutAny(
+  const { result, setAside } = excluding(
     input,
     (each) => new NodePrices(each.catalogues, each.objects, coverageOf(each).nodes),
   );
@@ -29,7 +29,7 @@ export function pricesIn(
 export function overlaidIn(
   input: Pick<PackingInput, 'objects' | 'catalogues'>,
 ): WithExcluded & { readonly catalogues: Catalogues } {
-  const { result, setAside } = withoutAny(input, ({ objects, catalogues }) =>
+  const { result, setAside } = excluding(input, ({ objects, catalogues }) =>
     overlaidCatalogues(objects.nodePools, catalogues, objects.nodeOverlays, {
       policies: objects.disruptionPolicies,
     }),

@@ -32,7 +32,7 @@ export class Attempts {
   byPlacing(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
-    for (const { state, loads } of candidates) trial.lift(state, loads);
+    for (const { state, loads } of candidates) trial.removePods(state, loads);
     const parts: Part[] = [];
     const placed = trial.placer.place(loadsOf(candidates), purchase !== undefined, parts);
     const isKnown =
@@ -76,7 +76,7 @@ export class Attempts {
       addLoad(isWaiting ? waiting : loads, podClass, pods);
       if (!isWaiting) trial.uncount(node.state, podClass, pods.length);
     }
-    trial.lift(node.state, node.loads);
+    trial.removePods(node.state, node.loads);
     if (trial.placer.place(loads, false, []) && this.shift([waiting])) return true;
     trial.backTo(mark);
     return false;
@@ -89,7 +89,7 @@ export class Attempts {
   byPlan(candidates: readonly FleetNode[], fleetPlan: FleetPlan, first?: number): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
-    for (const { state, loads } of candidates) trial.lift(state, loads);
+    for (const { state, loads } of candidates) trial.removePods(state, loads);
     const route = fleetPlan.route(loadsOf(candidates), trial.worth, trial.demandOf, first);
     const openings = new Map<number, { readonly state: NodeState; readonly members: Member[] }>();
     for (const { podClass, pods, to } of route ?? []) {
@@ -128,7 +128,7 @@ export class Attempts {
   byDecision(candidates: readonly FleetNode[], decided: readonly PlannedClaim[]): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
-    for (const { state, loads } of candidates) trial.lift(state, loads);
+    for (const { state, loads } of candidates) trial.removePods(state, loads);
     const rest = loadsOf(candidates);
     const waiting = allOf(waitingOn(candidates));
     const launches: Launch[] = [];

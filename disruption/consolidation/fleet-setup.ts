@@ -74,7 +74,7 @@ export function reserveRoom(trial: Trial, nodes: ReadonlyMap<NodeState, FleetNod
       addLoad(nodes.get(node)!.waiting, podClass, there);
       trial.uncount(node, podClass, there.length);
     }
-    trial.keep();
+    trial.commit();
   }
   return waiting;
 }

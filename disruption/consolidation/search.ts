@@ -1,4 +1,4 @@
-import { withoutCulprits } from '../../packing/exclude-objects.js';
+import { withoutUnreadable } from '../../packing/exclude-objects.js';
 import { ChangingFleet } from './changing-fleet.js';
 import { CommandBuilder, type CommandTools } from './command-builder.js';
 import { groupUnits, mostCandidates } from './command-budgets.js';
@@ -25,7 +25,7 @@ const nearlyPlanned = 1.01;
  * `isOver` returns false; once it returns true, the search ends with the commands found so far.
  */
 export function consolidateFleet(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {
-  const { result, setAside } = withoutCulprits(input, (each) => new Search(each, isOver).run());
+  const { result, setAside } = withoutUnreadable(input, (each) => new Search(each, isOver).run());
   return setAside.length === 0 ? result : { ...result, setAside };
 }
 
@@ -37,12 +37,12 @@ export function reconsiderNodes(
   input: ConsolidationInput,
   candidates: readonly string[],
 ): ConsolidationCommand | undefined {
-  return withoutCulprits(input, (each) => new Search(each).reconsideration.take(candidates)).result;
+  return withoutUnreadable(input, (each) => new Search(each).reconsideration.take(candidates)).result;
 }
 
 /** Why there is no command for exactly this node now, in words; undefined if there is one. */
 export function whyStays(input: ConsolidationInput, node: string): string | undefined {
-  return withoutCulprits(input, (each) => new Search(each).reconsideration.whyStays(node)).result;
+  return withoutUnreadable(input, (each) => new Search(each).reconsideration.whyStays(node)).result;
 }
 
 const never = (): boolean => false;

@@ -52,7 +52,7 @@ export class Simulation {
 
   /** Sets the nodes that take pods from now on, in order, and how they are filled. */
   setTargets(targets: readonly FleetNode[], filling?: Filling): void {
-    this.trial.placer.aim(
+    this.trial.placer.setTargets(
       targets.map(({ state }) => state),
       filling,
     );
@@ -67,8 +67,8 @@ export class Simulation {
   /** Removes the node; its pods are evicted without another place. */
   remove(node: FleetNode): void {
     this.trial.begin();
-    this.trial.lift(node.state, node.loads);
-    this.trial.keep();
+    this.trial.removePods(node.state, node.loads);
+    this.trial.commit();
     node.loads = new Map();
   }
 
@@ -88,7 +88,7 @@ export class Simulation {
       return { loads: copyOf(loads), waiting: copyOf(waiting), cost, gone };
     });
     this.attempts.highestPrice = dearest;
-    const result = this.trial.imagine(run);
+    const result = this.trial.withoutEffect(run);
     this.attempts.highestPrice = Infinity;
     for (const { state } of this.nodes.splice(count)) this.byState.delete(state);
     this.nodes.forEach((node, i) => Object.assign(node, before[i]!));
@@ -97,7 +97,7 @@ export class Simulation {
 
   /** Makes the outcome the new state of the fleet. Returns the nodes of its launches in order. */
   apply(outcome: Outcome & Partial<DecidedOutcome>, nameOf: (launch: number) => string): FleetNode[] {
-    this.trial.keep();
+    this.trial.commit();
     for (const { node: state, podClass, pods } of outcome.placements) {
       const node = this.byState.get(state)!;
       const isWaiting = this.waiting.has(pods[0]!);

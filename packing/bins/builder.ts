@@ -130,7 +130,7 @@ export class Builder {
     for (let k = 0; k < group.items.length; k++) {
       left[group.items[k]!] = left[group.items[k]!]! - group.times * group.pods[k]!;
     }
-    this.valuation.ledger.use(group.offer, group.times);
+    this.valuation.limitUsage.use(group.offer, group.times);
     out.push(group);
   }
 
@@ -236,7 +236,7 @@ export class Builder {
   private groupOf(offer: number): BinGroup {
     const { bestItems, bestPods, bestSize } = this;
     const { left } = this.remaining;
-    let times = this.valuation.ledger.most(offer);
+    let times = this.valuation.limitUsage.most(offer);
     for (let k = 0; k < bestSize; k++) times = Math.min(times, Math.floor(left[bestItems[k]!]! / bestPods[k]!));
     return { offer, items: bestItems.slice(0, bestSize), pods: bestPods.slice(0, bestSize), times };
   }

@@ -1,6 +1,6 @@
 import type { CompiledProblem } from './compile.js';
 import { joinWithin } from './join.js';
-import { LimitLedger } from './limits.js';
+import { LimitUsage } from './limits.js';
 import { binsIn, priceOf, type BinGroup } from './plan.js';
 
 /** Among packings whose price is at most this many times the cheapest one's, the one with the fewest bins is taken. */
@@ -65,9 +65,9 @@ function leastBins({ dims, offers, capacity, shapeOf, demand, pods, items, capsO
 
 function joinedWithin({ compiled, groups }: Omit<Found, 'upTo'>, most: number): BinGroup[] {
   const made = groups.map((each) => ({ ...each }));
-  const ledger = new LimitLedger(compiled);
-  for (const { offer, times } of groups) ledger.use(offer, times);
-  joinWithin(compiled, made, ledger, most - priceOf(compiled, made));
+  const limitUsage = new LimitUsage(compiled);
+  for (const { offer, times } of groups) limitUsage.use(offer, times);
+  joinWithin(compiled, made, limitUsage, most - priceOf(compiled, made));
   return made;
 }
 

@@ -5,7 +5,7 @@ import { check } from '../../bench/bins-check.js';
 import { compileProblem } from './compile.js';
 import { nearlyCheapest } from './fewer.js';
 import { joinWithin } from './join.js';
-import { LimitLedger } from './limits.js';
+import { LimitUsage } from './limits.js';
 import { binsIn, priceOf, type BinGroup } from './plan.js';
 import type { BinProblem } from './problem.js';
 import { solveWithBound } from './solve.js';
@@ -19,9 +19,9 @@ function joined(offers: CaseOffer[], spare: number, more: Partial<BinProblem> = 
   const problem = problemOf(offers, items, more);
   const compiled = compileProblem(problem);
   const groups: BinGroup[] = [{ offer: 0, items: Int32Array.of(0), pods: Int32Array.of(1), times: 100 }];
-  const ledger = new LimitLedger(compiled);
-  ledger.use(0, 100);
-  joinWithin(compiled, groups, ledger, spare);
+  const limitUsage = new LimitUsage(compiled);
+  limitUsage.use(0, 100);
+  joinWithin(compiled, groups, limitUsage, spare);
   return { bins: binsIn(groups), extra: priceOf(compiled, groups) - 100 };
 }
 

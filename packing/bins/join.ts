@@ -1,6 +1,6 @@
 import type { CompiledProblem } from './compile.js';
 import { byRate, contentOf, merged, isAvailable, type BinCopies, type JoinOption } from './join-options.js';
-import type { LimitLedger } from './limits.js';
+import type { LimitUsage } from './limits.js';
 import { binsIn, priceOf, type BinGroup } from './plan.js';
 
 /** Prices that differ by no more than this share count as equal: sums of prices differ in their last digits. */
@@ -12,13 +12,13 @@ const mostGroups = 60;
  * Joins bins to larger ones that cost no more, in place, as far as capacities, caps, conflicts and limits allow: of equal prices
  * fewer nodes are better.
  */
-export function joinBins(compiled: CompiledProblem, groups: BinGroup[], ledger: LimitLedger): void {
-  new Joiner(compiled, groups, ledger).run();
+export function joinBins(compiled: CompiledProblem, groups: BinGroup[], limitUsage: LimitUsage): void {
+  new Joiner(compiled, groups, limitUsage).run();
 }
 
 /** As `joinBins`, but the joined bins may cost up to `spare` more in all, dollars per hour. Those with the least extra cost come first. */
-export function joinWithin(compiled: CompiledProblem, groups: BinGroup[], ledger: LimitLedger, spare: number): void {
-  new Joiner(compiled, groups, ledger).runWithin(spare);
+export function joinWithin(compiled: CompiledProblem, groups: BinGroup[], limitUsage: LimitUsage, spare: number): void {
+  new Joiner(compiled, groups, limitUsage).runWithin(spare);
 }
 
 /** If there are more groups, only those with the cheapest bins are paired. */
@@ -52,7 +52,7 @@ class Joiner {
   constructor(
     private readonly compiled: CompiledProblem,
     private readonly groups: BinGroup[],
-    private readonly ledger: LimitLedger,
+    private readonly limitUsage: LimitUsage,
   ) {
     this.content = new Float64Array(compiled.dims);
     this.capUse = new Int32Array(compiled.capMax.length);
@@ -99,7 +99,7 @@ class Joiner {
     let times = 0;
     while (times < there && extra * (times + 1) <= spare && this.isAllowed(offer, from)) {
       this.use(from, -1);
-      this.ledger.use(offer, 1);
+      this.limitUsage.use(offer, 1);
       times++;
     }
     return times;
@@ -241,13 +241,13 @@ class Joiner {
   /** Whether limits allow one bin of `offer` in place of the copies. */
   private isAllowed(offer: number, from: readonly BinCopies[]): boolean {
     this.use(from, -1);
-    const allowed = this.ledger.allows(offer);
+    const allowed = this.limitUsage.allows(offer);
     this.use(from, 1);
     return allowed;
   }
 
   private use(from: readonly BinCopies[], times: number): void {
-    for (const { group, copies } of from) this.ledger.use(group.offer, times * copies);
+    for (const { group, copies } of from) this.limitUsage.use(group.offer, times * copies);
   }
 
   /** Replaces the copies by one bin, as often as bins and limits allow. */
@@ -256,7 +256,7 @@ class Joiner {
     let times = 0;
     while (times < there && this.isAllowed(joint.offer, from)) {
       this.use(from, -1);
-      this.ledger.use(joint.offer, 1);
+      this.limitUsage.use(joint.offer, 1);
       times++;
     }
     if (times === 0) return;

@@ -1,7 +1,7 @@
 import type { CompiledProblem } from './compile.js';
 
 /** What is left of each limit as bins come and go. */
-export class LimitLedger {
+export class LimitUsage {
   private readonly remaining: Float64Array;
 
   constructor(private readonly compiled: CompiledProblem) {

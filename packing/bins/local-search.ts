@@ -53,7 +53,7 @@ export class LocalSearch {
   private attempt(): boolean {
     const { builder, left } = this;
     const chosen = this.choose();
-    const { ledger } = builder.valuation;
+    const { limitUsage } = builder.valuation;
     const before = this.takeOut(chosen);
     const items = this.itemsOut(chosen);
     const out: BinGroup[] = [];
@@ -63,8 +63,8 @@ export class LocalSearch {
     const better = after < before - 1e-9 || (after <= before + 1e-12 && made < binsOf(chosen));
     for (let k = 0; k < items.length; k++) left[items[k]!] = 0;
     if (!better) {
-      for (const group of out) ledger.use(group.offer, -group.times);
-      for (const { group, used } of chosen) ledger.use(group.offer, used);
+      for (const group of out) limitUsage.use(group.offer, -group.times);
+      for (const { group, used } of chosen) limitUsage.use(group.offer, used);
       return false;
     }
     const copies = this.copiesOf(chosen);
@@ -90,12 +90,12 @@ export class LocalSearch {
   /** Moves the pods of these bins into `left`; returns the price of the bins. */
   private takeOut(chosen: readonly Chosen[]): number {
     const { builder, left } = this;
-    const { compiled, ledger } = builder.valuation;
+    const { compiled, limitUsage } = builder.valuation;
     let price = 0;
     for (const { group, used } of chosen) {
       const { offer, items, pods } = group;
       price += used * compiled.price[offer]!;
-      ledger.use(offer, -used);
+      limitUsage.use(offer, -used);
       for (let k = 0; k < items.length; k++) left[items[k]!] = left[items[k]!]! + used * pods[k]!;
     }
     return price;

@@ -1,6 +1,6 @@
 import { Columns, type Column } from './columns.js';
 import type { CompiledProblem } from './compile.js';
-import { LimitLedger } from './limits.js';
+import { LimitUsage } from './limits.js';
 import { priceFloor } from './valuation.js';
 import { Knapsack } from './knapsack.js';
 import type { BinGroup } from './plan.js';
@@ -71,7 +71,7 @@ class PatternProgram {
   private readonly knapsack: Knapsack;
   /** Row of each item in the program; -1 for items without remaining pods. */
   private readonly rowOf: Int32Array;
-  private readonly ledger: LimitLedger;
+  private readonly limitUsage: LimitUsage;
   private readonly limits: readonly LimitRow[];
   /** Cost of leaving a pod unplaced in the program: more than any bin costs. */
   private readonly penalty: number;
@@ -85,7 +85,7 @@ class PatternProgram {
     this.left = Int32Array.from(left);
     this.rowOf = new Int32Array(compiled.items);
     this.knapsack = new Knapsack(compiled, items);
-    this.ledger = new LimitLedger(compiled);
+    this.limitUsage = new LimitUsage(compiled);
     this.limits = limitRows(compiled);
     for (const { offer, items: inside, pods } of known) this.add({ offer, items: inside, pods });
     this.penalty = 10 * known.reduce((most, { offer }) => Math.max(most, compiled.price[offer]!), 0);
@@ -126,12 +126,12 @@ class PatternProgram {
 
   /** A row for each item, covered at first by a column of high cost that stands for no bin, and a row for each limit. */
   private begin(rows: Int32Array): CoveringSimplex {
-    const { left, limits, ledger } = this;
+    const { left, limits, limitUsage } = this;
     return new CoveringSimplex(
       // Slightly different right-hand sides keep the simplex from cycling between degenerate solutions.
       Float64Array.of(
         ...Array.from(rows, (item, row) => left[item]! + 1e-7 * ((row * 7919) % 101)),
-        ...limits.map(({ limit, unit }) => -Math.max(0, ledger.left(limit)) / unit),
+        ...limits.map(({ limit, unit }) => -Math.max(0, limitUsage.left(limit)) / unit),
       ),
       Float64Array.of(...Array.from(rows, () => 1), ...limits.map(() => -1)),
       Float64Array.of(...Array.from(rows, () => this.penalty), ...limits.map(() => 0)),
@@ -179,12 +179,12 @@ class PatternProgram {
 
   /** Adds the patterns to the pool that are worth most for their price. */
   private findPatterns(value: Float64Array, scarcity: readonly number[], steps: number): void {
-    const { compiled, knapsack, limits, ledger } = this;
+    const { compiled, knapsack, limits, limitUsage } = this;
     const found: { readonly rate: number; readonly pattern: Pattern }[] = [];
     knapsack.maxSteps = steps;
     knapsack.aim(value, this.left);
     for (let offer = 0; offer < compiled.offers; offer++) {
-      if (!ledger.allows(offer)) continue;
+      if (!limitUsage.allows(offer)) continue;
       const limited = limits.reduce((sum, { use, unit }, l) => sum + (scarcity[l]! * use[offer]!) / unit, 0);
       const price = (compiled.price[offer]! + limited) * leastGain;
       const worth = knapsack.fill(offer, price);
@@ -203,7 +203,7 @@ class PatternProgram {
 
   /** Takes the whole bins of the solution, or else the pattern with the highest fraction; returns false if there is none. */
   private takeWholeBins(levels: Solved['levels'], out: BinGroup[]): boolean {
-    const { pool, ledger } = this;
+    const { pool, limitUsage } = this;
     let surest = -1;
     let highest = 0;
     let some = false;
@@ -212,7 +212,7 @@ class PatternProgram {
       if (times > 0) {
         this.take(place, times, out);
         some = true;
-      } else if (level > highest && ledger.allows(pool[place]!.offer)) {
+      } else if (level > highest && limitUsage.allows(pool[place]!.offer)) {
         highest = level;
         surest = place;
       }
@@ -224,7 +224,7 @@ class PatternProgram {
   /** How many bins of the pattern the remaining pods fill and limits allow. */
   private mostOf(place: number): number {
     const { offer, items, pods } = this.pool[place]!;
-    const most = this.ledger.most(offer);
+    const most = this.limitUsage.most(offer);
     return items.reduce((least, item, k) => Math.min(least, Math.floor(this.left[item]! / pods[k]!)), most);
   }
 
@@ -237,7 +237,7 @@ class PatternProgram {
     const pods = Int32Array.from(inside, (k) => Math.min(pattern.pods[k]!, left[pattern.items[k]!]!));
     items.forEach((item, k) => (left[item] = left[item]! - times * pods[k]!));
     const offer = this.cheapest(pattern.offer, items, pods, times);
-    this.ledger.use(offer, times);
+    this.limitUsage.use(offer, times);
     out.push({ offer, items, pods, times });
   }
 
@@ -249,7 +249,7 @@ class PatternProgram {
       for (let d = 0; d < dims; d++) content[d] = content[d]! + pods[k]! * demand[shapeOf[item]! * dims + d]!;
     });
     for (let o = 0; price[o]! < price[offer]!; o++) {
-      const fits = content.every((amount, d) => amount <= capacity[o * dims + d]!) && this.ledger.most(o) >= times;
+      const fits = content.every((amount, d) => amount <= capacity[o * dims + d]!) && this.limitUsage.most(o) >= times;
       if (fits && items.every((item) => inSet[o * sets + setOf[shapeOf[item]!]!] === 1)) return o;
     }
     return offer;

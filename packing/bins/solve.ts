@@ -3,7 +3,7 @@ import { relax, tighten } from './relaxation.js';
 import { Builder, type BinBudget } from './builder.js';
 import type { CompiledProblem } from './compile.js';
 import { compileProblem } from './compile.js';
-import { LimitLedger } from './limits.js';
+import { LimitUsage } from './limits.js';
 import { LocalSearch } from './local-search.js';
 import { Valuation, worthOfShapes } from './valuation.js';
 import { fillOpenBins } from './open-bins.js';
@@ -108,14 +108,14 @@ function byPatterns(compiled: CompiledProblem, packed: Packed, bound: number): P
   const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.groups, price });
   if (found === undefined || priceOf(compiled, found) >= price * nearlyAsCheap) return packed;
   const most = binsIn(packed.groups);
-  const ledger = new LimitLedger(compiled);
+  const limitUsage = new LimitUsage(compiled);
   for (const { offer, times } of found) {
-    if (ledger.most(offer) < times) return packed;
-    ledger.use(offer, times);
+    if (limitUsage.most(offer) < times) return packed;
+    limitUsage.use(offer, times);
   }
-  const builder = new Builder(new Valuation(compiled, packed.worth, ledger));
+  const builder = new Builder(new Valuation(compiled, packed.worth, limitUsage));
   new LocalSearch(builder, found).run(packed.units, bound * nearEnough);
-  joinBins(compiled, found, ledger);
+  joinBins(compiled, found, limitUsage);
   // More bins for a slightly lower price are not better.
   return priceOf(compiled, found) < price - 1e-9 && binsIn(found) <= most ? { ...packed, groups: found } : packed;
 }
@@ -138,7 +138,7 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
   const afterOpen = Int32Array.from(compiled.pods);
   let { worth } = relaxation;
   const newValuation = (options?: ConstructorParameters<typeof Valuation>[3]): Valuation =>
-    new Valuation(compiled, worth.resource, new LimitLedger(compiled), options);
+    new Valuation(compiled, worth.resource, new LimitUsage(compiled), options);
   let opener = new Builder(newValuation());
   const filled = fillOpenBins(problem, compiled, opener, relaxation.items, afterOpen);
   if (filled.length > 0) {
@@ -168,11 +168,11 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
     }
   }
   const { groups, left, missed } = best;
-  const { ledger } = best.builder.valuation;
+  const { limitUsage } = best.builder.valuation;
   // Joined bins waste less, so the search begins with them; afterwards those that it could not improve are joined.
-  if (units > 0) joinBins(compiled, groups, ledger);
+  if (units > 0) joinBins(compiled, groups, limitUsage);
   new LocalSearch(best.builder, groups).run(units, bound * nearEnough);
-  if (units > 0) joinBins(compiled, groups, ledger);
+  if (units > 0) joinBins(compiled, groups, limitUsage);
   return { groups, filled, left, bound, units, missed, items: relaxation.items, afterOpen, worth: worth.resource };
 }
 
@@ -197,7 +197,7 @@ function buildInStages(
   shares: readonly number[],
   budget?: BinBudget,
 ): FirstPacking | undefined {
-  const { compiled, ledger, worth } = first.valuation;
+  const { compiled, limitUsage, worth } = first.valuation;
   const { items, reach } = relaxation;
   const left = Int32Array.from(pods);
   const groups: BinGroup[] = [];
@@ -207,7 +207,7 @@ function buildInStages(
     if (!builder.construct(items, left, groups, { rest: share * total, budget })) return undefined;
     if (share === 0) break;
     const { resource } = resourceWorth(compiled, demandsOf(compiled, left, items), reach);
-    builder = new Builder(new Valuation(compiled, resource, ledger));
+    builder = new Builder(new Valuation(compiled, resource, limitUsage));
   }
   const missed = items.reduce((sum, item) => sum + left[item]!, 0);
   return { builder: first, groups, left, price: priceOf(compiled, groups), missed };

@@ -1,5 +1,5 @@
 import type { CompiledProblem } from './compile.js';
-import type { LimitLedger } from './limits.js';
+import type { LimitUsage } from './limits.js';
 
 /** Worth of whole pods, which `itemBound` computes. */
 export interface ItemValues {
@@ -57,7 +57,7 @@ export class Valuation {
     readonly compiled: CompiledProblem,
     /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
     readonly resourceWorth: Float64Array,
-    readonly ledger: LimitLedger,
+    readonly limitUsage: LimitUsage,
     { values, like }: ValuationOptions = {},
   ) {
     const { worth, scarce, meanPodWorth, setRank } = like ?? appraise(compiled, resourceWorth);
@@ -136,7 +136,7 @@ export class Valuation {
   holds(offer: number, shape: number): boolean {
     const { dims, capacity, demand } = this.compiled;
     for (let d = 0; d < dims; d++) if (demand[shape * dims + d]! > capacity[offer * dims + d]!) return false;
-    return this.ledger.allows(offer);
+    return this.limitUsage.allows(offer);
   }
 
   /** The first place in `offersOfSet[set]` of an offer that costs at least `worth`: cheaper ones cannot hold that much. */
@@ -167,7 +167,7 @@ export class Valuation {
       this.work++;
       let d = 0;
       while (d < dims && content[d]! <= capacity[o * dims + d]!) d++;
-      if (d === dims && this.admitsAll(o, inside) && this.ledger.allows(o)) return o;
+      if (d === dims && this.admitsAll(o, inside) && this.limitUsage.allows(o)) return o;
     }
     return offer;
   }

@@ -180,7 +180,7 @@ test('values of labels that many NodePools leave open cost a copy for each of th
   const naming = Array.from({ length: 40 }, (_, n) =>
     pod(`p-${String(n).padStart(2, '0')}`, { nodeSelector: { 'example.com/team': `v${n}` } }),
   );
-  const openTo = (pools: number) => ({ openings: new Map([['example.com/team', pools]]) });
+  const openTo = (pools: number) => ({ openKeys: new Map([['example.com/team', pools]]) });
   expect(admitWithinTerms(naming, openTo(3)).deferred).toEqual([]);
   // Each costs 16 copies of 32 terms, and its own term.
   expect(admitWithinTerms(naming, openTo(16)).admitted).toHaveLength(7);

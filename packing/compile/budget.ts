@@ -2,7 +2,7 @@ import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { Resume, Tier } from '../types.js';
-import { crowdedKeys, crowdedValues, type CrowdedKeys, type Openings } from './crowded-keys.js';
+import { crowdedKeys, crowdedValues, type CrowdedKeys, type OpenKeys } from './crowded-keys.js';
 import { highCardinalityValues, type HighCardinalityTopology } from './high-cardinality-keys.js';
 import { kindsOf, type PodKind } from './pod-kinds.js';
 import { honouredTerms, isPlain, isUsual, requiredTermsOf, tolerationTerms } from './pod-terms.js';
@@ -58,19 +58,19 @@ export interface AdmissionOptions {
   /** Pods (`namespace/name`) that a person asks about: they are in this pass. */
   readonly about?: ReadonlySet<string> | undefined;
   readonly budgets?: Readonly<Record<Tier, number>>;
-  readonly openings?: Openings;
+  readonly openKeys?: OpenKeys;
   /** Topology keys with many values. Pods with rules about them have passes of their own. */
   readonly highCardinality?: HighCardinalityTopology;
 }
 
 /** Selects the pods that this pass plans for. */
 export function admitWithinTerms(pods: readonly Pod[], options: AdmissionOptions = {}): TermsAdmission {
-  const { resume = {}, budgets = termsPerPass, highCardinality, openings = new Map() } = options;
+  const { resume = {}, budgets = termsPerPass, highCardinality, openKeys = new Map() } = options;
   const factors = new Map<Pod, number>();
   if (highCardinality !== undefined)
-    for (const pod of pods) noteFactor(factors, pod, highCardinalityValues(pod, highCardinality));
+    for (const pod of pods) addFactor(factors, pod, highCardinalityValues(pod, highCardinality));
   if (options.about !== undefined) return admitAsked(pods, { ...options, about: options.about }, factors);
-  const isShared = budgets.apart > 0 && notePressing(pods, resume, factors);
+  const isShared = budgets.apart > 0 && addCostlyForOthers(pods, resume, factors);
   if (factors.size === 0) return admitByTiers(pods, options);
   const apart = [...factors.keys()];
   const others = pods.filter((pod) => !factors.has(pod));
@@ -80,13 +80,13 @@ export function admitWithinTerms(pods: readonly Pod[], options: AdmissionOptions
   }
   const { resume: next, ...admission } =
     others.length === 0 || resume.turn === 'apart'
-      ? admitApart(factors, others, { resume, budgets, openings })
+      ? admitApart(factors, others, { resume, budgets, openKeys })
       : besideApart(admitByTiers(others, options), apart, resume);
   return { ...admission, resume: next && isShared ? { ...next, shared: true } : next };
 }
 
 /** Notes the factor by which the terms of a pod about a key with many values count. */
-function noteFactor(factors: Map<Pod, number>, pod: Pod, values: number): void {
+function addFactor(factors: Map<Pod, number>, pod: Pod, values: number): void {
   if (values > 0) factors.set(pod, Math.max(leastFineFactor, Math.ceil(values / valuesPerFactor)));
 }
 
@@ -94,7 +94,7 @@ function noteFactor(factors: Map<Pod, number>, pod: Pod, values: number): void {
  * Notes the pods of namespaces whose unusual ones exceed their fair share of what such pods may cost others, but for plain pods, and
  * returns whether there are any. Pods of a single namespace are never apart, since no others have to wait.
  */
-function notePressing(pods: readonly Pod[], { shared }: Resume, factors: Map<Pod, number>): boolean {
+function addCostlyForOthers(pods: readonly Pod[], { shared }: Resume, factors: Map<Pod, number>): boolean {
   const others = pods.filter((pod) => !factors.has(pod));
   const first = others[0] && namespaceOf(others[0]);
   if (shared !== true && others.every((pod) => namespaceOf(pod) === first)) return false;
@@ -116,7 +116,7 @@ const termsApart = ({ spec }: Pod, crowded: CrowdedKeys): number =>
  */
 function admitAsked(
   pods: readonly Pod[],
-  { about, budgets, openings }: AdmissionOptions & { readonly about: ReadonlySet<string> },
+  { about, budgets, openKeys }: AdmissionOptions & { readonly about: ReadonlySet<string> },
   factors: Map<Pod, number>,
 ): TermsAdmission {
   const deferred = new Set<Pod>();
@@ -129,10 +129,10 @@ function admitAsked(
   const unusual = kindsOf(own.filter(({ spec }) => !isUsual(spec)), (pod) => termsApart(pod, noKeys)); // prettier-ignore
   if (factor > 1 || sumOf(unusual) > unusualTerms) for (const pod of others) deferred.add(pod);
   else {
-    notePressing(others, {}, factors);
+    addCostlyForOthers(others, {}, factors);
     for (const pod of others) if (factors.has(pod)) deferred.add(pod);
     const rest = others.filter((pod) => !factors.has(pod));
-    for (const pod of admitByTiers(rest, { ...(budgets && { budgets }), ...(openings && { openings }) }).deferred)
+    for (const pod of admitByTiers(rest, { ...(budgets && { budgets }), ...(openKeys && { openKeys }) }).deferred)
       deferred.add(pod);
   }
   return { admitted: pods.filter((pod) => !deferred.has(pod)), deferred: [...deferred], resume: undefined };
@@ -161,11 +161,11 @@ function besideApart(
 function admitApart(
   factors: ReadonlyMap<Pod, number>,
   others: readonly Pod[],
-  { resume, budgets, openings }: { readonly resume: Resume } & Required<Pick<AdmissionOptions, 'budgets' | 'openings'>>,
+  { resume, budgets, openKeys }: { readonly resume: Resume } & Required<Pick<AdmissionOptions, 'budgets' | 'openKeys'>>,
 ): TermsAdmission {
   const apart = [...factors.keys()];
   const deferred = new Set<Pod>(others);
-  const crowded = crowdedKeys(apart, openings);
+  const crowded = crowdedKeys(apart, openKeys);
   // A key with many values makes everything else in the pass as expensive.
   const factor = Math.max(...new Set(factors.values()));
   const kinds = kindsOf(apart, (pod) => termsApart(pod, crowded) * factor);
@@ -186,12 +186,12 @@ function admitApart(
  */
 function admitByTiers(
   pods: readonly Pod[],
-  { resume = {}, budgets = termsPerPass, openings }: AdmissionOptions,
+  { resume = {}, budgets = termsPerPass, openKeys }: AdmissionOptions,
 ): TermsAdmission {
   const tiers: Record<'demanding' | 'heavy' | 'cheap', Pod[]> = { cheap: [], demanding: [], heavy: [] };
   for (const pod of pods) tiers[tierOf(pod.spec)].push(pod);
   // Heavy pods are left out here: their own budget bounds the values that they name.
-  const crowded = crowdedKeys([...tiers.cheap, ...tiers.demanding], openings);
+  const crowded = crowdedKeys([...tiers.cheap, ...tiers.demanding], openKeys);
   for (const pod of tiers.cheap) if (crowdedValues(pod.spec, crowded) > 0) tiers.demanding.push(pod);
   const deferred = new Set<Pod>();
   const next: { demanding?: string | null; heavy?: string | null } = {};

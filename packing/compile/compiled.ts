@@ -7,7 +7,7 @@ import { admitWithinTerms, termsPerPass } from './budget.js';
 import { bufferPods, isBufferPod } from './buffers.js';
 import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type PodShape } from './classes.js';
 import { readDaemons, type Daemon } from './daemons.js';
-import { openingsOf } from './crowded-keys.js';
+import { openKeysOf } from './crowded-keys.js';
 import {
   highCardinalityKeys,
   runningAntiAffinityOf,
@@ -23,14 +23,14 @@ import { relaxationLevels, type Level } from './relaxation-levels.js';
 import { usualKeys } from './pod-terms.js';
 import { viewNodes, type CompiledNode } from './nodes.js';
 import type { Launchables } from './launchables.js';
-import { varietiesOf } from './min-values.js';
+import { minValuesRulesOf } from './min-values.js';
 import type { Offers } from './offers.js';
 import { QuantityReader } from './pod-requests.js';
 import { inCanonicalOrder } from './catalogue-order.js';
 import { considerPools, type Pool, type SkippedPool } from './pools.js';
 import { Volumes } from './volumes.js';
 import { coverageOf, type Coverage } from './coverage.js';
-import { coveredCatalogues, overlaidCatalogues, shelfOf, storeOf } from './stores.js';
+import { coveredCatalogues, overlaidCatalogues, catalogueSupplyOf, storeOf } from './stores.js';
 import { unusedPools } from './unused-pools.js';
 import type { Universe } from './universe.js';
 import { mapped } from '../lists.js';
@@ -93,8 +93,8 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const considered = considerPools(objects.nodePools, input.catalogues, input.now);
   const highCardinality = highCardinalityOf(considered.pools, bound);
   const wellKnown = new Set([...coreWellKnownLabels, ...settings.wellKnownLabels]);
-  const openings = openingsOf(considered.pools, undecidedKeys(wellKnown, considered.pools));
-  const options = { resume: input.resume, about: input.about, budgets, openings, highCardinality };
+  const openKeys = openKeysOf(considered.pools, undecidedKeys(wellKnown, considered.pools));
+  const options = { resume: input.resume, about: input.about, budgets, openKeys, highCardinality };
   const { admitted: pending, deferred, resume, besideApart } = admitWithinTerms(waiting, options);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
@@ -154,9 +154,9 @@ function supplyOf(
   const limited = new Set(limits.map(({ pool }) => pool ?? ''));
   const isRelaxed =
     input.settings.minValuesPolicy === 'BestEffort' &&
-    pools.some(({ requirements }) => varietiesOf(requirements).length > 0);
+    pools.some(({ requirements }) => minValuesRulesOf(requirements).length > 0);
   const relaxedFor = isRelaxed ? classes.demands.map(({ amounts }) => dimensions.vector(amounts)) : undefined;
-  const { offers, launchables } = shelfOf(store, daemons, dimensions, { relaxedFor, limited });
+  const { offers, launchables } = catalogueSupplyOf(store, daemons, dimensions, { relaxedFor, limited });
   const compareRows: Compiled['compareRows'] = (a, b) => universe.rank[a]! - universe.rank[b]!;
   return { pools, universe, offers, launchables, limits, coverage, compareRows };
 }

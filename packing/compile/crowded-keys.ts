@@ -27,20 +27,20 @@ const decided: ReadonlySet<string> = new Set([
 const fewCopies = 128;
 
 /** By label key, how many NodePools leave its value open. */
-export type Openings = ReadonlyMap<string, number>;
+export type OpenKeys = ReadonlyMap<string, number>;
 
 /** `undecided`: well-known keys that no instance type decides; every NodePool leaves these open. */
-export function openingsOf(
+export function openKeysOf(
   pools: readonly { readonly requirements: Requirements }[],
   undecided: readonly string[],
-): Openings {
-  const openings = new Map<string, number>();
+): OpenKeys {
+  const openKeys = new Map<string, number>();
   for (const { requirements } of pools) {
-    for (const [key, each] of requirements) if (isOpen(each)) openings.set(key, (openings.get(key) ?? 0) + 1);
+    for (const [key, each] of requirements) if (isOpen(each)) openKeys.set(key, (openKeys.get(key) ?? 0) + 1);
   }
-  for (const key of undecided) openings.set(key, pools.length);
-  for (const key of decided) openings.delete(key);
-  return openings;
+  for (const key of undecided) openKeys.set(key, pools.length);
+  for (const key of decided) openKeys.delete(key);
+  return openKeys;
 }
 
 /** Crowded label keys, each with the number of copies that one value costs. */
@@ -50,7 +50,7 @@ export type CrowdedKeys = ReadonlyMap<string, number>;
  * The crowded label keys of these pods. If the pods name very many values of several keys together that NodePools leave open, all
  * of these are crowded, because open labels multiply.
  */
-export function crowdedKeys(pods: readonly Pod[], openings: Openings = new Map()): CrowdedKeys {
+export function crowdedKeys(pods: readonly Pod[], openKeys: OpenKeys = new Map()): CrowdedKeys {
   const values = new Map<string, Set<string>>();
   for (const { spec } of pods) {
     if (spec.nodeSelector === undefined && spec.affinity?.nodeAffinity === undefined) continue;
@@ -62,10 +62,10 @@ export function crowdedKeys(pods: readonly Pod[], openings: Openings = new Map()
     });
   }
   let copies = 0;
-  for (const [key, named] of values) copies += (named.size - 1) * (openings.get(key) ?? 0);
+  for (const [key, named] of values) copies += (named.size - 1) * (openKeys.get(key) ?? 0);
   const isCrowded = ([key, named]: [string, Set<string>]): boolean =>
-    named.size > fewValues || (copies > fewCopies && named.size > 1 && openings.has(key));
-  return new Map([...values].filter(isCrowded).map(([key]) => [key, openings.get(key) ?? 1]));
+    named.size > fewValues || (copies > fewCopies && named.size > 1 && openKeys.has(key));
+  return new Map([...values].filter(isCrowded).map(([key]) => [key, openKeys.get(key) ?? 1]));
 }
 
 /** Cost of the values of crowded keys that the pod names, in copies. */

@@ -4,19 +4,19 @@ import { accepts, type Requirement } from '../requirements/requirement.js';
 import type { Requirements } from '../requirements/requirements.js';
 
 /** `minValues` of a key: how many different values the types of a NodeClaim must have; core/min-values.ts says what counts. */
-export interface Variety {
+export interface MinValuesRule {
   readonly key: string;
   readonly atLeast: number;
   readonly requirement: Requirement;
 }
 
-const varieties = new WeakMap<Requirements, readonly Variety[]>();
+const varieties = new WeakMap<Requirements, readonly MinValuesRule[]>();
 
 /** The keys of the requirements that have `minValues`; computed once for each object. */
-export function varietiesOf(requirements: Requirements): readonly Variety[] {
+export function minValuesRulesOf(requirements: Requirements): readonly MinValuesRule[] {
   let known = varieties.get(requirements);
   if (known === undefined) {
-    const found: Variety[] = [];
+    const found: MinValuesRule[] = [];
     for (const [key, requirement] of requirements) {
       if (requirement.minValues !== undefined) found.push({ key, atLeast: requirement.minValues, requirement });
     }
@@ -25,10 +25,10 @@ export function varietiesOf(requirements: Requirements): readonly Variety[] {
   return known;
 }
 
-const counted = new WeakMap<Variety, Map<InstanceType, readonly string[]>>();
+const counted = new WeakMap<MinValuesRule, Map<InstanceType, readonly string[]>>();
 
 /** The values of the key that a type contributes, within the requirement. */
-export function valuesOf(type: InstanceType, variety: Variety): readonly string[] {
+export function valuesOf(type: InstanceType, variety: MinValuesRule): readonly string[] {
   let byType = counted.get(variety);
   if (byType === undefined) counted.set(variety, (byType = new Map<InstanceType, readonly string[]>()));
   let values = byType.get(type);
@@ -41,14 +41,14 @@ export function valuesOf(type: InstanceType, variety: Variety): readonly string[
 }
 
 /** The different values of the key that these types have together, within the requirement. */
-export function distinctValues(types: Iterable<InstanceType>, variety: Variety): Set<string> {
+export function distinctValues(types: Iterable<InstanceType>, variety: MinValuesRule): Set<string> {
   const values = new Set<string>();
   for (const type of types) for (const value of valuesOf(type, variety)) values.add(value);
   return values;
 }
 
 /** Whether the types have enough different values together. */
-export function meetsMinValues(types: readonly InstanceType[], variety: Variety): boolean {
+export function meetsMinValues(types: readonly InstanceType[], variety: MinValuesRule): boolean {
   return distinctValues(types, variety).size >= variety.atLeast;
 }
 
@@ -64,10 +64,10 @@ export interface Sized {
 export class SharedSizes {
   private readonly bySize = new Map<string, Float64Array>();
   private readonly byType = new Map<InstanceType, readonly Float64Array[]>();
-  private readonly ranges: readonly VarietyRange[];
+  private readonly ranges: readonly MinValuesRange[];
 
-  constructor(types: readonly Sized[], varieties: readonly Variety[]) {
-    this.ranges = varieties.map((variety) => new VarietyRange(types, variety));
+  constructor(types: readonly Sized[], varieties: readonly MinValuesRule[]) {
+    this.ranges = varieties.map((variety) => new MinValuesRange(types, variety));
   }
 
   /** Several sizes if different resources may be scarce; none if there are not enough values. Equal sizes are one object. */
@@ -99,24 +99,24 @@ export class SharedSizes {
 const least = (a: Float64Array, b: Float64Array): Float64Array => a.map((amount, d) => Math.min(amount, b[d]!));
 
 /** The size of the type with a value that can best replace another type. */
-interface StandIn {
+interface Substitute {
   readonly value: number;
   readonly score: number;
   readonly capacity: Float64Array;
 }
 
 /** The types of a NodePool, grouped by the values of one key. */
-class VarietyRange {
+class MinValuesRange {
   private readonly numbers = new Map<string, number>();
   /** By type: its values, and the index of its size. */
   private readonly values: readonly (readonly number[])[];
   private readonly sizeOf: Int32Array;
   private readonly sizes: Float64Array[] = [];
-  private readonly standIns = new Map<string, readonly (readonly StandIn[])[]>();
+  private readonly substitutes = new Map<string, readonly (readonly Substitute[])[]>();
 
   constructor(
     types: readonly Sized[],
-    private readonly variety: Variety,
+    private readonly variety: MinValuesRule,
   ) {
     this.values = types.map(({ type }) => valuesOf(type, variety).map((value) => this.numberOf(value)));
     const known = new Map<string, number>();
@@ -143,7 +143,7 @@ class VarietyRange {
     const missing = this.variety.atLeast - mine.size;
     if (missing <= 0) return [own.capacity];
     const shared: Float64Array[] = [];
-    for (const ranked of this.standInsFor(own.capacity)) {
+    for (const ranked of this.substitutesFor(own.capacity)) {
       const capacity = Float64Array.from(own.capacity);
       let found = 0;
       for (const { value, capacity: other } of ranked) {
@@ -158,19 +158,19 @@ class VarietyRange {
   }
 
   /** By weights of resources: the best size for each value, largest first. */
-  private standInsFor(own: Float64Array): readonly (readonly StandIn[])[] {
+  private substitutesFor(own: Float64Array): readonly (readonly Substitute[])[] {
     const text = own.join();
-    let known = this.standIns.get(text);
+    let known = this.substitutes.get(text);
     if (known === undefined) {
       known = emphases.map((emphasis) => this.rank(own, emphasis));
-      this.standIns.set(text, known);
+      this.substitutes.set(text, known);
     }
     return known;
   }
 
-  private rank(own: Float64Array, emphasis: readonly number[]): readonly StandIn[] {
+  private rank(own: Float64Array, emphasis: readonly number[]): readonly Substitute[] {
     const scores = this.sizes.map((size) => coverage(size, own, emphasis));
-    const best = new Map<number, StandIn>();
+    const best = new Map<number, Substitute>();
     this.values.forEach((values, type) => {
       const size = this.sizeOf[type]!;
       const score = scores[size]!;

@@ -2,7 +2,7 @@ import type { InstanceType } from '../../core/instance-type.js';
 import type { Daemon } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import { satisfies } from './key-space.js';
-import { SharedSizes, varietiesOf } from './min-values.js';
+import { SharedSizes, minValuesRulesOf } from './min-values.js';
 import { portsClash, type HostPort } from '../../core/host-ports.js';
 import { toleratingDaemons } from './pools.js';
 import type { Pool } from './pools.js';
@@ -139,7 +139,7 @@ export class Offers {
       const capacity = taken ? less(allocatable, overhead) : allocatable;
       if (isWhole(capacity)) found.push({ row, type, capacity, use: usedOf(rows[row]!) });
     }
-    return varietiesOf(profile.pool.requirements).length === 0
+    return minValuesRulesOf(profile.pool.requirements).length === 0
       ? found
       : this.cutToShared(found, this.sharedBy(profile, overhead));
   }
@@ -155,7 +155,7 @@ export class Offers {
       const types = typeRuns[pool.index]!.filter(({ from, to }) => isSold(rows, from, to, reservation)).map(
         ({ type }) => ({ type, capacity: this.allocatable(type) }),
       );
-      ofPool.set(text, (sizes = new SharedSizes(types, varietiesOf(pool.requirements))));
+      ofPool.set(text, (sizes = new SharedSizes(types, minValuesRulesOf(pool.requirements))));
     }
     return sizes;
   }

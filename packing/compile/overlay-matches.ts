@@ -117,11 +117,11 @@ export class OverlayMatcher {
 
 const nothing: Match = { types: [], offerings: [] };
 
-type Verdicts = Map<Requirement | undefined, boolean>;
+type KnownResults = Map<Requirement | undefined, boolean>;
 
 /** What an overlay asks of one key in a NodePool, worked out once for types and offerings that are alike in it. */
 class KeyTest {
-  private readonly verdicts = new Map<Requirement | undefined, Verdicts>();
+  private readonly results = new Map<Requirement | undefined, KnownResults>();
 
   constructor(
     private readonly key: string,
@@ -137,8 +137,8 @@ class KeyTest {
   holds(ofType: Requirements, ofOffering = noRequirements): boolean {
     const type = ofType.get(this.key);
     const offering = ofOffering.get(this.key);
-    let known = this.verdicts.get(type);
-    if (known === undefined) this.verdicts.set(type, (known = new Map<Requirement | undefined, boolean>()));
+    let known = this.results.get(type);
+    if (known === undefined) this.results.set(type, (known = new Map<Requirement | undefined, boolean>()));
     let verdict = known.get(offering);
     if (verdict === undefined) {
       verdict = meets(this.asked, both(both(this.pool, type), offering));

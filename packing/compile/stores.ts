@@ -28,16 +28,16 @@ export interface CatalogueStore {
   readonly pools: readonly Pool[];
   readonly universe: Universe;
   /** Capacities by the overhead of DaemonSets. */
-  readonly shelves: Map<string, CatalogueShelf>;
+  readonly supplies: Map<string, CatalogueSupply>;
 }
 
 /** Capacities for pods of everything in a store. */
-export interface CatalogueShelf {
+export interface CatalogueSupply {
   readonly offers: Offers;
   readonly launchables: Launchables;
 }
 
-/** How many stores are kept per catalogue, and shelves per store; the oldest is dropped first. */
+/** How many stores are kept per catalogue, and supplies per store; the oldest is dropped first. */
 const mostKept = 4;
 
 const kept = new WeakMap<readonly InstanceType[], Map<string, CatalogueStore>>();
@@ -186,31 +186,35 @@ export function storeOf(
     known.pools.forEach((pool, i) => (pool.object = pools[i]!.object));
     return known;
   }
-  const store: CatalogueStore = { pools, universe: buildUniverse(pools, space, wellKnown, unused), shelves: new Map() };
+  const store: CatalogueStore = {
+    pools,
+    universe: buildUniverse(pools, space, wellKnown, unused),
+    supplies: new Map(),
+  };
   if (stores !== undefined) keep(stores, text, store);
   return store;
 }
 
 /** The capacities of a store less the overhead of DaemonSets; `limited` are NodePools whose limits may be reached. */
-export function shelfOf(
-  { universe, shelves }: CatalogueStore,
+export function catalogueSupplyOf(
+  { universe, supplies }: CatalogueStore,
   daemons: readonly Daemon[],
   dimensions: Dimensions,
   options: OfferOptions,
-): CatalogueShelf {
+): CatalogueSupply {
   const text = [
     dimensions.names.join(),
     options.relaxedFor?.map((demand) => demand.join()).join(';') ?? '',
     [...options.limited].sort().join(),
     ...daemons.map(daemonText),
   ].join('\u0003');
-  let shelf = shelves.get(text);
-  if (shelf === undefined) {
+  let supply = supplies.get(text);
+  if (supply === undefined) {
     const offers = new Offers(universe, daemons, dimensions, options);
-    shelf = { offers, launchables: new Launchables(universe, offers) };
-    keep(shelves, text, shelf);
+    supply = { offers, launchables: new Launchables(universe, offers) };
+    keep(supplies, text, supply);
   }
-  return shelf;
+  return supply;
 }
 
 function keep<K, T>(into: Map<K, T>, text: K, value: T): void {

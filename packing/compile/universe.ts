@@ -1,10 +1,9 @@
 import type { Taint } from '../../api/kubernetes.js';
 import { labelAliases } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { doesNotExist, intersect, isImpossible, isOpen, type Requirement } from '../requirements/requirement.js';
-import { undecidedKeys } from './high-cardinality-keys.js';
+import { doesNotExist, intersect, isImpossible, type Requirement } from '../requirements/requirement.js';
 import { type KeySpace } from './key-space.js';
-import { type LabelCandidate } from './label-choices.js';
+import { LabelVariants, mostVariantsOf, valuesOf, type Variant } from './label-variants.js';
 import type { Pool } from './pools.js';
 import { rankRows } from './row-ranks.js';
 import { CatalogueReader, type Catalogue, type Terms, type Tests, type TypeEntry } from './catalogue-terms.js';
@@ -72,47 +71,14 @@ export function buildUniverse(
   wellKnown: ReadonlySet<string>,
   unused: ReadonlySet<Pool> = noPools,
 ): Universe {
-  const builder = new Builder(space, wellKnown);
   const used = pools.filter((pool) => !unused.has(pool));
-  builder.mostVariants = mostVariantsOf(used, space, wellKnown);
+  const builder = new Builder(space, wellKnown, mostVariantsOf(used, space, wellKnown));
   for (const pool of pools) builder.addPool(pool, !unused.has(pool));
   const { profiles, domains, rows, compatible, typeRuns } = builder;
   return { profiles, domains, rows, compatible, typeRuns, rank: rankRows(rows), reservations: reservationsOf(rows) };
 }
 
-/** Domains that NodePools which no pod of the pass tolerates may have each for itself. */
-const mostDomainProfiles = 20_000;
-
 const noPools: ReadonlySet<Pool> = new Set();
-
-/*
- * Each choice of values for the labels that a NodePool leaves open is a copy of all that it offers. With several such labels the choices
- * multiply, so that a few pods could ask for more copies than memory holds.
- */
-
-/** Copies of offerings, all NodePools together, that are within bounds. */
-const mostRows = 640_000;
-const mostVariantsOfPool = 256;
-/** Of labels that no pod of the pass asks about. */
-const mostUnasked = 8;
-/** What a pool offers without any choice, and what one pod asks for. */
-const leastVariantsOfPool = 2;
-
-/** How many choices of label values each NodePool may have. */
-function mostVariantsOf(pools: readonly Pool[], space: KeySpace, wellKnown: ReadonlySet<string>): number {
-  // What no instance type decides every NodePool leaves open.
-  const isOpenToAll = undecidedKeys(wellKnown, pools).some((key) => {
-    const index = space.find(key);
-    return index !== undefined && space.mentioned(index).size > 1;
-  });
-  let offered = 0;
-  for (const { requirements, types } of pools) {
-    if (!isOpenToAll && ![...requirements].some(([key, each]) => isOpen(each) && space.find(key) !== undefined))
-      continue;
-    for (const { offerings } of types) offered += offerings.length;
-  }
-  return Math.max(leastVariantsOfPool, Math.min(mostVariantsOfPool, Math.floor(mostRows / Math.max(1, offered))));
-}
 
 function reservationsOf(rows: readonly Row[]): Map<string, number> {
   const reservations = new Map<string, number>();
@@ -142,25 +108,6 @@ interface Template {
 /** Where offerings of equal terms lead, for types that are alike in what matters. */
 type Slot = Map<Terms, readonly Profile[]>;
 
-/** A choice of values for some keys: that of `key`, after those before it. */
-interface Variant {
-  /** Stands for the pool and for the classes of all its values. */
-  readonly id: number;
-  readonly before?: Variant;
-  readonly key: number;
-  readonly value: string | undefined;
-}
-
-/** Before any key has its value. */
-const noChoice = (id: number): Variant => ({ id, key: -1, value: undefined });
-
-/** By key of the key space; undefined stands for a label that nodes lack. */
-function valuesOf(variant: Variant, keys: number): (string | undefined)[] {
-  const values = new Array<string | undefined>(keys).fill(undefined);
-  for (let each = variant; each.before !== undefined; each = each.before) values[each.key] = each.value;
-  return values;
-}
-
 class Builder {
   readonly profiles: Profile[] = [];
   readonly domains: NodeLike[] = [];
@@ -170,19 +117,8 @@ class Builder {
   readonly typeRuns: TypeRun[][] = [];
   private readonly profileIndex = new Map<number | string, Profile>();
   private readonly meetings = new Map<Requirement, Map<Requirement, Requirement>>();
-  /** Numbers for sequences of value classes: what follows a number in the next key. */
-  private readonly folds = new Map<number, number>();
-  private readonly poolIds = new Map<string, number>();
-  private nextId = 1;
-
-  /** Of one pool. */
-  mostVariants = mostVariantsOfPool;
-
   /** By pool and what its labels that types decide may be. */
   private readonly variants = new Map<string, readonly Variant[]>();
-  /** Topology domains of unused pools, by key and value class. */
-  private readonly domainValues = new Set<number>();
-  private domainsNoted = 0;
   private readonly slots = new Map<string, Slot>();
   private readonly numbers = new Map<Requirement, number>();
   /** Keys whose labels nodes of some pool may have: the first ones of the key space. */
@@ -190,6 +126,7 @@ class Builder {
   private readonly keyIndex = new Map<string, number>();
   private readonly catalogues: CatalogueReader;
   private readonly values: ValueChoices;
+  private readonly labelVariants: LabelVariants;
   private readonly defaults: readonly Requirement[];
   /** Keys whose label any node may have. */
   private readonly open: readonly number[];
@@ -197,6 +134,7 @@ class Builder {
   constructor(
     private readonly space: KeySpace,
     wellKnown: ReadonlySet<string>,
+    mostVariants: number,
   ) {
     const keys = space.newNodeKeys();
     this.keyCount = keys.length;
@@ -209,13 +147,14 @@ class Builder {
     this.open = [...keys.keys()].filter((k) => this.defaults[k] === anyValue);
     this.catalogues = new CatalogueReader(this.keyIndex);
     this.values = new ValueChoices(space, this.keyCount);
+    this.labelVariants = new LabelVariants(space, this.values, { keyCount: this.keyCount, mostVariants });
   }
 
   addPool(pool: Pool, isUsed: boolean): void {
     const poolTests = this.testsOf(pool);
     const catalogue = this.catalogues.read(pool.types);
     const keys = this.keysThatCount(poolTests, catalogue, isUsed);
-    const id = this.idOf(pool, isUsed);
+    const id = this.labelVariants.idOf(pool, isUsed);
     const text = `${id}|${keys.typeKeys.join()}|${catalogue.offeringKeys.join()}`;
     let compatible = false;
     const runs: TypeRun[] = [];
@@ -226,13 +165,6 @@ class Builder {
     }
     this.compatible.push(compatible);
     this.typeRuns.push(runs);
-  }
-
-  private idOf({ index, taints }: Pool, isUsed: boolean): number {
-    const text = isUsed ? String(index) : JSON.stringify(taints);
-    let id = this.poolIds.get(text);
-    if (id === undefined) this.poolIds.set(text, (id = this.nextId++));
-    return id;
   }
 
   private testsOf({ requirements }: Pool): Tests {
@@ -272,7 +204,9 @@ class Builder {
     const text = `${template.text}|${typeKeys.map((key) => this.values.of(key, joint.get(key)!).number).join()}`;
     let variants = this.variants.get(text);
     if (variants === undefined) {
-      variants = isUsed ? this.variantsOf(id, typeKeys, joint) : this.domainsOnly(id, typeKeys, joint);
+      variants = isUsed
+        ? this.labelVariants.all(id, typeKeys, joint)
+        : this.labelVariants.domainsOnly(id, typeKeys, joint);
       this.variants.set(text, variants);
     }
     const slot = this.slotFor(text, joint, offeringKeys);
@@ -289,62 +223,6 @@ class Builder {
       }
     }
     return true;
-  }
-
-  /** All choices of values for these keys where they are not too many; else those that pods ask for, one key or one constraint at a time. */
-  private variantsOf(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
-    const candidates = this.choicesOf(keys, joint);
-    let count = 1;
-    for (const each of candidates) count *= each.length;
-    if (count > this.mostVariants) {
-      return this.values.askedOf(keys, joint, this.mostVariants).map((choice) =>
-        this.variant(
-          id,
-          keys,
-          keys.map((key, i) => choice.get(key) ?? candidates[i]![0]!),
-        ),
-      );
-    }
-    let variants: readonly Variant[] = [noChoice(id)];
-    for (const [i, key] of keys.entries()) variants = this.choose(variants, key, candidates[i]!);
-    return variants;
-  }
-
-  /** What each label may be. What DaemonSets alone tell apart is one choice where it would be many. */
-  private choicesOf(keys: readonly number[], joint: Tests): readonly (readonly LabelCandidate[])[] {
-    const candidates = this.values.ofEach(keys, joint);
-    let unasked = 1;
-    for (const [i, key] of keys.entries()) if (!this.space.isAsked(key)) unasked *= candidates[i]!.length;
-    if (unasked <= mostUnasked) return candidates;
-    return candidates.map((list, i) => (this.space.isAsked(keys[i]!) ? list : list.slice(0, 1)));
-  }
-
-  /**
-   * Each value of each topology key, one key at a time; of other keys that are left open one. Where NodePools have very many values,
-   * each is noted once.
-   */
-  private domainsOnly(id: number, keys: readonly number[], joint: Tests): readonly Variant[] {
-    const candidates = this.values.ofEach(keys, joint);
-    const first = candidates.map((each) => each[0]!);
-    const variants = [this.variant(id, keys, first)];
-    for (const [i, key] of keys.entries()) {
-      if (!this.space.isExact(key)) continue;
-      for (const each of candidates[i]!.slice(1)) {
-        const domain = key * 65536 + each.valueClass;
-        if (this.domainsNoted >= mostDomainProfiles && this.domainValues.has(domain)) continue;
-        this.domainValues.add(domain);
-        this.domainsNoted += 1;
-        variants.push(this.variant(id, keys, first.with(i, each)));
-      }
-    }
-    return variants;
-  }
-
-  /** One value for each of these keys. */
-  private variant(id: number, keys: readonly number[], chosen: readonly LabelCandidate[]): Variant {
-    let variant = noChoice(id);
-    for (const [i, key] of keys.entries()) variant = this.after(variant, key, chosen[i]!);
-    return variant;
   }
 
   /** `text` stands for the pool and for what its labels that types decide may be. */
@@ -373,7 +251,8 @@ class Builder {
       const had = joint.get(key)!;
       const both = own === undefined ? had : had === anyValue ? own : this.meet(own, had);
       if (isImpossible(both)) return [];
-      if (isUsed || this.space.isAsked(key)) chosen = this.choose(chosen, key, this.values.of(key, both).list);
+      if (isUsed || this.space.isAsked(key))
+        chosen = this.labelVariants.choose(chosen, key, this.values.of(key, both).list);
     }
     if (isUsed) return chosen.map((variant) => this.profile(pool, variant, reservation));
     for (const variant of chosen) this.noteDomain(pool, variant);
@@ -384,18 +263,6 @@ class Builder {
     if (this.domainIds.has(variant.id)) return;
     this.domainIds.add(variant.id);
     this.domains.push({ values: valuesOf(variant, this.keyCount), taints });
-  }
-
-  /** Each variant with each candidate for one more key. */
-  private choose(variants: readonly Variant[], key: number, candidates: readonly LabelCandidate[]): Variant[] {
-    return variants.flatMap((before) => candidates.map((each) => this.after(before, key, each)));
-  }
-
-  private after(before: Variant, key: number, { value, valueClass }: LabelCandidate): Variant {
-    const fold = (before.id * this.keyCount + key) * 65536 + valueClass;
-    let id = this.folds.get(fold);
-    if (id === undefined) this.folds.set(fold, (id = this.nextId++));
-    return { id, before, key, value };
   }
 
   private profile(pool: Pool, variant: Variant, reservation: string | undefined): Profile {

@@ -5,12 +5,12 @@ import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
-import { varietiesOf } from '../compile/min-values.js';
+import { minValuesRulesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
 import type { Profile, Universe } from '../compile/universe.js';
-import { contradiction, limitShortfall, varietyShortfall } from './shortfalls.js';
+import { contradiction, limitShortfall, minValuesShortfall } from './shortfalls.js';
 import { keyKeepingOut } from './pool-types.js';
 import { offeringTest, unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
@@ -181,7 +181,7 @@ function roomBlocker(
   const isVaried = feasibility.profiles(podClass.shape, level).some((profile) => profile.pool === pool);
   const isHeld = free.some((profile) => holdsOne(compiled.offers.of(profile), demand));
   if (!isVaried || !isHeld) {
-    const short = varietyShortfall(compiled, pool, free, demand);
+    const short = minValuesShortfall(compiled, pool, free, demand);
     if (short !== undefined) return { nodePool, ...short };
     const holds = (type: InstanceType): boolean =>
       demand.every((wanted, d) => wanted <= compiled.offers.allocatable(type)[d]!);
@@ -190,7 +190,11 @@ function roomBlocker(
   }
   const short = limitShortfall(compiled, limits, free, demand);
   const isSpent = isAdmitted && short?.subject !== undefined;
-  if (known !== undefined && !isSpent && (known.reason !== 'MinValues' || varietiesOf(pool.requirements).length > 0)) {
+  if (
+    known !== undefined &&
+    !isSpent &&
+    (known.reason !== 'MinValues' || minValuesRulesOf(pool.requirements).length > 0)
+  ) {
     return { ...known, nodePool };
   }
   if (short !== undefined) return { nodePool, ...short };

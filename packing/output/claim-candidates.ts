@@ -64,7 +64,7 @@ export function candidatesFor(
       (known = {
         joint,
         types: compiled.launchables.of(compiled.space, joint, row, { alike, ports }),
-        settled: new Map(),
+        requirements: new Map(),
       }),
     );
   }

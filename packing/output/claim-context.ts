@@ -4,7 +4,7 @@ import type { PoolLimit } from '../compile/pool-limits.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Requirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
-import type { Likenesses } from './likeness.js';
+import type { DescriptionCache } from './description-cache.js';
 
 /** A claim without the names of its pods: equal claims share it. */
 export type ClaimDescription = Omit<PlannedClaim, 'pods'>;
@@ -18,7 +18,7 @@ export interface ClaimContext {
   /** By the requirements of a claim: what it may launch. */
   readonly candidates: Map<string, ClaimCandidates>;
   /** Where given, claims that are alike but for their pods are described once. */
-  readonly described?: Likenesses<ClaimDescription | undefined>;
+  readonly described?: DescriptionCache<ClaimDescription | undefined>;
 }
 /** What is in the lists of the types, in order; most have the list of the one before. */
 export function distinct<T>(listed: readonly Launchable[], listOf: (one: Launchable) => readonly T[]): Set<T> {
@@ -35,10 +35,10 @@ export function distinct<T>(listed: readonly Launchable[], listOf: (one: Launcha
 export interface ClaimCandidates {
   readonly joint: Requirements;
   readonly types: readonly Launchable[];
-  readonly settled: Map<string, Settled>;
+  readonly requirements: Map<string, WrittenRequirements>;
 }
 /** What a claim carries of its requirements; the same for all claims that may launch alike. */
-export interface Settled {
+export interface WrittenRequirements {
   readonly written: PlannedClaim['requirements'];
   readonly chosen: Readonly<Record<string, string>>;
 }

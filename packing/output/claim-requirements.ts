@@ -13,17 +13,22 @@ import {
   satisfiedBy,
 } from '../requirements/requirement.js';
 import { type Requirements, writeRequirements } from '../requirements/requirements.js';
-import { distinct, type ClaimCandidates, type Settled } from './claim-context.js';
+import { distinct, type ClaimCandidates, type WrittenRequirements } from './claim-context.js';
 import type { Listing } from './listing.js';
-export function settle(compiled: Compiled, candidates: ClaimCandidates, row: Row, { listed, short }: Listing): Settled {
+export function writtenRequirements(
+  compiled: Compiled,
+  candidates: ClaimCandidates,
+  row: Row,
+  { listed, short }: Listing,
+): WrittenRequirements {
   const offered = distinct(listed, ({ capacityTypes }) => capacityTypes);
   offered.delete('');
   let text = `${row.profile.index}`;
   for (const each of offered) text += ` ${each}`;
   for (const [key, count] of short) text += ` ${key}=${count}`;
-  let settled = candidates.settled.get(text);
+  let settled = candidates.requirements.get(text);
   if (settled === undefined) {
-    candidates.settled.set(text, (settled = settleAnew(compiled, candidates.joint, row, { offered, short })));
+    candidates.requirements.set(text, (settled = requirementsFor(compiled, candidates.joint, row, { offered, short })));
   }
   return settled;
 }
@@ -31,12 +36,12 @@ export function settle(compiled: Compiled, candidates: ClaimCandidates, row: Row
  * The requirements as the NodeClaim carries them: capacity types narrowed to what is offered, keys that no instance type
  * decides settled on one value, minValues lowered to what is met.
  */
-function settleAnew(
+function requirementsFor(
   compiled: Compiled,
   joint: Requirements,
   row: Row,
   { offered, short }: { offered: ReadonlySet<string>; short: ReadonlyMap<string, number> },
-): Settled {
+): WrittenRequirements {
   const requirements = new Map(joint);
   const chosen: Record<string, string> = {};
   if (offered.size > 0) narrowTo(requirements, labels.capacityType, [...offered]);

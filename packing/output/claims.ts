@@ -12,10 +12,10 @@ import type { OpenClaim } from '../place/open-claim.js';
 import type { Member } from '../place/part.js';
 import { single } from '../requirements/requirement.js';
 import type { PlannedClaim } from '../types.js';
-import type { Likeness } from './likeness.js';
+import type { DescriptionKey } from './description-cache.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
-import { settle } from './claim-requirements.js';
+import { writtenRequirements } from './claim-requirements.js';
 import { contestedPorts, pinsOf, candidatesFor } from './claim-candidates.js';
 import { distinct, type ClaimCandidates, type ClaimContext, type ClaimDescription } from './claim-context.js';
 
@@ -31,7 +31,7 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   const isLimited = limits.some(({ pool }) => pool === row.profile.pool.name);
   if (described === undefined || isLimited) return withPods(describe(context, claim, row, usage), claim);
   return withPods(
-    described.of(likenessOf(context, claim, usage), () => describe(context, claim, row, usage)),
+    described.of(descriptionKeyOf(context, claim, usage), () => describe(context, claim, row, usage)),
     claim,
   );
 }
@@ -62,7 +62,11 @@ function podNames(members: readonly Member[]): string[] {
   return names;
 }
 
-function likenessOf({ compiled, feasibility }: ClaimContext, claim: OpenClaim, usage: Float64Array): Likeness {
+function descriptionKeyOf(
+  { compiled, feasibility }: ClaimContext,
+  claim: OpenClaim,
+  usage: Float64Array,
+): DescriptionKey {
   const { row, members, capacityType } = claim;
   const { values } = compiled.universe.rows[row]!.profile;
   const constraints: number[] = [];
@@ -94,7 +98,7 @@ function describe(
   if (relaxed && compiled.input.settings.minValuesPolicy === 'Strict') return undefined;
   reserveLimits(context, row.type, listing.listed);
   const cheapest = listing.listed[0]!.cheapest;
-  const { written, chosen } = settle(compiled, candidates, row, listing);
+  const { written, chosen } = writtenRequirements(compiled, candidates, row, listing);
   return {
     nodePool: row.profile.pool.name,
     instanceTypes: listing.listed.map(({ type }) => type.name),
@@ -107,7 +111,7 @@ function describe(
     },
     requirements: written,
     labels: chosen,
-    annotations: marksOf(listing.listed, relaxed),
+    annotations: annotationsOf(listing.listed, relaxed),
     requests: requestsOf(context, usage, listing.listed),
     why: whyOf(compiled, cheapest, usage, listing.listed.length),
   };
@@ -117,7 +121,7 @@ function describe(
  * What the claim needs of each limit beyond its cheapest type, so that the types for its pool's minValues stay within it:
  * undefined where there are not enough of them, and then `describeClaim` cannot write it out.
  */
-export function varietyReserve(context: ClaimContext, claim: OpenClaim): readonly number[] | undefined {
+export function minValuesReserve(context: ClaimContext, claim: OpenClaim): readonly number[] | undefined {
   const row = context.compiled.universe.rows[claim.row]!;
   const { listing } = chooseTypes(context, claim, row, usageOf(context, claim));
   if (listing.listed.length === 0) return undefined;
@@ -202,7 +206,7 @@ function reserveLimits({ limits }: ClaimContext, chosen: InstanceType, listed: r
   }
 }
 
-function marksOf(listed: readonly Launchable[], relaxed: boolean): Record<string, string> {
+function annotationsOf(listed: readonly Launchable[], relaxed: boolean): Record<string, string> {
   const marks: Record<string, string> = {};
   if (relaxed) marks[annotations.minValuesRelaxed] = 'true';
   for (const { type, cheapest } of listed) {

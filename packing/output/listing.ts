@@ -1,6 +1,6 @@
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Launchable } from '../compile/launchables.js';
-import { distinctValues, valuesOf, varietiesOf, type Variety } from '../compile/min-values.js';
+import { distinctValues, valuesOf, minValuesRulesOf, type MinValuesRule } from '../compile/min-values.js';
 import type { Requirements } from '../requirements/requirements.js';
 
 export interface Listing {
@@ -18,7 +18,7 @@ export function listTypes(
   most: number,
   admits: (candidate: Launchable) => boolean,
 ): Listing {
-  const varieties = varietiesOf(pool);
+  const varieties = minValuesRulesOf(pool);
   const fitting: Launchable[] = [];
   // Ends once there are enough types and enough values: dearer types would not be listed.
   let wanting = varieties.map((variety) => ({ variety, values: new Set<string>() }));
@@ -45,7 +45,7 @@ const typeOf = ({ type }: Launchable): InstanceType => type;
 const noneShort: ReadonlyMap<string, number> = new Map();
 
 /** Prefers types with a value that the chosen ones lack, then the cheapest; the result is sorted by price. */
-function varied(fitting: readonly Launchable[], varieties: readonly Variety[], most: number): Launchable[] {
+function varied(fitting: readonly Launchable[], varieties: readonly MinValuesRule[], most: number): Launchable[] {
   const chosen = new Set<Launchable>(fitting.slice(0, 1));
   for (const variety of varieties) {
     const values = distinctValues([...chosen].map(typeOf), variety);
@@ -72,7 +72,7 @@ export function neededTypes(
     .sort((a, b) => a.cost - b.cost)
     .map(({ type }) => type);
   const needed = new Set<InstanceType>();
-  for (const variety of varietiesOf(pool)) {
+  for (const variety of minValuesRulesOf(pool)) {
     const values = distinctValues(needed, variety);
     for (const type of types) {
       if (values.size >= variety.atLeast) break;

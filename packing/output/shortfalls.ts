@@ -4,7 +4,7 @@ import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { listedTogether } from '../compile/listed-together.js';
-import { distinctValues, varietiesOf } from '../compile/min-values.js';
+import { distinctValues, minValuesRulesOf } from '../compile/min-values.js';
 import { requiredTerms } from '../compile/node-terms.js';
 import { holdsOne } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
@@ -37,13 +37,13 @@ export function contradiction({ volumes }: Compiled, { shape }: PodClass): Cause
 }
 
 /** Which minValues of the pool too few types meet that hold a pod of this size; undefined where that is not what stops it. */
-export function varietyShortfall(
+export function minValuesShortfall(
   compiled: Compiled,
   pool: Pool,
   profiles: readonly Profile[],
   demand: Float64Array,
 ): Cause | undefined {
-  const varieties = varietiesOf(pool.requirements);
+  const varieties = minValuesRulesOf(pool.requirements);
   if (varieties.length === 0) return undefined;
   const { universe, offers } = compiled;
   const groups = listedTogether(profiles).map((group) => {

@@ -4,7 +4,7 @@ import type { PodClass } from '../compile/classes.js';
 import { noProfiles, type Profile } from '../compile/universe.js';
 import type { Volumes } from '../compile/volumes.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { Cells, type Cell } from './cells.js';
 import { HostAffinity } from './host-affinity.js';
@@ -40,11 +40,11 @@ export class Assigner {
     private readonly feasibility: Feasibility,
     private readonly nodes: readonly NodeState[],
     private readonly book: RuleBook,
-    readonly ledger: Ledger,
+    readonly topologyCounts: TopologyCounts,
   ) {
     this.volumes = compiled.volumes;
     this.cells = new Cells(compiled, feasibility, nodes);
-    this.lookahead = new SpreadLookahead(compiled, book, ledger);
+    this.lookahead = new SpreadLookahead(compiled, book, topologyCounts);
     this.hostAffinity = new HostAffinity(compiled, feasibility, nodes, book, this);
   }
 
@@ -98,7 +98,7 @@ export class Assigner {
   /** Places pods on an existing node and counts them. */
   putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void {
     placeOn(node, { podClass, rules, pods }, this.feasibility.demand(podClass), this.volumes);
-    this.ledger.record(rules, pods.length, node);
+    this.topologyCounts.record(rules, pods.length, node);
   }
 
   /** Places each pod in the best cell that the rules allow. */
@@ -117,7 +117,7 @@ export class Assigner {
         this.putOn(node, podClass, rules, [pod]);
         continue;
       }
-      this.ledger.recordLaunch(rules, 1, cell.profiles[0]!);
+      this.topologyCounts.recordLaunch(rules, 1, cell.profiles[0]!);
       const at = cells.indexOf(cell);
       const there = chosen[at];
       if (there === undefined) chosen[at] = [pod];
@@ -171,7 +171,7 @@ export class Assigner {
 
   /** Whether the rules allow one more pod there. */
   allows(rules: Rules, domainOf: (key: string) => string | undefined): boolean {
-    return allows(this.ledger, rules, domainOf, this.begins);
+    return allows(this.topologyCounts, rules, domainOf, this.begins);
   }
 
   private readonly begins = (group: Group, domain: string): boolean => this.affinityDomain(group) === domain;
@@ -197,7 +197,10 @@ export class Assigner {
       if (group.hostname || group.kind !== 'spread' || !this.book.isBinding(group)) continue;
       const domain = cell.domains.get(group.key);
       if (domain === undefined) continue;
-      skew += Math.max(0, this.ledger.count(group, domain) + 1 - this.ledger.least(group) - group.maxSkew);
+      skew += Math.max(
+        0,
+        this.topologyCounts.count(group, domain) + 1 - this.topologyCounts.least(group) - group.maxSkew,
+      );
     }
     return skew;
   }
@@ -211,7 +214,7 @@ export class Assigner {
     let pods = 0;
     for (const group of groups) {
       const domain = group.hostname ? undefined : cell.domains.get(group.key);
-      if (domain !== undefined) pods += this.ledger.count(group, domain);
+      if (domain !== undefined) pods += this.topologyCounts.count(group, domain);
     }
     return pods;
   }

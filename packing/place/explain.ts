@@ -1,5 +1,5 @@
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 import type { Blocker } from '../types.js';
 import type { Cell } from './cells.js';
@@ -7,8 +7,12 @@ import { selectsOwn } from './host-rules.js';
 import { counted } from '../../core/plurals.js';
 
 /** The topology rule that keeps the next pod out of every domain; the first one in the order of checks. */
-export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Ledger): Blocker | undefined {
-  const view = new View(rules, cells, ledger);
+export function topologyBlocker(
+  rules: Rules,
+  cells: readonly Cell[],
+  topologyCounts: TopologyCounts,
+): Blocker | undefined {
+  const view = new View(rules, cells, topologyCounts);
   for (const group of rules.spread) {
     const message = view.skewProblem(group);
     if (message !== undefined) return blocker(group, message);
@@ -17,7 +21,7 @@ export function topologyBlocker(rules: Rules, cells: readonly Cell[], ledger: Le
     if (view.lacksMatch(group)) return blocker(group, `no ${group.key} that it may use has a pod that ${whom(rules)}`);
   }
   for (const group of rules.antiAffinity) {
-    if (view.domains(group).every((domain) => ledger.count(group, domain) > 0)) {
+    if (view.domains(group).every((domain) => topologyCounts.count(group, domain) > 0)) {
       return blocker(group, `every ${group.key} has a pod that its anti-affinity keeps away from`);
     }
   }
@@ -41,7 +45,7 @@ class View {
   constructor(
     private readonly rules: Rules,
     private readonly cells: readonly Cell[],
-    private readonly ledger: Ledger,
+    private readonly topologyCounts: TopologyCounts,
   ) {}
 
   domains({ key }: Group): string[] {
@@ -50,36 +54,36 @@ class View {
 
   /** Why no domain may get one more pod by its spread, in words; undefined if one may. */
   skewProblem(group: Group): string | undefined {
-    const { ledger } = this;
+    const { topologyCounts } = this;
     const self = selectsOwn(this.rules, group) ? 1 : 0;
-    const least = ledger.least(group);
-    if (this.domains(group).some((domain) => ledger.count(group, domain) + self - least <= group.maxSkew)) {
+    const least = topologyCounts.least(group);
+    if (this.domains(group).some((domain) => topologyCounts.count(group, domain) + self - least <= group.maxSkew)) {
       return undefined;
     }
-    const known = ledger.domains(group);
+    const known = topologyCounts.domains(group);
     if (known.length === 0) return `no node for it has, or could have, the label ${group.key}`;
     const few = known.length < group.minDomains ? `; minDomains asks for ${counted(group.minDomains, 'domain')}` : '';
-    const counts = known.map((domain) => `${domain}: ${ledger.count(group, domain)}`).join(', ');
+    const counts = known.map((domain) => `${domain}: ${topologyCounts.count(group, domain)}`).join(', ');
     return `spreading over ${group.key} with a skew of ${group.maxSkew} has no room (${counts}${few})`;
   }
 
   /** Whether no domain has a pod that the affinity selects. */
   lacksMatch(group: Group): boolean {
-    const { ledger } = this;
-    if (ledger.total(group) === 0 && selectsOwn(this.rules, group)) return this.domains(group).length === 0;
-    return this.domains(group).every((domain) => ledger.count(group, domain) === 0);
+    const { topologyCounts } = this;
+    if (topologyCounts.total(group) === 0 && selectsOwn(this.rules, group)) return this.domains(group).length === 0;
+    return this.domains(group).every((domain) => topologyCounts.count(group, domain) === 0);
   }
 
   /** Whether there is no pod at all that the affinity selects, and the pod cannot be the first. */
   lacksAnyMatch(group: Group): boolean {
-    return this.ledger.total(group) === 0 && !selectsOwn(this.rules, group);
+    return this.topologyCounts.total(group) === 0 && !selectsOwn(this.rules, group);
   }
 
   /** Whether every domain has a pod whose anti-affinity selects this pod. */
   isExcludedByOthers(group: Group): boolean {
     if (group.kind !== 'antiAffinity' || group.hostname) return false;
     const domains = this.domains(group);
-    return domains.length > 0 && domains.every((domain) => this.ledger.owners(group, domain) > 0);
+    return domains.length > 0 && domains.every((domain) => this.topologyCounts.owners(group, domain) > 0);
   }
 }
 

@@ -3,7 +3,7 @@ import type { PodClass, PodShape } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import { listedTogether } from '../compile/listed-together.js';
-import { meetsMinValues, varietiesOf } from '../compile/min-values.js';
+import { meetsMinValues, minValuesRulesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
@@ -58,12 +58,12 @@ export class Feasibility {
   /** Leaves out profiles whose types, with those that a claim may list beside them, do not meet the minValues of the NodePool (min-values/strict-and-best-effort). */
   private withVariety(profiles: readonly Profile[]): readonly Profile[] {
     if (this.compiled.input.settings.minValuesPolicy === 'BestEffort') return profiles;
-    const varied = profiles.filter(({ pool }) => varietiesOf(pool.requirements).length > 0);
+    const varied = profiles.filter(({ pool }) => minValuesRulesOf(pool.requirements).length > 0);
     const poor = new Set<Profile>();
     for (const group of listedTogether(varied)) {
       const rows = group.flatMap((profile) => profile.rows);
       const types = [...new Set(rows.map((row) => this.compiled.universe.rows[row]!.type))];
-      const varieties = varietiesOf(group[0]!.pool.requirements);
+      const varieties = minValuesRulesOf(group[0]!.pool.requirements);
       if (!varieties.every((variety) => meetsMinValues(types, variety))) for (const profile of group) poor.add(profile);
     }
     return poor.size === 0 ? profiles : profiles.filter((profile) => !poor.has(profile));

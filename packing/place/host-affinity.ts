@@ -4,7 +4,7 @@ import { holdsOne } from '../compile/offers.js';
 import { portsClash } from '../../core/host-ports.js';
 import type { Profile } from '../compile/universe.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import type { Volumes } from '../compile/volumes.js';
 import type { Cells } from './cells.js';
@@ -17,7 +17,7 @@ import type { PodClass } from '../compile/classes.js';
 /** What pod affinity by host name needs from the assigner. */
 interface Host {
   readonly cells: Cells;
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   readonly volumes: Volumes;
   allows(rules: Rules, domainOf: (key: string) => string | undefined): boolean;
   putOn(node: NodeState, podClass: PodClass, rules: Rules, pods: readonly Pod[]): void;
@@ -45,7 +45,7 @@ export class HostAffinity {
     let rest = pods;
     for (const node of this.nodes) {
       if (rest.length === 0) break;
-      if (target.rules.hostAffinity.every((group) => this.host.ledger.count(group, node.host) > 0)) {
+      if (target.rules.hostAffinity.every((group) => this.host.topologyCounts.count(group, node.host) > 0)) {
         rest = rest.slice(this.fill(node, target, rest));
       }
     }
@@ -150,7 +150,7 @@ export class HostAffinity {
     const { host } = this;
     let admitted = 0;
     while (admitted < wanted && host.allows(rules, (key) => this.valueOf(profile.values, key))) {
-      host.ledger.recordLaunch(rules, 1, profile);
+      host.topologyCounts.recordLaunch(rules, 1, profile);
       admitted++;
     }
     return admitted;
@@ -194,7 +194,7 @@ export class HostAffinity {
   /** Whether pods of the class may be the first on a node, because no pod that they select is placed yet. */
   private maySeed(rules: Rules, parts: readonly Part[]): boolean {
     const isAnywhere = (group: Group): boolean =>
-      this.host.ledger.total(group) > 0 ||
+      this.host.topologyCounts.total(group) > 0 ||
       parts.some(({ members }) => members.some((member) => this.rulesOf(member).matched.includes(group)));
     return rules.hostAffinity.every((group) => selectsOwn(rules, group) && !isAnywhere(group));
   }

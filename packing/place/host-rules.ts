@@ -3,7 +3,7 @@ import type { Volumes } from '../compile/volumes.js';
 import { portsClash } from '../../core/host-ports.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 import { canAttach, type NodeState } from './node-states.js';
 
@@ -19,7 +19,7 @@ export interface IncomingPod {
 export type Host = Pick<NodeState, 'attach' | 'ports' | 'host'>;
 
 export interface HostContext {
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   readonly volumes: Volumes;
 }
 
@@ -49,22 +49,22 @@ export function hostRoom(
   context: HostContext,
   wanted: number,
 ): number {
-  const { ledger, volumes } = context;
+  const { topologyCounts, volumes } = context;
   const { host } = node;
   let room = wanted;
   room = Math.min(room, volumeRoom(node, podClass, volumes, pod), portRoom(node, podClass));
   for (const group of rules.hostSpread) {
     const self = selectsOwn(rules, group);
-    const left = group.maxSkew - ledger.count(group, host);
+    const left = group.maxSkew - topologyCounts.count(group, host);
     if (left < (self ? 1 : 0)) return 0;
     if (self) room = Math.min(room, left);
   }
   for (const group of rules.hostAntiAffinity) {
-    if (ledger.count(group, host) > 0) return 0;
+    if (topologyCounts.count(group, host) > 0) return 0;
     if (selectsOwn(rules, group)) room = Math.min(room, 1);
   }
   for (const group of rules.matched) {
-    if (group.kind === 'antiAffinity' && group.hostname && ledger.owners(group, host) > 0) return 0;
+    if (group.kind === 'antiAffinity' && group.hostname && topologyCounts.owners(group, host) > 0) return 0;
   }
   return room;
 }

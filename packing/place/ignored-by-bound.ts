@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import { counted } from '../../core/plurals.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import { varietiesOf } from '../compile/min-values.js';
+import { minValuesRulesOf } from '../compile/min-values.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 
 /**
@@ -22,7 +22,7 @@ export function rulesIgnoredByBound(
     for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + count);
   }
   const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  const varied = compiled.pools.filter(({ requirements }) => varietiesOf(requirements).length > 0);
+  const varied = compiled.pools.filter(({ requirements }) => minValuesRulesOf(requirements).length > 0);
   const limited = new Set(compiled.limits.flatMap(({ pool }) => pool ?? []));
   return [
     ...rules.map(([rule, count]) => `${rule} (${counted(count, 'pod')})`),

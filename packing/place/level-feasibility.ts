@@ -1,6 +1,6 @@
 import type { Compiled } from '../compile/compiled.js';
 import type { Feasibility } from './feasibility.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import { selectsOwn } from './host-rules.js';
 import type { NodeKind, NodeState } from './node-states.js';
 import type { PlacementTarget } from './part.js';
@@ -13,7 +13,7 @@ export class LevelFeasibility {
   constructor(
     private readonly compiled: Compiled,
     private readonly feasibility: Feasibility,
-    private readonly ledger: Ledger,
+    private readonly topologyCounts: TopologyCounts,
     nodes: readonly NodeState[],
   ) {
     this.kinds = [...new Set(nodes.map(({ kind }) => kind))];
@@ -53,6 +53,6 @@ export class LevelFeasibility {
   /** Whether no pod exists that the affinity selects, and the pods cannot be the first themselves. */
   private lacksAffinityMatch({ rules }: PlacementTarget): boolean {
     if (rules.hostAffinity.length > 0) return false;
-    return rules.affinity.some((group) => this.ledger.total(group) === 0 && !selectsOwn(rules, group));
+    return rules.affinity.some((group) => this.topologyCounts.total(group) === 0 && !selectsOwn(rules, group));
   }
 }

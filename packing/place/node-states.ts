@@ -153,7 +153,7 @@ export function canAttach(
   return true;
 }
 
-/** Places pods of the pass on the node, without changing the ledger. */
+/** Places pods of the pass on the node, without changing the topologyCounts. */
 export function placeOn(
   node: NodeState,
   { podClass, rules, pods }: Omit<PlacedPod, 'pod'> & { readonly pods: readonly Pod[] },
@@ -174,7 +174,7 @@ export function placeOn(
   node.ports.push(...podClass.shape.hostPorts);
 }
 
-/** Removes a pod of the pass from the node, without changing the ledger. The caller detaches its volumes. */
+/** Removes a pod of the pass from the node, without changing the topologyCounts. The caller detaches its volumes. */
 export function removeFrom(node: NodeState, placed: PlacedPod, demand: Float64Array): void {
   for (let d = 0; d < demand.length; d++) node.free[d] = node.free[d]! + demand[d]!;
   node.pods.splice(node.pods.indexOf(placed.pod), 1);

@@ -4,7 +4,7 @@ import type { PodClass } from '../compile/classes.js';
 import type { Universe } from '../compile/universe.js';
 import type { KeySpace } from '../compile/key-space.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
 import { removeFrom, type NodeState } from './node-states.js';
@@ -14,7 +14,7 @@ export interface Balance {
   readonly universe: Universe;
   readonly space: KeySpace;
   readonly book: RuleBook;
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   readonly nodes: readonly NodeState[];
   readonly demandOf: (podClass: PodClass) => Float64Array;
 }
@@ -24,7 +24,7 @@ export interface Balance {
  * pods from planned nodes until all rules hold again; drops nodes that become empty.
  */
 export function rebalance(
-  { universe, space, book, ledger, nodes, demandOf }: Balance,
+  { universe, space, book, topologyCounts, nodes, demandOf }: Balance,
   claims: readonly OpenClaim[],
   onUnplaced: (podClass: PodClass, pods: readonly Pod[]) => void,
 ): OpenClaim[] {
@@ -40,10 +40,10 @@ export function rebalance(
       const placed = node.placedWithRules ?? [];
       for (let i = placed.length - 1; i >= 0; i--) {
         const { podClass, rules, pod } = placed[i]!;
-        if (!isBroken(rules, ledger, domainOf)) continue;
+        if (!isBroken(rules, topologyCounts, domainOf)) continue;
         removeFrom(node, placed[i]!, demandOf(podClass));
         onUnplaced(podClass, [pod]);
-        ledger.record(rules, -1, node);
+        topologyCounts.record(rules, -1, node);
         changed = true;
       }
     }
@@ -53,9 +53,9 @@ export function rebalance(
         const rules = book.of(member.podClass.shape, member.level);
         const domainOf = ({ key, hostname }: Group): string | undefined =>
           hostname || !rules.keys.includes(key) ? undefined : profile.values[space.find(key)!];
-        while (member.pods.length > 0 && isBroken(rules, ledger, domainOf)) {
+        while (member.pods.length > 0 && isBroken(rules, topologyCounts, domainOf)) {
           onUnplaced(member.podClass, member.pods.splice(-1));
-          ledger.recordLaunch(rules, -1, profile);
+          topologyCounts.recordLaunch(rules, -1, profile);
           changed = true;
         }
       }
@@ -67,14 +67,19 @@ export function rebalance(
   });
 }
 
-function isBroken(rules: Rules, ledger: Ledger, domainOf: (group: Group) => string | undefined): boolean {
+function isBroken(
+  rules: Rules,
+  topologyCounts: TopologyCounts,
+  domainOf: (group: Group) => string | undefined,
+): boolean {
   for (const group of rules.spread) {
     const domain = domainOf(group);
     if (domain === undefined) continue;
-    if (selectsOwn(rules, group) && ledger.count(group, domain) - ledger.least(group) > group.maxSkew) return true;
+    if (selectsOwn(rules, group) && topologyCounts.count(group, domain) - topologyCounts.least(group) > group.maxSkew)
+      return true;
   }
   return rules.affinity.some((group) => {
     const domain = domainOf(group);
-    return domain !== undefined && ledger.count(group, domain) === 0;
+    return domain !== undefined && topologyCounts.count(group, domain) === 0;
   });
 }

@@ -1,6 +1,6 @@
 import type { Compiled } from '../compile/compiled.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { keepsSkew } from './admission.js';
 import { selectsOwn } from './host-rules.js';
@@ -17,7 +17,7 @@ export class SpreadLookahead {
   constructor(
     private readonly compiled: Compiled,
     private readonly book: RuleBook,
-    private readonly ledger: Ledger,
+    private readonly topologyCounts: TopologyCounts,
   ) {}
 
   /** Whether pods with these rules need the lookahead. */
@@ -35,7 +35,9 @@ export class SpreadLookahead {
     this.count(own, there, 1);
     let isOpen = false;
     for (const place of places) {
-      isOpen = rules.spread.every((group) => keepsSkew(this.ledger, group, place(group.key), own.includes(group)));
+      isOpen = rules.spread.every((group) =>
+        keepsSkew(this.topologyCounts, group, place(group.key), own.includes(group)),
+      );
       if (isOpen) break;
     }
     this.count(own, there, -1);
@@ -45,14 +47,14 @@ export class SpreadLookahead {
   private count(groups: readonly Group[], domainOf: DomainOf, pods: number): void {
     for (const group of groups) {
       const domain = domainOf(group.key);
-      if (domain !== undefined) this.ledger.addSelected(group, domain, pods);
+      if (domain !== undefined) this.topologyCounts.addSelected(group, domain, pods);
     }
   }
 
   /** Whether more than one further pod of the pass has the rule. */
   private isAwaited(group: Group): boolean {
     this.expected ??= this.expectedPods();
-    return this.ledger.total(group) + 1 < (this.expected.get(group) ?? 0);
+    return this.topologyCounts.total(group) + 1 < (this.expected.get(group) ?? 0);
   }
 
   /** By rule: how many pods it will select when all pods of the pass are placed. */
@@ -62,7 +64,7 @@ export class SpreadLookahead {
       const rules = this.book.of(podClass.shape, this.compiled.levelsByShape[podClass.shape.index]![0]!);
       if (!this.concerns(rules)) continue;
       for (const group of rules.spread) {
-        const before = expected.get(group) ?? this.ledger.total(group);
+        const before = expected.get(group) ?? this.topologyCounts.total(group);
         if (selectsOwn(rules, group)) expected.set(group, before + podClass.pods.length);
       }
     }

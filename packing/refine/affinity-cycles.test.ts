@@ -3,7 +3,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { packingInput, pod } from '../../test/builders/packing-fixtures.js';
 import { topologyOf } from '../../test/builders/topology.js';
-import type { Site } from '../topology/ledger.js';
+import type { Site } from '../topology/topology-counts.js';
 import { AffinityCycles, type ClassOnNode } from './affinity-cycles.js';
 
 const { zone } = labels;
@@ -28,14 +28,14 @@ const near = (app: string, ...others: string[]): Pod =>
 
 /** Which affinity finds nobody, as `app domain`, where each pod is in the zones named. */
 function stuck(pods: readonly Pod[], zonesOf: Readonly<Record<string, readonly string[]>>) {
-  const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods }));
+  const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods }));
   const onNodes: ClassOnNode[] = [];
   for (const own of pods) {
     const rules = rulesOf(own);
     for (const domain of zonesOf[own.metadata.name!] ?? []) {
       const values = compiled.space.keys.map((key) => (key === zone ? domain : undefined));
       const site: Site = { host: undefined, kind: { values, taints: [] } };
-      ledger.record(rules, 1, site);
+      topologyCounts.record(rules, 1, site);
       onNodes.push({ rules, pods: 1, domainOf: () => domain });
     }
   }
@@ -44,7 +44,7 @@ function stuck(pods: readonly Pod[], zonesOf: Readonly<Record<string, readonly s
     pods.find((own) => rulesOf(own).affinity.some((each) => each === group))!.metadata.name!;
   return {
     any: cycles.any,
-    stuck: cycles.unmet(onNodes, ledger).map(({ group, domain }) => `${nameOf(group)} ${domain!}`),
+    stuck: cycles.unmet(onNodes, topologyCounts).map(({ group, domain }) => `${nameOf(group)} ${domain!}`),
   };
 }
 

@@ -1,6 +1,6 @@
 import { selectsOwn } from '../place/host-rules.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 
 /** Pods of one class on one node, and the domain of each rule there. */
@@ -29,16 +29,18 @@ export class AffinityCycles {
   /** Rules with their domains that are met in no order of binding (topology/affinity-cycles). */
   unmet(
     onNodes: readonly ClassOnNode[],
-    ledger: Ledger,
+    topologyCounts: TopologyCounts,
   ): { readonly group: Group; readonly domain: string | undefined }[] {
     const wantedBy = (rules: Rules): Group[] => affinityOf(rules).filter((group) => this.groups.has(group));
     let rest = onNodes.filter(({ rules }) => wantedBy(rules).length > 0);
     const waiting = new WaitingPods(rest);
-    const isMet = ({ domainOf }: ClassOnNode, group: Group): boolean => waiting.isThere(ledger, group, domainOf(group));
+    const isMet = ({ domainOf }: ClassOnNode, group: Group): boolean =>
+      waiting.isThere(topologyCounts, group, domainOf(group));
     const mayCome = (onNode: ClassOnNode): boolean => wantedBy(onNode.rules).every((group) => isMet(onNode, group));
     const mayBegin = (onNode: ClassOnNode): boolean =>
       wantedBy(onNode.rules).every(
-        (group) => isMet(onNode, group) || (waiting.isNobodyThere(ledger, group) && selectsOwn(onNode.rules, group)),
+        (group) =>
+          isMet(onNode, group) || (waiting.isNobodyThere(topologyCounts, group) && selectsOwn(onNode.rules, group)),
       );
     while (rest.length > 0) {
       const next = rest.find(mayCome) ?? rest.find(mayBegin);
@@ -54,7 +56,7 @@ export class AffinityCycles {
   }
 }
 
-/** Pods that the ledger counts although they are not bound yet in the order that is tried. */
+/** Pods that the topologyCounts counts although they are not bound yet in the order that is tried. */
 class WaitingPods {
   private readonly pods = new Map<Group, Map<string, number>>();
 
@@ -72,15 +74,15 @@ class WaitingPods {
     }
   }
 
-  isThere(ledger: Ledger, group: Group, domain: string | undefined): boolean {
+  isThere(topologyCounts: TopologyCounts, group: Group, domain: string | undefined): boolean {
     if (domain === undefined) return false;
-    return ledger.count(group, domain) > (this.pods.get(group)?.get(domain) ?? 0);
+    return topologyCounts.count(group, domain) > (this.pods.get(group)?.get(domain) ?? 0);
   }
 
-  isNobodyThere(ledger: Ledger, group: Group): boolean {
+  isNobodyThere(topologyCounts: TopologyCounts, group: Group): boolean {
     let waiting = 0;
     for (const count of this.pods.get(group)?.values() ?? []) waiting += count;
-    return ledger.total(group) <= waiting;
+    return topologyCounts.total(group) <= waiting;
   }
 }
 

@@ -3,13 +3,13 @@ import type { Feasibility } from '../place/feasibility.js';
 import { allows, meetsHostAffinity, isFree } from '../place/admission.js';
 import { hostRoom, type IncomingPod } from '../place/host-rules.js';
 import { placeOn, roomFor, removeFrom, type PlacedPod, type NodeState } from '../place/node-states.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 
 interface ExistingNodesContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   readonly nodes: readonly NodeState[];
 }
 
@@ -62,21 +62,21 @@ export class ExistingNodes {
 
   /** Whether the pod can be placed on this node. */
   admits(node: NodeState, { podClass, rules, pod }: IncomingPod): boolean {
-    const { feasibility, ledger, compiled } = this.context;
+    const { feasibility, topologyCounts, compiled } = this.context;
     if (roomFor(node.free, feasibility.demand(podClass), 1) === 0) return false;
     this.checks++;
     return (
       feasibility.admitsKind(rules.level, node.kind) &&
-      hostRoom(node, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) > 0 &&
-      meetsHostAffinity(ledger, rules, node.host) &&
-      allows(ledger, rules, (key) => this.domain(node, key))
+      hostRoom(node, { podClass, rules, pod }, { topologyCounts, volumes: compiled.volumes }, 1) > 0 &&
+      meetsHostAffinity(topologyCounts, rules, node.host) &&
+      allows(topologyCounts, rules, (key) => this.domain(node, key))
     );
   }
 
   /** Whether the pod can be removed alone: no pod on the node needs it by pod affinity. */
   isFree({ placed = [], host }: NodeState, { rules, pod }: PlacedPod): boolean {
     const others = placed.filter((other) => other.pod !== pod);
-    return isFree(this.context.ledger, rules, host, others);
+    return isFree(this.context.topologyCounts, rules, host, others);
   }
 
   put(node: NodeState, { podClass, rules, pod }: IncomingPod): void {
@@ -114,7 +114,7 @@ export class ExistingNodes {
   }
 
   private record(node: NodeState, rules: Rules, pods: number): void {
-    this.context.ledger.record(rules, pods, node);
+    this.context.topologyCounts.record(rules, pods, node);
   }
 
   private domain({ kind }: NodeState, key: string): string | undefined {

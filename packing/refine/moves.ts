@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compile/compiled.js';
-import { varietiesOf } from '../compile/min-values.js';
+import { minValuesRulesOf } from '../compile/min-values.js';
 import type { Pool } from '../compile/pools.js';
 import type { Profile } from '../compile/universe.js';
 import { allows, meetsHostAffinity } from '../place/admission.js';
@@ -9,7 +9,7 @@ import { hostRoom } from '../place/host-rules.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { SpreadLookahead } from '../place/spread-lookahead.js';
 import type { Group } from '../topology/groups.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 import type { LimitUse } from './limit-use.js';
 import type { ProfilePlace, ProfileLists } from './profile-lists.js';
@@ -52,7 +52,7 @@ export interface SpentEffort {
 interface MovesContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   /** Profiles for which a limit is used up. */
   readonly exhausted: ReadonlySet<Profile>;
   readonly lookahead: SpreadLookahead;
@@ -78,7 +78,7 @@ export class Moves {
     private readonly effort: SpentEffort,
   ) {
     const { pools } = context.compiled;
-    this.withMinValues = new Set(pools.filter(({ requirements }) => varietiesOf(requirements).length > 0));
+    this.withMinValues = new Set(pools.filter(({ requirements }) => minValuesRulesOf(requirements).length > 0));
   }
 
   /** Whether the pool has minValues, so that its claims have to list different types. */
@@ -101,11 +101,12 @@ export class Moves {
 
   /** How the pod can join the tentative node, if it can. */
   joinMove(tentative: TentativeNode, atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): Move | undefined {
-    const { feasibility, ledger, compiled } = this.context;
+    const { feasibility, topologyCounts, compiled } = this.context;
     const { podClass, level, rules } = atLevel;
     this.effort.spent++;
-    if (hostRoom(tentative, { podClass, rules, pod }, { ledger, volumes: compiled.volumes }, 1) === 0) return undefined;
-    if (!meetsHostAffinity(ledger, rules, tentative.host)) return undefined;
+    if (hostRoom(tentative, { podClass, rules, pod }, { topologyCounts, volumes: compiled.volumes }, 1) === 0)
+      return undefined;
+    if (!meetsHostAffinity(topologyCounts, rules, tentative.host)) return undefined;
     const profiles = this.lists.intersection(tentative.profiles, feasibility.holding(podClass, level));
     if (profiles.length === 0) return undefined;
     const demand = feasibility.demand(podClass);
@@ -125,9 +126,9 @@ export class Moves {
 
   /** How a node can be launched for the pod, in the heaviest pools that have room for it (scheduling/heaviest-pool-first). */
   private launchMove(atLevel: ClassAtLevel, choice: PlacementChoice): Move | undefined {
-    const { feasibility, ledger } = this.context;
+    const { feasibility, topologyCounts } = this.context;
     const { podClass, level, rules } = atLevel;
-    if (!meetsHostAffinity(ledger, rules, undefined)) return undefined;
+    if (!meetsHostAffinity(topologyCounts, rules, undefined)) return undefined;
     const demand = feasibility.demand(podClass);
     for (const profiles of this.lists.byWeight(feasibility.holding(podClass, level))) {
       const move = this.best(atLevel, profiles, demand, choice, undefined);
@@ -143,13 +144,14 @@ export class Moves {
     choice: PlacementChoice,
     tentative: TentativeNode | undefined,
   ): Move | undefined {
-    const { ledger } = this.context;
+    const { topologyCounts } = this.context;
     let best: Move | undefined;
     const places = this.lists.placesOf(profiles, atLevel.rules.keys);
     this.effort.spent += Math.max(0, places.length - fewPlaces) * (1 + atLevel.rules.keys.length);
     for (const place of places) {
       const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
-      if (!allows(ledger, atLevel.rules, domainOf) || !this.leavesPlaceForNext(atLevel, domainOf, choice)) continue;
+      if (!allows(topologyCounts, atLevel.rules, domainOf) || !this.leavesPlaceForNext(atLevel, domainOf, choice))
+        continue;
       best = this.bestAt(place, atLevel, usage, { choice, tentative, best });
     }
     return best;
@@ -212,11 +214,11 @@ export class Moves {
   }
 
   private countInDomains(rules: Rules, values: Profile['values']): number {
-    const { ledger } = this.context;
+    const { topologyCounts } = this.context;
     let pods = 0;
     for (const group of rules.matched) {
       const domain = group.hostname ? undefined : this.domain(values, group);
-      if (domain !== undefined) pods += ledger.count(group, domain);
+      if (domain !== undefined) pods += topologyCounts.count(group, domain);
     }
     return pods;
   }

@@ -8,7 +8,7 @@ import type { Feasibility } from '../place/feasibility.js';
 import { removePorts, type PlacedPod, type NodeState } from '../place/node-states.js';
 import type { SpreadLookahead } from '../place/spread-lookahead.js';
 import type { Compiled } from '../compile/compiled.js';
-import { siteOf, type Ledger } from '../topology/ledger.js';
+import { siteOf, type TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook } from '../topology/rules.js';
 import { ExistingNodes } from './existing-nodes.js';
 import { LimitUse } from './limit-use.js';
@@ -20,7 +20,7 @@ interface PlacementContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
   readonly book: RuleBook;
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   /** Profiles for which a limit is used up. */
   readonly exhausted: ReadonlySet<Profile>;
   readonly nodes: readonly NodeState[];
@@ -84,7 +84,7 @@ export class PlacementState {
 
   /** Adds a claim that bins made. Limits and topology counts have it already, except counts by host name. */
   adopt({ row, members, pinnedKeys }: OpenClaim): void {
-    const { feasibility, compiled, ledger } = this.context;
+    const { feasibility, compiled, topologyCounts } = this.context;
     const own = compiled.universe.rows[row]!.profile;
     const tentative = this.newTentativeNode(row, feasibility.intern([own]), pinnedKeys);
     let profiles: readonly Profile[] | undefined;
@@ -95,7 +95,7 @@ export class PlacementState {
       profiles = profiles === undefined ? holding : this.lists.intersection(profiles, holding);
       tentative.members.push({ ...atLevel, pods: [...pods] });
       this.count(tentative, atLevel, pods.length);
-      ledger.record(atLevel.rules, pods.length, siteOf(own, tentative.host), noKey);
+      topologyCounts.record(atLevel.rules, pods.length, siteOf(own, tentative.host), noKey);
     }
     const keys = [...pinnedKeys].map((key) => compiled.space.find(key)!);
     const alike = (profiles ?? []).filter(
@@ -226,7 +226,7 @@ export class PlacementState {
 
   /** Whether a pod of the member can be removed alone: no pod on the node needs it by pod affinity. */
   isFree({ members, host }: TentativeNode, { rules }: TentativeMember): boolean {
-    return isFree(this.context.ledger, rules, host, members);
+    return isFree(this.context.topologyCounts, rules, host, members);
   }
 
   private put(move: Move, atLevel: ClassAtLevel, pod: Pod): void {
@@ -283,6 +283,6 @@ export class PlacementState {
   }
 
   private record(tentative: TentativeNode, { rules }: ClassAtLevel, pods: number): void {
-    this.context.ledger.recordLaunch(rules, pods, tentative.profiles[0]!, tentative.host);
+    this.context.topologyCounts.recordLaunch(rules, pods, tentative.profiles[0]!, tentative.host);
   }
 }

@@ -26,19 +26,23 @@ export class RuleCheck {
 
   /** Spread and affinity rules that do not hold now. */
   broken(): BrokenRules {
-    const { ledger } = this.state.context;
+    const { topologyCounts } = this.state.context;
     const violated = new Map<string, number>();
     const metInTurn = new Set<string>();
     const check = (group: Group, own: boolean, domain: string | undefined): void => {
       if (domain === undefined) return;
       const text = `${group.index} ${domain}`;
-      if (group.kind === 'affinity' && !ledger.meetsHostAffinity(group, domain)) {
-        if (ledger.mayBegin(group, domain)) metInTurn.add(text);
+      if (group.kind === 'affinity' && !topologyCounts.meetsHostAffinity(group, domain)) {
+        if (topologyCounts.mayBegin(group, domain)) metInTurn.add(text);
         else violated.set(text, -1);
       }
-      if (group.kind === 'spread' && own && ledger.count(group, domain) - ledger.least(group) > group.maxSkew) {
-        if (ledger.keepsSkewInTurn(group, domain)) metInTurn.add(text);
-        else violated.set(text, ledger.least(group));
+      if (
+        group.kind === 'spread' &&
+        own &&
+        topologyCounts.count(group, domain) - topologyCounts.least(group) > group.maxSkew
+      ) {
+        if (topologyCounts.keepsSkewInTurn(group, domain)) metInTurn.add(text);
+        else violated.set(text, topologyCounts.least(group));
       }
     };
     const seen = new Set<string>();
@@ -54,7 +58,7 @@ export class RuleCheck {
         check(group, own, domain);
       }
     });
-    for (const { group, domain } of this.cycles.unmet(onNodes, ledger)) {
+    for (const { group, domain } of this.cycles.unmet(onNodes, topologyCounts)) {
       violated.set(`${group.index} ${domain ?? ''} in a cycle`, -1);
     }
     return { violated, metInTurn };

@@ -20,8 +20,8 @@ export class Assignment {
     /** Whether pods that want to be with their like come after all others, as those do that want to be with others. */
     private readonly likeLast: boolean,
   ) {
-    const { compiled, feasibility, ledger, nodes } = working;
-    this.levelFeasibility = new LevelFeasibility(compiled, feasibility, ledger, nodes);
+    const { compiled, feasibility, topologyCounts, nodes } = working;
+    this.levelFeasibility = new LevelFeasibility(compiled, feasibility, topologyCounts, nodes);
   }
 
   /** Returns what new nodes are to hold. Pods that want to be near others come after those. */

@@ -1,7 +1,7 @@
-import { varietiesOf } from '../compile/min-values.js';
-import { describeClaim, varietyReserve } from '../output/claims.js';
+import { minValuesRulesOf } from '../compile/min-values.js';
+import { describeClaim, minValuesReserve } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
-import { Likenesses } from '../output/likeness.js';
+import { DescriptionCache } from '../output/description-cache.js';
 import { withSpotRatios } from '../output/spot-ratios.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { PlannedClaim } from '../types.js';
@@ -24,12 +24,18 @@ export function describeClaims(working: WorkingPlan): PlannedClaim[] {
 function describeOnce(working: WorkingPlan): { made: PlannedClaim[]; refused: ReadonlySet<OpenClaim> } {
   const { compiled, feasibility, claims } = working;
   const limits = working.limits.map((limit) => ({ ...limit }));
-  const context: ClaimContext = { compiled, feasibility, limits, candidates: new Map(), described: new Likenesses() };
+  const context: ClaimContext = {
+    compiled,
+    feasibility,
+    limits,
+    candidates: new Map(),
+    described: new DescriptionCache(),
+  };
   const made: PlannedClaim[] = [];
   const refused = new Set<OpenClaim>();
   const bound = withSpotRatios(context, claims);
   const reserves = bound.map((claim, i) => {
-    const reserve = isVaried(working, claim) ? varietyReserve(context, claim) : [];
+    const reserve = isVaried(working, claim) ? minValuesReserve(context, claim) : [];
     if (reserve === undefined) refused.add(claims[i]!);
     reserve?.forEach((amount, l) => (limits[l]!.remaining -= amount));
     return reserve ?? [];
@@ -47,7 +53,7 @@ function describeOnce(working: WorkingPlan): { made: PlannedClaim[]; refused: Re
 /** Whether limits and minValues both have a say in what the claim lists. */
 function isVaried({ compiled, limits }: WorkingPlan, { row }: OpenClaim): boolean {
   const { pool } = compiled.universe.rows[row]!.profile;
-  return limits.some((limit) => limit.pool === pool.name) && varietiesOf(pool.requirements).length > 0;
+  return limits.some((limit) => limit.pool === pool.name) && minValuesRulesOf(pool.requirements).length > 0;
 }
 
 function refuse(working: WorkingPlan, { row, members }: OpenClaim): void {

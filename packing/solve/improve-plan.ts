@@ -1,7 +1,7 @@
 import { compareText } from '../../core/compare-text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName } from '../names.js';
-import { varietyReserve } from '../output/claims.js';
+import { minValuesReserve } from '../output/claims.js';
 import type { ClaimContext } from '../output/claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { podsIn } from '../place/part.js';
@@ -43,7 +43,7 @@ function placementStateOf({
   compiled,
   feasibility,
   book,
-  ledger,
+  topologyCounts,
   exhausted,
   nodes,
   limits,
@@ -51,8 +51,18 @@ function placementStateOf({
 }: WorkingPlan): PlacementState {
   const { lookahead } = assigner;
   const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
-  const reserveOf = (claim: OpenClaim): readonly number[] | undefined => varietyReserve(claims, claim);
-  return new PlacementState({ compiled, feasibility, book, ledger, exhausted, nodes, lookahead, limits, reserveOf });
+  const reserveOf = (claim: OpenClaim): readonly number[] | undefined => minValuesReserve(claims, claim);
+  return new PlacementState({
+    compiled,
+    feasibility,
+    book,
+    topologyCounts,
+    exhausted,
+    nodes,
+    lookahead,
+    limits,
+    reserveOf,
+  });
 }
 
 /** How many rules select a pod, on average. */

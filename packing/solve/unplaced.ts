@@ -14,7 +14,7 @@ import type { Cell } from '../place/cells.js';
 import { topologyBlocker } from '../place/explain.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { UnplacedPod } from '../refine/unplaced-pods.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook } from '../topology/rules.js';
 import type { Blocker, TypesExplanation, Plan, Unschedulable } from '../types.js';
 
@@ -27,7 +27,7 @@ interface PassState {
   readonly feasibility: Feasibility;
   readonly limits: readonly PoolLimit[];
   readonly book: RuleBook;
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   readonly assigner: Assigner;
   /** Profiles of pools whose limits left pods over. */
   readonly exhausted: ReadonlySet<Profile>;
@@ -91,7 +91,7 @@ export class Unplaced {
     if (rules.hostAffinity.length === 0 && cellsWithout(noProfiles).some(isOpen)) this.admitted.add(podClass);
     const cells = cellsWithout(this.pass.exhausted);
     if (rules.hostAffinity.length === 0 && cells.some(isOpen)) return;
-    const blocker = topologyBlocker(rules, cells, this.pass.ledger);
+    const blocker = topologyBlocker(rules, cells, this.pass.topologyCounts);
     if (blocker !== undefined && this.pass.feasibility.holding(podClass, level, this.pass.exhausted).length > 0) {
       this.reasons.set(podClass, blocker);
     }

@@ -13,7 +13,7 @@ import type { OpenClaim } from '../place/open-claim.js';
 import { PodAffinities } from '../place/pod-affinities.js';
 import { rebalance } from '../place/rebalance.js';
 import { Groups } from '../topology/groups.js';
-import { Ledger } from '../topology/ledger.js';
+import { TopologyCounts } from '../topology/topology-counts.js';
 import { RuleBook } from '../topology/rules.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
@@ -33,7 +33,7 @@ export class WorkingPlan {
   readonly free: readonly Float64Array[];
   readonly limits: PoolLimit[];
   readonly book: RuleBook;
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   readonly assigner: Assigner;
   readonly unplaced: Unplaced;
   readonly affinities: PodAffinities;
@@ -53,12 +53,12 @@ export class WorkingPlan {
     const { objects } = compiled.input;
     const groups = new Groups(compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(compiled)));
     this.book = new RuleBook(groups, compiled);
-    this.ledger = new Ledger(compiled, this.nodes);
+    this.topologyCounts = new TopologyCounts(compiled, this.nodes);
     const owned = bindRunning(compiled, groups, this.book);
-    countRunning(compiled, this.nodes, groups, this.ledger, owned);
-    this.ledger.begin();
+    countRunning(compiled, this.nodes, groups, this.topologyCounts, owned);
+    this.topologyCounts.markRunning();
     this.affinities = new PodAffinities(compiled, this.book);
-    this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.ledger);
+    this.assigner = new Assigner(compiled, this.feasibility, this.nodes, this.book, this.topologyCounts);
     this.unplaced = new Unplaced(this);
   }
 
@@ -69,16 +69,16 @@ export class WorkingPlan {
 
   /** Takes pods out of the counts again. Others with them may have pinned more keys than these were counted by. */
   uncount(profile: Profile, podClass: PodClass, level: Level, pods: number): void {
-    this.ledger.recordLaunch(this.book.of(podClass.shape, level), -pods, profile);
+    this.topologyCounts.recordLaunch(this.book.of(podClass.shape, level), -pods, profile);
   }
 
   /** Evens out the spread of what is bought, once pods were left over or claims refused. */
   rebalance(): void {
-    const { compiled, book, ledger, nodes } = this;
+    const { compiled, book, topologyCounts, nodes } = this;
     const { universe, space } = compiled;
     const before = this.claims;
     const demandOf = (podClass: PodClass): Float64Array => this.feasibility.demand(podClass);
-    this.claims = rebalance({ universe, space, book, ledger, nodes, demandOf }, before, (podClass, pods) =>
+    this.claims = rebalance({ universe, space, book, topologyCounts, nodes, demandOf }, before, (podClass, pods) =>
       this.unplaced.add(podClass, pods),
     );
     for (const { row } of before) this.charge(row, -1);

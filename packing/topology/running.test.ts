@@ -30,9 +30,9 @@ interface Counted extends Topology {
 function counted(pods: readonly Pod[], nodes: readonly Node[]): Counted {
   const types = [instanceType('m4', { cpu: 4 })];
   const topology = topologyOf(packingInput({ pods, nodes }, { types }));
-  const { compiled, groups, book, ledger } = topology;
+  const { compiled, groups, book, topologyCounts } = topology;
   const owned = bindRunning(compiled, groups, book);
-  countRunning(compiled, topology.nodes, groups, ledger, owned);
+  countRunning(compiled, topology.nodes, groups, topologyCounts, owned);
   return { ...topology, owned };
 }
 
@@ -42,15 +42,15 @@ describe('anti-affinity of running pods', () => {
   test('binds whom it selects, by the pod that has it', () => {
     const shy = running('shy', 'n1', antiAffinity(zone, 'loud'));
     const loud = pod('loud', { labels: { app: 'loud' } });
-    const { owned, book, rulesOf, ledger } = counted([shy, loud], nodes);
+    const { owned, book, rulesOf, topologyCounts } = counted([shy, loud], nodes);
     const [group] = owned.get('default/shy')!;
     expect([...owned.keys()]).toEqual(['default/shy']);
     expect(group).toMatchObject({ kind: 'antiAffinity', key: zone, namespaces: ['default'] });
     expect(book.isBinding(group!)).toBe(true);
     expect(rulesOf(loud).matched).toEqual([group]);
     expect(rulesOf(loud).keys).toEqual([zone]);
-    expect([ledger.owners(group!, 'zone-a'), ledger.owners(group!, 'zone-b')]).toEqual([1, 0]);
-    expect(ledger.total(group!)).toBe(0);
+    expect([topologyCounts.owners(group!, 'zone-a'), topologyCounts.owners(group!, 'zone-b')]).toEqual([1, 0]);
+    expect(topologyCounts.total(group!)).toBe(0);
   });
 
   test.each<[string, Pod]>([
@@ -99,9 +99,9 @@ describe('anti-affinity of running pods', () => {
   test('is counted by the name of the host too, and by every pod that has it', () => {
     const pods = ['n1', 'n2', 'n2'].map((name, i) => running(`shy-${i}`, name, antiAffinity(hostname, 'loud')));
     const renamed = [nodes[0]!, node('n2', { labels: { [hostname]: 'host-2' } })];
-    const { ledger, groups } = counted([...pods, pod('loud', { labels: { app: 'loud' } })], renamed);
+    const { topologyCounts, groups } = counted([...pods, pod('loud', { labels: { app: 'loud' } })], renamed);
     const [group] = groups.all;
-    expect(['n1', 'host-2', 'n2'].map((host) => ledger.owners(group!, host))).toEqual([1, 2, 0]);
+    expect(['n1', 'host-2', 'n2'].map((host) => topologyCounts.owners(group!, host))).toEqual([1, 2, 0]);
   });
 });
 
@@ -109,8 +109,8 @@ describe('running pods', () => {
   const own = (spread: Partial<TopologySpreadConstraint> = {}, more: Options = {}): Pod =>
     pod('own', { labels: { app: 'web' }, ...spreads(spread), ...more });
   /** Counts by zone of the one rule. */
-  const byZone = ({ ledger, groups }: Counted): number[] =>
-    ['zone-a', 'zone-b'].map((domain) => ledger.count(groups.all[0]!, domain));
+  const byZone = ({ topologyCounts, groups }: Counted): number[] =>
+    ['zone-a', 'zone-b'].map((domain) => topologyCounts.count(groups.all[0]!, domain));
 
   test('are counted where their node is, equal ones together, others apart', () => {
     const there = [
@@ -124,17 +124,20 @@ describe('running pods', () => {
     ];
     const result = counted([own(), ...there], nodes);
     expect(byZone(result)).toEqual([1, 3]);
-    expect(result.ledger.total(result.groups.all[0]!)).toBe(4);
+    expect(result.topologyCounts.total(result.groups.all[0]!)).toBe(4);
   });
 
   test('are counted by host where that is the domain', () => {
-    const { ledger, groups } = counted([own({ topologyKey: hostname }), running('a', 'n2'), running('b', 'n2')], nodes);
-    expect(['n1', 'n2', 'zone-b'].map((host) => ledger.count(groups.all[0]!, host))).toEqual([0, 2, 0]);
+    const { topologyCounts, groups } = counted(
+      [own({ topologyKey: hostname }), running('a', 'n2'), running('b', 'n2')],
+      nodes,
+    );
+    expect(['n1', 'n2', 'zone-b'].map((host) => topologyCounts.count(groups.all[0]!, host))).toEqual([0, 2, 0]);
   });
 
   test('are in no domain on a node without the label', () => {
-    const { ledger, groups } = counted([own({ topologyKey: 'example.com/rack' }), running('a', 'n1')], nodes);
-    expect(ledger.total(groups.all[0]!)).toBe(0);
+    const { topologyCounts, groups } = counted([own({ topologyKey: 'example.com/rack' }), running('a', 'n1')], nodes);
+    expect(topologyCounts.total(groups.all[0]!)).toBe(0);
   });
 
   const taints: Taint[] = [{ key: 'apart', effect: 'NoSchedule' }];

@@ -5,7 +5,7 @@ import { normaliseKey } from '../../core/label-aliases.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { NodeState } from './node-state.js';
-import type { Ledger } from './ledger.js';
+import type { TopologyCounts } from './topology-counts.js';
 import type { Group, Groups, Identity } from './groups.js';
 import type { RuleBook } from './rules.js';
 
@@ -40,7 +40,7 @@ export function countRunning(
   compiled: Compiled,
   nodes: readonly NodeState[],
   groups: Groups,
-  ledger: Ledger,
+  topologyCounts: TopologyCounts,
   owned: ReadonlyMap<string, readonly Group[]>,
 ): void {
   if (groups.all.length === 0) return;
@@ -51,10 +51,10 @@ export function countRunning(
       const identity = groups.identity(namespaceOf(pod), pod.metadata.labels);
       counts.set(identity, (counts.get(identity) ?? 0) + 1);
       const keepsOff = owned.get(fullName(pod));
-      if (keepsOff !== undefined) ledger.record({ ...nothing, keepsOff }, 1, node);
+      if (keepsOff !== undefined) topologyCounts.record({ ...nothing, keepsOff }, 1, node);
     }
     for (const [identity, pods] of counts) {
-      ledger.record({ ...nothing, matched: groups.matching(identity) }, pods, node);
+      topologyCounts.record({ ...nothing, matched: groups.matching(identity) }, pods, node);
     }
   }
 }

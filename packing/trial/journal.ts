@@ -3,7 +3,7 @@ import type { PodClass } from '../compile/classes.js';
 import { Assigner } from '../place/assigner.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Group } from '../topology/groups.js';
-import { Ledger } from '../topology/ledger.js';
+import { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 
 /** What a trial did, so that it can be taken back: last first. */
@@ -30,7 +30,7 @@ export class Journal {
 }
 
 /** Counts that can be taken back. */
-export class JournaledLedger extends Ledger {
+export class JournaledTopologyCounts extends TopologyCounts {
   journal: Journal | undefined;
 
   override addSelected(group: Group, domain: string, pods: number): void {

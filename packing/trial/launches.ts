@@ -2,7 +2,7 @@ import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Compiled } from '../compile/compiled.js';
 import { openRows } from '../compile/launchables.js';
-import { meetsMinValues, varietiesOf } from '../compile/min-values.js';
+import { meetsMinValues, minValuesRulesOf } from '../compile/min-values.js';
 import type { CompiledNode } from '../compile/nodes.js';
 import type { Row } from '../compile/universe.js';
 import type { OpenClaim } from '../place/open-claim.js';
@@ -73,7 +73,7 @@ export class Launches {
   /** Whether these types have fewer different values than the claim's pool asks for (min-values/at-replacement). */
   areTooUniform(claim: PlannedClaim, relaxed: boolean, types: readonly string[]): boolean {
     const pool = this.compiled.pools.find(({ name }) => name === claim.nodePool);
-    const varieties = varietiesOf(
+    const varieties = minValuesRulesOf(
       relaxed || pool === undefined ? readRequirements(claim.requirements) : pool.requirements,
     );
     if (varieties.length === 0) return false;

@@ -8,7 +8,7 @@ import type { Part } from '../place/part.js';
 import { PodAffinities } from '../place/pod-affinities.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { alikeFirst, type Filling } from './filling.js';
-import { JournaledAssigner, type Journal, type JournaledLedger, type NodePlacement } from './journal.js';
+import { JournaledAssigner, type Journal, type JournaledTopologyCounts, type NodePlacement } from './journal.js';
 import type { Worth } from './worth.js';
 
 export type Loads = ReadonlyMap<PodClass, readonly Pod[]>;
@@ -18,7 +18,7 @@ interface Pass {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
   readonly book: RuleBook;
-  readonly ledger: JournaledLedger;
+  readonly topologyCounts: JournaledTopologyCounts;
   readonly worth: Worth;
 }
 
@@ -27,18 +27,18 @@ export class Placer {
   private readonly compiled: Compiled;
   private readonly feasibility: Feasibility;
   private readonly book: RuleBook;
-  private readonly ledger: JournaledLedger;
+  private readonly topologyCounts: JournaledTopologyCounts;
   private readonly worth: Worth;
   private readonly order = new Map<PodClass, number>();
   private readonly affinities: PodAffinities;
   private assigner: JournaledAssigner;
   private filling: Filling = 'queue';
 
-  constructor({ compiled, feasibility, book, ledger, worth }: Pass, nodes: readonly NodeState[]) {
+  constructor({ compiled, feasibility, book, topologyCounts, worth }: Pass, nodes: readonly NodeState[]) {
     this.compiled = compiled;
     this.feasibility = feasibility;
     this.book = book;
-    this.ledger = ledger;
+    this.topologyCounts = topologyCounts;
     this.worth = worth;
     compiled.queue.forEach((podClass, i) => this.order.set(podClass, i));
     this.affinities = new PodAffinities(compiled, book);
@@ -67,7 +67,7 @@ export class Placer {
   }
 
   /** Which nodes take pods from now on, the first ones first, and how they are filled. */
-  aim(targets: readonly NodeState[], filling: Filling = 'queue'): void {
+  setTargets(targets: readonly NodeState[], filling: Filling = 'queue'): void {
     this.filling = filling;
     this.assigner = this.assignerOver(targets);
     if (filling === 'alike') this.assigner.ordering = alikeFirst(this.worth);
@@ -90,7 +90,7 @@ export class Placer {
   /** Puts pods of a class on this very node, if the rules let all of them be there. */
   putAll(node: NodeState, podClass: PodClass, pods: readonly Pod[]): boolean {
     if (roomFor(node.free, this.feasibility.demand(podClass), pods.length) < pods.length) return false;
-    const { ledger } = this;
+    const { topologyCounts } = this;
     const { volumes } = this.compiled;
     for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
       const rules = this.book.of(podClass.shape, level);
@@ -98,7 +98,7 @@ export class Placer {
       if (!this.feasibility.admitsKind(level, node.kind)) continue;
       for (const pod of pods) {
         const inDomain = this.assigner.allows(rules, (key) => this.valueAt(node, key));
-        const isRoom = inDomain && hostRoom(node, { podClass, rules, pod }, { ledger, volumes }, 1) > 0;
+        const isRoom = inDomain && hostRoom(node, { podClass, rules, pod }, { topologyCounts, volumes }, 1) > 0;
         if (!isRoom) return false;
         this.assigner.putOn(node, podClass, rules, [pod]);
       }
@@ -127,7 +127,7 @@ export class Placer {
   }
 
   private assignerOver(states: readonly NodeState[]): JournaledAssigner {
-    return new JournaledAssigner(this.compiled, this.feasibility, states, this.book, this.ledger);
+    return new JournaledAssigner(this.compiled, this.feasibility, states, this.book, this.topologyCounts);
   }
 
   /** How much earlier than in the queue so many pods of the class are placed: how hard it is to find them nodes. */

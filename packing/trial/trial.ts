@@ -19,7 +19,7 @@ import { counted } from '../../core/plurals.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
 import type { PackingInput, PlannedClaim } from '../types.js';
-import { Journal, JournaledLedger } from './journal.js';
+import { Journal, JournaledTopologyCounts } from './journal.js';
 import { Launches } from './launches.js';
 import { TrialLimits } from './limits.js';
 import { Placer, type Loads } from './placer.js';
@@ -55,7 +55,7 @@ export class Trial {
   private readonly compiled: Compiled;
   private readonly feasibility: Feasibility;
   private readonly book: RuleBook;
-  private readonly ledger: JournaledLedger;
+  private readonly topologyCounts: JournaledTopologyCounts;
   private readonly limits: TrialLimits;
   private readonly purchases: Purchases;
   private readonly journal = new Journal();
@@ -79,13 +79,13 @@ export class Trial {
     this.book = new RuleBook(groups, this.compiled);
     this.purchases = new Purchases(this.compiled, this.book);
     this.launches = new Launches(this.compiled);
-    this.ledger = new JournaledLedger(this.compiled, states);
-    countRunning(this.compiled, states, groups, this.ledger, bindRunning(this.compiled, groups, this.book));
+    this.topologyCounts = new JournaledTopologyCounts(this.compiled, states);
+    countRunning(this.compiled, states, groups, this.topologyCounts, bindRunning(this.compiled, groups, this.book));
     this.limits = new TrialLimits(this.compiled, this.journal, objects.pods.length);
     for (const podClass of this.compiled.classes.all) for (const pod of podClass.pods) this.classes.set(pod, podClass);
     this.worth = Worth.of(this.compiled, this.feasibility);
-    const { feasibility, book, ledger, worth } = this;
-    this.placer = new Placer({ compiled: this.compiled, feasibility, book, ledger, worth }, states);
+    const { feasibility, book, topologyCounts, worth } = this;
+    this.placer = new Placer({ compiled: this.compiled, feasibility, book, topologyCounts, worth }, states);
   }
 
   /** Classes of pods that need a place, largest first. */
@@ -126,14 +126,14 @@ export class Trial {
 
   /** Notes what is done from now on. Gives a point to go back to, and the number of landings so far. */
   begin(): { readonly mark: number; readonly landed: number } {
-    this.ledger.journal = this.journal;
+    this.topologyCounts.journal = this.journal;
     this.placer.journal = this.journal;
     return { mark: this.journal.mark(), landed: this.placer.placements.length };
   }
 
   /** Takes back what was done since the mark; what is done next is noted as before. */
   backTo(mark: number): void {
-    this.ledger.journal = undefined;
+    this.topologyCounts.journal = undefined;
     this.placer.journal = undefined;
     this.journal.rollback(mark);
     this.begin();
@@ -142,21 +142,21 @@ export class Trial {
   /** Takes back everything since the first `begin`, or since what was kept last. */
   undo(): void {
     // Undoing must not be noted itself.
-    this.ledger.journal = undefined;
+    this.topologyCounts.journal = undefined;
     this.placer.journal = undefined;
     this.journal.rollback(this.floor);
   }
 
   /** Makes everything since the first `begin` lasting; while imagining, until that ends. */
-  keep(): void {
+  commit(): void {
     if (this.floor === undefined) this.journal.clear();
     else this.floor = this.journal.mark();
-    this.ledger.journal = undefined;
+    this.topologyCounts.journal = undefined;
     this.placer.journal = undefined;
   }
 
   /** Lets things be kept for as long as `run` takes, and takes them back then. */
-  imagine<T>(run: () => T): T {
+  withoutEffect<T>(run: () => T): T {
     this.floor = 0;
     try {
       return run();
@@ -167,7 +167,7 @@ export class Trial {
   }
 
   /** Takes a node's pods off it; nothing fits there any more. */
-  lift(node: NodeState, loads: Loads): void {
+  removePods(node: NodeState, loads: Loads): void {
     const before = node.free.slice();
     node.free.fill(-1);
     this.journal.note(() => {
@@ -178,7 +178,7 @@ export class Trial {
 
   /** Takes pods out of the counts of topology. */
   uncount(node: NodeState, podClass: PodClass, pods: number): void {
-    this.ledger.record(this.placer.rulesOf(podClass), -pods, node);
+    this.topologyCounts.record(this.placer.rulesOf(podClass), -pods, node);
   }
 
   /**
@@ -231,14 +231,14 @@ export class Trial {
       this.land(state, podClass, pods.length, counted ? claim.pinnedKeys : noKeys);
     }
     this.limits.take(state, row);
-    this.keep();
+    this.commit();
     return state;
   }
 
   /** Gives back what a node that is gone used of limits. */
   release(node: NodeState): void {
     this.limits.release(node);
-    this.keep();
+    this.commit();
   }
 
   /** The claim as it may be launched now, with nothing on it yet; undefined where one of its types is not offered any more. */
@@ -268,7 +268,7 @@ export class Trial {
     const demand = this.demandOf(podClass);
     for (let d = 0; d < demand.length; d++) state.free[d] = state.free[d]! - demand[d]! * pods;
     state.ports.push(...podClass.shape.hostPorts);
-    this.ledger.record(rules, pods, state, (key) => !pinnedKeys.has(key) || !rules.keys.includes(key));
+    this.topologyCounts.record(rules, pods, state, (key) => !pinnedKeys.has(key) || !rules.keys.includes(key));
   }
 }
 

@@ -4,7 +4,7 @@ import { compile, type Compiled } from '../../packing/compile/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
 import { nodeStates, type NodeState } from '../../packing/place/node-states.js';
 import { Groups } from '../../packing/topology/groups.js';
-import { Ledger } from '../../packing/topology/ledger.js';
+import { TopologyCounts } from '../../packing/topology/topology-counts.js';
 import { RuleBook, type Rules } from '../../packing/topology/rules.js';
 import { Namespaces } from '../../packing/topology/selectors.js';
 import type { PackingInput } from '../../packing/types.js';
@@ -15,7 +15,7 @@ export interface Topology {
   readonly groups: Groups;
   readonly book: RuleBook;
   readonly nodes: readonly NodeState[];
-  readonly ledger: Ledger;
+  readonly topologyCounts: TopologyCounts;
   /** The rules of the class of this pod, on the given level; the first one, with all its preferences, by default. */
   readonly rulesOf: (pod: Pod, level?: number) => Rules;
 }
@@ -46,7 +46,7 @@ export function topologyOf(input: PackingInput): Topology {
     groups,
     book,
     nodes,
-    ledger: new Ledger(compiled, nodes),
+    topologyCounts: new TopologyCounts(compiled, nodes),
     rulesOf: (pod, level = 0) => {
       const { shape } = classOf(pod);
       return book.of(shape, compiled.levelsByShape[shape.index]!.at(level)!);

@@ -2,7 +2,7 @@ import { mix } from '../bins/bits.js';
 import { isSameList } from '../lists.js';
 
 /** What decides how a claim is described: everything but which pods it is for. */
-export interface Likeness {
+export interface DescriptionKey {
   readonly row: number;
   /** Empty where no spot ratio decided it. */
   readonly capacityType: string;
@@ -17,13 +17,13 @@ export interface Likeness {
 }
 
 /** What is worked out once for claims that are alike. Told by amounts as they are: writing these out as text takes longer. */
-export class Likenesses<T> {
-  private readonly known = new Map<number, { readonly likeness: Likeness; readonly made: T }[]>();
+export class DescriptionCache<T> {
+  private readonly known = new Map<number, { readonly likeness: DescriptionKey; readonly made: T }[]>();
 
-  of(likeness: Likeness, make: () => T): T {
+  of(likeness: DescriptionKey, make: () => T): T {
     const hash = hashOf(likeness);
     const there = this.known.get(hash);
-    if (there !== undefined) for (const each of there) if (isLike(each.likeness, likeness)) return each.made;
+    if (there !== undefined) for (const each of there) if (isSameKey(each.likeness, likeness)) return each.made;
     const made = make();
     if (there === undefined) this.known.set(hash, [{ likeness, made }]);
     else there.push({ likeness, made });
@@ -31,14 +31,14 @@ export class Likenesses<T> {
   }
 }
 
-function hashOf({ row, usage }: Likeness): number {
+function hashOf({ row, usage }: DescriptionKey): number {
   let hash = row;
   // Amounts of memory are larger than 32 bits hold.
   for (let d = 0; d < usage.length; d++) hash = mix(mix(hash, usage[d]! | 0), (usage[d]! / 0x1_0000_0000) | 0);
   return hash;
 }
 
-function isLike(a: Likeness, b: Likeness): boolean {
+function isSameKey(a: DescriptionKey, b: DescriptionKey): boolean {
   return (
     a.row === b.row &&
     a.capacityType === b.capacityType &&

@@ -5,7 +5,7 @@ import { instanceType, node, packingInput, pod, pool } from '../../test/builders
 import { spreads, topologyOf } from '../../test/builders/topology.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Group } from './groups.js';
-import { looksAt, type Ledger, type Site } from './ledger.js';
+import { includesNode, type TopologyCounts, type Site } from './topology-counts.js';
 
 const { zone, hostname } = labels;
 
@@ -23,21 +23,21 @@ interface World {
   readonly others?: readonly Pod[];
 }
 
-/** The one rule of the pod, with the ledger of a pass that it is in. */
-function ledgerFor(own: Pod, { zones = ['zone-a', 'zone-b'], nodes, pools, others = [] }: World = {}) {
+/** The one rule of the pod, with the topologyCounts of a pass that it is in. */
+function countsFor(own: Pod, { zones = ['zone-a', 'zone-b'], nodes, pools, others = [] }: World = {}) {
   const objects = {
     pods: [own, ...others],
     ...(nodes === undefined ? {} : { nodes }),
     ...(pools === undefined ? {} : { nodePools: pools }),
   };
   const {
-    ledger,
+    topologyCounts,
     rulesOf,
     nodes: states,
     compiled,
   } = topologyOf(packingInput(objects, { types: [instanceType('m4', { cpu: 4, zones })] }));
   const { spread, hostSpread } = rulesOf(own);
-  return { ledger, group: [...spread, ...hostSpread][0]!, states, compiled, rules: rulesOf(own) };
+  return { topologyCounts, group: [...spread, ...hostSpread][0]!, states, compiled, rules: rulesOf(own) };
 }
 
 /** What a node with these labels and taints is to the rules of the pass. */
@@ -47,8 +47,8 @@ const siteWith = ({ space }: Compiled, values: Readonly<Record<string, string>>,
 });
 
 /** Counts pods that the rule selects, by domain. */
-function fill(ledger: Ledger, group: Group, counts: Readonly<Record<string, number>>): void {
-  for (const [domain, pods] of Object.entries(counts)) ledger.addSelected(group, domain, pods);
+function fill(topologyCounts: TopologyCounts, group: Group, counts: Readonly<Record<string, number>>): void {
+  for (const [domain, pods] of Object.entries(counts)) topologyCounts.addSelected(group, domain, pods);
 }
 
 /** Pods that want to be with `web` in a zone, and one of `web` that wants nobody. */
@@ -62,31 +62,39 @@ function companyInZones() {
   };
   const follower = pod('follower', { labels: { app: 'web' }, affinity });
   const plain = pod('plain', { labels: { app: 'web' } });
-  const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [follower, plain] }));
+  const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods: [follower, plain] }));
   const put = (own: Pod, name: string, pods = 1): void =>
-    ledger.record(rulesOf(own), pods, siteWith(compiled, { [zone]: name }));
-  return { ledger, group: rulesOf(follower).affinity[0]!, follower, plain, put };
+    topologyCounts.record(rulesOf(own), pods, siteWith(compiled, { [zone]: name }));
+  return { topologyCounts, group: rulesOf(follower).affinity[0]!, follower, plain, put };
 }
 
 describe('counts', () => {
   test('start at nothing, add up by domain, and are taken away again', () => {
-    const { ledger, group } = ledgerFor(spreadPod());
-    expect([ledger.count(group, 'zone-a'), ledger.owners(group, 'zone-a'), ledger.total(group)]).toEqual([0, 0, 0]);
-    fill(ledger, group, { 'zone-a': 2, 'zone-b': 1 });
-    ledger.addSelected(group, 'zone-a', 3);
-    expect([ledger.count(group, 'zone-a'), ledger.count(group, 'zone-b'), ledger.total(group)]).toEqual([5, 1, 6]);
-    expect(ledger.count(group, 'zone-c')).toBe(0);
-    expect(ledger.owners(group, 'zone-a')).toBe(0);
-    ledger.addSelected(group, 'zone-a', -5);
-    expect([ledger.count(group, 'zone-a'), ledger.total(group)]).toEqual([0, 1]);
+    const { topologyCounts, group } = countsFor(spreadPod());
+    expect([
+      topologyCounts.count(group, 'zone-a'),
+      topologyCounts.owners(group, 'zone-a'),
+      topologyCounts.total(group),
+    ]).toEqual([0, 0, 0]);
+    fill(topologyCounts, group, { 'zone-a': 2, 'zone-b': 1 });
+    topologyCounts.addSelected(group, 'zone-a', 3);
+    expect([
+      topologyCounts.count(group, 'zone-a'),
+      topologyCounts.count(group, 'zone-b'),
+      topologyCounts.total(group),
+    ]).toEqual([5, 1, 6]);
+    expect(topologyCounts.count(group, 'zone-c')).toBe(0);
+    expect(topologyCounts.owners(group, 'zone-a')).toBe(0);
+    topologyCounts.addSelected(group, 'zone-a', -5);
+    expect([topologyCounts.count(group, 'zone-a'), topologyCounts.total(group)]).toEqual([0, 1]);
   });
 
   test('tell who is selected from who has the rule', () => {
-    const { ledger, group } = ledgerFor(spreadPod());
-    ledger.addOwner(group, 'zone-a', 2);
-    ledger.addOwner(group, 'zone-a', 1);
-    expect([ledger.owners(group, 'zone-a'), ledger.owners(group, 'zone-b')]).toEqual([3, 0]);
-    expect([ledger.count(group, 'zone-a'), ledger.total(group)]).toEqual([0, 0]);
+    const { topologyCounts, group } = countsFor(spreadPod());
+    topologyCounts.addOwner(group, 'zone-a', 2);
+    topologyCounts.addOwner(group, 'zone-a', 1);
+    expect([topologyCounts.owners(group, 'zone-a'), topologyCounts.owners(group, 'zone-b')]).toEqual([3, 0]);
+    expect([topologyCounts.count(group, 'zone-a'), topologyCounts.total(group)]).toEqual([0, 0]);
   });
 
   test('of pods that were put somewhere: by what selects them, and by the anti-affinity that they have', () => {
@@ -100,108 +108,113 @@ describe('counts', () => {
         },
       },
     });
-    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [shy, spreadPod()] }));
+    const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods: [shy, spreadPod()] }));
     const rules = rulesOf(shy);
     const [selecting] = rules.matched;
     const [keepsOff] = rules.keepsOff;
     const counts = (): number[] => [
-      ledger.count(selecting!, 'zone-a'),
-      ledger.owners(keepsOff!, 'zone-a'),
-      ledger.count(keepsOff!, 'zone-a'),
-      ledger.owners(selecting!, 'zone-a'),
+      topologyCounts.count(selecting!, 'zone-a'),
+      topologyCounts.owners(keepsOff!, 'zone-a'),
+      topologyCounts.count(keepsOff!, 'zone-a'),
+      topologyCounts.owners(selecting!, 'zone-a'),
     ];
     const inZone = siteWith(compiled, { [zone]: 'zone-a' });
-    ledger.record(rules, 2, siteWith(compiled, {}));
-    expect([...counts(), ledger.total(selecting!)]).toEqual([0, 0, 0, 0, 0]);
-    ledger.record(rules, 2, inZone);
+    topologyCounts.record(rules, 2, siteWith(compiled, {}));
+    expect([...counts(), topologyCounts.total(selecting!)]).toEqual([0, 0, 0, 0, 0]);
+    topologyCounts.record(rules, 2, inZone);
     expect(counts()).toEqual([2, 2, 0, 0]);
-    ledger.record(rules, 1, inZone, (key) => key === zone);
+    topologyCounts.record(rules, 1, inZone, (key) => key === zone);
     expect(counts()).toEqual([3, 3, 0, 0]);
-    ledger.record(rules, 1, inZone, (key) => key !== zone);
+    topologyCounts.record(rules, 1, inZone, (key) => key !== zone);
     expect(counts()).toEqual([3, 3, 0, 0]);
-    ledger.record(rules, -3, inZone);
+    topologyCounts.record(rules, -3, inZone);
     expect(counts()).toEqual([0, 0, 0, 0]);
   });
 
   test('of pods with rules of the host name alone: by the name of the host, whatever is decided', () => {
     const alone = spreadPod({ topologyKey: hostname });
-    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [alone] }));
+    const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods: [alone] }));
     const rules = rulesOf(alone);
-    ledger.record(rules, 2, { ...siteWith(compiled, {}), host: 'node-1' }, () => false);
-    ledger.record(rules, 1, siteWith(compiled, {}));
-    expect([ledger.count(rules.hostSpread[0]!, 'node-1'), ledger.total(rules.hostSpread[0]!)]).toEqual([2, 2]);
+    topologyCounts.record(rules, 2, { ...siteWith(compiled, {}), host: 'node-1' }, () => false);
+    topologyCounts.record(rules, 1, siteWith(compiled, {}));
+    expect([topologyCounts.count(rules.hostSpread[0]!, 'node-1'), topologyCounts.total(rules.hostSpread[0]!)]).toEqual([
+      2, 2,
+    ]);
   });
 
   test('say where pods with an affinity can have come to: not where those whom it selects all have it, but for the first', () => {
-    const { ledger, group, follower, plain, put } = companyInZones();
-    expect(ledger.meetsHostAffinity(group, 'zone-a')).toBe(false);
+    const { topologyCounts, group, follower, plain, put } = companyInZones();
+    expect(topologyCounts.meetsHostAffinity(group, 'zone-a')).toBe(false);
     put(follower, 'zone-a', 2);
-    expect(ledger.meetsHostAffinity(group, 'zone-a')).toBe(true);
+    expect(topologyCounts.meetsHostAffinity(group, 'zone-a')).toBe(true);
     put(plain, 'zone-b');
-    expect(['zone-a', 'zone-b', 'zone-c'].map((name) => ledger.meetsHostAffinity(group, name))).toEqual([
+    expect(['zone-a', 'zone-b', 'zone-c'].map((name) => topologyCounts.meetsHostAffinity(group, name))).toEqual([
       false,
       true,
       false,
     ]);
     put(plain, 'zone-a');
-    expect(ledger.meetsHostAffinity(group, 'zone-a')).toBe(true);
+    expect(topologyCounts.meetsHostAffinity(group, 'zone-a')).toBe(true);
     put(plain, 'zone-a', -1);
-    expect(ledger.meetsHostAffinity(group, 'zone-a')).toBe(false);
+    expect(topologyCounts.meetsHostAffinity(group, 'zone-a')).toBe(false);
   });
 
   test('say where the first with an affinity may have been, though others came elsewhere later: nowhere where some run', () => {
-    const { ledger, group, follower, plain, put } = companyInZones();
-    ledger.begin();
-    expect(ledger.mayBegin(group, 'zone-a')).toBe(false);
+    const { topologyCounts, group, follower, plain, put } = companyInZones();
+    topologyCounts.markRunning();
+    expect(topologyCounts.mayBegin(group, 'zone-a')).toBe(false);
     put(plain, 'zone-b');
     put(follower, 'zone-a');
-    expect([ledger.meetsHostAffinity(group, 'zone-a'), ledger.mayBegin(group, 'zone-a')]).toEqual([false, true]);
+    expect([topologyCounts.meetsHostAffinity(group, 'zone-a'), topologyCounts.mayBegin(group, 'zone-a')]).toEqual([
+      false,
+      true,
+    ]);
     put(follower, 'zone-c');
-    expect(ledger.mayBegin(group, 'zone-a')).toBe(false);
+    expect(topologyCounts.mayBegin(group, 'zone-a')).toBe(false);
     put(plain, 'zone-c');
-    expect(ledger.mayBegin(group, 'zone-a')).toBe(true);
-    ledger.begin();
-    expect(ledger.mayBegin(group, 'zone-a')).toBe(false);
+    expect(topologyCounts.mayBegin(group, 'zone-a')).toBe(true);
+    topologyCounts.markRunning();
+    expect(topologyCounts.mayBegin(group, 'zone-a')).toBe(false);
   });
 
   test('keep a skew in turn where those without the rule come after those who have it and after those who run', () => {
     const own = spreadPod();
     const plain = pod('plain', { labels: { app: 'web' } });
-    const { ledger, group, compiled, rules } = ledgerFor(own, { others: [plain] });
+    const { topologyCounts, group, compiled, rules } = countsFor(own, { others: [plain] });
     const { rulesOf } = topologyOf(packingInput({ pods: [own, plain] }));
     const matched = { ...rulesOf(plain), matched: rules.matched };
     const inZone = siteWith(compiled, { [zone]: 'zone-a' });
-    ledger.record(rules, 1, inZone);
-    ledger.record(matched, 2, inZone);
-    expect(ledger.count(group, 'zone-a')).toBe(3);
-    expect(ledger.keepsSkewInTurn(group, 'zone-a')).toBe(true);
-    ledger.record(rules, 1, inZone);
-    expect(ledger.keepsSkewInTurn(group, 'zone-a')).toBe(false);
-    ledger.record(rules, -1, inZone);
-    ledger.begin();
-    expect(ledger.keepsSkewInTurn(group, 'zone-a')).toBe(false);
+    topologyCounts.record(rules, 1, inZone);
+    topologyCounts.record(matched, 2, inZone);
+    expect(topologyCounts.count(group, 'zone-a')).toBe(3);
+    expect(topologyCounts.keepsSkewInTurn(group, 'zone-a')).toBe(true);
+    topologyCounts.record(rules, 1, inZone);
+    expect(topologyCounts.keepsSkewInTurn(group, 'zone-a')).toBe(false);
+    topologyCounts.record(rules, -1, inZone);
+    topologyCounts.markRunning();
+    expect(topologyCounts.keepsSkewInTurn(group, 'zone-a')).toBe(false);
   });
 
   test('leave out pods on nodes that the rule does not look at', () => {
     const critical = spreadPod({ nodeTaintsPolicy: 'Honor' }, { nodeSelector: { tier: 'critical' } });
     const other = pod('other', { labels: { app: 'web' } });
-    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [critical, other] }));
+    const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods: [critical, other] }));
     const [group] = rulesOf(critical).spread;
     const place = { [zone]: 'zone-a', tier: 'critical' };
-    ledger.record(rulesOf(other), 1, siteWith(compiled, { [zone]: 'zone-a' }));
-    ledger.record(rulesOf(other), 1, siteWith(compiled, place, [{ key: 'apart', effect: 'NoSchedule' }]));
-    expect(ledger.count(group!, 'zone-a')).toBe(0);
-    ledger.record(rulesOf(other), 1, siteWith(compiled, place));
-    expect(ledger.count(group!, 'zone-a')).toBe(1);
+    topologyCounts.record(rulesOf(other), 1, siteWith(compiled, { [zone]: 'zone-a' }));
+    topologyCounts.record(rulesOf(other), 1, siteWith(compiled, place, [{ key: 'apart', effect: 'NoSchedule' }]));
+    expect(topologyCounts.count(group!, 'zone-a')).toBe(0);
+    topologyCounts.record(rulesOf(other), 1, siteWith(compiled, place));
+    expect(topologyCounts.count(group!, 'zone-a')).toBe(1);
   });
 
   test('of a host leave out nobody: what it comes to be while pods join is open, and whoever has the rule may be there', () => {
     const critical = spreadPod({ topologyKey: hostname }, { nodeSelector: { tier: 'critical' } });
     const other = pod('other', { labels: { app: 'web' } });
-    const { ledger, rulesOf, compiled } = topologyOf(packingInput({ pods: [critical, other] }));
+    const { topologyCounts, rulesOf, compiled } = topologyOf(packingInput({ pods: [critical, other] }));
     const [group] = rulesOf(critical).hostSpread;
-    ledger.record(rulesOf(other), 1, { ...siteWith(compiled, {}), host: 'draft' });
-    expect(ledger.count(group!, 'draft')).toBe(1);
+    topologyCounts.record(rulesOf(other), 1, { ...siteWith(compiled, {}), host: 'draft' });
+    expect(topologyCounts.count(group!, 'draft')).toBe(1);
   });
 });
 
@@ -216,34 +229,34 @@ describe('the emptiest domain that a spread rule looks at', () => {
     ['counts at minDomains', { 'zone-a': 3, 'zone-b': 2 }, { minDomains: 2 }, 2],
     ['counts above minDomains', { 'zone-a': 3, 'zone-b': 2 }, { minDomains: 1 }, 2],
   ])('%s', (_, counts, spread, expected) => {
-    const { ledger, group } = ledgerFor(spreadPod(spread));
-    fill(ledger, group, counts);
-    expect(ledger.least(group)).toBe(expected);
+    const { topologyCounts, group } = countsFor(spreadPod(spread));
+    fill(topologyCounts, group, counts);
+    expect(topologyCounts.least(group)).toBe(expected);
   });
 
   test('is looked for again when somebody has come or gone', () => {
-    const { ledger, group } = ledgerFor(spreadPod());
+    const { topologyCounts, group } = countsFor(spreadPod());
     const steps: Record<string, number>[] = [{ 'zone-a': 3, 'zone-b': 1 }, { 'zone-b': 4 }, { 'zone-a': -2 }];
     const seen: number[] = [];
     for (const counts of steps) {
-      fill(ledger, group, counts);
-      seen.push(ledger.least(group));
+      fill(topologyCounts, group, counts);
+      seen.push(topologyCounts.least(group));
     }
     expect(seen).toEqual([1, 3, 1]);
   });
 
   test('is always a node that could be made, for the host name', () => {
     const own = spreadPod({ topologyKey: hostname }, { nodeSelector: { [hostname]: 'old' } });
-    const { ledger, group } = ledgerFor(own, { nodes: [node('old')] });
-    fill(ledger, group, { old: 3 });
-    expect(ledger.least(group)).toBe(0);
+    const { topologyCounts, group } = countsFor(own, { nodes: [node('old')] });
+    fill(topologyCounts, group, { old: 3 });
+    expect(topologyCounts.least(group)).toBe(0);
   });
 
   test('is none where there is no domain at all', () => {
-    const { ledger, group } = ledgerFor(spreadPod({ topologyKey: 'example.com/rack', minDomains: 0 }));
-    expect(ledger.domains(group)).toStrictEqual([]);
-    fill(ledger, group, { somewhere: 2 });
-    expect(ledger.least(group)).toBe(0);
+    const { topologyCounts, group } = countsFor(spreadPod({ topologyKey: 'example.com/rack', minDomains: 0 }));
+    expect(topologyCounts.domains(group)).toStrictEqual([]);
+    fill(topologyCounts, group, { somewhere: 2 });
+    expect(topologyCounts.least(group)).toBe(0);
   });
 });
 
@@ -289,9 +302,9 @@ describe('the domains of a rule', () => {
     ['are those of tainted pools too', spreadPod(), { pools: [poolA, poolB] }, ['zone-a', 'zone-b']],
     ['but not where taints are honoured', spreadPod(honour), { pools: [poolA, poolB] }, ['zone-a']],
   ])('%s', (__, own, world, expected) => {
-    const { ledger, group } = ledgerFor(own, world);
-    expect(ledger.domains(group)).toStrictEqual(expected);
-    expect(ledger.domains(group)).toBe(ledger.domains(group));
+    const { topologyCounts, group } = countsFor(own, world);
+    expect(topologyCounts.domains(group)).toStrictEqual(expected);
+    expect(topologyCounts.domains(group)).toBe(topologyCounts.domains(group));
   });
 });
 
@@ -308,9 +321,9 @@ describe('whether a rule counts a node', () => {
     ['taints alone are honoured', { nodeAffinityPolicy: 'Ignore', nodeTaintsPolicy: 'Honor' }, 'zone-b', [], true],
     ['either fails', { nodeTaintsPolicy: 'Honor' }, 'zone-b', [], false],
   ])('where %s', (_, spread, value, nodeTaints, expected) => {
-    const { group, compiled } = ledgerFor(spreadPod(spread, onlyA));
+    const { group, compiled } = countsFor(spreadPod(spread, onlyA));
     const values = compiled.space.keys.map((key) => (key === zone ? value : undefined));
-    expect(looksAt(group, values, nodeTaints)).toBe(expected);
+    expect(includesNode(group, values, nodeTaints)).toBe(expected);
   });
 
   test.each([
@@ -321,7 +334,7 @@ describe('whether a rule counts a node', () => {
       matchExpressions: [{ key: zone, operator: 'In' as const, values: [value] }],
     }));
     const contradiction = [{ matchExpressions: [{ key: zone, operator: 'In' as const, values: [] }] }];
-    const { group, compiled } = ledgerFor(
+    const { group, compiled } = countsFor(
       spreadPod(
         {},
         {
@@ -337,7 +350,7 @@ describe('whether a rule counts a node', () => {
     );
     const admitted = Object.keys(expected).map((value) => [
       value,
-      looksAt(
+      includesNode(
         group,
         compiled.space.keys.map((key) => (key === zone ? value : undefined)),
         [],

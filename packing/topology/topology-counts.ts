@@ -19,7 +19,7 @@ interface Tally {
   readonly free: Map<string, number>;
   total: number;
   /** Whether running pods are counted. */
-  begun: boolean;
+  hasRunning: boolean;
   /** Cached count of the emptiest domain; undefined after a change. */
   least: number | undefined;
 }
@@ -42,12 +42,12 @@ type Counting = Pick<Rules, 'matched' | 'keepsOff' | 'affinity' | 'hostAffinity'
 const everyKey = (): boolean => true;
 
 /** Counts pods by topology domain while pods are placed. For the host name only existing nodes are counted, by node name. */
-export class Ledger {
+export class TopologyCounts {
   /** By index of the group. */
   private readonly tallies: (Tally | undefined)[] = [];
   private readonly eligible = new Map<Group, readonly string[]>();
-  /** Results of `looksAt` by rule and kind of node. The labels of a kind are one object. */
-  private readonly looks = new Map<Group, Map<Site['kind']['values'], boolean>>();
+  /** Results of `includesNode` by rule and kind of node. The labels of a kind are one object. */
+  private readonly included = new Map<Group, Map<Site['kind']['values'], boolean>>();
 
   constructor(
     private readonly compiled: Compiled,
@@ -62,7 +62,7 @@ export class Ledger {
       owners: new Map(),
       free: new Map(),
       total: 0,
-      begun: false,
+      hasRunning: false,
       least: undefined,
     });
   }
@@ -113,7 +113,7 @@ export class Ledger {
    */
   mayBegin(group: Group, domain: string): boolean {
     const tally = this.tallies[group.index];
-    if (tally === undefined || tally.begun || !tally.selected.get(domain)) return false;
+    if (tally === undefined || tally.hasRunning || !tally.selected.get(domain)) return false;
     for (const [other, count] of tally.selected) {
       if (other !== domain && count > 0 && (tally.free.get(other) ?? 0) === 0) return false;
     }
@@ -127,22 +127,22 @@ export class Ledger {
   }
 
   /** Notes that all pods counted so far are running, so that they came before the pods of the pass. */
-  begin(): void {
+  markRunning(): void {
     for (const tally of this.tallies) {
       if (tally === undefined) continue;
-      tally.begun = tally.total > 0;
+      tally.hasRunning = tally.total > 0;
       if (tally.group.kind === 'spread') tally.free.clear();
     }
   }
 
   /**
    * Counts pods placed on a site; negative numbers remove them. For a node to be launched, `isDecided` tells which topology keys
-   * have a fixed domain. A spread rule does not count pods on nodes that it does not look at.
+   * have a fixed domain. A spread rule does not count pods on nodes that it does not include.
    */
   record(rules: Counting, pods: number, site: Site, isDecided: (key: string) => boolean = everyKey): void {
     for (const group of rules.matched) {
       const domain = this.domainAt(site, group, isDecided);
-      if (domain === undefined || !this.looksAt(group, site)) continue;
+      if (domain === undefined || !this.includesSite(group, site)) continue;
       this.addSelected(group, domain, pods);
       if (group.kind !== 'antiAffinity' && !wants(rules, group)) this.addFree(group, domain, pods);
     }
@@ -167,14 +167,14 @@ export class Ledger {
     return index === undefined || !isDecided(key) ? undefined : kind.values[index];
   }
 
-  private looksAt(group: Group, { kind }: Site): boolean {
+  private includesSite(group: Group, { kind }: Site): boolean {
     // A node with pods that have the rule always counts, since they may be there. For the host name no other node matters.
     if (group.filter === undefined || group.hostname) return true;
-    let known = this.looks.get(group);
-    if (known === undefined) this.looks.set(group, (known = new Map<Site['kind']['values'], boolean>()));
-    let looks = known.get(kind.values);
-    if (looks === undefined) known.set(kind.values, (looks = looksAt(group, kind.values, kind.taints)));
-    return looks;
+    let known = this.included.get(group);
+    if (known === undefined) this.included.set(group, (known = new Map<Site['kind']['values'], boolean>()));
+    let isIncluded = known.get(kind.values);
+    if (isIncluded === undefined) known.set(kind.values, (isIncluded = includesNode(group, kind.values, kind.taints)));
+    return isIncluded;
   }
 
   /** The count of the emptiest domain of a spread rule; 0 if there are fewer domains than `minDomains`. */
@@ -203,7 +203,7 @@ export class Ledger {
       if (key !== undefined) {
         const note = (values: NodeLike['values'], taints: NodeLike['taints']): void => {
           const value = values[key];
-          if (value !== undefined && !found.has(value) && looksAt(group, values, taints)) found.add(value);
+          if (value !== undefined && !found.has(value) && includesNode(group, values, taints)) found.add(value);
         };
         for (const { values, pool } of universe.profiles) note(values, pool.taints);
         for (const { values, taints } of universe.domains) note(values, taints);
@@ -215,8 +215,8 @@ export class Ledger {
   }
 }
 
-/** Whether a spread rule looks at nodes with these labels and taints. */
-export function looksAt(
+/** Whether a spread rule counts nodes with these labels and taints. */
+export function includesNode(
   { filter }: Group,
   values: readonly (string | undefined)[],
   taints: NodeState['kind']['taints'],

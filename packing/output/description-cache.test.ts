@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { Likenesses, type Likeness } from './likeness.js';
+import { DescriptionCache, type DescriptionKey } from './description-cache.js';
 
-const base: Likeness = {
+const base: DescriptionKey = {
   row: 3,
   capacityType: '',
   keys: ['zone'],
@@ -11,8 +11,8 @@ const base: Likeness = {
 };
 
 /** How many descriptions are made for these claims. */
-function madeFor(...claims: readonly Likeness[]): number {
-  const known = new Likenesses<object>();
+function madeFor(...claims: readonly DescriptionKey[]): number {
+  const known = new DescriptionCache<object>();
   const made = new Set<object>();
   for (const claim of claims) made.add(known.of(claim, () => ({})));
   return made.size;
@@ -23,7 +23,7 @@ test('claims alike are described once', () => {
 });
 
 test('what is made may be undefined, and is not made again', () => {
-  const known = new Likenesses<undefined>();
+  const known = new DescriptionCache<undefined>();
   let times = 0;
   const make = (): undefined => {
     times++;
@@ -32,7 +32,7 @@ test('what is made may be undefined, and is not made again', () => {
   expect(times).toBe(1);
 });
 
-test.each<[string, Partial<Likeness>]>([
+test.each<[string, Partial<DescriptionKey>]>([
   ['row', { row: 4 }],
   ['capacity type', { capacityType: 'spot' }],
   ['keys', { keys: ['zone', 'host'] }],
