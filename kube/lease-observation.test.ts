@@ -75,6 +75,6 @@ describe('verdicts of successive looks', () => {
   });
 
   test('the holder is named', () => {
-    expect(observed(unobserved, lease(0), start)).toMatchObject({ verdict: 'held', holder: 'karpenter-1' });
+    expect(observed(unobserved, lease(0), start)).toMatchObject({ state: 'held', holder: 'karpenter-1' });
   });
 });

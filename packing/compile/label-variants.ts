@@ -51,7 +51,7 @@ export interface Variant {
 const noChoice = (id: number): Variant => ({ id, key: -1, value: undefined });
 
 /** By key of the key space; undefined stands for a label that nodes lack. */
-export function valuesOf(variant: Variant, keys: number): (string | undefined)[] {
+export function variantValues(variant: Variant, keys: number): (string | undefined)[] {
   const values = new Array<string | undefined>(keys).fill(undefined);
   for (let each = variant; each.before !== undefined; each = each.before) values[each.key] = each.value;
   return values;

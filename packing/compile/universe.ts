@@ -3,7 +3,7 @@ import { labelAliases } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { doesNotExist, intersect, isImpossible, type Requirement } from '../requirements/requirement.js';
 import { type KeySpace } from './key-space.js';
-import { LabelVariants, mostVariantsOf, valuesOf, type Variant } from './label-variants.js';
+import { LabelVariants, mostVariantsOf, variantValues, type Variant } from './label-variants.js';
 import type { Pool } from './pools.js';
 import { rankRows } from './row-ranks.js';
 import { CatalogueReader, type Catalogue, type Terms, type Tests, type TypeEntry } from './catalogue-terms.js';
@@ -262,7 +262,7 @@ class Builder {
   private noteDomain({ taints }: Pool, variant: Variant): void {
     if (this.domainIds.has(variant.id)) return;
     this.domainIds.add(variant.id);
-    this.domains.push({ values: valuesOf(variant, this.keyCount), taints });
+    this.domains.push({ values: variantValues(variant, this.keyCount), taints });
   }
 
   private profile(pool: Pool, variant: Variant, reservation: string | undefined): Profile {
@@ -270,7 +270,7 @@ class Builder {
     let profile = this.profileIndex.get(key);
     if (profile === undefined) {
       const reserved = reservation === undefined ? {} : { reservation };
-      const values = valuesOf(variant, this.keyCount);
+      const values = variantValues(variant, this.keyCount);
       profile = { index: this.profiles.length, pool, values, ...reserved, rows: [] };
       this.profiles.push(profile);
       this.profileIndex.set(key, profile);
