@@ -181,6 +181,12 @@ export default {
     },
     ...only('kube', '^kube/(?!port|client)', 'kube/|core/|api/', 'kube meets the rest at kube/port.ts.'),
     ...only(
+      'kube-client',
+      '^kube/client',
+      `kube/|core/|api/|${npm('@kubernetes/client-node')}|${builtin}`,
+      'The client is the one way to the API server: whoever needs it takes kube/port.ts.',
+    ),
+    ...only(
       'cluster',
       '^cluster/',
       'cluster/|core/|disruption/|packing/compile/|api/',

@@ -1,5 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { arrowsOf, isInCode } from './docs/arrows.js';
+import type { Code } from './docs/arrows.js';
 import { markdownPages } from './docs/pages.js';
 
 const drawingsOf = (text: string): readonly string[] =>
@@ -10,6 +12,29 @@ test('the drawings of docs/architecture.md name files that are there', () => {
   const named = drawings.flatMap((drawing) => drawing.match(/[a-z-]+(?:\/[\w-]+)+\.(?:ts|md)/g) ?? []);
   expect(named.length).toBeGreaterThan(15);
   expect(named.filter((path) => !existsSync(path))).toEqual([]);
+});
+
+const code: Code = {
+  textOf: (path) => readFileSync(path, 'utf8'),
+  filesIn: (folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .map((name) => `${folder}/${name}`),
+};
+
+test('the arrows of docs/architecture.md between files are in the code', () => {
+  const arrows = drawingsOf(readFileSync('docs/architecture.md', 'utf8')).flatMap(arrowsOf);
+  expect(arrows.length).toBeGreaterThan(20);
+  const wrong = arrows.filter((arrow) => !isInCode(arrow, code));
+  expect(wrong.map(({ from, label, to }) => `${from} -- ${label} --> ${to}`)).toEqual([]);
+});
+
+test('an arrow that is not in the code is found', () => {
+  const isIn = (label: string, to: string): boolean => isInCode({ from: 'operator/pending-pods.ts', to, label }, code);
+  expect(isIn('starter.podsPending', 'operator/starter.ts')).toBe(true);
+  expect(isIn('starter.podsPending', 'workflows/launch/launch-node.ts')).toBe(false);
+  expect(isIn('signals', 'operator/starter.ts')).toBe(false);
+  expect(isIn('in-span.ts starts', 'operator/starter.ts')).toBe(false);
 });
 
 test.each([
