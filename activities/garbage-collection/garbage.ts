@@ -1,3 +1,4 @@
+import { launchTimeoutMs } from '../../core/launch-timeouts.js';
 import { finalizers, instanceTags } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node } from '../../api/kubernetes.js';
@@ -23,7 +24,6 @@ import { messageOf } from '../../core/error-message.js';
 
 /** How long a new instance is left alone, because its NodeClaim's status may not be written yet. */
 const youngestOrphanMs = 30_000;
-const launchTimeoutMs = 300_000;
 /** How many requests to the cloud one collection has in flight. */
 const atOnce = 10;
 

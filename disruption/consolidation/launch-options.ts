@@ -1,10 +1,10 @@
 import { annotations, capacityTypes, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
-import { verb } from '../../core/plurals.js';
 import { readRequirements } from '../../packing/requirements/requirements.js';
 import { satisfiedBy } from '../../packing/requirements/requirement.js';
 import type { Launches, Way } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
+import { spotToSpotIsOff, typesOfSpotToSpot, whyNoSpotToSpot } from './spot-to-spot.js';
 
 /** A replacement, and the instance types it may launch. */
 interface Choice {
@@ -26,15 +26,9 @@ export interface CandidateOffering {
   readonly price: number;
 }
 
-/** How many types a replacement needs if a single spot node is replaced by spot (consolidation/spot-to-spot). */
-const spotToSpotTypes = 15;
-
 /** Why candidates have no replacement, in words. */
-export const spotForSpot = 'a spot node is replaced by spot only with feature gate SpotToSpotConsolidation';
 const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
 const tooUniform = 'fewer instance types are cheaper than minValues of its NodePool asks for';
-const tooFewForSpot = (found: number): string =>
-  `a spot node is replaced by spot only where ${spotToSpotTypes} cheaper instance types are to choose from, and there ${verb(found, 'is', 'are')} ${found}`;
 
 const capacityOrder: readonly string[] = capacityTypes;
 
@@ -89,7 +83,7 @@ export class LaunchOptions {
     const choices: Choice[] = [];
     for (const planned of claims) {
       const allowsSpot = this.capacityTypes(planned).includes('spot');
-      if (spotOnly && allowsSpot && !this.spotToSpot) return spotForSpot;
+      if (spotOnly && allowsSpot && !this.spotToSpot) return spotToSpotIsOff;
       const choice = this.choicesFor(planned, allowsSpot);
       if (choice.options.length === 0) return noneCheaper;
       choices.push(choice);
@@ -143,14 +137,14 @@ export class LaunchOptions {
     return this.launches.areTooUniform(planned, relaxed, names);
   }
 
-  /** The cheapest types: few enough that the new spot node is not a candidate again at once, and enough for minValues. */
+  /** The cheapest types of each replacement (consolidation/spot-to-spot). */
   private truncated(cut: readonly Choice[]): PlannedClaim[] | string {
     const fewest = Math.min(...cut.map(({ options }) => options.length));
-    if (fewest < spotToSpotTypes) return tooFewForSpot(fewest);
+    const why = whyNoSpotToSpot(fewest);
+    if (why !== undefined) return why;
     return cut.map(({ planned, options }) => {
-      let needed = spotToSpotTypes;
-      while (needed < options.length && this.isTooUniform(planned, options.slice(0, needed))) needed++;
-      return written({ planned, options: options.slice(0, needed) });
+      const types = typesOfSpotToSpot(options.length, (count) => this.isTooUniform(planned, options.slice(0, count)));
+      return written({ planned, options: options.slice(0, types) });
     });
   }
 

@@ -1,7 +1,8 @@
 import { isBalanced } from './balanced.js';
 import type { ChangingFleet } from './changing-fleet.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
-import { LaunchOptions, spotForSpot } from './launch-options.js';
+import { LaunchOptions } from './launch-options.js';
+import { spotToSpotIsOff } from './spot-to-spot.js';
 import { hasOnDemand } from './on-demand-nodes.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { Pays } from './plan.js';
@@ -79,7 +80,7 @@ export class OutcomeEvaluator {
     const isForbidden = !isAccompanied && this.isSpotForSpot(outcome);
     if (this.isTooLittle(candidates, hoped, least)) return undefined;
     if (isForbidden) {
-      this.rejections.note(candidates, hoped, () => spotForSpot);
+      this.rejections.note(candidates, hoped, () => spotToSpotIsOff);
       return undefined;
     }
     const described = this.fleet.simulation.describe(outcome);

@@ -3,14 +3,13 @@ import type { CancellationScope } from '@temporalio/workflow';
 import type { LaunchInstanceResult } from '../../activities/launch/contract.js';
 import { backOffMs } from '../../core/back-off.js';
 import { failures } from '../../core/failures.js';
+import { launchTimeoutMs } from '../../core/launch-timeouts.js';
 import type { Activities } from '../calls/proxies.js';
 import { heartbeatTimeout } from '../calls/proxies.js';
 import type { LaunchNodeInput } from '../messages.js';
 import type { Progress } from '../progress.js';
 
 const minutes = 60_000;
-/** Timeout of a launch until there is an instance (launch/timeouts). */
-const launchTimeoutMs = 5 * minutes;
 const backOff = { firstMs: 1000, longestMs: 1 * minutes };
 const longestAttemptMs = 2 * minutes;
 const leastAttemptMs = 1000;

@@ -26,11 +26,10 @@ import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
 import { dollars } from '../../core/dollars.js';
+import { registrationTimeoutMs } from '../../core/launch-timeouts.js';
 import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
-/** Timeout from the launch of the instance until its Node is registered (launch/timeouts). */
-const registrationTimeoutMs = 15 * minutes;
 /** The operator signals changes of Nodes; this poll finds changes whose signal was lost. */
 const slowPollMs = 1 * minutes;
 /**

@@ -1,0 +1,23 @@
+import { verb } from '../../core/plurals.js';
+
+/** How many types a replacement needs if a single spot node is replaced by spot (consolidation/spot-to-spot). */
+const leastTypes = 15;
+
+/** Why spot nodes are not replaced by spot, in words. */
+export const spotToSpotIsOff = 'a spot node is replaced by spot only with feature gate SpotToSpotConsolidation';
+
+/** Why a single spot node is not replaced by spot of these types, in words; undefined if there are enough of them. */
+export function whyNoSpotToSpot(types: number): string | undefined {
+  if (types >= leastTypes) return undefined;
+  return `a spot node is replaced by spot only where ${leastTypes} cheaper instance types are to choose from, and there ${verb(types, 'is', 'are')} ${types}`;
+}
+
+/**
+ * How many of the cheapest types the replacement lists: so few that the new spot node is not a candidate again at once, and so many that
+ * `minValues` is met. `isTooUniform` tells that of a number of types.
+ */
+export function typesOfSpotToSpot(available: number, isTooUniform: (types: number) => boolean): number {
+  let types = leastTypes;
+  while (types < available && isTooUniform(types)) types++;
+  return types;
+}
