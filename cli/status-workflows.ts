@@ -24,7 +24,7 @@ const askedAtOnce = 10;
 const answerWithinMs = 2000;
 
 const { awaitingApproval, blockedBy, phase } = searchAttributes;
-/** Workflows that are always there are news to nobody. */
+/** Workflows that always run are not listed. */
 const entities = ['provision', 'disrupt', 'offerings', 'keepReplicas', 'measureSavings'];
 /** Every node whose life ends has a workflow that waits for that. */
 const expiration = 'expireNode';

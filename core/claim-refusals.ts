@@ -8,7 +8,7 @@ import { timeText } from './time-text.js';
 
 /** For how long a NodePool rests after a refusal. */
 const backOff = { firstMs: 10_000, longestMs: 120_000 };
-/** A refusal that nothing has been tried since is no news after that. */
+/** A refusal is forgotten after this time, if nothing was tried since. */
 const rememberedMs = 600_000;
 const longestMessage = 500;
 

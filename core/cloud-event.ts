@@ -39,7 +39,7 @@ interface NotifiableEvent {
 /** A CloudEvent 1.0 in its structured JSON form. */
 export interface CloudEvent {
   readonly specversion: '1.0';
-  /** The same for the same news, however often and by whichever process it is sent. */
+  /** The same for equal events, however often and by whichever process they are sent. */
   readonly id: string;
   readonly source: string;
   readonly type: string;
@@ -54,7 +54,7 @@ export interface CloudEvent {
   };
 }
 
-/** What of an event is told to a webhook; undefined for events that are not. `windowMs`: the same news after it is news again. */
+/** The form in which a webhook gets an event; undefined for events that it does not get. `windowMs`: after this time an equal event has another id. */
 export function cloudEventOf(
   { regarding: object, reason, message, dedupeBy }: NotifiableEvent,
   { cluster, now, windowMs }: { readonly cluster: string; readonly now: number; readonly windowMs: number },

@@ -28,7 +28,7 @@ export interface ClusterCacheOptions extends ConnectivityListeners {
   readonly optional?: readonly Kind[];
   /** Narrows a kind, such as `{ Pod: { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed' } }`. */
   readonly selectors?: Readonly<Partial<Record<Kind, ListOptions>>>;
-  /** A watch was silent though there was news of its kind: it is begun anew. */
+  /** A watch missed changes of its kind without an error: it is begun anew. */
   readonly onSilentWatch?: (kind: Kind) => void;
   /** When a watch counts as silent. */
   readonly probe?: Partial<WatchProbeOptions>;
@@ -250,7 +250,7 @@ class WatchedCluster implements ClusterCache {
     }
   }
 
-  /** Ends a watch that is silent although there is news; the next one begins where it stood. */
+  /** Ends a watch that misses changes; the next one begins where it stood. */
   private async probe(kind: Kind, heardAt: () => number, attempt: AbortController): Promise<void> {
     const watched = {
       kind,

@@ -10,7 +10,7 @@ export function watchCapacityBuffers(context: OperatorContext): () => void {
   const { cache, gates, log, starter } = context;
   if (!gates.CapacityBuffer) return () => undefined;
   const queue = new WorkQueue(
-    'telling provision of capacity buffers',
+    'signalling provision: capacity buffers',
     async () => {
       if (cache.all('CapacityBuffer').some(isActive)) await starter.podsPending({ again: true });
       return { afterMs: againMs };

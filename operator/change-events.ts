@@ -13,7 +13,7 @@ type Context = Pick<OperatorContext, 'cache' | 'events'>;
 
 /**
  * Events for what changes on objects and would be seen there alone (events/of-people, events/of-nodes): pauses, refusals, launches and
- * terminations. What was so before this process looked is no news.
+ * terminations. What was so before this process started is not published.
  */
 export function publishChanges({ cache, events }: Context): () => void {
   const tell = (subject: EventSubject, type: 'Normal' | 'Warning', reason: string, message: string): void =>
@@ -45,12 +45,12 @@ function claimEvents(before: NodeClaim, now: NodeClaim): readonly ObjectEvent[] 
   const launched = (claim: NodeClaim): boolean => isTrue(claim.status?.conditions, 'Launched');
   const { instanceType, capacityType, zone, nodePool } = labelsOf(now);
   const what = instanceType === '' ? 'what was never launched' : `${instanceType} (${capacityType}) in ${zone}`;
-  const news: ObjectEvent[] = [];
+  const events: ObjectEvent[] = [];
   if (!launched(before) && launched(now))
-    news.push(['Normal', 'Launched', `Launched ${what} for NodePool ${nodePool}`]);
+    events.push(['Normal', 'Launched', `Launched ${what} for NodePool ${nodePool}`]);
   if (before.metadata.deletionTimestamp === undefined && now.metadata.deletionTimestamp !== undefined)
-    news.push(['Normal', 'Terminating', `Terminating ${what} of NodePool ${nodePool}`]);
-  news.push(
+    events.push(['Normal', 'Terminating', `Terminating ${what} of NodePool ${nodePool}`]);
+  events.push(
     ...refusalEvents([before, now], annotations.expirationDeclined, 'Expiration', [
       'It does not expire',
       'It expires again',
@@ -60,7 +60,7 @@ function claimEvents(before: NodeClaim, now: NodeClaim): readonly ObjectEvent[] 
       'Its repair may be proposed again',
     ]),
   );
-  return news;
+  return events;
 }
 
 /** What somebody declined, with why; or that it is so no more. */

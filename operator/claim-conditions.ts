@@ -22,14 +22,14 @@ const longestWaitMs = 3_600_000;
 export function watchClaimConditions(context: OperatorContext): () => void {
   const { cache, log } = context;
   const pods = new WorkQueue('writing lastPodEventTime', (name) => podEvent(context, name), log);
-  const news = new DisruptSignals(context, 'a consolidatable node');
+  const signals = new DisruptSignals(context, 'a consolidatable node');
   /** By NodeClaim, what `disrupt` was told of. */
   const told = new Map<string, string>();
   const became = (claim: NodeClaim): void => {
     const { name = '' } = claim.metadata;
     if (told.get(name) === idleText(claim)) return;
     told.set(name, idleText(claim));
-    news.signal();
+    signals.signal();
   };
   const idle = new WorkQueue('writing Consolidatable', (name) => consolidatable(context, name, became), log);
   const all = (queue: WorkQueue): void =>
@@ -55,7 +55,7 @@ export function watchClaimConditions(context: OperatorContext): () => void {
   all(idle);
   return () => {
     for (const stop of stops) stop();
-    for (const queue of [pods, idle, news]) queue.stop();
+    for (const queue of [pods, idle, signals]) queue.stop();
   };
 }
 

@@ -15,10 +15,10 @@ import type { Requeue } from './work-queue.js';
 export function watchClaims(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('following a NodeClaim', (name) => reconcile(context, name), log);
-  const news = new DisruptSignals(context, 'a new node');
-  const nodes = new WorkQueue('telling a launch of its node', (uid) => signalLaunch(context, uid), log);
+  const signals = new DisruptSignals(context, 'a new node');
+  const nodes = new WorkQueue('signalling a launch that its Node changed', (uid) => signalLaunch(context, uid), log);
   const expirations = new WorkQueue(
-    'telling an expiration of its NodeClaim',
+    'signalling an expiration that its NodeClaim is deleted',
     (uid) => signalExpiration(context, uid),
     log,
   );
@@ -36,7 +36,7 @@ export function watchClaims(context: OperatorContext): () => void {
       queue.add(name);
       if (isDeleting(object) && (previous === undefined || !isDeleting(previous))) expirations.add(uid);
       if (previous?.status?.providerID !== object.status?.providerID) queueSignal(object);
-      if (previous !== undefined && becameInitialized(previous, object)) news.signal();
+      if (previous !== undefined && becameInitialized(previous, object)) signals.signal();
     }),
     cache.on('Node', ({ type, object, previous }) => {
       const claim = cache.nodeClaimByProviderId(object.spec?.providerID ?? '');
@@ -55,7 +55,7 @@ export function watchClaims(context: OperatorContext): () => void {
   }
   return () => {
     for (const stop of stops) stop();
-    for (const each of [queue, nodes, expirations, news]) each.stop();
+    for (const each of [queue, nodes, expirations, signals]) each.stop();
   };
 }
 

@@ -1,12 +1,12 @@
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** `disrupt` waits a second for more before it looks: telling it more often gives it signals and no news. */
+/** `disrupt` waits a second for further changes before it searches: more signals than one in that time have no use. */
 const gapMs = 1000;
 
 /**
- * Tells `disrupt` that something changed: until it has been told, however often that fails, and once in `gapMs` at most
- * however much there is to tell. What comes in between is told when they are over.
+ * Signals `disrupt` that something changed: tried again until it succeeds, and sent at most once in `gapMs`. Changes in between are
+ * signalled when that time is over.
  */
 export class DisruptSignals {
   private readonly queue: WorkQueue;
@@ -14,7 +14,7 @@ export class DisruptSignals {
   private more = false;
 
   constructor({ starter, log }: Pick<OperatorContext, 'starter' | 'log'>, what: string) {
-    this.queue = new WorkQueue(`telling disrupt of ${what}`, () => this.send(starter), log, 1);
+    this.queue = new WorkQueue(`signalling disrupt: ${what}`, () => this.send(starter), log, 1);
   }
 
   signal(): void {
@@ -28,7 +28,7 @@ export class DisruptSignals {
   }
 
   private async send(starter: OperatorContext['starter']): Promise<undefined> {
-    // What came while it was being told.
+    // A change that came while the signal was sent.
     this.more = this.pause !== undefined;
     if (this.more) return undefined;
     await starter.disrupt();

@@ -7,15 +7,15 @@ import { WorkQueue } from './work-queue.js';
 
 /**
  * Tells `disrupt` of what people and controllers change that lets nodes go, or no longer: pools, policies, overlays, budgets
- * of pods, marks on nodes. What pods do is told by the claims' conditions (consolidation/last-pod-event); without news it looks every
+ * of pods, marks on nodes. What pods do is seen by the conditions of NodeClaims (consolidation/last-pod-event); without a signal it searches every
  * five minutes.
  */
 export function watchDisruptionInputs(context: OperatorContext): () => void {
   const { cache, log } = context;
-  const news = new DisruptSignals(context, 'a change');
-  const tell = (): void => news.signal();
+  const signals = new DisruptSignals(context, 'a change');
+  const signal = (): void => signals.signal();
   const pauses = new WorkQueue(
-    'telling disrupt of a pause',
+    'signalling disrupt: a pause',
     () => context.starter.pausesChanged().then(() => undefined),
     log,
     1,
@@ -32,22 +32,22 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
   const generation = ({ metadata }: { readonly metadata: { readonly generation?: number } }): number | undefined =>
     metadata.generation;
   const stops = [
-    ...follow('NodePool', ofPool, tell),
-    ...follow('PodDisruptionBudget', allows, tell),
-    ...follow('DisruptionPolicy', generation, tell),
-    ...follow('NodeOverlay', generation, tell),
+    ...follow('NodePool', ofPool, signal),
+    ...follow('PodDisruptionBudget', allows, signal),
+    ...follow('DisruptionPolicy', generation, signal),
+    ...follow('NodeOverlay', generation, signal),
     ...follow('DisruptionPause', generation, () => pauses.add('cluster')),
     // One that is new has nothing to give yet.
     cache.on('Node', ({ type, object, previous }) => {
-      if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) tell();
+      if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) signal();
     }),
   ];
   // What was changed while nobody watched.
   if (cache.kinds.includes('DisruptionPause')) pauses.add('cluster');
-  tell();
+  signal();
   return () => {
     for (const stop of stops) stop();
-    news.stop();
+    signals.stop();
     pauses.stop();
   };
 }

@@ -20,12 +20,12 @@ const failed = 'DisruptionPolicyValidationFailed';
 export function watchDisruptionPolicies(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('writing the status of a DisruptionPolicy', (name) => reconcile(context, name), log);
-  const news = new DisruptSignals(context, 'a policy');
+  const signals = new DisruptSignals(context, 'a policy');
   const all = (): void => cache.all('DisruptionPolicy').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const changed = (before: number | undefined, after: number | undefined): void => {
     if (before !== undefined && before === after) return;
     all();
-    news.signal();
+    signals.signal();
   };
   const stops = [
     cache.on('DisruptionPolicy', ({ type, object, previous }) =>
@@ -40,7 +40,7 @@ export function watchDisruptionPolicies(context: OperatorContext): () => void {
   return () => {
     for (const stop of stops) stop();
     queue.stop();
-    news.stop();
+    signals.stop();
   };
 }
 

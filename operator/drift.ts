@@ -27,8 +27,8 @@ export function watchDrift(context: OperatorContext): () => void {
   const { cache, cloud, log } = context;
   const types = new Map<string, number>();
   const rollouts = new Map<string, string>();
-  const news = new DisruptSignals(context, 'drift');
-  const known = { types, rollouts, changed: () => news.signal() };
+  const signals = new DisruptSignals(context, 'drift');
+  const known = { types, rollouts, changed: () => signals.signal() };
   const queue = new WorkQueue('looking for drift', (name) => reconcile(context, name, known), log, 4);
   const all = (): void => cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const stops = [
@@ -48,7 +48,7 @@ export function watchDrift(context: OperatorContext): () => void {
   all();
   return () => {
     clearInterval(timer);
-    news.stop();
+    signals.stop();
     for (const stop of stops) stop();
     queue.stop();
   };

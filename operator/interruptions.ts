@@ -90,7 +90,7 @@ async function needsWorkflow(notice: Interruption, cache: ClaimCache, now: numbe
 /**
  * Whether a notice needs a workflow. EventBridge tells of every instance of the account, and of those that Stowage ended
  * itself: an end whose claim is going or gone is an echo, and an instance of no claim is somebody else's. As long as that
- * cannot be told for sure — a claim waits for its instance, or the API server does not answer — a warning is news.
+ * cannot be told for sure — a claim waits for its instance, or the API server does not answer — a warning counts.
  */
 export function mayConcernUs(
   { kind, instanceId }: Pick<Interruption, 'kind' | 'instanceId'>,

@@ -26,7 +26,7 @@ export function watchPendingPods(context: OperatorContext): () => void {
     return seen ?? now();
   };
   const queue = new WorkQueue(
-    'telling provision of pending pods',
+    'signalling provision: pending pods',
     (key) => signalPending(context, key, takeSeen(key)),
     context.log,
     1,

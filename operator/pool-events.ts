@@ -9,7 +9,7 @@ const all = 'all';
 /** Publishes what the cloud has to tell NodePools, such as zonal shifts, every half minute (zonal-shift/told). Nothing where it never tells. */
 export function publishPoolEvents(context: OperatorContext): () => void {
   if (context.cloud.poolEvents === undefined) return () => undefined;
-  const queue = new WorkQueue('telling NodePools what the cloud says', () => publishNewEvents(context), context.log);
+  const queue = new WorkQueue('publishing events of NodePools', () => publishNewEvents(context), context.log);
   queue.add(all);
   return () => queue.stop();
 }

@@ -71,7 +71,7 @@ export function publishQuestions(context: Context, client: Client, cluster: stri
     await news.publishNew();
     return { afterMs: everyMs };
   };
-  const looks = new WorkQueue('telling of questions', look, context.log, 1);
+  const looks = new WorkQueue('publishing open questions', look, context.log, 1);
   looks.add('all');
   return () => looks.stop();
 }

@@ -137,7 +137,7 @@ function cacheOf({
     },
     onProblem: (kind, error) => log.warn({ kind, error: String(error) }, 'cannot watch a kind'),
     onSilentWatch: (kind) => {
-      log.warn({ kind }, 'a watch was silent though there was news: watching anew');
+      log.warn({ kind }, 'a watch missed changes: watching anew');
       metrics.count('stowage_watches_restarted_total', { kind });
     },
   });

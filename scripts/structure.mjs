@@ -1,6 +1,7 @@
 // npm run structure -- COMMIT [COMMIT]: the structure of the code at two commits side by side, into docs/structure.md. The second is HEAD unless given.
+// What the page says after its table stays.
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
 import { measure } from './structure/measure.mjs';
 
@@ -17,6 +18,8 @@ if (before === undefined) throw new Error('give a commit to compare with: npm ru
 const was = measure(sourcesAt(before));
 const is = measure(sourcesAt(after));
 const dated = (commit) => git('log', '-1', '--format=%h, %cs', commit).trim();
+const path = 'docs/structure.md';
+const [, sections = ''] = /^(## [^]*)/m.exec(readFileSync(path, 'utf8')) ?? [];
 const page = `# The structure of the code
 
 Counted by \`npm run structure\` in TypeScript alone. A class or function counts with its comments inside; a reader has to tell apart a name that two files export. Of the product \`scripts/names.test.ts\` allows none but four that mean one thing in both; the tools beside it (bench, checker, cases, devstack, simulation, aws-conformance) share no code with the product on purpose, and have names of their own.
@@ -24,6 +27,6 @@ Counted by \`npm run structure\` in TypeScript alone. A class or function counts
 | | ${dated(before)} | ${dated(after)} |
 | --- | ---: | ---: |
 ${was.map(([what, count], i) => `| ${what} | ${count} | ${is[i][1]} |`).join('\n')}
-`;
-const path = 'docs/structure.md';
+
+${sections}`;
 writeFileSync(path, await format(page, { ...(await resolveConfig(path)), filepath: path }));

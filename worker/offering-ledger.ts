@@ -48,7 +48,7 @@ export class TemporalOfferingLedger implements OfferingLedger {
           ...{ instanceType, zone, capacityType, reason },
           ...(placement === undefined ? {} : { placement }),
         }));
-      await this.attempt('telling of offerings out of capacity', async (client) => {
+      await this.attempt('recording offerings without capacity', async (client) => {
         const input: OfferingsInput = { cluster: this.cluster };
         await client.workflow.signalWithStart('offerings', {
           workflowId: workflowIds.offerings(this.cluster),
@@ -67,7 +67,7 @@ export class TemporalOfferingLedger implements OfferingLedger {
   async succeeded({ capacityType, instanceType, zone, placement }: Omit<RefusedOffering, 'reason'>): Promise<void> {
     const offering = { capacityType, instanceType, zone, ...(placement === undefined ? {} : { placement }) };
     if (!this.remembered.has(offeringKey(offering))) return;
-    await this.attempt('telling of an offering with capacity again', (client) =>
+    await this.attempt('recording an offering that has capacity again', (client) =>
       client.workflow.getHandle(workflowIds.offerings(this.cluster)).signal(offeringSucceededSignal, offering),
     );
   }

@@ -71,25 +71,33 @@ export function record(
     ...(asked.approval === undefined ? {} : { approval: asked.approval }),
     ...(steers ? { steers } : {}),
   };
-  const then = asked.recommendOnly
-    ? `recommended alone: DisruptionPolicy ${asked.policy ?? ''} says mode: Recommend`
-    : asked.approval === undefined
-      ? 'carried out'
-      : `waits for approval, as DisruptionPolicy ${asked.policy ?? ''} asks`;
   return {
     command: { reason, candidates, decision, ...(validationMs === undefined ? {} : { validationMs }) },
-    summary: {
-      reason,
-      method,
-      nodes: candidates.slice(0, 10).map(({ node }) => node),
-      replacements: replacements
-        .slice(0, 10)
-        .map(({ nodePool, cheapest }) => `${cheapest.instanceType} ${cheapest.capacityType} of ${nodePool}`),
-      pods: moves.length,
-      saves: rounded(priceBefore - priceAfter),
-      then,
-    },
+    summary: summaryOf(proposal, rounded(priceBefore - priceAfter), thenText(asked)),
     recommendOnly: asked.recommendOnly,
+  };
+}
+
+function thenText({ recommendOnly, policy = '', approval }: ReturnType<typeof strictest>): string {
+  if (recommendOnly) return `recommended alone: DisruptionPolicy ${policy} says mode: Recommend`;
+  return approval === undefined ? 'carried out' : `waits for approval, as DisruptionPolicy ${policy} asks`;
+}
+
+function summaryOf(
+  { reason, method, candidates, replacements, moves }: Proposal,
+  saves: number,
+  then: string,
+): DecisionSummary {
+  return {
+    reason,
+    method,
+    nodes: candidates.slice(0, 10).map(({ node }) => node),
+    replacements: replacements
+      .slice(0, 10)
+      .map(({ nodePool, cheapest }) => `${cheapest.instanceType} ${cheapest.capacityType} of ${nodePool}`),
+    pods: moves.length,
+    saves,
+    then,
   };
 }
 

@@ -2,6 +2,7 @@ import { decideAdmission } from '../../disruption/budgets/admission.js';
 import type { SlotDecision } from '../../workflows/messages.js';
 import type { DisruptionActivities } from './contract.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ActivityDeps } from '../deps.js';
 import { disruptionContext } from '../disruption-context/disruption-context.js';
 import { whyPaused } from '../disruption-context/paused.js';
@@ -24,44 +25,19 @@ export async function decideSlots(
   deps: ActivityDeps,
   { view, requests }: Input,
 ): Promise<{ readonly decisions: readonly SlotDecision[] }> {
-  if (!deps.cache.synced) {
-    const refused = { why: 'the cluster cache is still being filled' };
-    const nextCheckAt = deps.now() + notSyncedAgainMs;
-    return {
-      decisions: requests.map(({ id, candidates }) => ({
-        id,
-        granted: [],
-        refused: candidates.map(({ node }) => ({ node, ...refused })),
-        nextCheckAt,
-      })),
-    };
-  }
+  if (!deps.cache.synced) return { decisions: refusedUntilSynced(deps, requests) };
   // A requester may have tainted its node already, if `disrupt` lost its state: such a taint does not count against it.
-  const judged = new Set(requests.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
-  const context = await disruptionContext(deps, view, judged);
-  const uids = (views: typeof context.views): Set<string> =>
-    new Set(views.map(({ claim }) => claim.metadata.uid ?? ''));
-  const present = uids(context.views.filter(({ claim }) => claim.metadata.deletionTimestamp === undefined));
-  const applications = requests.map(({ id, reason, candidates, together }) => ({
-    id,
-    reason,
-    ...(together === undefined ? {} : { together }),
-    candidates: candidates.map((candidate) => ({
-      uid: candidate.claim.uid,
-      node: candidate.node,
-      nodePool: candidate.nodePool,
-      candidate,
-    })),
-  }));
-  const admissions = decideAdmission(applications, {
+  const requested = new Set(requests.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+  const context = await disruptionContext(deps, view, requested);
+  const admissions = decideAdmission(requests.map(applicationOf), {
     now: context.now,
     policies: context.policies,
     pastDisruptions: context.pastDisruptions,
     pools: context.pools,
     counts: context.counts,
-    present,
+    present: uidsOf(context.views.filter(({ claim }) => claim.metadata.deletionTimestamp === undefined)),
     claimed: claimsToRemove(view),
-    disrupting: uids(context.views.filter((each) => isDisrupting(each, context.claimed, judged))),
+    disrupting: uidsOf(context.views.filter((each) => isDisrupting(each, context.claimed, requested))),
     paused: (reason, candidate) => whyPaused(context.pauses, reason, candidate),
   });
   return {
@@ -71,3 +47,32 @@ export async function decideSlots(
     })),
   };
 }
+
+type SlotRequest = Input['requests'][number];
+
+function refusedUntilSynced({ now }: ActivityDeps, requests: readonly SlotRequest[]): readonly SlotDecision[] {
+  const why = 'the cluster cache is still being filled';
+  const nextCheckAt = now() + notSyncedAgainMs;
+  return requests.map(({ id, candidates }) => ({
+    id,
+    granted: [],
+    refused: candidates.map(({ node }) => ({ node, why })),
+    nextCheckAt,
+  }));
+}
+
+function applicationOf({ id, reason, candidates, together }: SlotRequest) {
+  return {
+    id,
+    reason,
+    ...(together === undefined ? {} : { together }),
+    candidates: candidates.map((candidate) => ({
+      uid: candidate.claim.uid,
+      node: candidate.node,
+      nodePool: candidate.nodePool,
+      candidate,
+    })),
+  };
+}
+
+const uidsOf = (views: readonly NodeView[]): Set<string> => new Set(views.map(({ claim }) => claim.metadata.uid ?? ''));

@@ -68,11 +68,7 @@ function candidatesOf(
   const drifted = members
     .filter(({ claim }) => isTrue(claim.status?.conditions, 'Drifted'))
     .filter((view) => {
-      const why =
-        whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
-        whyAnswered(context, view, 'Drifted') ??
-        whyBackedOff(context, view, 'Drifted') ??
-        whyNotCandidate(view, context, 'eventual');
+      const why = whyNotNow(view, context);
       if (why !== undefined) held.push({ nodePool: name, why: `${nodeNameOf(view)} has drifted: ${why}` });
       return why === undefined;
     })
@@ -98,4 +94,13 @@ function candidatesOf(
     if (changesAt !== undefined) checks.push(changesAt);
   }
   return drifted.slice(0, Math.min(room, allowed));
+}
+
+function whyNotNow(view: NodeView, context: DisruptionContext): string | undefined {
+  return (
+    whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
+    whyAnswered(context, view, 'Drifted') ??
+    whyBackedOff(context, view, 'Drifted') ??
+    whyNotCandidate(view, context, 'eventual')
+  );
 }

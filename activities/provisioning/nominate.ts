@@ -24,7 +24,7 @@ export async function nominatePlanned(
   deps: ActivityDeps,
   claim: NodeClaim,
   nodeName: string,
-  keeper: PodNominator,
+  nominator: PodNominator,
 ): Promise<number> {
   if (!deps.nominatePods) return 0;
   const planned = plannedPods(claim).flatMap((key) => {
@@ -32,24 +32,9 @@ export async function nominatePlanned(
     return deps.cache.get('Pod', { namespace, name }) ?? [];
   });
   const eligible = planned.filter((pod) => isReleasedOnFailure(pod) && !isCrowded(pod, planned));
-  keeper.keepNominated(claim, nodeName, eligible);
+  nominator.keepNominated(claim, nodeName, eligible);
   const pods = eligible.filter((pod) => isPending(pod) && nominatedNode(deps, pod) === undefined);
-  const until = deps.now() + longestMs;
-  let nominated = 0;
-  const failures: unknown[] = [];
-  const { nodePool } = labelsOf(claim);
-  await inBatches(
-    pods,
-    async (pod) => {
-      const outcome = await nominate(deps, pod, nodeName).catch((error: unknown) => {
-        failures.push(error);
-        return 'failed' as const;
-      });
-      if (outcome === 'nominated') nominated += 1;
-      deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome });
-    },
-    { enough: () => failures.length >= mostFailures || deps.now() >= until },
-  );
+  const { nominated, failures } = await nominateEach(deps, pods, { nodeName, nodePool: labelsOf(claim).nodePool });
   const facts = {
     nodeClaim: claim.metadata.name,
     node: nodeName,
@@ -64,6 +49,30 @@ export async function nominatePlanned(
     );
   } else if (pods.length > 0) deps.log.debug(facts, 'nominated pods to the node that is planned for them');
   return nominated;
+}
+
+/** Nominates the pods, within the time limit and until too many requests have failed. */
+async function nominateEach(
+  deps: ActivityDeps,
+  pods: readonly Pod[],
+  { nodeName, nodePool }: { readonly nodeName: string; readonly nodePool: string },
+): Promise<{ readonly nominated: number; readonly failures: readonly unknown[] }> {
+  const until = deps.now() + longestMs;
+  let nominated = 0;
+  const failures: unknown[] = [];
+  await inBatches(
+    pods,
+    async (pod) => {
+      const outcome = await nominate(deps, pod, nodeName).catch((error: unknown) => {
+        failures.push(error);
+        return 'failed' as const;
+      });
+      if (outcome === 'nominated') nominated += 1;
+      deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome });
+    },
+    { enough: () => failures.length >= mostFailures || deps.now() >= until },
+  );
+  return { nominated, failures };
 }
 
 /** kube-scheduler clears the nomination of a pod that it finds no node for, unless the pod never preempts. */

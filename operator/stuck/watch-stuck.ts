@@ -11,7 +11,7 @@ import { regarding } from '../../core/regarding.js';
 
 /** Whatever is stuck is told within a minute: one look in vain, or one that takes long, is allowed for. */
 const everyMs = 20_000;
-/** Planning that has been stuck for less is no news to a pod. */
+/** Planning that has been stuck for less gives pods no event. */
 const publishedAfterMs = 30_000;
 const mostPods = 100;
 const podDedupeMs = 300_000;

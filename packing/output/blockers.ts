@@ -15,7 +15,7 @@ import { keyKeepingOut } from './pool-types.js';
 import { offeringTest, unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
-import { probableKey } from '../requirements/typo.js';
+import { probableLabel } from './known-keys.js';
 import {
   describeRequirement,
   intersect,
@@ -70,34 +70,6 @@ function profilesOf(universe: Universe, pool: Pool): readonly Profile[] {
     profileLists.set(universe, (lists = fresh));
   }
   return lists.get(pool) ?? [];
-}
-
-const knownKeys = new WeakMap<readonly Pool[], KnownKeys>();
-
-function keysOf(wellKnown: ReadonlySet<string>, pools: readonly Pool[]): KnownKeys {
-  let keys = knownKeys.get(pools);
-  if (keys?.wellKnown !== wellKnown) knownKeys.set(pools, (keys = new KnownKeys(wellKnown, pools)));
-  return keys;
-}
-
-/** The label keys that something has; what another was probably meant to be is worked out once. */
-class KnownKeys {
-  private readonly keys: readonly string[];
-  private readonly meant = new Map<string, string | undefined>();
-
-  constructor(
-    readonly wellKnown: ReadonlySet<string>,
-    pools: readonly Pool[],
-  ) {
-    const keys = new Set(wellKnown);
-    for (const { requirements } of pools) for (const key of requirements.keys()) keys.add(key);
-    this.keys = [...keys];
-  }
-
-  meantBy(label: string): string | undefined {
-    if (!this.meant.has(label)) this.meant.set(label, probableKey(label, this.keys));
-    return this.meant.get(label);
-  }
 }
 
 const poolsNamed = 3;
@@ -240,7 +212,7 @@ export function labelCause(
   if (label === labels.hostname) {
     return { reason: 'Requirements', subject: label, message: `the pod asks for a node that is there: ${wanted}` };
   }
-  const meant = keysOf(wellKnown, pools).meantBy(label);
+  const meant = probableLabel(label, wellKnown, pools);
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
   const message = `label ${label} is not known here${hint}; the pod asks for ${wanted}`;
   return { reason: 'Requirements', subject: label, message, ...(meant === undefined ? {} : { didYouMean: meant }) };

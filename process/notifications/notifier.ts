@@ -8,7 +8,7 @@ import type { EventRecorder, EventToPublish } from '../../kube/port.js';
 
 /** More than these wait for a receiver that is away: the newest are dropped, and counted. */
 const longestQueue = 1000;
-/** The same news is told once in this time. */
+/** Equal events are sent once in this time. */
 const windowMs = 600_000;
 const mostRemembered = 4096;
 const answerWithinMs = 10_000;
@@ -29,7 +29,7 @@ export interface NotifierOptions {
 
 /**
  * Tells a webhook what people want to hear of (surfaces/notifications): CloudEvents, one after the other, signed, tried again with growing pauses.
- * It is beside the work: telling never throws, never waits, and holds a bounded number of events.
+ * It does not hold up the work: `notify` never throws, never waits, and holds a bounded number of events.
  */
 export class Notifier {
   private readonly sent = new Set<string>();
@@ -66,9 +66,9 @@ export class Notifier {
 
   /** What is told of a node is not told of its NodeClaim too. */
   private isReportedOfNode({ reason, message, regarding: { kind } }: EventToPublish, { time }: CloudEvent): boolean {
-    const news = `${Math.floor(Date.parse(time) / windowMs)} ${reason} ${message}`;
-    if (kind === 'Node') this.remember(news);
-    return kind === 'NodeClaim' && this.sent.has(news);
+    const key = `${Math.floor(Date.parse(time) / windowMs)} ${reason} ${message}`;
+    if (kind === 'Node') this.remember(key);
+    return kind === 'NodeClaim' && this.sent.has(key);
   }
 
   private isKnown(id: string): boolean {
@@ -77,8 +77,8 @@ export class Notifier {
     return false;
   }
 
-  private remember(news: string): void {
-    this.sent.add(news);
+  private remember(key: string): void {
+    this.sent.add(key);
     const [oldest] = this.sent;
     if (this.sent.size > mostRemembered && oldest !== undefined) this.sent.delete(oldest);
   }

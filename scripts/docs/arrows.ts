@@ -77,9 +77,9 @@ export function isInCode({ from, to, label }: Arrow, code: Code): boolean {
 
 /** The sources that arrows are held against. */
 export interface Code {
-  textOf(path: string): string;
+  readonly textOf: (path: string) => string;
   /** Sources of a folder, without its tests. */
-  filesIn(folder: string): readonly string[];
+  readonly filesIn: (folder: string) => readonly string[];
 }
 
 const mentions = (text: string, name: string): boolean => new RegExp(`\\b${name.replace('.', '\\.')}\\b`).test(text);
