@@ -105,24 +105,11 @@ function createSender(
   let made = 0;
   const create = async (event: EventToPublish, at: number, key: string): Promise<void> => {
     const namespace = event.regarding.namespace ?? 'default';
-    const time = timestamp(at);
-    // As long as a name may be, unique among all recorders that regard this object.
+    // As long as a name may be, unique among all recorders that publish for this object.
     const suffix = hashText(`${component} ${instance} ${clock.now()} ${++made}`);
     const name = `${event.regarding.name.slice(0, longestName - 1 - suffix.length)}.${suffix}`;
-    const object: Omit<KubernetesEvent, 'apiVersion' | 'kind'> = {
-      metadata: { name, namespace },
-      involvedObject: { ...event.regarding },
-      type: event.type,
-      reason: event.reason,
-      message: event.message.slice(0, longestMessage),
-      count: 1,
-      firstTimestamp: time,
-      lastTimestamp: time,
-      source: { component },
-      reportingComponent: component,
-      reportingInstance: instance,
-    };
-    const { outcome } = await client.create('Event', object);
+    const object = eventObject(event, { time: timestamp(at), component, instance });
+    const { outcome } = await client.create('Event', { ...object, metadata: { name, namespace } });
     if (outcome === 'exists') throw new DomainError('Conflict', `an event named ${name} exists`);
     remember(key, { namespace, name, count: 1 });
   };
@@ -139,5 +126,23 @@ function createSender(
     if (answer.outcome === 'patched') remember(key, again);
     // Events are forgotten after an hour.
     else await create(event, at, key);
+  };
+}
+
+function eventObject(
+  { regarding, type, reason, message }: EventToPublish,
+  { time, component, instance }: { readonly time: string; readonly component: string; readonly instance: string },
+): Omit<KubernetesEvent, 'apiVersion' | 'kind' | 'metadata'> {
+  return {
+    involvedObject: { ...regarding },
+    type,
+    reason,
+    message: message.slice(0, longestMessage),
+    count: 1,
+    firstTimestamp: time,
+    lastTimestamp: time,
+    source: { component },
+    reportingComponent: component,
+    reportingInstance: instance,
   };
 }

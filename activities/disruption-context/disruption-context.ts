@@ -77,8 +77,6 @@ export async function disruptionContext(
   const asked = { now, claimed, nominated, podDisruptionBudgets, policies, pastDisruptions };
   const { views, pools, excluded, unreadable } = readable({ views: all, pools: managedPools(deps) }, asked);
   publishExcluded(deps, 'Disruption', excluded);
-  const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
-    new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
   return {
     ...asked,
     views,
@@ -94,13 +92,25 @@ export async function disruptionContext(
     refused: [...(recorded?.refused ?? []), ...(view.refused ?? [])],
     memory: new Map(memory.map((each) => [each.node, each])),
     disrupting: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
+    ...poolsByPolicy(pools, policies),
+    mode: 'Act',
+  };
+}
+
+/** The NodePools whose policy asks for what searches treat separately. */
+function poolsByPolicy(
+  pools: readonly NodePool[],
+  policies: readonly DisruptionPolicy[],
+): Pick<DisruptionContext, 'rollouts' | 'recommending' | 'asking'> {
+  const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
+    new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
+  return {
     rollouts: poolsThat((pool) => policyOf(pool, policies)?.spec.driftRollout !== undefined),
     recommending: poolsThat((pool) => rulesOf(pool, policies).mode === 'Recommend'),
     asking: poolsThat((pool) => {
       const { mode, approval } = rulesOf(pool, policies);
       return mode === 'Act' && approval('Underutilized') !== undefined;
     }),
-    mode: 'Act',
   };
 }
 

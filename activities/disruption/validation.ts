@@ -150,9 +150,17 @@ async function whyResultDiffers(
   if (now === undefined) return 'removing it saves nothing any more, or its pods find no place';
   if (created.length === 0 && waitsForEmptyNodes(now, context))
     return 'its pods would move to an empty node that may go itself';
+  return whyOtherReplacements(now, { decision, most, isCreated: created.length > 0 });
+}
+
+/** Why the replacements that were decided would not do for what the search finds now. */
+function whyOtherReplacements(
+  now: ConsolidationCommand,
+  { decision, most, isCreated }: { decision: ValidatedDecision; most: number; isCreated: boolean },
+): string | undefined {
   if (now.replacements.length > most)
     return `it would need ${counted(now.replacements.length, 'new node')} now, not ${most}`;
-  if (created.length > 0 || now.replacements.length < decision.replacements.length) return undefined;
+  if (isCreated || now.replacements.length < decision.replacements.length) return undefined;
   if (fits(decision, now)) return undefined;
   return 'prices or offerings have changed: not every instance type planned would still do';
 }

@@ -36,17 +36,12 @@ export function deletingNodePlans(
     const coming = comingUp(deps, node);
     if (coming !== undefined) for (const pod of pods) of(pod)?.coming.set(coming.uid, coming);
   }
-  for (const { pod, reason } of plan.unschedulable) {
+  const deferred = (plan.deferred ?? []).map((pod) => ({ pod, reason: 'the pass left it for the next one' }));
+  for (const { pod, reason } of [...plan.unschedulable, ...deferred]) {
     const tally = of(pod);
     if (tally === undefined) continue;
     tally.unplaced += 1;
     tally.firstReason ??= `${pod}: ${reason}`;
-  }
-  for (const pod of plan.deferred ?? []) {
-    const tally = of(pod);
-    if (tally === undefined) continue;
-    tally.unplaced += 1;
-    tally.firstReason ??= `${pod}: the pass left it for the next one`;
   }
   return deleting.flatMap((node) => {
     const tally = tallies.get(node);
