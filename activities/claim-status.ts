@@ -37,7 +37,7 @@ export async function setConditions(
 
 /**
  * Sets conditions that only tell what goes on, as those of a termination do: an API server that refuses them holds nothing up
- * (termination/conditions-only-tell).
+ * (termination/conditions-are-informative).
  */
 export async function reportConditions(
   deps: Pick<ActivityDeps, 'kube' | 'now' | 'log'>,

@@ -48,7 +48,7 @@ export interface Packer {
   plan(input: PackingInput): Promise<Plan>;
   /** Lower bounds for what the nodes of NodePools cost (surfaces/least-possible). */
   leastPossible(input: PackingInput): Promise<LeastPossible>;
-  /** Searches for commands (consolidation/when-it-looks). */
+  /** Searches for commands (consolidation/when-it-searches). */
   consolidate(input: ConsolidationInput, options?: PackingOptions): Promise<Consolidation>;
   /**
    * The command for exactly these nodes; undefined if they may not all be disrupted or it saves nothing (commands/validation).

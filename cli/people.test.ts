@@ -117,7 +117,7 @@ describe('the status', () => {
     );
   });
 
-  test('nodes that could go and stay are grouped by what keeps them, those of most nodes first (surfaces/one-verdict)', () => {
+  test('nodes that could go and stay are grouped by what keeps them, those of most nodes first (surfaces/one-reason)', () => {
     const stays = [
       { why: 'PodDisruptionBudget shop/web forbids evicting pod shop/web-0', nodes: ['n1'] },
       { why: 'budget 0 allows no more for Underutilized', nodes: ['n2', 'n3', 'n4', 'n5'] },
@@ -265,7 +265,7 @@ Next
 `);
   });
 
-  test('a question whose yes takes protection away says so, and how to answer it; another one asks for no force (surfaces/force-where-protection-goes)', () => {
+  test('a question whose yes takes protection away says so, and how to answer it; another one asks for no force (surfaces/force-overrides-protection)', () => {
     const harmless: AskedQuestion = {
       ...{ what: 'force the drain of node-1?', yes: 'deletes the pods shop/db-0', no: 'ends the escalation' },
       ...{ unanswered: 'Force follows', until: '2026-01-06T12:00:00.000Z' },

@@ -13,7 +13,7 @@ export interface InterruptionNote {
 }
 
 /**
- * Rule `interruption/noted-first`: taints the node and writes the notice on it, by one request and without Temporal. Many nodes that are interrupted
+ * Rule `interruption/recorded-first`: taints the node and writes the notice on it, by one request and without Temporal. Many nodes that are interrupted
  * at once take no more pods within seconds, and the notice outlives whatever handles it. `seen` is what a cache has of the node.
  */
 export async function noteInterruption(kube: KubeClient, seen: Node, { kind, at }: InterruptionNote): Promise<void> {

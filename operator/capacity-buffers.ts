@@ -2,10 +2,10 @@ import { isActive } from '../packing/compile/buffers.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** Workloads that buffers refer to change without the buffers (capacity-buffers/looked-at-again). */
+/** Workloads that buffers refer to change without the buffers (capacity-buffers/reconciled-again). */
 const againMs = 30_000;
 
-/** Has `provision` plan for CapacityBuffers as it does for pending pods (capacity-buffers/looked-at-again), when they change and every 30 seconds. */
+/** Has `provision` plan for CapacityBuffers as it does for pending pods (capacity-buffers/reconciled-again), when they change and every 30 seconds. */
 export function watchCapacityBuffers(context: OperatorContext): () => void {
   const { cache, gates, log, starter } = context;
   if (!gates.CapacityBuffer) return () => undefined;

@@ -60,7 +60,7 @@ describe('condition Drifted', () => {
   const becomes = (name: string, reason: string | undefined): Promise<void> =>
     world.deps.cache.until(() => drifted(name)?.reason === reason, AbortSignal.timeout(5000));
 
-  // Rule `drift/when-it-is-looked-for`.
+  // Rule `drift/when-it-is-detected`.
   test('comes with the template, and goes when it is as before', async () => {
     putPool('1');
     putClaim('c1', { annotations: stamp('1') });

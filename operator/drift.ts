@@ -20,7 +20,7 @@ const driftEveryMs = 300_000;
 const typeEveryMs = 1_800_000;
 
 /**
- * Writes condition Drifted with Karpenter's reasons, and takes it off what has not drifted any more (drift/when-it-is-looked-for): every
+ * Writes condition Drifted with Karpenter's reasons, and takes it off what has not drifted any more (drift/when-it-is-detected): every
  * five minutes, and when a claim is launched or its pool or node class changes. `disrupt` is told.
  */
 export function watchDrift(context: OperatorContext): () => void {

@@ -110,7 +110,7 @@ describe('a notice of an instance that no claim in the cache has', () => {
   });
 });
 
-// Rule `interruption/noted-first`.
+// Rule `interruption/recorded-first`.
 describe('a notice of a node', () => {
   const at = 50_000;
   const handlerOf = (kube: FakeKube, of = claim()) => {

@@ -40,7 +40,7 @@ interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log
 
 /**
  * Takes one notice in: it is durable, or needs no workflow, once the promise resolves. Where its workflow has it but its node does not, the promise
- * rejects: the message comes again, for as long as it does, so that a workflow that is lost meanwhile loses no notice (interruption/noted-first).
+ * rejects: the message comes again, for as long as it does, so that a workflow that is lost meanwhile loses no notice (interruption/recorded-first).
  */
 export function interruptionHandler(context: HandlerContext): (notice: Interruption) => Promise<void> {
   const { cache, starter, log, now, urgently = directly } = context;

@@ -5,7 +5,7 @@ import { WorkQueue } from './work-queue.js';
 
 /** Pods of one `kubectl apply` come within this; they are told in one signal. */
 const collectMs = 100;
-/** That pods still pend is told again this often (provisioning/told-again). */
+/** That pods still pend is told again this often (provisioning/signalled-again). */
 const againMs = 10_000;
 
 const newPods = 'new';

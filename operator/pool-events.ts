@@ -6,7 +6,7 @@ import { WorkQueue } from './work-queue.js';
 const everyMs = 30_000;
 const all = 'all';
 
-/** Publishes what the cloud has to tell NodePools, such as zonal shifts, every half minute (zonal-shift/told). Nothing where it never tells. */
+/** Publishes what the cloud has to tell NodePools, such as zonal shifts, every half minute (zonal-shift/events). Nothing where it never tells. */
 export function publishPoolEvents(context: OperatorContext): () => void {
   if (context.cloud.poolEvents === undefined) return () => undefined;
   const queue = new WorkQueue('publishing events of NodePools', () => publishNewEvents(context), context.log);

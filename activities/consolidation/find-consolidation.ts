@@ -16,7 +16,7 @@ import { StableSince } from '../disruption-context/stable-since.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import { listedNames } from '../../core/listed-names.js';
 
-/** How often the cluster is searched again without any change (consolidation/when-it-looks). */
+/** How often the cluster is searched again without any change (consolidation/when-it-searches). */
 const searchEveryMs = 5 * 60_000;
 /** The interval if the instance types of a NodePool could not be read. */
 const missingTypesMs = 15_000;
@@ -57,7 +57,7 @@ export function noSearch(): LastSearch {
 }
 
 /**
- * Finds commands that save money and can run at the same time (consolidation/when-it-looks, consolidation/several-nodes).
+ * Finds commands that save money and can run at the same time (consolidation/when-it-searches, consolidation/several-nodes).
  * Searches only if something changed since the last search without a result, or after five minutes. A search that budgets cut
  * short does not count as without result.
  */

@@ -9,7 +9,7 @@ import { emptyNodesAwaited, removableAt } from './waits-for-empty-nodes.js';
 
 const saves = 'nothing forbids it, and removing it saves something; it waits for';
 
-/** What nodes wait for whose command was found and is not started yet (surfaces/one-verdict). */
+/** What nodes wait for whose command was found and is not started yet (surfaces/one-reason). */
 export function waitsOfCommands(
   proposed: readonly ConsolidationCommand[],
   { commands, dependent, notYetConsolidatable }: ConcurrentCommands,

@@ -26,7 +26,7 @@ const mostHolders = 3;
 
 /**
  * Everything that blocks the disruption of a node, not only the first thing. `why`, `status` and events all use this, and so agree
- * (surfaces/one-verdict). With `running` the disruptions that use up budgets are named; these change all the time.
+ * (surfaces/one-reason). With `running` the disruptions that use up budgets are named; these change all the time.
  */
 export function disruptionBlockers(
   view: NodeView,

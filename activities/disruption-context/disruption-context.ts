@@ -119,7 +119,7 @@ export function isInScope({ mode, recommending }: DisruptionContext, nodePool: s
   return recommending.has(nodePool) === (mode === 'Recommend');
 }
 
-/** The mode of the consolidation search that is about the NodePool (people/asked-apart). */
+/** The mode of the consolidation search that is about the NodePool (people/searched-separately). */
 export function modeOf({ asking, recommending }: DisruptionContext, nodePool: string): DisruptionContext['mode'] {
   if (recommending.has(nodePool)) return 'Recommend';
   return asking.has(nodePool) ? 'Ask' : 'Act';

@@ -104,7 +104,7 @@ async function untaint(
   await updateNode(deps.kube, node, (present) => {
     if (present.metadata.deletionTimestamp !== undefined || !hasTaint(present, taints.disrupted)) return undefined;
     const isNoted = interruptionNoteOf(present) !== undefined;
-    // An interruption notice came meanwhile, and the taint now belongs to it (interruption/noted-first).
+    // An interruption notice came meanwhile, and the taint now belongs to it (interruption/recorded-first).
     if (isNoted && !isOfInterrupt(owner)) return undefined;
     return {
       ...(isNoted ? { metadata: { annotations: { [annotations.interruption]: null } } } : {}),

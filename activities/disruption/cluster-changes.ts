@@ -15,7 +15,7 @@ const always: readonly Kind[] = [
   'DisruptionPolicy',
 ];
 
-/** Counts changes of the cluster that may change the result of a search for consolidation (consolidation/when-it-looks). */
+/** Counts changes of the cluster that may change the result of a search for consolidation (consolidation/when-it-searches). */
 export class ClusterChanges {
   private changes = 0;
 

@@ -6,7 +6,7 @@ import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import type { DisruptionMethod } from '../../workflows/messages.js';
 import { confirmCandidates } from './confirmation.js';
 
-// Rule `commands/confirmed-behind-the-taint`.
+// Rule `commands/checked-after-the-taint`.
 describe('behind the taint', () => {
   let world: ActivityWorld;
 

@@ -15,7 +15,7 @@ type Confirmed = Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>;
 type Blocked = Confirmed['blocked'][number];
 
 /**
- * Checks candidates once more after they are tainted, against the API server (commands/confirmed-behind-the-taint): before the
+ * Checks candidates once more after they are tainted, against the API server (commands/checked-after-the-taint): before the
  * taint pods may have landed that the watch cache had not seen, and a pause may have begun. A drain cannot be undone, and would
  * wait for a do-not-disrupt pod as long as that runs.
  */

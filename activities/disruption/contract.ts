@@ -84,7 +84,7 @@ export interface DisruptionActivities {
     owner?: string;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
   }): Promise<{ readonly tainted: readonly string[] }>;
-  /** The tainted nodes that must stay after all (commands/confirmed-behind-the-taint), and why. */
+  /** The tainted nodes that must stay after all (commands/checked-after-the-taint), and why. */
   confirmCandidates(input: {
     readonly method: DisruptionMethod;
     readonly reason: DisruptionReason;

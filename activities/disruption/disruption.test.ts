@@ -209,7 +209,7 @@ describe('disruption on the cluster', () => {
     expect(await taintsOf('node-b')).toEqual(left);
   });
 
-  // Rule `interruption/noted-first`.
+  // Rule `interruption/recorded-first`.
   test('the taint of a noted interruption stays, whoever else tainted the node, until that interruption itself frees it', async () => {
     const [node] = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: [node!], owner: 'test/consolidate/x' });

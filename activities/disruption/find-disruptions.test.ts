@@ -429,7 +429,7 @@ describe('findDisruptions', () => {
     expect(asked).toMatchObject([{ leastSplitShare: 0.2, leastAgainShare: 0.15, disruptionWeight: 0.05, movedTo }]);
   });
 
-  // Rule `consolidation/when-it-looks`.
+  // Rule `consolidation/when-it-searches`.
   test('the search rests until something changes, or for five minutes', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
@@ -609,7 +609,7 @@ describe('findDisruptions', () => {
     expect(found.details?.stays[0]?.why).toMatch(/is paused by ann: release$/);
   });
 
-  // Rule `consolidation/when-it-looks`.
+  // Rule `consolidation/when-it-searches`.
   test('a cache that lags behind what it was told of is looked at again within seconds', async () => {
     putNode('a', [1]);
     putNode('b', [4]);
@@ -779,7 +779,7 @@ describe('findDisruptions', () => {
     const asks = (reasons: readonly string[] = ['Underutilized']): void =>
       putPolicy({ approval: [{ reasons, timeout: '2h' }] });
 
-    test('a pool that asks nobody does not wait for an answer together with one that asks (people/asked-apart)', async () => {
+    test('a pool that asks nobody does not wait for an answer together with one that asks (people/searched-separately)', async () => {
       putPool({}, 'asks');
       putPolicy({
         approval: [{ reasons: ['Underutilized'], timeout: '2h' }],
@@ -1014,7 +1014,7 @@ describe('findDisruptions', () => {
     });
   });
 
-  // Rules `surfaces/one-verdict`, `events/of-nodes-that-stay`: `status` asks for `stays`, `why` for `explainNode`.
+  // Rules `surfaces/one-reason`, `events/of-nodes-not-disrupted`: `status` asks for `stays`, `why` for `explainNode`.
   describe('nodes that could go and stay', () => {
     const told = (name: string): string[] =>
       world.events

@@ -37,7 +37,7 @@ export function isConsolidatableOrDrifted(view: NodeView, now: number): boolean 
 }
 
 /**
- * Consolidatable or drifted nodes that stay, and why (surfaces/one-verdict). `searched`: the reasons of the last search for those
+ * Consolidatable or drifted nodes that stay, and why (surfaces/one-reason). `searched`: the reasons of the last search for those
  * that are not forbidden; `waits`: of those that the searches found and did not take.
  */
 export function stayingNodes(
@@ -69,7 +69,7 @@ export function stayingNodes(
   return { listed, more: open.length - Math.min(open.length, mostListed) };
 }
 
-/** Publishes these reasons on Node and NodeClaim, with Karpenter's event reasons (events/of-nodes-that-stay). */
+/** Publishes these reasons on Node and NodeClaim, with Karpenter's event reasons (events/of-nodes-not-disrupted). */
 export function publishStaying({ events }: Pick<ActivityDeps, 'events'>, { listed }: StayingNodes): void {
   for (const { view, why, isForbidden } of listed) {
     const reason = isForbidden ? 'DisruptionBlocked' : 'Unconsolidatable';

@@ -122,7 +122,7 @@ async function report(
   if (result.ok) await deps.offerings.succeeded(result.value);
 }
 
-/** Rules `launch-templates/unused-go`, `node-classes/instance-profiles`: what no node class and no claim refers to any more. */
+/** Rules `launch-templates/unused-are-deleted`, `node-classes/instance-profiles`: what no node class and no claim refers to any more. */
 async function deleteUnused(deps: ActivityDeps): Promise<void> {
   const nodeClasses = deps.cache.all(deps.cloud.nodeClassKind.kind as Kind) as readonly NodeClass[];
   await deps.cloud.sweep?.(nodeClasses, managedClaims(deps));

@@ -78,6 +78,6 @@ export interface CloudActivities {
   findInstance(input: { providerId: string }): Promise<{ state: 'there' | 'gone' }>;
   /** Reads instance types and prices again (instance-types/catalogue-age). */
   refreshCatalogue(): Promise<void>;
-  /** Removes launch templates and instance profiles that nothing uses any more (launch-templates/unused-go, node-classes/instance-profiles). */
+  /** Removes launch templates and instance profiles that nothing uses any more (launch-templates/unused-are-deleted, node-classes/instance-profiles). */
   sweepCloud(): Promise<void>;
 }

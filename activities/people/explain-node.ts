@@ -8,7 +8,7 @@ import { disruptionContext, iso } from '../disruption-context/disruption-context
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
 import { disruptionBlockers, waitOfDrifted } from '../disruption-context/disruption-blockers.js';
 
-/** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (candidates/who-may-go). */
+/** Whether a node may be consolidated now and if not why, as `findDisruptions` would judge it (candidates/disruptable-nodes). */
 export async function explainNode(
   deps: ActivityDeps,
   { node, view }: { readonly node: string; readonly view: DisruptionView },

@@ -157,7 +157,7 @@ describe('terminating a node', () => {
     expect(await begin()).toMatchObject({ nodeName: 'n2' });
   });
 
-  describe('marks that somebody took off while the node is drained (termination/marks-hold)', () => {
+  describe('marks that somebody took off while the node is drained (termination/marks-are-restored)', () => {
     const marked = {
       metadata: { labels: { [labels.excludeFromLoadBalancers]: 'karpenter' }, deletionTimestamp: expect.any(String) },
       spec: { taints: [taints.disrupted] },
@@ -224,7 +224,7 @@ describe('terminating a node', () => {
     });
   });
 
-  // Rule `termination/conditions-only-tell`.
+  // Rule `termination/conditions-are-informative`.
   test.each(['Denied', 'Invalid'] as const)('conditions that are refused (%s) hold up no termination', async (type) => {
     put('web');
     const { kube } = world.deps;

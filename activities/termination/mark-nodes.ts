@@ -33,7 +33,7 @@ export async function markNodes(
 }
 
 /**
- * Marks anew what a termination marked when it began, as every pass of it does (termination/marks-hold): others may take the taint
+ * Marks anew what a termination marked when it began, as every pass of it does (termination/marks-are-restored): others may take the taint
  * off, and a kubelet that comes up again makes a Node without it. Where that is refused, the drain goes on and the next pass tries
  * again.
  */

@@ -50,7 +50,7 @@ describe('chooseLaunch', () => {
     ]);
   });
 
-  test('spot dearer than the cheapest on-demand is dropped, unless minValues is set (launch/dear-spot)', () => {
+  test('spot dearer than the cheapest on-demand is dropped, unless minValues is set (launch/spot-above-on-demand)', () => {
     const types = [
       type('m5.large', [
         ['spot', 9],

@@ -103,7 +103,7 @@ describe('a launch template', () => {
   });
 });
 
-// Rule `launch-templates/unused-go`.
+// Rule `launch-templates/unused-are-deleted`.
 test('a template goes once it is an hour old and has not been launched from for an hour', async () => {
   const clock = { time: 0, now: () => clock.time, sleep: () => Promise.resolve() };
   const there = new Map<string, Date>();

@@ -19,7 +19,7 @@ import { allPages } from './pages.js';
 import { Failures } from './sweeping.js';
 import { tagList, tagRecord } from './tags.js';
 
-/** What sets one launch template of a node class apart from another (launch-templates/what-sets-them-apart). */
+/** What sets one launch template of a node class apart from another (launch-templates/identity). */
 export interface TemplateInput {
   readonly nodeClass: EC2NodeClass;
   readonly clusterName: string;

@@ -6,7 +6,7 @@ import { shiftEvents } from './shift-events.js';
 const nodeClass = { ...ec2NodeClass(), status: { subnets: [{ id: 's', zone: 'a', zoneID: 'az1' }] } };
 const [first, second] = [nodePool('first'), nodePool('second')].map((pool) => ({ pool, nodeClass }));
 
-// Rule `zonal-shift/told`.
+// Rule `zonal-shift/events`.
 test('a NodePool that is made during a shift is told, and the end is told to those that were told', async () => {
   let shifted = ['az1'];
   const news = shiftEvents({ current: () => Promise.resolve(shifted.map((zone) => ({ zone, until: 1 }))) });

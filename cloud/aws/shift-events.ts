@@ -11,7 +11,7 @@ interface Zone {
 }
 
 /**
- * Tells NodePools of zonal shifts away from zones that they may launch in, once as each begins and once as it is over (zonal-shift/told).
+ * Tells NodePools of zonal shifts away from zones that they may launch in, once as each begins and once as it is over (zonal-shift/events).
  * What a NodePool was told is known by its uid: one that is made during a shift is told, too.
  */
 export function shiftEvents(shifts: Pick<ZonalShifts, 'current'>): NonNullable<CloudProvider['poolEvents']> {

@@ -18,7 +18,7 @@ export async function workflowProblems(connection: Connection, cluster: string):
   return problems;
 }
 
-/** Claims that went though no workflow can say why (invariants/why-is-kept). */
+/** Claims that went though no workflow can say why (invariants/reasons-are-recorded). */
 export async function unexplained(
   connection: Connection,
   cluster: string,
@@ -38,7 +38,7 @@ export async function unexplained(
     // One that was never launched ends with its launch.
     if ((await exists(workflowIds.terminate(cluster, uid))) || (await exists(workflowIds.launch(cluster, uid))))
       continue;
-    problems.push(`no workflow says why NodeClaim ${uid} went (invariants/why-is-kept)`);
+    problems.push(`no workflow says why NodeClaim ${uid} went (invariants/reasons-are-recorded)`);
   }
   return problems;
 }

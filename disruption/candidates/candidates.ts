@@ -28,7 +28,7 @@ export interface CandidateContext {
 }
 
 /**
- * Why a node is not a candidate for a voluntary disruption now (candidates/who-may-go), in words; undefined if it is one.
+ * Why a node is not a candidate for a voluntary disruption now (candidates/disruptable-nodes), in words; undefined if it is one.
  * `eventual` ignores what its pods ask for, if a terminationGracePeriod bounds the drain (drift).
  */
 export function whyNotCandidate(

@@ -116,7 +116,7 @@ describe('emptyNodes', () => {
     expect(removed(views, { claimed: new Set(['uid-a']) })).toEqual([]);
   });
 
-  // Rules `candidates/who-may-go`, `candidates/do-not-disrupt-nodes`.
+  // Rules `candidates/disruptable-nodes`, `candidates/do-not-disrupt-nodes`.
   test.each([
     ['nominated', { nominated: new Set(['node-a']) }, {}],
     ['do-not-disrupt', {}, { node: { annotations: { [annotations.doNotDisrupt]: 'true' } } }],

@@ -117,7 +117,7 @@ describe('which nodes may go', () => {
   });
   const kept = { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } };
 
-  // Rules `candidates/who-may-go`, `consolidation/eligible-nodes`.
+  // Rules `candidates/disruptable-nodes`, `consolidation/eligible-nodes`.
   test.each<[string, World, number]>([
     ['either of two, for one holds both', pair(), 1],
     ['none with a pod that is not to be disrupted', pair(kept), 0],
@@ -704,7 +704,7 @@ describe('Balanced', () => {
 });
 
 // Karpenter looks at the first hundred, and gives up after a minute: what comes last may never be reached.
-// Rule `consolidation/all-nodes-are-looked-at`.
+// Rule `consolidation/all-nodes-are-considered`.
 test('the node that is worth least of hundreds is looked at in the same pass: no cursor is needed', () => {
   const crumb = type('crumb', 2, 8, od(0.001));
   const spare = node('spare', huge, { annotations: { [annotations.doNotDisrupt]: 'true' } });

@@ -21,7 +21,7 @@ const nearlyPlanned = 1.01;
 
 /**
  * The commands that consolidate the cluster, in the order in which they would run, each based on the result of the one before
- * (consolidation/all-nodes-are-looked-at). Every eligible node is considered. Pure: equal inputs give equal results as long as
+ * (consolidation/all-nodes-are-considered). Every eligible node is considered. Pure: equal inputs give equal results as long as
  * `isOver` returns false; once it returns true, the search ends with the commands found so far.
  */
 export function consolidateFleet(input: ConsolidationInput, isOver: () => boolean = never): Consolidation {

@@ -55,7 +55,7 @@ const typeDrift = (of: ReturnType<typeof claim>, catalogue: readonly InstanceTyp
 };
 const nothing = (): Promise<undefined> => Promise.resolve(undefined);
 
-// Rule `drift/when-it-is-looked-for`.
+// Rule `drift/when-it-is-detected`.
 describe('driftOf', () => {
   test('asks in order, and no further than the first reason', async () => {
     const asked: string[] = [];

@@ -21,7 +21,7 @@ export interface DriftSources {
   readonly provider: () => Promise<string | undefined>;
 }
 
-/** Whether drift is looked for at all (drift/when-it-is-looked-for): on what is launched and not on its way out. */
+/** Whether drift is looked for at all (drift/when-it-is-detected): on what is launched and not on its way out. */
 export function mayDrift({ metadata, status }: NodeClaim): boolean {
   return metadata.deletionTimestamp === undefined && isTrue(status?.conditions, 'Launched');
 }

@@ -427,7 +427,7 @@ describe('types and prices', () => {
     ]);
   });
 
-  test('types that have an extended resource are kept out by a requirement, which is told (surfaces/one-verdict)', () => {
+  test('types that have an extended resource are kept out by a requirement, which is told (surfaces/one-reason)', () => {
     const gpu = instanceType('g4', { cpu: 4, price: 3, resources: { 'nvidia.com/gpu': '1' } });
     const requirements = [{ key: 'node.kubernetes.io/instance-type', operator: 'NotIn' as const, values: ['g4'] }];
     const nodePools = [pool('default', { requirements })];

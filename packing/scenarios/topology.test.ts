@@ -109,7 +109,7 @@ describe('spread', () => {
     },
   };
 
-  test('zones that the pod may not use do not hold down the minimum, unless node affinity is ignored (topology/domains-looked-at)', () => {
+  test('zones that the pod may not use do not hold down the minimum, unless node affinity is ignored (topology/counted-domains)', () => {
     const honoured = plan(packingInput({ pods: podsOf(4, 'p', { ...x, ...inTwoZones, ...spread() }) }));
     expect(zonesOf(honoured)).toEqual({ 'zone-a': 2, 'zone-b': 2 });
     const ignored = podsOf(4, 'p', { ...x, ...inTwoZones, ...spread({ nodeAffinityPolicy: 'Ignore' }) });
@@ -120,7 +120,7 @@ describe('spread', () => {
     ['node affinity', { nodeSelector: { tier: 'plain' } }, {}],
     ['taints', {}, { nodeAffinityPolicy: 'Ignore' as const, nodeTaintsPolicy: 'Honor' as const }],
   ])(
-    'pods of the pass that go to nodes which a spread leaves out by %s do not count for it (topology/domains-looked-at)',
+    'pods of the pass that go to nodes which a spread leaves out by %s do not count for it (topology/counted-domains)',
     (_, own, policy) => {
       const nodePools = [
         pool('plain', { labels: { tier: 'plain' } }),
@@ -139,7 +139,7 @@ describe('spread', () => {
     },
   );
 
-  test('a node of which a spread has to know whether it counts is not left open (topology/domains-looked-at)', () => {
+  test('a node of which a spread has to know whether it counts is not left open (topology/counted-domains)', () => {
     const spreading = podsOf(3, 'p', { ...x, ...spread(), nodeSelector: { [labels.capacityType]: 'on-demand' } });
     const others = podsOf(2, 'other', { ...x, cpu: '100m' });
     const { newNodeClaims } = plan(packingInput({ pods: [...others, ...spreading] }));
@@ -150,7 +150,7 @@ describe('spread', () => {
     }
   });
 
-  test('domains of an untolerated pool count only while taints are ignored (topology/domains-looked-at)', () => {
+  test('domains of an untolerated pool count only while taints are ignored (topology/counted-domains)', () => {
     const nodePools = [
       pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a', 'zone-b'] }] }),
       pool('tainted', {

@@ -110,7 +110,7 @@ function eligible(): Family['samples'] {
   };
 }
 
-/** Rule `candidates/who-may-go`, but for what only running workflows know: nodes with pods on their way count as eligible. */
+/** Rule `candidates/disruptable-nodes`, but for what only running workflows know: nodes with pods on their way count as eligible. */
 function countEligible({ deps, now }: Scrape, views: readonly NodeView[]): Sample[] {
   const claimed = views.filter(({ claim }) => isTrue(claim.status?.conditions, 'DisruptionReason'));
   const context = {

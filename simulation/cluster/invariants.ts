@@ -146,7 +146,7 @@ export class Invariants {
   private expectReason({ metadata, status }: NodeClaim): void {
     if ((status?.providerID ?? '') === '' || Date.now() < this.lossesUntil) return;
     if (this.temporal.find(workflowIds.terminate(clusterName, metadata.uid ?? '')) !== undefined) return;
-    this.broken(`nothing says why NodeClaim ${metadata.name ?? ''} is gone (invariants/why-is-kept)`);
+    this.broken(`nothing says why NodeClaim ${metadata.name ?? ''} is gone (invariants/reasons-are-recorded)`);
   }
 
   /** What goes on for as long as the cluster stands never fails, whatever it is sent. */

@@ -60,7 +60,7 @@ describe('what is lost or denied', () => {
     );
   }, 700_000);
 
-  // Rules `interruption/noted-first`, `interruption/restarted`.
+  // Rules `interruption/recorded-first`, `interruption/restarted`.
   test('the workflow of an interruption, terminated as soon as it is there: the notice is on the node, and it is handled', async () => {
     const { kube, cloud } = on.world;
     await deploy(on.world, 'noticed', large);

@@ -113,7 +113,7 @@ async function receiveOne(): Promise<void> {
   );
 }
 
-// Rules `node-classes/deletion`, `launch-templates/unused-go`.
+// Rules `node-classes/deletion`, `launch-templates/unused-are-deleted`.
 test('what others have in the account stays, whatever it is tagged', async () => {
   const { region, cluster, awsEndpoint } = stack();
   const strangers = await addStrangers({ region, cluster, endpoint: awsEndpoint! }, `strict-${process.pid}`);

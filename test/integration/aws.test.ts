@@ -117,7 +117,7 @@ describe('launches', () => {
     });
   });
 
-  // Rule `launch-templates/what-sets-them-apart`.
+  // Rule `launch-templates/identity`.
   test('the launch template holds what a node needs, and equal launches share it', async () => {
     const type = need('node.kubernetes.io/instance-type', 'r5.large');
     // Beyond the time for which a template is trusted to be there.

@@ -117,7 +117,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     );
   });
 
-  // Rule `invariants/why-is-kept`.
+  // Rule `invariants/reasons-are-recorded`.
   test('100 pods all run, each node with one launchNode history', async () => {
     await deploy('hundred', 100, { cpu: '500m', memory: '512Mi' });
     await observe('100 pods running', () => runningPods('hundred', 100), within(180));

@@ -12,7 +12,7 @@ import { startReceiver, type Receiver } from './receiver.js';
 import { allowCheaper, createSituations, others, staying, unplaced } from './situations.js';
 import { notifications, surfaces } from './surfaces.js';
 
-// Rule `surfaces/one-verdict`: twelve situations that people ask about, made for real: `why`, `status` and the event say the same of each.
+// Rule `surfaces/one-reason`: twelve situations that people ask about, made for real: `why`, `status` and the event say the same of each.
 // After that what people are asked, order and are told about them (README.md).
 const people = new People();
 let receiver: Receiver;

@@ -93,7 +93,7 @@ describe('consolidation with replacements', () => {
     expect(activities.calls.findIndex(({ name }) => name === 'beginTermination')).toBeGreaterThan(synced);
   });
 
-  // Rule `commands/confirmed-behind-the-taint`.
+  // Rule `commands/checked-after-the-taint`.
   test('a pause that the API server has counts before anybody has told of it, and gives the nodes back until it is over', async () => {
     activities.pausedLive = 'the cluster is paused by ann: release';
     const handle = await start();

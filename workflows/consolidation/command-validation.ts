@@ -33,7 +33,7 @@ export class CommandValidation {
     return verdict.dropped[0]?.why ?? 'no candidate is left';
   }
 
-  /** Nodes that have to stay after all (commands/confirmed-behind-the-taint), and the pause that holds all of them. */
+  /** Nodes that have to stay after all (commands/checked-after-the-taint), and the pause that holds all of them. */
   async confirm(deleting: readonly Candidate[]): Promise<Confirmed> {
     const { cluster, reason, decision } = this.input;
     const candidates = deleting.map(({ claim, node, nodePool }) => ({ claim, node, nodePool }));

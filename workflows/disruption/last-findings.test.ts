@@ -16,7 +16,7 @@ const told = (node: string, verdict: NodeVerdict['verdict']): [string, string] =
   return [is, why];
 };
 
-// Rule `surfaces/one-verdict`.
+// Rule `surfaces/one-reason`.
 test('what a node waits for that may go is told; of all others what the look says', () => {
   expect(told('node-a', 'may go')).toEqual(['may go', waits[0]?.why]);
   expect(told('node-c', 'may go')).toEqual(['stays', waits[1]?.why]);

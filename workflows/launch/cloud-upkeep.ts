@@ -20,7 +20,7 @@ export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<v
 setWorkflowOptions(endsOnItsBuild, refreshCatalogue);
 
 /**
- * Run by a Schedule: deletes launch templates and instance profiles that nothing uses (launch-templates/unused-go,
+ * Run by a Schedule: deletes launch templates and instance profiles that nothing uses (launch-templates/unused-are-deleted,
  * node-classes/instance-profiles).
  */
 export async function sweepCloud({ cluster }: CloudUpkeepInput): Promise<void> {

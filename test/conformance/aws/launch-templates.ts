@@ -128,7 +128,7 @@ const contents: readonly Told[] = [
   differs(
     471,
     'a template for each bundle of certificates and each set of labels',
-    'launch-templates/what-sets-them-apart',
+    'launch-templates/identity',
     'user data holds both, and a template is named by all that it holds',
     templates(3, [{}], [cluster({ caBundle: 'b3RoZXI=' })], [{}, { labels: { team: 'blue' } }]),
   ),

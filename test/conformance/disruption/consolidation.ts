@@ -24,7 +24,7 @@ const dear3 = sold('dear3', 32, 3.2, {
 const told =
   'what people are told is in disruption/consolidation/rejections.ts and the events of docs/behaviour/events.md';
 const metric = 'a metric; that commands are looked at again is tested in disruption/consolidation/rules.test.ts';
-const looks = 'when the search looks again is the affair of workflows/consolidation (consolidation/when-it-looks)';
+const looks = 'when the search looks again is the affair of workflows/consolidation (consolidation/when-it-searches)';
 
 const without = (key: string): Check =>
   run([poolWith(), of('n', dear).map((each) => unlabelled(each, key)), on('n', 'p')], none);

@@ -34,7 +34,7 @@ const doNotDisrupt = (value: string): object => ({ annotations: { [annotations.d
 const ripe = 'a node is consolidatable by the clock, whatever its condition says (consolidation/consolidate-after)';
 
 const wholeFleet =
-  'every search looks at every node (consolidation/all-nodes-are-looked-at): nothing is left for the next one to begin with';
+  'every search looks at every node (consolidation/all-nodes-are-considered): nothing is left for the next one to begin with';
 
 export const singleNodeCases: readonly Told[] = [
   notApplicable([104, 130], 'the order in which single nodes are tried, pools in turn', wholeFleet),
