@@ -9,8 +9,56 @@ interface Row {
   readonly capacityType: string;
 }
 
-/** The rank of each row by price, then by name. A native sort of prices comes first, and leaves few ties. */
+/**
+ * The rank of each row by price, then by name, then by its place. Rows of one offering, which every NodePool has one of that buys from the
+ * same catalogue, are told from others once for all of them.
+ */
 export function rankRows(rows: readonly Row[]): Int32Array {
+  const { sort, examples } = sortsOf(rows);
+  const place = placesOf(examples);
+  const next = new Int32Array(examples.length + 1);
+  for (const each of sort) next[place[each]! + 1]! += 1;
+  for (let k = 1; k < next.length; k++) next[k]! += next[k - 1]!;
+  const rank = new Int32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) rank[i] = next[place[sort[i]!]!]!++;
+  return rank;
+}
+
+/** The sort of each row, and one row of each sort. Rows of one sort are of one offering and one type; not all such rows need be of one sort. */
+function sortsOf(rows: readonly Row[]): { readonly sort: Int32Array; readonly examples: readonly Row[] } {
+  const sort = new Int32Array(rows.length);
+  const examples: Row[] = [];
+  const byOffering = new Map<Row['offering'], number>();
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!;
+    let known = byOffering.get(row.offering);
+    if (known === undefined || examples[known]!.type !== row.type) {
+      known = examples.push(row) - 1;
+      byOffering.set(row.offering, known);
+    }
+    sort[i] = known;
+  }
+  return { sort, examples };
+}
+
+/** For each row, of how many places in the order the rows before it are; equal rows share one. A native sort of prices comes first, and leaves few ties. */
+function placesOf(rows: readonly Row[]): Int32Array {
+  const order = inOrder(rows);
+  const place = new Int32Array(rows.length);
+  let last = -1;
+  order.forEach((row, k) => {
+    const before = k === 0 ? undefined : rows[order[k - 1]!]!;
+    const isEqual =
+      before !== undefined &&
+      before.offering.price === rows[row]!.offering.price &&
+      compareNames(before, rows[row]!) === 0;
+    if (!isEqual) last += 1;
+    place[row] = last;
+  });
+  return place;
+}
+
+function inOrder(rows: readonly Row[]): Int32Array {
   const prices = Float64Array.from(rows, ({ offering }) => offering.price).sort();
   const start = new Map<number, number>();
   for (let k = 0; k < prices.length; k++) if (k === 0 || prices[k] !== prices[k - 1]) start.set(prices[k]!, k);
@@ -24,11 +72,9 @@ export function rankRows(rows: readonly Row[]): Int32Array {
   }
   for (const [price, from] of start) {
     const to = next.get(price)!;
-    if (to - from > 1) order.subarray(from, to).sort((a, b) => compareNames(rows[a]!, rows[b]!) || a - b);
+    if (to - from > 1) order.subarray(from, to).sort((a, b) => compareNames(rows[a]!, rows[b]!));
   }
-  const rank = new Int32Array(rows.length);
-  order.forEach((row, place) => (rank[row] = place));
-  return rank;
+  return order;
 }
 
 function compareNames(a: Row, b: Row): number {
