@@ -48,6 +48,10 @@ const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
   revised: [60],
   entangled: [60],
   extended: [60],
+  'label-values': [3000],
+  'spread-values': [3000],
+  'many-pools': [500],
+  'closed-pools': [500],
   cluster: [40, 100, 200],
   'kwok-cluster': [40, 100, 200],
   'varied-cluster': [40, 100],
@@ -55,8 +59,9 @@ const usualSizes: Readonly<Record<Kind, readonly number[]>> = {
 
 /** For consolidation: their sizes count nodes. */
 const clusterKinds: readonly Kind[] = ['cluster', 'kwok-cluster', 'varied-cluster'];
+const oversizedKinds: readonly Kind[] = ['label-values', 'spread-values', 'many-pools', 'closed-pools'];
 /** Not run unless asked for. */
-const specialKinds: readonly Kind[] = [...clusterKinds, 'extended'];
+const specialKinds: readonly Kind[] = [...clusterKinds, ...oversizedKinds, 'extended'];
 
 /** A worker is warm: it has compiled its code at start. */
 const usualWarm = (pods: number): number => (pods <= 1000 ? 60 : pods <= 20_000 ? 30 : 6);

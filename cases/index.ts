@@ -4,6 +4,7 @@ import { clusterCase } from './cluster.js';
 import { cornerCase, extendedCase } from './corner.js';
 import { entangledCase } from './entangled.js';
 import { kwokClusterCase } from './kwok-cluster.js';
+import { closedPoolsCase, labelValuesCase, manyPoolsCase, spreadValuesCase } from './oversized.js';
 import { Random } from './random.js';
 import { realisticCase } from './realistic.js';
 import { revisedCase } from './revised.js';
@@ -25,6 +26,11 @@ const generators = {
   entangled: entangledCase,
   /** With what Karpenter's peer does not model: `--no-peer`. */
   extended: extendedCase,
+  /** More of something than any cluster has by right: `size` counts the values of a label, or the NodePools. */
+  'label-values': labelValuesCase,
+  'spread-values': spreadValuesCase,
+  'many-pools': manyPoolsCase,
+  'closed-pools': closedPoolsCase,
   /** For consolidation: `size` counts nodes. */
   cluster: clusterCase,
   /** At prices that are in proportion to what types hold. */
