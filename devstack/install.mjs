@@ -190,6 +190,7 @@ const components = {
 
   moto: {
     needs: ['python'],
+    beside: true,
     version: () => {
       // Without an interpreter it counts as not installed, and the check says what is missing.
       const interpreter = versionOf(python(), ['--version'], /Python (\d+\.\d+)/) ?? 'none';
@@ -351,14 +352,28 @@ export async function install(names = stackComponents, { quiet = false } = {}) {
     narrate.say(
       `Installing ${missing.map(({ name }) => name).join(', ')} into ${cache} (once; later runs and clones reuse it)`,
     );
-    const ways = [];
-    for (const { name, folder } of missing) {
-      const way = await withLock(join(cache, `${name}.lock`), narrate.say, () => installOne(name, folder, narrate));
-      if (way !== undefined) ways.push(`${name} ${way}`);
-    }
+    const ways = await installAll(missing, cache, narrate);
     narrate.say(`Installed in ${seconds(started)}${ways.length > 0 ? ` (${ways.join(', ')})` : ''}.`);
   }
   return Object.assign({}, ...located.map(({ name, folder }) => components[name].paths(folder)));
+}
+
+/** Gives which way each was installed that has more than one. What is `beside` takes little of the machine: the others do not wait for it. */
+async function installAll(missing, cache, narrate) {
+  const ways = new Map();
+  const lane = async (parts) => {
+    for (const { name, folder } of parts) {
+      const way = await withLock(join(cache, `${name}.lock`), narrate.say, () => installOne(name, folder, narrate));
+      if (way !== undefined) ways.set(name, way);
+    }
+  };
+  const beside = missing.filter(({ name }) => components[name].beside);
+  const others = missing.filter(({ name }) => !components[name].beside);
+  // What one of them cannot get does not stop the other half-way.
+  for (const outcome of await Promise.allSettled([lane(others), lane(beside)])) {
+    if (outcome.status === 'rejected') throw outcome.reason;
+  }
+  return [...ways].map(([name, way]) => `${name} ${way}`);
 }
 
 /** Whose folder it is: `temporal-server-...` is none of `temporal`. */

@@ -79,11 +79,11 @@ interface Outcome {
   readonly stderr: string;
 }
 
-function install(arch: 'x64' | 'arm64'): Promise<Outcome> {
+function install(arch: 'x64' | 'arm64', ...others: string[]): Promise<Outcome> {
   const as = `Object.defineProperties(process, { arch: { value: '${arch}' }, platform: { value: 'linux' } })`;
   const args = [
     ...['--import', `data:text/javascript,${encodeURIComponent(as)}`],
-    ...[join(root, 'devstack/install.mjs'), '--json', 'kubernetes', 'temporal'],
+    ...[join(root, 'devstack/install.mjs'), '--json', 'kubernetes', 'temporal', ...others],
   ];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { env: { PATH: tools, XDG_CACHE_HOME: cache } }, (error, stdout, stderr) => {
@@ -138,6 +138,26 @@ describe('the installer on a machine without Go', () => {
       expect(components()).toEqual([]);
     } finally {
       pages.set(path, right);
+    }
+  });
+
+  test('finishes the downloads beside what cannot be installed, and fails with the reason', async () => {
+    const python = `#!/bin/sh
+case "$*" in
+  --version) echo Python 3.11 ;;
+  -c*) echo 3.11.0 ;;
+  *) echo no virtual environments today; exit 1 ;;
+esac
+`;
+    writeFileSync(join(tools, 'python3'), python, { mode: 0o755 });
+    try {
+      const { failed, stderr } = await install('x64', 'moto');
+
+      expect(failed).toBe(true);
+      expect(stderr.trimEnd().split('\n').slice(-4).join('\n')).toContain('no virtual environments today');
+      expect(components()).toEqual(['kubernetes', 'temporal']);
+    } finally {
+      rmSync(join(tools, 'python3'));
     }
   });
 
