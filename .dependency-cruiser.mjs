@@ -179,7 +179,12 @@ export default {
       from: { path: `^(${folders})/`, pathNot: `^kube/client\\.ts$|${test}` },
       to: { path: 'node_modules/@kubernetes/client-node/' },
     },
-    ...only('kube', '^kube/(?!port|client)', 'kube/|core/|api/', 'kube meets the rest at kube/port.ts.'),
+    ...only(
+      'kube',
+      '^kube/(?!port|client)',
+      'kube/|core/|api/|(node:)?events$',
+      'kube meets the rest at kube/port.ts.',
+    ),
     ...only(
       'kube-client',
       '^kube/client',

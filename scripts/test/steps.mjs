@@ -42,7 +42,7 @@ const sideBySide = (...steps) => ({ lanes: steps.map((step) => [step]), atOnce: 
 
 /** Stacks of live tests at a time. Each waits much of its time, and takes 2 GB; the other steps take 8 GB. */
 const gigabytes = totalmem() / 2 ** 30;
-const stacks = Math.max(1, Math.min(Math.ceil(1.5 * processors), Math.floor((gigabytes - 8) / 2)));
+const stacks = Math.max(1, Math.min(2 * processors, Math.floor((gigabytes - 8) / 2)));
 
 const statics = {
   types: { name: 'types', run: npm('run', '-s', 'typecheck') },
