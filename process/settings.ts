@@ -178,7 +178,7 @@ const fields = {
     'version the workers: workflows that last minutes end on the build that began them, all others go on in the new one once its workers are there',
   ),
   WORKER_DRAIN_DURATION: duration('5m').describe(
-    'how long a worker that is told to end goes on for workflows of its build while another build is current',
+    'how long a worker that has to end goes on for workflows of its build while another build is current',
   ),
   PACKING_THREADS: z.coerce.number().int().min(0).max(64).default(1).describe('threads that pack; 0 packs in place'),
   PACKING_WARM_UP: flagThat('true').describe(

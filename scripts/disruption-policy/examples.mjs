@@ -91,7 +91,7 @@ driftRollout:
 `,
   },
   drainEscalation: {
-    says: 'A drain that stands still is told after ten minutes; after two hours a person is asked whether to force it:',
+    says: 'A drain that makes no progress is reported after ten minutes; after two hours a person is asked whether to force it:',
     yaml: `
 drainEscalation:
   - { after: 10m, action: Notify }
