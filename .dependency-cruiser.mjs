@@ -249,7 +249,7 @@ export default {
     ...only(
       'cli',
       '^cli/',
-      `cli/|process/|worker/offering-ledger\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml')}|${builtin}`,
+      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml')}|${builtin}`,
       'A command reads and asks: what acts is in activities and operator.',
       'activities/[a-z-]+/contract\\.ts|cloud/port\\.ts',
     ),

@@ -10,7 +10,7 @@ import type { Entity } from './entities-contract.js';
 /** The dependencies of activities. The worker builds them, tests pass fakes. */
 export interface ActivityDeps extends ClusterDeps {
   readonly events: EventRecorder;
-  readonly offerings: OfferingLedger;
+  readonly offerings: OfferingStore;
   readonly entities: EntityStarter;
   /** Runs packing in other threads, so that heartbeats continue. */
   readonly packer: Packer;
@@ -23,7 +23,7 @@ export interface ActivityDeps extends ClusterDeps {
  * The offerings without capacity, which all workers share durably. No method throws: if Temporal cannot be reached, the next
  * refusal is recorded instead.
  */
-export interface OfferingLedger {
+export interface OfferingStore {
   refused(offerings: readonly UnavailableOffering[]): Promise<void>;
   succeeded(offering: Pick<UnavailableOffering, 'capacityType' | 'instanceType' | 'zone'>): Promise<void>;
   /** Tells the cloud provider of offerings that other workers found unavailable. */

@@ -14,7 +14,7 @@ import type { ClusterCache, Kind, KubeClient } from '../kube/port.js';
 import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
 import type { PackingInput } from '../packing/types.js';
 import { createCloud } from '../process/cloud.js';
-import { unavailableOfferings } from '../worker/offering-ledger.js';
+import { unavailableOfferings } from '../worker/offering-store.js';
 import { packingSettings } from '../process/packing-settings.js';
 import { withRegion } from '../process/region.js';
 import { nominationMsOf, SettingsError, type Settings } from '../process/settings.js';

@@ -5,7 +5,7 @@ import type { KubeClient } from '../kube/port.js';
 import { findStuck } from '../operator/stuck/findings.js';
 import type { Finding } from '../operator/stuck/findings.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
-import { unavailableOfferings } from '../worker/offering-ledger.js';
+import { unavailableOfferings } from '../worker/offering-store.js';
 import type { PoolCapacity } from '../workflows/messages.js';
 import { disruptState, nothingKnown } from './status-disrupt.js';
 import { clusterRows } from './status-objects.js';

@@ -3,7 +3,7 @@ import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /** A collection takes half a minute for its second look; its instance may take longer to end. */
-const lookAgainMs = 60_000;
+const repeatMs = 60_000;
 
 /**
  * Has garbage collected as soon as a Node is being deleted that no claim has (garbage-collection/nodes-without-claim), and again while it is there: its
@@ -37,5 +37,5 @@ async function collect({
   const claims = cache.all('NodeClaim');
   if (!cache.all('Node').some((node) => isOrphanedNode(node, claims))) return undefined;
   await starter.collectGarbage();
-  return { afterMs: lookAgainMs };
+  return { afterMs: repeatMs };
 }

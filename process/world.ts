@@ -17,7 +17,7 @@ import { registerPackingGauges } from './gauges/packing.js';
 import { measuredCloud } from './measured-cloud.js';
 import { createMetrics } from './metrics.js';
 import { logContext } from '../worker/log-context.js';
-import { TemporalOfferingLedger } from '../worker/offering-ledger.js';
+import { TemporalOfferingStore } from '../worker/offering-store.js';
 import { PackingPool } from '../worker/packing-pool.js';
 import { packingSettings } from './packing-settings.js';
 import { karpenterLease, nominationMsOf } from './settings.js';
@@ -29,7 +29,7 @@ export interface World extends ActivityDeps {
   readonly settings: Settings;
   readonly log: Logger;
   readonly metrics: ReturnType<typeof createMetrics>;
-  readonly offerings: TemporalOfferingLedger;
+  readonly offerings: TemporalOfferingStore;
   readonly entities: TemporalEntities;
   readonly packer: PackingPool;
   readonly window: BatchWindow;
@@ -62,7 +62,7 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
     onFailure: ({ reason }, error) => log.debug({ reason, error: String(error) }, 'could not publish an event'),
   });
   const events = notifying(recorder, notifierOf(settings, log));
-  const offerings = new TemporalOfferingLedger(settings.CLUSTER_NAME, cloud, log, () => Date.now());
+  const offerings = new TemporalOfferingStore(settings.CLUSTER_NAME, cloud, log, () => Date.now());
   const window = { idleMs: settings.BATCH_IDLE_DURATION, maxMs: settings.BATCH_MAX_DURATION };
   const entities = new TemporalEntities(settings.CLUSTER_NAME, window);
   const karpenter = new KarpenterGate({ client: kube, lease: karpenterLease(settings), log, metrics });

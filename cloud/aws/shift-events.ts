@@ -15,12 +15,12 @@ interface Zone {
  * What a NodePool was told is known by its uid: one that is made during a shift is told, too.
  */
 export function shiftEvents(shifts: Pick<ZonalShifts, 'current'>): NonNullable<CloudProvider['poolEvents']> {
-  let told = new Map<string, ReadonlyMap<string, Zone>>();
+  let reported = new Map<string, ReadonlyMap<string, Zone>>();
   return async (pools) => {
     const shifted = new Set((await shifts.current()).map(({ zone }) => zone));
-    const before = told;
+    const before = reported;
     const changes = pools.map((each) => eventsOf(each, shifted, before.get(uidOf(each)) ?? new Map<string, Zone>()));
-    told = new Map(pools.map((each, i) => [uidOf(each), changes[i]!.told]));
+    reported = new Map(pools.map((each, i) => [uidOf(each), changes[i]!.told]));
     return changes.flatMap(({ events }) => events);
   };
 }

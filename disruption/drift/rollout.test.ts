@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DriftRollout } from '../../api/stowage/disruption-policy.js';
-import { waveBackOffMs, isStopped, lookAgainMs, waveSize } from './rollout.js';
+import { waveBackOffMs, isStopped, pollAfterMs, waveSize } from './rollout.js';
 
 const rollout = (more: object = {}): DriftRollout => disruptionPolicySpec.parse({ driftRollout: more }).driftRollout!;
 
@@ -41,5 +41,5 @@ test('back-off doubles from a minute to an hour', () => {
 });
 
 test('blocked nodes are looked at again after ten seconds, and ever less often, at least every five minutes', () => {
-  expect([1, 2, 3, 5, 6, 50].map((looks) => lookAgainMs(looks) / 1000)).toEqual([10, 20, 40, 160, 300, 300]);
+  expect([1, 2, 3, 5, 6, 50].map((looks) => pollAfterMs(looks) / 1000)).toEqual([10, 20, 40, 160, 300, 300]);
 });

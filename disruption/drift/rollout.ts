@@ -35,13 +35,13 @@ export function waveBackOffMs(failures: number): number {
   return failures <= 0 ? 0 : Math.min(longestBackOffMs, firstBackOffMs * 2 ** (failures - 1));
 }
 
-const firstLookMs = 10_000;
-const longestLookMs = 5 * 60_000;
+const firstPollMs = 10_000;
+const longestPollMs = 5 * 60_000;
 
 /**
- * How long until it is looked again whether drifted nodes may go, after `looks` in a row at which none might: Karpenter's
- * 10 s first, for most blocks pass with a pod that moves; doubling to five minutes, for some never pass.
+ * How long until drifted nodes are checked again, after `polls` in a row in which none could be disrupted: Karpenter's 10 s first, since
+ * most blockers pass when a pod moves; doubling to five minutes, since some never pass.
  */
-export function lookAgainMs(looks: number): number {
-  return Math.min(longestLookMs, firstLookMs * 2 ** Math.max(0, looks - 1));
+export function pollAfterMs(polls: number): number {
+  return Math.min(longestPollMs, firstPollMs * 2 ** Math.max(0, polls - 1));
 }

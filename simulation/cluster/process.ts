@@ -10,7 +10,7 @@ import { optionalKinds, snapshotKinds } from '../../kube/snapshot.js';
 import { TemporalEntities } from '../../process/entities.js';
 import { runOperator } from '../../process/operator.js';
 import type { World } from '../../process/world.js';
-import { TemporalOfferingLedger } from '../../worker/offering-ledger.js';
+import { TemporalOfferingStore } from '../../worker/offering-store.js';
 import type { Random } from '../../cases/random.js';
 import { taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
@@ -166,7 +166,7 @@ export class SimulatedProcess implements ActivityWorker {
     await runOperator(world, client, signal);
   }
 
-  private deps(): ActivityDeps & { readonly entities: TemporalEntities; readonly offerings: TemporalOfferingLedger } {
+  private deps(): ActivityDeps & { readonly entities: TemporalEntities; readonly offerings: TemporalOfferingStore } {
     const { network, outside } = this;
     const now = (): number => Date.now();
     const kube = {
@@ -183,7 +183,7 @@ export class SimulatedProcess implements ActivityWorker {
     });
     const entities = new TemporalEntities(clusterName, batchWindow);
     const base = fakeDeps({ cluster: clusterName, kube, cache, cloud, now, entities, gates, ...outside.heard });
-    const offerings = new TemporalOfferingLedger(clusterName, cloud, base.log, now);
+    const offerings = new TemporalOfferingStore(clusterName, cloud, base.log, now);
     return { ...base, entities, offerings };
   }
 }

@@ -1,6 +1,6 @@
 import { allHandlersFinished, CancellationScope, condition, continueAsNew } from '@temporalio/workflow';
 import type { RolloutRules, RolloutView } from '../../activities/drift/contract.js';
-import { waveBackOffMs, isStopped, lookAgainMs, waveSize } from '../../disruption/drift/rollout.js';
+import { waveBackOffMs, isStopped, pollAfterMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
 import { isContinueAsNewDue } from '../history-limit.js';
 import type {
@@ -158,7 +158,7 @@ class Rollout {
     if (leftAlone !== undefined) return this.pause(`a change of policy: ${leftAlone}`, hour);
     if (drifted.length === 0) {
       this.blockedChecks += 1;
-      return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, lookAgainMs(this.blockedChecks));
+      return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, pollAfterMs(this.blockedChecks));
     }
     this.blockedChecks = 0;
     if (!isAsked) return undefined;

@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import type { OfferingLedger } from '../activities/deps.js';
+import type { OfferingStore } from '../activities/deps.js';
 import type { Log } from '../core/telemetry.js';
 import type { CloudProvider } from '../cloud/port.js';
 import { workflowIds } from '../core/ids.js';
@@ -15,7 +15,7 @@ import {
 } from '../workflows/messages.js';
 
 const freshMs = 3000;
-const patienceMs = 3000;
+const timeoutMs = 3000;
 /** A signal has to stay small. */
 const refusalsInSignal = 200;
 
@@ -23,7 +23,7 @@ const refusalsInSignal = 200;
  * The worker's end of the workflow `offerings` (workflows/provisioning/offerings.ts): tells it of refusals, and tells the cloud
  * provider of this process what other workers told it. Before `connect` it does nothing.
  */
-export class TemporalOfferingLedger implements OfferingLedger {
+export class TemporalOfferingStore implements OfferingStore {
   private client: Client | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
   private reading: Promise<void> | undefined;
@@ -103,7 +103,7 @@ export class TemporalOfferingLedger implements OfferingLedger {
 export async function unavailableOfferings(client: Client, cluster: string): Promise<readonly RememberedRefusal[]> {
   const handle = client.workflow.getHandle(workflowIds.offerings(cluster));
   try {
-    return await client.connection.withDeadline(Date.now() + patienceMs, () => handle.query(unavailableOfferingsQuery));
+    return await client.connection.withDeadline(Date.now() + timeoutMs, () => handle.query(unavailableOfferingsQuery));
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return [];
     throw error;

@@ -4,7 +4,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { silentLog } from '../simulation/silent.js';
 import type { UnavailableOffering } from '../cloud/port.js';
 import type { RefusedOffering, RememberedRefusal } from '../core/unavailable-offerings.js';
-import { TemporalOfferingLedger } from './offering-ledger.js';
+import { TemporalOfferingStore } from './offering-store.js';
 
 const offering = { instanceType: 'm5.large', zone: 'a', capacityType: 'spot' };
 const refusal: RefusedOffering = { ...offering, reason: 'InsufficientInstanceCapacity' };
@@ -30,7 +30,7 @@ function ledger(remembered: () => readonly RememberedRefusal[] | Error) {
         Promise.resolve(void sent.push({ signal: type, count: signalArgs[0].length })),
     },
   } as unknown as Client;
-  const subject = new TemporalOfferingLedger(
+  const subject = new TemporalOfferingStore(
     'test',
     { markUnavailable: (offerings) => void marked.push(...offerings) },
     silentLog,
