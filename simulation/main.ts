@@ -115,7 +115,7 @@ function planOf(seed: number): SimulationPlan {
     processes: values.processes,
     paceMs: values.pace * 1000,
     faultChance: values.faults / 100,
-    healMs: 60 * minuteMs,
+    healMs: 180 * minuteMs,
     restMs: 30 * minuteMs,
     ...(values.leaveOut === undefined ? {} : { leftOut: values.leaveOut }),
     withoutFaults: values.withoutFaults,

@@ -77,14 +77,20 @@ export class Invariants {
     return this.isBroken || this.temporal.problems.length > 0;
   }
 
-  /** Whether every pod runs, and nothing is tainted or half done. */
-  expectRest(): boolean {
-    this.expectPodsRun();
-    this.expectNodesAtRest();
-    this.expectClaimsAtRest();
-    this.expectNoOrphans();
-    this.expectReplicas();
-    return !this.isBroken;
+  /** Holds that every pod runs, and that nothing is tainted or half done. */
+  expectRest(): void {
+    for (const problem of this.unrest()) this.broken(problem);
+  }
+
+  /** What is not at rest: pods that do not run, and whatever is tainted or half done. */
+  unrest(): readonly string[] {
+    return [
+      ...this.podsAtUnrest(),
+      ...this.nodesAtUnrest(),
+      ...this.claimsAtUnrest(),
+      ...this.orphans(),
+      ...this.replicasAtUnrest(),
+    ];
   }
 
   /** Nodes and claims that there are, as a text. */
@@ -100,34 +106,34 @@ export class Invariants {
       this.broken(`the cluster still changes: ${before} became ${after} (invariants/eventually-stable)`);
   }
 
-  private expectPodsRun(): void {
+  private *podsAtUnrest(): Iterable<string> {
     for (const { metadata, status } of this.cluster.kube.kept('Pod')) {
-      if (status?.phase !== 'Running') this.broken(`pod ${metadata.name ?? ''} does not run: ${status?.phase ?? ''}`);
+      if (status?.phase !== 'Running') yield `pod ${metadata.name ?? ''} does not run: ${status?.phase ?? ''}`;
     }
   }
 
-  private expectNodesAtRest(): void {
+  private *nodesAtUnrest(): Iterable<string> {
     for (const { metadata, spec } of this.cluster.kube.kept('Node')) {
       const name = metadata.name ?? '';
-      if (metadata.deletionTimestamp !== undefined) this.broken(`node ${name} is still being deleted`);
+      if (metadata.deletionTimestamp !== undefined) yield `node ${name} is still being deleted`;
       const isTainted = (spec?.taints ?? []).some(({ key }) => key === taints.disrupted.key);
-      if (isTainted) this.broken(`node ${name} is still tainted`);
+      if (isTainted) yield `node ${name} is still tainted`;
     }
   }
 
-  private expectClaimsAtRest(): void {
+  private *claimsAtUnrest(): Iterable<string> {
     for (const { metadata, status } of this.cluster.kube.kept('NodeClaim')) {
       const name = metadata.name ?? '';
-      if (metadata.deletionTimestamp !== undefined) this.broken(`NodeClaim ${name} is still being deleted`);
-      else if (!isTrue(status?.conditions, 'Initialized')) this.broken(`NodeClaim ${name} is not initialized`);
+      if (metadata.deletionTimestamp !== undefined) yield `NodeClaim ${name} is still being deleted`;
+      else if (!isTrue(status?.conditions, 'Initialized')) yield `NodeClaim ${name} is not initialized`;
     }
   }
 
-  private expectNoOrphans(): void {
+  private *orphans(): Iterable<string> {
     const claimed = new Set(this.cluster.kube.kept('NodeClaim').map(({ status }) => status?.providerID ?? ''));
     for (const { providerId, launchedAt } of this.cluster.cloud.peek()) {
       if (claimed.has(providerId) || Date.now() - launchedAt < orphanMs) continue;
-      this.broken(`instance ${providerId} belongs to no NodeClaim (invariants/no-orphans)`);
+      yield `instance ${providerId} belongs to no NodeClaim (invariants/no-orphans)`;
     }
   }
 
@@ -165,13 +171,13 @@ export class Invariants {
     }
   }
 
-  private expectReplicas(): void {
+  private *replicasAtUnrest(): Iterable<string> {
     const { kube } = this.cluster;
     for (const { metadata, spec } of kube.kept('NodePool')) {
       if (spec.replicas === undefined) continue;
       const own = kube.kept('NodeClaim').filter((claim) => claim.metadata.labels?.[labels.nodePool] === metadata.name);
       if (own.length === spec.replicas) continue;
-      this.broken(`NodePool ${metadata.name ?? ''} has ${own.length} NodeClaims instead of ${spec.replicas}`);
+      yield `NodePool ${metadata.name ?? ''} has ${own.length} NodeClaims instead of ${spec.replicas}`;
     }
   }
 

@@ -18,6 +18,7 @@ import { overseen } from './overseer.js';
 import { PlacedPerturbation, type Traffic } from './perturbations.js';
 import type { Outside } from './process.js';
 import { Processes } from './processes.js';
+import { expectToRest } from './rest.js';
 import { VirtualTime } from './virtual-time.js';
 import type { Scripted, SimulationPlan, Stage } from './stage.js';
 import { addPool, createCluster, template } from './world.js';
@@ -257,11 +258,7 @@ class Simulation {
     while (time.now < this.troubledUntil && !isBroken()) await time.advance(this.troubledUntil, isBroken);
     calm(stage);
     this.say('nothing goes wrong any more');
-    await time.advance(time.now + plan.healMs, isBroken);
-    if (!invariants.expectRest()) return;
-    const before = invariants.fingerprint();
-    await time.advance(time.now + plan.restMs, isBroken);
-    if (invariants.expectRest()) invariants.expectUnchanged(before);
+    await expectToRest(time, invariants, plan, isBroken);
   }
 }
 

@@ -30,7 +30,7 @@ export interface SimulationPlan {
   readonly processes?: number;
   /** Pods of each of three Deployments at most. */
   readonly replicas: number;
-  /** How long everything may take to come to rest afterwards, and how long it must then stay so. */
+  /** How long everything may take to come to rest afterwards, and for how long nothing must change then. */
   readonly healMs: number;
   readonly restMs: number;
   /** Steps at which nothing happens, to find out what a failure needs. */

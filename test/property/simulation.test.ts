@@ -14,7 +14,7 @@ describe('a simulated cluster', () => {
   });
 
   const play = (seed: number, more: Partial<SimulationPlan> = {}): Promise<SimulationResult> =>
-    simulate({ seed, unrestMs: 20 * minute, replicas: 8, healMs: 30 * minute, restMs: 10 * minute, ...more }, code);
+    simulate({ seed, unrestMs: 20 * minute, replicas: 8, healMs: 120 * minute, restMs: 10 * minute, ...more }, code);
 
   test.each([1, 2, 3])('comes to rest whatever happened (invariants/eventually-stable), seed %i', async (seed) => {
     const { problems, launches } = await play(seed);
