@@ -17,6 +17,7 @@ interface SimulateCommand {
   readonly pace: number;
   readonly faults: number;
   readonly leaveOut?: ReadonlySet<number>;
+  readonly only?: RegExp;
   readonly withoutFaults: boolean;
   readonly perturb: number;
   readonly shrink: boolean;
@@ -36,6 +37,14 @@ function percentage(text: string): number {
   return value;
 }
 
+function expression(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
 const counts = (text: string): ReadonlySet<number> => new Set(text.split(',').map(count));
 
 const values = new Command('simulate')
@@ -50,6 +59,7 @@ const values = new Command('simulate')
   .option('--pace <seconds>', 'simulated seconds from one happening to the next, on average', count, 300)
   .option('--faults <percent>', 'of calls that fail or lose their answers', percentage, 0.3)
   .option('--leave-out <steps>', 'happenings to leave out, by their numbers: 3,7', counts)
+  .option('--only <names>', "what happens, by a regular expression: 'restored|reset|Deployment'", expression)
   .option('--without-faults', 'no call fails', false)
   .option(
     '--perturb <every>',
@@ -118,6 +128,7 @@ function planOf(seed: number): SimulationPlan {
     healMs: 180 * minuteMs,
     restMs: 30 * minuteMs,
     ...(values.leaveOut === undefined ? {} : { leftOut: values.leaveOut }),
+    ...(values.only === undefined ? {} : { only: values.only }),
     withoutFaults: values.withoutFaults,
     ...(values.verbose ? { say: (line: string) => console.log(line) } : {}),
   };
@@ -142,6 +153,7 @@ function reportShrunk({ plan, result, played }: Shrunk): void {
   );
   const flags = [
     `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas} --processes ${values.processes} --pace ${values.pace} --faults ${values.faults}`,
+    ...(values.only === undefined ? [] : [`--only '${values.only.source}'`]),
     ...(plan.withoutFaults === true ? ['--without-faults'] : []),
     ...((plan.leftOut?.size ?? 0) > 0 ? [`--leave-out ${[...plan.leftOut!].join(',')}`] : []),
   ];

@@ -1,5 +1,7 @@
 import { DomainError } from '../../core/failures.js';
 import type { Random } from '../../cases/random.js';
+import { limiterClock } from '../../kube/limiter.js';
+import type { LimiterClock } from '../../kube/limiter.js';
 import type { KubeClient } from '../../kube/port.js';
 import type { PlacedPerturbation } from './perturbations.js';
 
@@ -14,6 +16,16 @@ export interface NetworkConditions {
   readonly loses: number;
 }
 
+/** What a validating webhook refuses: `Denied` where it says no, `Unavailable` where it cannot be called. */
+export interface Refusal {
+  readonly kinds: ReadonlySet<string>;
+  readonly writes: ReadonlySet<string>;
+  readonly failure: 'Denied' | 'Unavailable';
+}
+
+/** Of calls to who throttles. */
+const throttledShare = 0.7;
+
 /** Who a process talks to. */
 export type Peer = 'Kubernetes' | 'the cloud' | 'Temporal';
 
@@ -22,6 +34,10 @@ export class Outages {
   private readonly away = new Map<Peer, number>();
   private stale = 0;
   private waiting: (() => void)[] = [];
+  /** Who throttles, and how often it was told to. */
+  private readonly throttling = new Map<Peer, number>();
+  /** What webhooks refuse, and why. */
+  private readonly refusals = new Set<Refusal>();
   /** How often all watches went dead. */
   private deaths = 0;
 
@@ -50,6 +66,30 @@ export class Outages {
       this.stale -= 1;
       this.wake();
     };
+  }
+
+  /** From now on most calls to `peer` are throttled. Gives how it ends. */
+  beginThrottling(peer: Peer): () => void {
+    const count = (by: number): void => void this.throttling.set(peer, (this.throttling.get(peer) ?? 0) + by);
+    count(1);
+    return () => count(-1);
+  }
+
+  isThrottling(peer: Peer): boolean {
+    return (this.throttling.get(peer) ?? 0) > 0;
+  }
+
+  /** From now on a webhook of the API server refuses some writes. Gives how it ends. */
+  beginRefusing(refusal: Refusal): () => void {
+    this.refusals.add(refusal);
+    return () => void this.refusals.delete(refusal);
+  }
+
+  /** Throws where a webhook refuses the write. */
+  admit(write: string, kind: string): void {
+    for (const { kinds, writes, failure } of this.refusals) {
+      if (kinds.has(kind) && writes.has(write)) throw new DomainError(failure, `${write} ${kind}: a webhook says no`);
+    }
   }
 
   isAway(peer: Peer): boolean {
@@ -91,6 +131,15 @@ export class Network {
     private readonly onCall: () => void,
     private readonly placed: PlacedPerturbation | undefined,
   ) {}
+
+  /** The process' own time: what it waits for comes once it runs again. */
+  readonly clock: LimiterClock = {
+    now: () => limiterClock.now(),
+    sleep: async (milliseconds, signal, options) => {
+      await limiterClock.sleep(milliseconds, signal, options);
+      await this.outages.until(() => !this.isHeld);
+    },
+  };
 
   get isAlive(): boolean {
     return !this.isCut;
@@ -134,7 +183,9 @@ export class Network {
           this.call(peer, () => {
             const effect = (): Promise<unknown> =>
               (target[name] as (...args: unknown[]) => Promise<unknown>).apply(target, args);
-            return writes.has(name) ? this.write(effect) : effect();
+            if (!writes.has(name)) return effect();
+            if (peer === 'Kubernetes') this.outages.admit(String(name), name === 'evict' ? 'Pod' : String(args[0]));
+            return this.write(effect);
           }),
       ]),
     );
@@ -165,6 +216,8 @@ export class Network {
         if (held.length === 0 && !this.areWatchesHeld) onEvent(event);
         else if (held.push(event) === 1) void release();
       });
+      // A process that is frozen hears of nothing, not of the end either.
+      await this.outages.until(() => !this.isHeld);
       isOver = true;
       return outcome;
     };
@@ -184,6 +237,9 @@ export class Network {
 
   private failBefore(peer: Peer): void {
     if (this.outages.isAway(peer)) throw new DomainError('Unavailable', `${peer} is out of reach`);
+    if (this.outages.isThrottling(peer) && this.random.chance(throttledShare)) {
+      throw new DomainError('Throttled', `${peer} takes no more calls for now`);
+    }
     if (this.random.chance(this.conditions.fails)) throw new DomainError('Unavailable', 'the call failed');
   }
 

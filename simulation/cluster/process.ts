@@ -6,7 +6,7 @@ import { defaultFeatureGates } from '../../core/feature-gates.js';
 import type { CloudProvider } from '../../cloud/port.js';
 import { createClusterCache } from '../../kube/cache.js';
 import type { Kind, KubeClient } from '../../kube/port.js';
-import { optionalKinds, snapshotKinds } from '../../kube/snapshot.js';
+import { bufferKinds, optionalKinds, snapshotKinds } from '../../kube/snapshot.js';
 import { TemporalEntities } from '../../process/entities.js';
 import { runOperator } from '../../process/operator.js';
 import type { World } from '../../process/world.js';
@@ -68,7 +68,10 @@ const gates = {
   StaticCapacity: true,
   SpotToSpotConsolidation: true,
   NodeOverlay: true,
+  CapacityBuffer: true,
 };
+/** How often a process looks whether it was stopped, milliseconds. */
+const ownTimeMs = 5000;
 const batchWindow = { idleMs: 1000, maxMs: 10_000 };
 
 /**
@@ -176,10 +179,18 @@ export class SimulatedProcess implements ActivityWorker {
     const cloud = network.over('the cloud', outside.cloud, cloudCalls, cloudWrites);
     const cache = createClusterCache({
       client: kube,
-      kinds: [...snapshotKinds, 'VolumeAttachment', 'DisruptionPause', cloud.nodeClassKind.kind as Kind],
+      kinds: [
+        ...snapshotKinds,
+        ...bufferKinds,
+        'VolumeAttachment',
+        'DisruptionPause',
+        cloud.nodeClassKind.kind as Kind,
+      ],
       optional: optionalKinds,
       random: () => outside.random.next(),
       probe: { silentMs: outside.watchSilentMs },
+      clock: network.clock,
+      tickMs: ownTimeMs,
     });
     const entities = new TemporalEntities(clusterName, batchWindow);
     const base = fakeDeps({ cluster: clusterName, kube, cache, cloud, now, entities, gates, ...outside.heard });

@@ -33,6 +33,8 @@ export interface SimulationPlan {
   /** How long everything may take to come to rest afterwards, and for how long nothing must change then. */
   readonly healMs: number;
   readonly restMs: number;
+  /** What happens is chosen among what is so called; by default among all. */
+  readonly only?: RegExp;
   /** Steps at which nothing happens, to find out what a failure needs. */
   readonly leftOut?: ReadonlySet<number>;
   /** What happens, in place of what the seed has happen: a run that is shrunk stays what it is when other things come to happen. */

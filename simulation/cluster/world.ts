@@ -53,6 +53,7 @@ export async function createCluster(
     random: () => random.next(),
     // Its connection never breaks.
     probe: { silentMs: 2 ** 31 - 1 },
+    tickMs: 2 ** 31 - 1,
   });
   await cache.start(stopping.signal);
   const clock = {

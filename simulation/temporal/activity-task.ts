@@ -49,15 +49,17 @@ export class ActivityTask {
   private running: Attempt | undefined;
   private next: NodeJS.Timeout | undefined;
   private isOver = false;
-  private isCancelled = false;
+  isCancelled = false;
   private readonly deadline: number;
 
   constructor(
     private readonly host: ActivityHost,
-    private readonly schedule: Schedule,
+    readonly schedule: Schedule,
     private readonly owner: { readonly workflowId: string; readonly runId: string; readonly workflowType: string },
+    /** Milliseconds of the epoch: before now for one of a server that was restored. */
+    readonly scheduledAt: number,
   ) {
-    this.deadline = Date.now() + (millisOf(schedule.scheduleToCloseTimeout) ?? Number.POSITIVE_INFINITY);
+    this.deadline = scheduledAt + (millisOf(schedule.scheduleToCloseTimeout) ?? Number.POSITIVE_INFINITY);
     this.tryAfter(host.latencyMs());
   }
 

@@ -9,9 +9,11 @@ export interface CommandHost {
   find(workflowId: string, runId?: string): Run | undefined;
   begin(start: Pick<RunStart, 'workflowId' | 'workflowType' | 'taskQueue' | 'args'> & Partial<RunStart>): Run;
   add(run: Run, job: Job): void;
+  /** A signal: it outlives a reset of the run. */
+  deliver(run: Run, job: Job): void;
   close(run: Run, status: RunStatus): void;
   requestCancel(run: Run): void;
-  schedule(run: Run, command: NonNullable<Command['scheduleActivity']>): void;
+  schedule(run: Run, command: NonNullable<Command['scheduleActivity']>): unknown;
   cancelActivity(run: Run, seq: number): void;
   answered(response: NonNullable<Command['updateResponse']>): void;
 }
@@ -30,13 +32,10 @@ const handlers: Handlers = {
   startTimer: (engine, run, { seq, startToFireTimeout }) => {
     const number = seq ?? 0;
     run.historyLength += 1;
-    setLongTimeout(run, number, millisOf(startToFireTimeout) ?? 0, () => {
-      run.timers.delete(number);
-      engine.add(run, { fireTimer: { seq: number } });
-    });
+    startTimer(engine, run, number, Date.now() + (millisOf(startToFireTimeout) ?? 0));
   },
   cancelTimer: (_, run, { seq }) => {
-    clearTimeout(run.timers.get(seq ?? 0));
+    clearTimeout(run.timers.get(seq ?? 0)?.handle);
     run.timers.delete(seq ?? 0);
     // One that fired during this very task: the server takes it back.
     run.jobs = run.jobs.filter(({ fireTimer }) => fireTimer?.seq !== seq);
@@ -52,13 +51,13 @@ const handlers: Handlers = {
   signalExternalWorkflowExecution: (engine, run, command) => {
     const { seq, workflowExecution, childWorkflowId, signalName, args } = command;
     const id = workflowExecution?.workflowId ?? childWorkflowId ?? '';
-    setTimeout(() => {
+    onItsWay(engine, run, { signalExternalWorkflowExecution: command }, () => {
       const target = engine.find(id, workflowExecution?.runId ?? undefined);
       const isTaken = target?.isOpen === true;
-      if (isTaken) engine.add(target, { signalWorkflow: { signalName, input: args ?? [] } });
+      if (isTaken) engine.deliver(target, { signalWorkflow: { signalName, input: args ?? [] } });
       const failure = isTaken ? undefined : notFound(id);
       engine.add(run, { resolveSignalExternalWorkflow: { seq, ...(failure === undefined ? {} : { failure }) } });
-    }, engine.latencyMs());
+    });
   },
   requestCancelExternalWorkflowExecution: (engine, run, { seq, workflowExecution }) => {
     const id = workflowExecution?.workflowId ?? '';
@@ -119,7 +118,7 @@ function startChild(engine: CommandHost, run: Run, command: NonNullable<Command[
   const { seq, workflowId, workflowType, taskQueue, input, parentClosePolicy, workflowIdReusePolicy } = command;
   const number = seq ?? 0;
   run.historyLength += 1;
-  setTimeout(() => {
+  onItsWay(engine, run, { startChildWorkflowExecution: command }, () => {
     if (!run.isOpen) return;
     const present = engine.find(workflowId ?? '');
     if (present !== undefined && !mayReplace(present, workflowIdReusePolicy ?? 0)) {
@@ -138,7 +137,7 @@ function startChild(engine: CommandHost, run: Run, command: NonNullable<Command[
     });
     run.children.set(number, child);
     engine.add(run, { resolveChildWorkflowExecutionStart: { seq: number, succeeded: { runId: child.start.runId } } });
-  }, engine.latencyMs());
+  });
 }
 
 /** Whether a workflow of an id that was used may be started again. */
@@ -149,7 +148,10 @@ export function mayReplace(present: Run, policy: number): boolean {
 
 function parentOf(engine: CommandHost, run: Run): Run | undefined {
   const { parent } = run.start;
-  return parent === undefined ? undefined : engine.find(parent.workflowId, parent.runId);
+  if (parent === undefined) return undefined;
+  const latest = engine.find(parent.workflowId);
+  // A reset takes its children along.
+  return latest?.start.originalRunId === parent.runId ? latest : engine.find(parent.workflowId, parent.runId);
 }
 
 function notifyParent(engine: CommandHost, run: Run, result: object): void {
@@ -174,11 +176,25 @@ const notFound = (id: string): Failure => ({
   applicationFailureInfo: { type: 'NotFound', nonRetryable: true },
 });
 
+/** What a run has asked for and takes its time to arrive; a backup of the server has it arrive again. */
+function onItsWay(engine: CommandHost, run: Run, command: Command, arrive: () => void): void {
+  run.underway.add(command);
+  setTimeout(() => {
+    // A run that has closed meanwhile, or is at an earlier state, has nothing on its way.
+    if (run.underway.delete(command)) arrive();
+  }, engine.latencyMs());
+}
+
 /** Node's timers reach 24 days. */
 const longestMs = 2 ** 31 - 1;
 
-function setLongTimeout(run: Run, seq: number, milliseconds: number, then: () => void): void {
-  const rest = milliseconds - longestMs;
-  const step = rest > 0 ? (): void => setLongTimeout(run, seq, rest, then) : then;
-  run.timers.set(seq, setTimeout(step, Math.min(milliseconds, longestMs)));
+/** Begins a timer of a run that is due at `dueAt`, milliseconds of the epoch. */
+export function startTimer(engine: Pick<CommandHost, 'add'>, run: Run, seq: number, dueAt: number): void {
+  const rest = dueAt - Date.now();
+  const fire = (): void => {
+    run.timers.delete(seq);
+    engine.add(run, { fireTimer: { seq } });
+  };
+  const step = rest > longestMs ? (): void => startTimer(engine, run, seq, dueAt) : fire;
+  run.timers.set(seq, { handle: setTimeout(step, Math.min(rest, longestMs)), dueAt });
 }

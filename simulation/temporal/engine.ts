@@ -3,7 +3,9 @@ import type { Random } from '../../cases/random.js';
 import { ActivityTask } from './activity-task.js';
 import type { AttemptFate } from './activity-task.js';
 import type { ActivityWorker } from './activity-worker.js';
-import { carryOut } from './commands.js';
+import { keep, renew } from './backup.js';
+import type { KeptRun } from './backup.js';
+import { carryOut, startTimer } from './commands.js';
 import type { CommandHost } from './commands.js';
 import { digestOf } from './digest.js';
 import { toPayloads } from './payloads.js';
@@ -131,7 +133,7 @@ export class SimulatedTemporal implements CommandHost {
   }
 
   begin(start: Pick<RunStart, 'workflowId' | 'workflowType' | 'taskQueue' | 'args'> & Partial<RunStart>): Run {
-    const runId = `run-${String(++this.runs).padStart(6, '0')}`;
+    const runId = this.nextRunId();
     const run = new Run({
       firstRunId: runId,
       continuedFrom: undefined,
@@ -161,7 +163,12 @@ export class SimulatedTemporal implements CommandHost {
   }
 
   signal(run: Run, signalName: string, args: readonly unknown[]): void {
-    this.add(run, { signalWorkflow: { signalName, input: toPayloads(args) } });
+    this.deliver(run, { signalWorkflow: { signalName, input: toPayloads(args) } });
+  }
+
+  deliver(run: Run, job: Job): void {
+    if (run.isOpen) run.signals.push(job);
+    this.add(run, job);
   }
 
   requestCancel(run: Run): void {
@@ -174,8 +181,61 @@ export class SimulatedTemporal implements CommandHost {
 
   /** The database is gone: nothing is left of any workflow. Schedules are kept. */
   lose(): void {
-    for (const run of this.latest.values()) this.terminate(run);
+    for (const run of this.latest.values()) {
+      run.underway.clear();
+      this.terminate(run);
+    }
     this.latest.clear();
+  }
+
+  /** Keeps all workflows as they are. What is returned brings them back, and nothing of what came since: a restored database. */
+  backup(): () => void {
+    const closed = [...this.latest.values()].filter(({ isOpen }) => !isOpen);
+    const open = [...this.latest.values()].filter(({ isOpen }) => isOpen).map((run) => this.stateOf(run));
+    return () => {
+      this.lose();
+      for (const run of closed) this.latest.set(run.id, run);
+      const renewed = new Map(open.map((kept) => [kept.run, renew(kept)]));
+      for (const run of renewed.values()) {
+        this.latest.set(run.id, run);
+        for (const [seq, child] of run.children) run.children.set(seq, renewed.get(child) ?? child);
+      }
+      for (const kept of open) this.resume(renewed.get(kept.run)!, kept);
+    };
+  }
+
+  /** Keeps an open run as it is. What is returned resets it to that, unless it has closed; it is sent again the signals that came since. */
+  checkpoint(run: Run): () => void {
+    const kept = this.stateOf(run);
+    return () => {
+      if (!run.isOpen || this.latest.get(run.id) !== run) return;
+      run.underway.clear();
+      this.close(run, 'TERMINATED');
+      const reset = renew(kept, this.nextRunId());
+      this.latest.set(run.id, reset);
+      this.resume(reset, kept);
+      for (const signal of run.signals.slice(kept.signals)) this.deliver(reset, signal);
+    };
+  }
+
+  private stateOf(run: Run): KeptRun {
+    return keep(run, this.activities.get(run)?.values() ?? []);
+  }
+
+  private nextRunId(): string {
+    return `run-${String(++this.runs).padStart(6, '0')}`;
+  }
+
+  /** Begins again what a run was waiting for. */
+  private resume(run: Run, { timers, activities, underway }: KeptRun): void {
+    this.note(run, 'is as it was');
+    for (const [seq, dueAt] of timers) startTimer(this, run, seq, dueAt);
+    for (const { command, scheduledAt, isCancelled } of activities) {
+      const task = this.schedule(run, command, scheduledAt);
+      if (isCancelled) task.cancel();
+    }
+    for (const command of underway) carryOut(this, run, command);
+    if (run.jobs.length > 0) this.wake(run);
   }
 
   /** Something has happened to a run: its next workflow task tells it. */
@@ -187,7 +247,7 @@ export class SimulatedTemporal implements CommandHost {
   }
 
   /** Starts an activity that a run has scheduled. */
-  schedule(run: Run, command: NonNullable<Command['scheduleActivity']>): void {
+  schedule(run: Run, command: NonNullable<Command['scheduleActivity']>, scheduledAt = Date.now()): ActivityTask {
     const seq = command.seq ?? 0;
     const tasks = this.activities.get(run) ?? new Map<number, ActivityTask>();
     this.activities.set(run, tasks);
@@ -208,9 +268,11 @@ export class SimulatedTemporal implements CommandHost {
       },
       command,
       run.start,
+      scheduledAt,
     );
     tasks.set(seq, task);
     run.historyLength += 1;
+    return task;
   }
 
   cancelActivity(run: Run, seq: number): void {
@@ -242,7 +304,7 @@ export class SimulatedTemporal implements CommandHost {
     if (!run.isOpen) return;
     run.status = status;
     run.closedAt = Date.now();
-    for (const timer of run.timers.values()) clearTimeout(timer);
+    for (const { handle } of run.timers.values()) clearTimeout(handle);
     for (const task of this.activities.get(run)?.values() ?? []) task.abandon();
     this.activities.delete(run);
     void this.cache.forget(run);

@@ -22,6 +22,12 @@ export interface RunStart extends RunIdentity {
   readonly whenParentCloses: 'abandon' | 'terminate' | 'cancel';
 }
 
+export interface RunTimer {
+  readonly handle: NodeJS.Timeout;
+  /** Milliseconds of the epoch. */
+  readonly dueAt: number;
+}
+
 /** One run of a workflow, as the server keeps it. */
 export class Run {
   status: RunStatus = 'RUNNING';
@@ -41,7 +47,11 @@ export class Run {
   sandbox: Sandbox | undefined;
   /** And which. */
   cachedBy: ActivityWorker | undefined;
-  readonly timers = new Map<number, NodeJS.Timeout>();
+  readonly timers = new Map<number, RunTimer>();
+  /** Every signal that it was sent. */
+  readonly signals: Job[] = [];
+  /** What its code has asked for and is on its way to others. */
+  readonly underway = new Set<Command>();
   readonly attributes = new Map<string, unknown>();
   readonly children = new Map<number, Run>();
   /** The SDK's switches that its code has used. */

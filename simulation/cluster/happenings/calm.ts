@@ -1,4 +1,5 @@
 import { annotations, labels } from '../../../api/labels.js';
+import { refOf } from '../../kube/fake-storage.js';
 import type { Stage } from '../stage.js';
 import { usualBudgets } from './settings.js';
 import { budgetedApp } from './workloads.js';
@@ -13,8 +14,14 @@ export function calm(stage: Stage): void {
   daemons.clear();
   for (const { app } of sets) if (app !== budgetedApp) budgets.unprotect(app);
   void budgets.protect(budgetedApp, 1);
-  for (const kind of ['DisruptionPause', 'DisruptionPolicy', 'NodeOverlay'] as const) {
-    for (const { metadata } of kube.kept(kind)) void kube.delete(kind, { name: metadata.name ?? '' });
+  for (const kind of [
+    'DisruptionPause',
+    'DisruptionPolicy',
+    'NodeOverlay',
+    'CapacityBuffer',
+    'VolumeAttachment',
+  ] as const) {
+    for (const each of kube.kept(kind)) void kube.delete(kind, refOf(each));
   }
   const spec = { disruption: { budgets: usualBudgets }, template: { spec: { expireAfter: 'Never' } } };
   void kube.patch('NodePool', { name: 'default' }, { spec });

@@ -1,7 +1,10 @@
+import type { Happening } from './happening.js';
 import type { Stage } from '../stage.js';
 import { machineHappenings } from './machines.js';
 import { outageHappenings } from './outages.js';
 import { peopleHappenings } from './people.js';
+import { refusalHappenings } from './refusals.js';
+import { restoreHappenings } from './restores.js';
 import { settingsHappenings } from './settings.js';
 import { workloadHappenings } from './workloads.js';
 
@@ -11,13 +14,17 @@ const happenings = [
   ...peopleHappenings,
   ...settingsHappenings,
   ...outageHappenings,
+  ...restoreHappenings,
+  ...refusalHappenings,
 ];
-const total = happenings.reduce((sum, { weight }) => sum + weight, 0);
+const totalOf = (from: readonly Happening[]): number => from.reduce((sum, { weight }) => sum + weight, 0);
 
-/** One thing happens, drawn by weight. Gives its name. */
+/** One thing happens, drawn by weight from those whose names fit the plan. Gives its name. */
 export function happen(stage: Stage): string {
-  let at = stage.random.next() * total;
-  for (const { name, weight, happens } of happenings) {
+  const { only } = stage.plan;
+  const from = only === undefined ? happenings : happenings.filter(({ name }) => only.test(name));
+  let at = stage.random.next() * totalOf(from);
+  for (const { name, weight, happens } of from) {
     at -= weight;
     if (at >= 0) continue;
     stage.say(`--- ${name}`);

@@ -53,28 +53,5 @@ export const outageHappenings = listed([
     weight: 1,
     happens: ({ cluster: { kube } }) => kube.compact(),
   },
-  {
-    name: 'the cluster is restored as it was some minutes ago',
-    weight: 1,
-    happens: ({ random, later, outages, sets, cluster, invariants }) => {
-      const bringBack = cluster.backup();
-      later(random.int(1, 15 * 60) * 1000, () => {
-        const end = outages.begin('Kubernetes');
-        bringBack();
-        invariants.budgets.excuse();
-        invariants.forgetReasons();
-        for (const set of sets) later(5000, () => void set.resume());
-        later(random.int(5, 60) * 1000, end);
-      });
-    },
-  },
-  {
-    name: 'Temporal loses every workflow',
-    weight: 1,
-    happens: ({ temporal, invariants }) => {
-      temporal.lose();
-      invariants.forgetReasons();
-    },
-  },
   { name: 'nothing', weight: 6, happens: () => undefined },
 ]);

@@ -1,7 +1,10 @@
 import { annotations } from '../../../api/labels.js';
+import { capacityBuffers } from '../../../api/autoscaling/capacity-buffer.js';
+import type { CapacityBuffer } from '../../../api/autoscaling/capacity-buffer.js';
+import type { ObjectMeta } from '../../../api/kubernetes.js';
 import { pod } from '../../../cases/objects.js';
 import type { Stage } from '../stage.js';
-import { listed, minuteMs } from './happening.js';
+import { listed, minuteMs, pickOr } from './happening.js';
 
 /** What happens to what runs. */
 export const workloadHappenings = listed([
@@ -55,6 +58,34 @@ export const workloadHappenings = listed([
     },
   },
   {
+    name: 'volumes stay attached to a node, for some minutes',
+    weight: 1,
+    happens: ({ random, later, cluster: { kube } }) => {
+      const nodeName = pickOr(random, kube.kept('Node'))?.metadata.name;
+      if (nodeName === undefined) return;
+      for (let volume = 0; volume < 3; volume++) {
+        const name = `attachment-${random.int(0, 2 ** 31)}`;
+        const source = { persistentVolumeName: `volume-of-${name}` };
+        void kube.create('VolumeAttachment', {
+          metadata: { name },
+          spec: { attacher: 'ebs.csi.aws.com', nodeName, source },
+        });
+        later(random.int(1, 20) * minuteMs, () => void kube.delete('VolumeAttachment', { name }));
+      }
+    },
+  },
+  {
+    name: 'a CapacityBuffer appears, for some minutes',
+    weight: 1,
+    happens: ({ random, later, sets, cluster: { kube } }) => {
+      const ref = { name: `buffer-${random.int(0, 2 ** 31)}`, namespace: 'default' };
+      const scalableRef = { apiGroup: 'apps', kind: 'ReplicaSet', name: random.pick(sets).app };
+      const size = random.chance(0.5) ? { replicas: random.int(1, 5) } : { percentage: random.int(10, 100) };
+      void kube.create('CapacityBuffer', bufferOf(ref, { scalableRef, ...size }));
+      later(random.int(5, 40) * minuteMs, () => void kube.delete('CapacityBuffer', ref));
+    },
+  },
+  {
     name: 'a pod that fits nowhere waits, for some minutes',
     weight: 1,
     happens: (stage) => waitInVain(stage),
@@ -63,6 +94,10 @@ export const workloadHappenings = listed([
 
 /** The app that a PodDisruptionBudget protects from the start. */
 export const budgetedApp = 'middle';
+
+/** With its defaults, which an API server fills in. */
+const bufferOf = (metadata: ObjectMeta, spec: object): CapacityBuffer =>
+  capacityBuffers.mustParse({ apiVersion: 'autoscaling.x-k8s.io/v1beta1', kind: 'CapacityBuffer', metadata, spec });
 
 /** It asks for more than any machine has. */
 function waitInVain({ random, later, cluster: { kube } }: Stage): void {
