@@ -349,9 +349,35 @@ describe('the chart', () => {
     [{ clusterName: 'my cluster' }, /clusterName/],
     [{ 'temporal.address': 'https://temporal:7233' }, /address/],
     [{ 'image.digest': 'latest' }, /digest/],
+    [{ 'image.repository': 'registry.example/stowage:1.0' }, /image\/repository/],
+    [{ 'image.tag': '1.0 beta' }, /image\/tag/],
+    [{ 'imagePullSecrets[0].secret': 'pull' }, /imagePullSecrets\/0/],
+    [{ 'temporal.address': 'temporal:72330' }, /temporal\/address/],
+    [{ 'temporal.namespace': 'my namespace' }, /temporal\/namespace/],
+    [{ 'temporal.tls.secretName': 'My Secret' }, /secretName/],
+    [{ 'temporal.trial.persistence.size': 'large' }, /persistence\/size/],
+    [{ 'operator.resources.requests.cpu': 'much' }, /requests\/cpu/],
+    [{ 'worker.resources.request.cpu': '1' }, /worker\/resources.*request/s],
+    [{ 'cloud.interruptionQueue': 'https://sqs.example/queue' }, /interruptionQueue/],
+    [{ 'cloud.commitmentsConfigMap': 'Commitments' }, /commitmentsConfigMap/],
+    [{ 'karpenterLease.namespace': 'Kube System' }, /karpenterLease\/namespace/],
+    [{ 'metrics.serviceMonitor.interval': 'often' }, /serviceMonitor\/interval/],
+    [{ 'nodeSelector.stowage': 'true' }, /nodeSelector\/stowage.*want string/s],
+    [{ 'tolerations[0].effect': 'Never' }, /tolerations\/0\/effect/],
     [{ 'settings.TEMPORAL_API_KEY': 'secret' }, /TEMPORAL_API_KEY/],
     [{ 'serviceAccount.create': 'false' }, /serviceAccount\.name is empty/],
   ])('refuses %o', async (values, message) => {
     await expect(render(values as Record<string, string>)).rejects.toThrow(message);
+  });
+
+  test.each<Record<string, string>>([
+    { 'image.repository': 'localhost:5000/team/stowage', 'image.tag': 'v1.2.3-rc_1' },
+    { 'operator.resources.requests.cpu': '1', 'operator.resources.limits.memory': '1.5Gi' },
+    { 'worker.resources.requests.cpu': '250m', 'worker.resources.requests.memory': '1e9' },
+    { 'cloud.interruptionQueue': 'stowage_c-1.fifo', 'temporal.namespace': 'stowage.acct1' },
+    { 'metrics.serviceMonitor.enabled': 'true', 'metrics.serviceMonitor.interval': '1m30s' },
+    { 'tolerations[0].operator': 'Exists', 'imagePullSecrets[0].name': 'pull' },
+  ])('takes %o', async (values) => {
+    await expect(render(values)).resolves.not.toEqual([]);
   });
 });
