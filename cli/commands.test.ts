@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Command, Option } from 'commander';
 import { describeSettings } from '../process/settings.js';
 import { commandTexts, type CommandName } from './command-texts.js';
-import { describedCommands } from './program.js';
+import { describedCommands, stowageProgram } from './program.js';
 import { settingsTable } from './settings.js';
 
 const names = Object.keys(commandTexts) as CommandName[];
@@ -57,4 +58,12 @@ describe.each(names)('the help of %s', (name) => {
 test('stowage settings lists every setting', () => {
   const text = settingsTable();
   for (const { name, flag } of describeSettings()) expect(text).toContain(flag ?? name);
+});
+
+test('stowage --version shows the version of the package', async () => {
+  let text = '';
+  const program = stowageProgram().configureOutput({ writeOut: (part) => void (text += part) });
+  await expect(program.parseAsync(['--version'], { from: 'user' })).rejects.toMatchObject({ exitCode: 0 });
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect(text).toBe(`${version}\n`);
 });

@@ -5,11 +5,13 @@ import { liveCommands } from './live-commands.js';
 import { loadOffline } from './offline-code.js';
 import { loadOnline } from './online-code.js';
 import { printable } from './output/printable.js';
+import { buildInfo } from '../process/gauges/build-info.js';
 
 /** The `stowage` command. Each command loads its own code when it runs: `stowage plan` for files needs neither Temporal nor AWS. */
 export function stowageProgram(): Command {
   const program = new Command('stowage')
     .description('A Kubernetes node autoscaler: a drop-in for Karpenter, each node action a durable Temporal workflow.')
+    .version(buildInfo().version, '-V, --version', 'show the version')
     .exitOverride()
     .showHelpAfterError('(stowage --help shows what there is)')
     .addHelpText('after', '\nstowage NAME --help shows the options of a command and an example.');
