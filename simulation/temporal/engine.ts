@@ -10,6 +10,7 @@ import type { CommandHost } from './commands.js';
 import { digestOf } from './digest.js';
 import { toPayloads } from './payloads.js';
 import { PendingUpdates } from './pending-updates.js';
+import { Pollers } from './pollers.js';
 import { Run } from './run.js';
 import type { RunStart, RunStatus } from './run.js';
 import type { Activation, Command, Job, SandboxFactory } from './sandbox.js';
@@ -57,8 +58,7 @@ export class SimulatedTemporal implements CommandHost {
   private readonly activities = new Map<Run, Map<number, ActivityTask>>();
   /** All runs, where closed ones are kept. */
   private readonly kept: Run[] = [];
-  private waiting: { readonly taskQueue: string; readonly then: () => void }[] = [];
-  private readonly workers: ActivityWorker[] = [];
+  private readonly pollers: Pollers;
   private runs = 0;
   private readonly updates = new PendingUpdates();
   private readonly cache: WorkflowCache;
@@ -71,6 +71,7 @@ export class SimulatedTemporal implements CommandHost {
   private atWork = 0;
 
   constructor(readonly options: EngineOptions) {
+    this.pollers = new Pollers(options.random);
     this.cache = new WorkflowCache(options.sandboxes, (problem) => this.problems.push(problem));
   }
 
@@ -84,32 +85,18 @@ export class SimulatedTemporal implements CommandHost {
     return this.options.faults.latencyMs();
   }
 
-  /** Somebody who takes tasks of a queue now: whoever comes, where several do. */
-  private workerOn(taskQueue: string): ActivityWorker | undefined {
-    const polling = this.workers.filter((worker) => worker.polls?.(taskQueue) ?? true);
-    return polling.length > 1 ? this.options.random.pick(polling) : polling[0];
-  }
-
   /** A process polls from now on. */
   connect(worker: ActivityWorker): void {
-    if (!this.workers.includes(worker)) this.workers.push(worker);
-    for (const { taskQueue, then } of this.waiting.splice(0)) this.whenPolled(taskQueue, then);
+    this.pollers.add(worker);
   }
 
   /** A process polls no more and has lost all that it had cached: it died, or nobody hears of it. Every process, unless one is named. */
   disconnect(which?: ActivityWorker): void {
-    for (const worker of which === undefined ? [...this.workers] : [which]) {
-      const at = this.workers.indexOf(worker);
-      if (at < 0) continue;
-      this.workers.splice(at, 1);
+    for (const worker of which === undefined ? this.pollers.all : [which]) {
+      if (!this.pollers.remove(worker)) continue;
       for (const run of this.latest.values()) if (run.cachedBy === worker) void this.cache.forget(run);
       for (const tasks of this.activities.values()) for (const task of tasks.values()) task.workerDied(worker);
     }
-  }
-
-  whenPolled(taskQueue: string, then: () => void): void {
-    if (this.workers.some((worker) => worker.polls?.(taskQueue) ?? true)) then();
-    else this.waiting.push({ taskQueue, then });
   }
 
   find(workflowId: string, runId?: string): Run | undefined {
@@ -254,8 +241,8 @@ export class SimulatedTemporal implements CommandHost {
     const { faults } = this.options;
     const task = new ActivityTask(
       {
-        worker: (taskQueue) => this.workerOn(taskQueue),
-        whenPolled: (taskQueue, then) => this.whenPolled(taskQueue, then),
+        worker: (taskQueue) => this.pollers.on(taskQueue),
+        whenPolled: (taskQueue, then) => this.pollers.whenPolled(taskQueue, then),
         latencyMs: () => faults.latencyMs(),
         fateOf: (type, workflowId) => faults.fateOf(type, workflowId),
         noteFailure: (type, attempt, why) => this.say(run, `attempt ${attempt} of ${type} failed: ${why}`),
@@ -292,7 +279,7 @@ export class SimulatedTemporal implements CommandHost {
   async ask(run: Run, job: Job): Promise<readonly Command[]> {
     return this.working(run, async () => {
       const worker = this.workerFor(run);
-      const sandbox = await this.cache.of(run, worker, () => this.isPolling(worker));
+      const sandbox = await this.cache.of(run, worker, () => this.pollers.has(worker));
       const activation = { at: Date.now(), jobs: [job], historyLength: run.historyLength, flags: run.flags };
       const answer = await sandbox.activate(activation, false);
       if ('failed' in answer) throw new Error(answer.failed);
@@ -318,7 +305,7 @@ export class SimulatedTemporal implements CommandHost {
 
   /** Lets go of all that is cached: nothing happens here any more. */
   async stop(): Promise<void> {
-    this.workers.length = 0;
+    this.pollers.clear();
     await Promise.all([...this.latest.values()].map((run) => this.cache.forget(run)));
   }
 
@@ -347,7 +334,7 @@ export class SimulatedTemporal implements CommandHost {
 
   private taskAfter(run: Run, milliseconds: number): void {
     const take = (): void => void this.working(run, () => this.task(run));
-    setTimeout(() => this.whenPolled(run.start.taskQueue, take), milliseconds);
+    setTimeout(() => this.pollers.whenPolled(run.start.taskQueue, take), milliseconds);
   }
 
   private async working<T>(run: Run, work: () => Promise<T>): Promise<T> {
@@ -367,10 +354,10 @@ export class SimulatedTemporal implements CommandHost {
     const jobs = inOrder(run.jobs.splice(0));
     run.historyLength += 2;
     const activation: Activation = { at: Date.now(), jobs, historyLength: run.historyLength, flags: run.flags };
-    const sandbox = await this.cache.of(run, worker, () => this.isPolling(worker));
+    const sandbox = await this.cache.of(run, worker, () => this.pollers.has(worker));
     const answer = await sandbox.activate(activation, false);
     if (isClosed(run)) return;
-    if (!worker.isAlive || !this.isPolling(worker)) {
+    if (!worker.isAlive || !this.pollers.has(worker)) {
       this.again(run, jobs, stickyMs);
       return;
     }
@@ -409,11 +396,7 @@ export class SimulatedTemporal implements CommandHost {
   /** Who has it cached, or else anybody. */
   private workerFor(run: Run): ActivityWorker | undefined {
     const { cachedBy } = run;
-    return cachedBy !== undefined && this.isPolling(cachedBy) ? cachedBy : this.workerOn(run.start.taskQueue);
-  }
-
-  private isPolling(worker: ActivityWorker | undefined): boolean {
-    return worker === undefined || this.workers.includes(worker);
+    return cachedBy !== undefined && this.pollers.has(cachedBy) ? cachedBy : this.pollers.on(run.start.taskQueue);
   }
 }
 
