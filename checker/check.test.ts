@@ -773,6 +773,24 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['min-values'],
     },
     {
+      says: 'enough zones, of which the pods ask for one',
+      objects: [
+        nodePool('default', { requirements: [{ key: zoneKey, operator: 'Exists', minValues: 2 }] }),
+        app('p1', { nodeSelector: { [zoneKey]: 'a' } }),
+      ],
+      plan: plan([claim({ pods: ['p1'], zones: ['a'] })]),
+      breaks: [],
+    },
+    {
+      says: 'too few of those that the NodePool wants',
+      objects: [
+        nodePool('default', { requirements: [{ key: zoneKey, operator: 'NotIn', values: ['a'], minValues: 2 }] }),
+        app('p1'),
+      ],
+      plan: plan([claim({ pods: ['p1'], zones: ['b'] })]),
+      breaks: ['min-values'],
+    },
+    {
       says: 'too few, which the claim says',
       objects: [
         nodePool('default', { requirements: [{ key: kwok.family, operator: 'Exists', minValues: 2 }] }),

@@ -1,8 +1,10 @@
+import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
+import type { MachineType } from '../catalogue.js';
 import { coveredPrice } from '../commitments.js';
 import { parseResources } from '../../core/resources.js';
 import type { FinalNode, Placement } from '../placement.js';
 import { type Amounts, addAmounts } from '../pods.js';
-import { normalKey } from '../selectors.js';
+import { normalKey, valueSatisfies } from '../selectors.js';
 import type { PlanJson, Violation } from '../types.js';
 import { cheapestLaunch } from './resources.js';
 
@@ -42,7 +44,7 @@ function minValues(node: FinalNode): Violation[] {
   const { claim, pool } = node;
   if (claim === undefined) return [];
   const isRelaxed = claim.annotations?.['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
-  const asked: readonly { key: string; minValues?: number }[] | null | undefined = isRelaxed
+  const asked: readonly (NodeSelectorRequirement & { minValues?: number })[] | null | undefined = isRelaxed
     ? claim.requirements
     : pool?.spec.template.spec.requirements;
   const violations: Violation[] = [];
@@ -50,14 +52,21 @@ function minValues(node: FinalNode): Violation[] {
     if (requirement.minValues === undefined) continue;
     const key = normalKey(requirement.key);
     const values = new Set<string>();
-    for (const launch of node.launches) {
-      for (const value of launch.type.labels.get(key) ?? launch.labels(key) ?? []) values.add(value);
+    for (const { type, labels } of node.launches) {
+      for (const value of offered(type, key) ?? labels(key) ?? [])
+        if (valueSatisfies(value, requirement)) values.add(value);
     }
     if (values.size >= requirement.minValues) continue;
     const message = `lists ${values.size} values of ${key} where its NodePool asks for ${requirement.minValues}`;
     violations.push({ rule: 'min-values', node: node.name, message });
   }
   return violations;
+}
+
+/** What a type may have, in any of its offers: what the pods of one node decide, such as its zone, takes nothing from the variety of its types. */
+function offered({ labels, offers }: MachineType, key: string): readonly string[] | undefined {
+  const own = labels.get(key) ?? offers.flatMap((offer) => offer.labels.get(key) ?? []);
+  return own.length === 0 ? undefined : own;
 }
 
 function prices(placement: Placement, plan: PlanJson): Violation[] {
