@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { isDomainError } from '../core/failures.js';
@@ -97,11 +96,8 @@ class WatchedCluster implements ClusterCache {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    // One of its own: everything that goes on here listens to it.
-    const own = AbortSignal.any([signal]);
-    setMaxListeners(0, own);
-    void this.continuity.watchOwnTime(own);
-    for (const kind of this.stores.keys()) void this.follow(kind, own);
+    void this.continuity.watchOwnTime(signal);
+    for (const kind of this.stores.keys()) void this.follow(kind, signal);
     await this.until(() => this.synced, signal);
   }
 
