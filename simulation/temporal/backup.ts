@@ -18,7 +18,7 @@ export interface KeptRun {
   readonly underway: readonly Command[];
 }
 
-export interface KeptActivity {
+interface KeptActivity {
   readonly command: ActivityTask['schedule'];
   readonly scheduledAt: number;
   readonly isCancelled: boolean;

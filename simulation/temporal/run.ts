@@ -22,7 +22,7 @@ export interface RunStart extends RunIdentity {
   readonly whenParentCloses: 'abandon' | 'terminate' | 'cancel';
 }
 
-export interface RunTimer {
+interface RunTimer {
   readonly handle: NodeJS.Timeout;
   /** Milliseconds of the epoch. */
   readonly dueAt: number;
