@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
+import type { DaemonSet } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { instanceType, packingInput, pod } from '../../test/builders/packing-fixtures.js';
+import type { HostPort } from '../../core/host-ports.js';
+import { instanceType, packingInput, pod, pool } from '../../test/builders/packing-fixtures.js';
 import { topologyOf } from '../../test/builders/topology.js';
+import { requirementOf } from '../requirements/requirement.js';
+import type { Requirements } from '../requirements/requirements.js';
+import type { Launchable } from './launchables.js';
 
 const cpuLabel = 'karpenter.k8s.aws/instance-cpu';
 
@@ -41,4 +46,82 @@ test('types are alike in a key where nothing tells its values apart, whichever v
     const alike = launchables.of(space, new Map(), row, { alike: [key], ports: [] }).map(({ type }) => type.name);
     expect(alike).toEqual(['b-8x', 'd-16x', 'a-32x']);
   }
+});
+
+const only = (requirements: Readonly<Record<string, readonly string[]>>): Requirements =>
+  new Map(Object.entries(requirements).map(([key, values]) => [key, requirementOf('In', values)]));
+const bought = (list: readonly Launchable[]) =>
+  list.map(({ type, cheapest, capacityTypes, capacity }) => [
+    type.name,
+    `${cheapest.zone}/${cheapest.capacityType}`,
+    [...capacityTypes].sort(),
+    capacity[0],
+  ]);
+/** What can be launched for pods that are spread over zones, beside a DaemonSet that runs in one of them, of 500m and with a host port. */
+function supply() {
+  const port: HostPort = { hostPort: 9100, hostIP: '0.0.0.0', protocol: 'TCP' };
+  const spread = pod('p', {
+    topologySpreadConstraints: [{ maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule' }],
+  });
+  const main = {
+    name: 'main',
+    resources: { requests: { cpu: '500m' } },
+    ports: [{ containerPort: 80, hostPort: port.hostPort }],
+  };
+  const agent: DaemonSet = {
+    ...{ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'agent', namespace: 'kube-system' } },
+    spec: {
+      selector: { matchLabels: { app: 'agent' } },
+      template: { spec: { containers: [main], nodeSelector: { [labels.zone]: 'zone-a' } } },
+    },
+  };
+  const zones = ['zone-a', 'zone-b'];
+  const types = [
+    instanceType('m4', { cpu: 4, zones, price: 0.4 }),
+    instanceType('m2', { cpu: 2, zones, price: 0.2 }),
+    instanceType('m8', { cpu: 8, zones: ['zone-b'], price: 0.8 }),
+  ];
+  const nodePools = [pool('a'), pool('b', { labels: { team: 'b' } })];
+  const { compiled } = topologyOf(packingInput({ pods: [spread], daemonSets: [agent], nodePools }, { types }));
+  const { space, universe, launchables } = compiled;
+  const [first] = universe.rows;
+  const list = (joint: Requirements, options?: Parameters<typeof launchables.of>[3]) =>
+    launchables.of(space, joint, first!, options);
+  return { list, port, universe, launchables, space };
+}
+
+test('types are listed by price, each with its cheapest offering that is allowed and the room beside DaemonSets on any of them', () => {
+  const { list } = supply();
+  const both = ['on-demand', 'spot'];
+  expect(bought(list(new Map()))).toEqual([
+    ['m2', 'zone-a/spot', both, 1500],
+    ['m4', 'zone-a/spot', both, 3500],
+    ['m8', 'zone-b/spot', both, 8000],
+  ]);
+  expect(bought(list(only({ [labels.zone]: ['zone-b'], [labels.capacityType]: ['on-demand'] })))).toEqual([
+    ['m2', 'zone-b/on-demand', ['on-demand'], 2000],
+    ['m4', 'zone-b/on-demand', ['on-demand'], 4000],
+    ['m8', 'zone-b/on-demand', ['on-demand'], 8000],
+  ]);
+  expect(bought(list(only({ [labels.zone]: ['zone-a'] }))).map(([name]) => name)).toEqual(['m2', 'm4']);
+  expect(list(only({ [labels.zone]: ['zone-c'] }))).toEqual([]);
+});
+
+test('types one of whose offerings has a DaemonSet on the host port are left out', () => {
+  const { list, port } = supply();
+  const names = (ports: readonly HostPort[], joint: Requirements = new Map()) =>
+    list(joint, { alike: [], ports }).map(({ type }) => type.name);
+  expect(names([port])).toEqual(['m8']);
+  expect(names([{ ...port, hostPort: 80 }])).toEqual(['m2', 'm4', 'm8']);
+  expect(names([port], only({ [labels.zone]: ['zone-b'] }))).toEqual(['m2', 'm4', 'm8']);
+});
+
+test('a list is made once for equal requirements, and for each NodePool its own', () => {
+  const { list, universe, launchables, space } = supply();
+  const inB = only({ [labels.zone]: ['zone-b'] });
+  expect(list(inB)).toBe(list(only({ [labels.zone]: ['zone-b'] })));
+  expect(list(new Map())).not.toBe(list(inB));
+  const other = universe.rows.find(({ profile }) => profile.pool.name !== universe.rows[0]!.profile.pool.name)!;
+  const ofOther = launchables.of(space, inB, other);
+  expect(ofOther.map(({ cheapest }) => cheapest.profile.pool)).toEqual(ofOther.map(() => other.profile.pool));
 });
