@@ -1,51 +1,19 @@
 import { msToTs } from '@temporalio/common/lib/time.js';
-import type { Random } from '../../cases/random.js';
 import { ActivityTask } from './activity-task.js';
-import type { AttemptFate } from './activity-task.js';
 import type { ActivityWorker } from './activity-worker.js';
 import { keep, renew } from './backup.js';
 import type { KeptRun } from './backup.js';
 import { carryOut, startTimer } from './commands.js';
 import type { CommandHost } from './commands.js';
-import { digestOf } from './digest.js';
+import type { EngineOptions, StartOptions } from './engine-options.js';
 import { toPayloads } from './payloads.js';
 import { PendingUpdates } from './pending-updates.js';
 import { Pollers } from './pollers.js';
 import { Run } from './run.js';
 import type { RunStart, RunStatus } from './run.js';
-import type { Activation, Command, Job, SandboxFactory } from './sandbox.js';
+import type { Command, Job } from './sandbox.js';
 import { WorkflowCache } from './workflow-cache.js';
-
-/** What decides when things happen, and what goes wrong. */
-export interface EngineFaults {
-  /** Milliseconds that a task or a message takes now. */
-  latencyMs(): number;
-  /** What becomes of an attempt of an activity. */
-  fateOf(activityType: string, workflowId: string): AttemptFate;
-}
-
-export interface EngineOptions {
-  readonly random: Random;
-  readonly sandboxes: SandboxFactory;
-  readonly faults: EngineFaults;
-  /** Hears of what happens, for reports. */
-  readonly onEvent?: (line: string) => void;
-  /** Closed runs are kept with all that they did, to be queried and replayed. */
-  readonly keepsClosed?: boolean;
-  /** Workers cache no run: each workflow task is taken by one that knows the history alone. */
-  readonly cachesNothing?: boolean;
-}
-
-export interface StartOptions {
-  readonly workflowId: string;
-  readonly taskQueue: string;
-  readonly args: readonly unknown[];
-}
-
-/** After this long a workflow task that failed is tried again. */
-const taskRetryMs = 10_000;
-/** After this long the server gives a workflow task of a worker that died to another. */
-const stickyMs = 5000;
+import { WorkflowTasks } from './workflow-tasks.js';
 
 /**
  * A Temporal server and the SDK's core in memory, at the time of the process' (faked) timers: workflows, signals, updates,
@@ -62,22 +30,22 @@ export class SimulatedTemporal implements CommandHost {
   private runs = 0;
   private readonly updates = new PendingUpdates();
   private readonly cache: WorkflowCache;
+  private readonly tasks: WorkflowTasks;
   /** Replays that came to other commands, and workflow tasks that failed. */
   readonly problems: string[] = [];
   /** Hears of each run that failed. */
   onFailed: (workflowId: string, why: string) => void = () => undefined;
   private happened = 0;
-  /** Workflow tasks and queries that code is at. */
-  private atWork = 0;
 
   constructor(readonly options: EngineOptions) {
     this.pollers = new Pollers(options.random);
     this.cache = new WorkflowCache(options.sandboxes, (problem) => this.problems.push(problem));
+    this.tasks = new WorkflowTasks(this, { pollers: this.pollers, cache: this.cache, problems: this.problems });
   }
 
   /** How much has happened: it changes for as long as anything goes on. */
   get activity(): number {
-    if (this.atWork > 0) this.happened += 1;
+    if (this.tasks.areUnderWay) this.happened += 1;
     return this.happened;
   }
 
@@ -222,7 +190,7 @@ export class SimulatedTemporal implements CommandHost {
       if (isCancelled) task.cancel();
     }
     for (const command of underway) carryOut(this, run, command);
-    if (run.jobs.length > 0) this.wake(run);
+    if (run.jobs.length > 0) this.tasks.wake(run);
   }
 
   /** Something has happened to a run: its next workflow task tells it. */
@@ -230,7 +198,7 @@ export class SimulatedTemporal implements CommandHost {
     if (!run.isOpen) return;
     run.jobs.push(job);
     run.historyLength += 1;
-    this.wake(run);
+    this.tasks.wake(run);
   }
 
   /** Starts an activity that a run has scheduled. */
@@ -276,15 +244,8 @@ export class SimulatedTemporal implements CommandHost {
   }
 
   /** Asks a run that a worker has, or can replay, by a query job; its answer is what the command says. */
-  async ask(run: Run, job: Job): Promise<readonly Command[]> {
-    return this.working(run, async () => {
-      const worker = this.workerFor(run);
-      const sandbox = await this.cache.of(run, worker, () => this.pollers.has(worker));
-      const activation = { at: Date.now(), jobs: [job], historyLength: run.historyLength, flags: run.flags };
-      const answer = await sandbox.activate(activation, false);
-      if ('failed' in answer) throw new Error(answer.failed);
-      return answer.commands;
-    });
+  ask(run: Run, job: Job): Promise<readonly Command[]> {
+    return this.tasks.ask(run, job);
   }
 
   close(run: Run, status: RunStatus): void {
@@ -309,6 +270,10 @@ export class SimulatedTemporal implements CommandHost {
     await Promise.all([...this.latest.values()].map((run) => this.cache.forget(run)));
   }
 
+  noteTask(): void {
+    this.happened += 1;
+  }
+
   note(run: Run, what: string): void {
     this.happened += 1;
     this.say(run, what);
@@ -326,93 +291,8 @@ export class SimulatedTemporal implements CommandHost {
     }
   }
 
-  private wake(run: Run): void {
-    if (run.hasTask || !run.isOpen) return;
-    run.hasTask = true;
-    this.taskAfter(run, this.options.faults.latencyMs());
-  }
-
-  private taskAfter(run: Run, milliseconds: number): void {
-    const take = (): void => void this.working(run, () => this.task(run));
-    setTimeout(() => this.pollers.whenPolled(run.start.taskQueue, take), milliseconds);
-  }
-
-  private async working<T>(run: Run, work: () => Promise<T>): Promise<T> {
-    this.atWork += 1;
-    return run.alone(work).finally(() => (this.atWork -= 1));
-  }
-
-  /** One workflow task: what has happened since the last, to the code, and its commands back. */
-  private async task(run: Run): Promise<void> {
-    const worker = this.workerFor(run);
-    if (!run.isOpen || worker === undefined) {
-      run.hasTask = false;
-      if (run.isOpen) this.wake(run);
-      return;
-    }
-    this.happened += 1;
-    const jobs = inOrder(run.jobs.splice(0));
-    run.historyLength += 2;
-    const activation: Activation = { at: Date.now(), jobs, historyLength: run.historyLength, flags: run.flags };
-    const sandbox = await this.cache.of(run, worker, () => this.pollers.has(worker));
-    const answer = await sandbox.activate(activation, false);
-    if (isClosed(run)) return;
-    if (!worker.isAlive || !this.pollers.has(worker)) {
-      this.again(run, jobs, stickyMs);
-      return;
-    }
-    if ('failed' in answer) {
-      this.problems.push(`${run.id}: workflow task failed: ${answer.failed}`);
-      this.again(run, jobs, taskRetryMs);
-      return;
-    }
-    // As the server answers a worker that closes a run which something has happened to meanwhile: look at that first.
-    if (run.jobs.length > 0 && answer.commands.some(isClosing)) {
-      this.again(run, jobs, 0);
-      return;
-    }
-    run.flags = [...new Set([...run.flags, ...answer.flags])];
-    run.turns.push({ activation: { ...activation, flags: run.flags }, digest: digestOf(answer.commands) });
-    run.hasTask = false;
-    run.historyLength += 1;
-    if (this.options.keepsClosed === true) run.commands.push(...answer.commands);
-    for (const command of answer.commands) carryOut(this, run, command);
-    if (this.options.cachesNothing === true) await this.cache.forget(run);
-    if (run.jobs.length > 0) this.wake(run);
-  }
-
   /** Replays a run from its start as after a reset, under another run id; what differs is among the `problems`. */
   async replay(run: Run): Promise<void> {
     await this.cache.replay(run);
   }
-
-  /** The task is not answered: the same again, from a replay. */
-  private again(run: Run, jobs: readonly Job[], afterMs: number): void {
-    run.jobs.unshift(...jobs);
-    void this.cache.forget(run);
-    this.taskAfter(run, afterMs);
-  }
-
-  /** Who has it cached, or else anybody. */
-  private workerFor(run: Run): ActivityWorker | undefined {
-    const { cachedBy } = run;
-    return cachedBy !== undefined && this.pollers.has(cachedBy) ? cachedBy : this.pollers.on(run.start.taskQueue);
-  }
-}
-
-/** Asked anew: it may have been terminated during any wait. */
-const isClosed = (run: Run): boolean => !run.isOpen;
-
-const isClosing = (command: Command): boolean =>
-  Boolean(
-    command.completeWorkflowExecution ??
-    command.failWorkflowExecution ??
-    command.cancelWorkflowExecution ??
-    command.continueAsNewWorkflowExecution,
-  );
-
-/** As core hands them over: the start, then signals and updates, then everything else. */
-function inOrder(jobs: readonly Job[]): Job[] {
-  const rank = (job: Job): number => (job.initializeWorkflow ? 0 : (job.signalWorkflow ?? job.doUpdate) ? 1 : 2);
-  return [...jobs].sort((a, b) => rank(a) - rank(b));
 }

@@ -1,0 +1,29 @@
+import type { Random } from '../../cases/random.js';
+import type { AttemptFate } from './activity-task.js';
+import type { SandboxFactory } from './sandbox.js';
+
+/** What decides when things happen, and what goes wrong. */
+export interface EngineFaults {
+  /** Milliseconds that a task or a message takes now. */
+  latencyMs(): number;
+  /** What becomes of an attempt of an activity. */
+  fateOf(activityType: string, workflowId: string): AttemptFate;
+}
+
+export interface EngineOptions {
+  readonly random: Random;
+  readonly sandboxes: SandboxFactory;
+  readonly faults: EngineFaults;
+  /** Hears of what happens, for reports. */
+  readonly onEvent?: (line: string) => void;
+  /** Closed runs are kept with all that they did, to be queried and replayed. */
+  readonly keepsClosed?: boolean;
+  /** Workers cache no run: each workflow task is taken by one that knows the history alone. */
+  readonly cachesNothing?: boolean;
+}
+
+export interface StartOptions {
+  readonly workflowId: string;
+  readonly taskQueue: string;
+  readonly args: readonly unknown[];
+}
