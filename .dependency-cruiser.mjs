@@ -95,7 +95,7 @@ const subjects = {
     expiration: ['provisioning', 'static-capacity'],
     interruption: ['disruption'],
     repair: [],
-    termination: [],
+    termination: ['disruption-context', 'people'],
     'static-capacity': ['provisioning'],
     people: ['disruption-context', 'consolidation', 'provisioning'],
     'garbage-collection': [],

@@ -15,8 +15,8 @@ export interface ReplicaOptions {
   readonly root?: string;
 }
 
-/** How long an orderly end may take, milliseconds. */
-const graceMs = 30_000;
+/** How long an orderly end may take, milliseconds: four times what the chart gives, because a crowded machine is slow. */
+const graceMs = 120_000;
 
 /** One of several processes of Stowage on a stack, beside or in place of the stack's own. */
 export class Replica {

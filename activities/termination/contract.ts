@@ -2,6 +2,8 @@ import type { ClaimRef } from '../../workflows/messages.js';
 
 export type TerminationStart =
   | { readonly state: 'gone' }
+  /** The NodeClaim is there as it was: a pause keeps its node. */
+  | { readonly state: 'paused'; readonly why: string }
   | {
       readonly state: 'terminating';
       readonly providerId?: string;
@@ -84,6 +86,8 @@ export interface TerminationActivities {
     deleteClaim: boolean;
     reason: string;
     deadline?: number;
+    /** The NodeClaim is not deleted where a pause stops a disruption of this node for this reason. */
+    unlessPaused?: { reason: string; node: string; nodePool: string };
   }): Promise<TerminationStart>;
   /** Brings the termination timestamp forward; never back. */
   setDeadline(input: { claim: ClaimRef; deadline: number }): Promise<void>;

@@ -10,6 +10,8 @@ import { nodeOf, nodesOfInstance, poolOf } from '../../cluster/cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
+import { whyPaused } from '../disruption-context/paused.js';
+import { activePauses } from '../people/pauses.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
@@ -33,7 +35,7 @@ export function createTerminationActivities(deps: ActivityDeps): TerminationActi
 
 async function begin(
   deps: ActivityDeps,
-  input: { claim: ClaimRef; deleteClaim: boolean; reason: string; deadline?: number },
+  input: Parameters<TerminationActivities['beginTermination']>[0],
 ): Promise<TerminationStart> {
   const { claim: ref } = input;
   let claim = await getClaim(deps.kube, ref);
@@ -41,6 +43,8 @@ async function begin(
   if (claim.metadata.deletionTimestamp === undefined) {
     // The cluster was restored to a time before the deletion. Whoever still wants it gone, by the Node perhaps, starts it anew and says so.
     if (!input.deleteClaim) return { state: 'gone' };
+    const why = await whyKept(deps, input.unlessPaused);
+    if (why !== undefined) return { state: 'paused', why };
     await deleteClaim(deps, claim, input.reason);
     claim = await getClaim(deps.kube, ref);
     if (claim === undefined) return { state: 'gone' };
@@ -50,6 +54,14 @@ async function begin(
   const node = await deletingNode(deps, claim);
   if (deadline !== undefined) announce(deps, claim, node, deadline);
   return started(deps, claim, node, deadline);
+}
+
+/** The pause that keeps the node, in words. */
+async function whyKept(
+  deps: ActivityDeps,
+  node: Parameters<TerminationActivities['beginTermination']>[0]['unlessPaused'],
+): Promise<string | undefined> {
+  return node === undefined ? undefined : whyPaused((await activePauses(deps)) ?? [], node.reason, node);
 }
 
 function started(

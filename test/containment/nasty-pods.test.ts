@@ -117,7 +117,7 @@ test('while a batch is stuck, with pods that find no place, the history of provi
     while (longest.runs.size < 3) {
       for (let n = 0; n < 100; n++) await provision.signal(podsPendingSignal, { again: true });
       const isTaken = async (): Promise<boolean> => (await provision.describe()).raw.pendingWorkflowTask === null;
-      await on.until('The signals taken', isTaken, 60);
+      await on.until('The signals taken', isTaken, 240);
       const { runId, length, bytes } = await runOf();
       Object.assign(longest, { length: Math.max(length, longest.length), bytes: Math.max(bytes, longest.bytes) });
       longest.runs.add(runId);

@@ -36,6 +36,17 @@ export class People {
     return stowage(this.world, ...args);
   }
 
+  /** Until the order is taken: where Temporal does not answer in time, a person orders again. */
+  async orders(...args: string[]): Promise<void> {
+    let last: Said | undefined;
+    await observe(
+      `stowage ${args.join(' ')}`,
+      async () => (last = await this.stowage(...args)).code === 0,
+      within(150),
+      () => Promise.resolve(JSON.stringify(last)),
+    );
+  }
+
   status(): Promise<string> {
     return statusHere();
   }

@@ -50,7 +50,7 @@ beforeAll(async () => {
   people.world = world;
   await createNodeClass(world, 'default');
   await createSituations(world);
-  await people.stowage('pause', '--nodepool', 'held', '--because', 'release day', '--as', 'ann');
+  await people.orders('pause', '--nodepool', 'held', '--because', 'release day', '--as', 'ann');
   await Promise.all(
     [...staying, ...others].map(({ name }) =>
       people.until(`The pod of ${name}`, async () => (await people.node(name)) !== ''),

@@ -108,6 +108,20 @@ describe('consolidation with replacements', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', terminated: ['node-a', 'node-b'] });
   });
 
+  // Rule `invariants/pauses-hold`.
+  test('a pause that begins after the last check keeps a node until it is over', async () => {
+    activities.pausedDeletions = ['the cluster is paused by ann: release', 'the cluster is paused by ann: release'];
+    const handle = await start();
+
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+    expect((await handle.query(explainQuery)).waitingFor).toBe(
+      'the pause to end: the cluster is paused by ann: release',
+    );
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', terminated: ['node-a', 'node-b'] });
+    expect(activities.inputsOf('beginTermination')).toHaveLength(4);
+  });
+
   // Rules `provisioning/refused-claims`, `commands/given-back`.
   test('replacements that the API server refuses end the command: its nodes are given back, nothing is drained', async () => {
     activities.claimRefusals = ['admission policy x denied the request'];

@@ -6,6 +6,7 @@ import {
   approveUpdate,
   clusterChangedSignal,
   expediteUpdate,
+  explainQuery,
   holdUpdate,
   nodeChangedSignal,
   pausesQuery,
@@ -236,6 +237,31 @@ describe('expireNode by policy', () => {
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+  });
+
+  // Rule `invariants/pauses-hold`.
+  test('a pause that the API server has when the node is to be deleted keeps it, and gives it back until it is over', async () => {
+    activities.expiration = [live()];
+    activities.pausedDeletions = ['NodePool default is paused by ann: release'];
+    const handle = await start();
+
+    await inPhase(handle, 'paused');
+    expect([...activities.tainted]).toEqual([]);
+    expect(await handle.query(explainQuery)).toMatchObject({
+      waitingFor: 'the pause to end: NodePool default is paused by ann: release',
+    });
+    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
+    await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    expect(activities.inputsOf('beginTermination')).toHaveLength(2);
+  });
+
+  test('where the policy says Forceful no pause keeps it', async () => {
+    activities.expiration = [live({ mode: 'Forceful' })];
+    activities.pausedDeletions = ['the cluster is paused by ann: release'];
+
+    await expect((await start()).result()).resolves.toMatchObject({ outcome: 'forced' });
   });
 
   test('aborted or cancelled while it replaces, it leaves no taint and no slot', async () => {

@@ -140,6 +140,8 @@ export class FakeActivities
   landed: Awaited<ReturnType<DisruptionActivities['confirmCandidates']>>['blocked'][] = [];
   /** The pause that the API server has, though nobody has told of it yet. */
   pausedLive: string | undefined;
+  /** The pauses that keep NodeClaims when they are to be deleted, one attempt after the other. */
+  pausedDeletions: string[] = [];
   /** Whether a node gets its slot. */
   admits: (node: string) => boolean = () => true;
   slotsCheckAt: number | undefined;
@@ -300,8 +302,11 @@ export class FakeActivities
     return Promise.resolve({ claims: names(claims), nodes: names(nodes), failed: [] });
   }
 
-  async beginTermination(): Promise<TerminationStart> {
-    return Promise.resolve(this.start);
+  async beginTermination({
+    unlessPaused,
+  }: Parameters<TerminationActivities['beginTermination']>[0]): Promise<TerminationStart> {
+    const why = unlessPaused === undefined ? undefined : this.pausedDeletions.shift();
+    return Promise.resolve(why === undefined ? this.start : { state: 'paused', why });
   }
 
   async setDeadline(): Promise<void> {

@@ -131,6 +131,22 @@ describe('replacing nodes', () => {
     expect(order).toEqual(['viewClaim', 'viewClaim', 'drainNode']);
   });
 
+  // Rule `invariants/pauses-hold`.
+  test('a pause that the API server has when the node is to be deleted keeps it, and gives it back until it is over', async () => {
+    const candidate = { claim, node: 'node-a', nodePool: 'default' };
+    activities.plans = [{ ...emptyPlan, deleting: [{ node: 'node-a', claims: [], coming: [], unplaced: 0 }] }];
+    activities.pausedDeletions = ['node node-a is paused by ann: release'];
+    const input = { cluster, reason: 'Drifted', candidate, withinMs: 3_600_000 };
+    const handle = await rig.start('replaceNode', workflowIds.replace(cluster, claim.uid), input);
+
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
+    expect([...activities.tainted]).toEqual([]);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    const paused = activities.inputsOf<{ unlessPaused: object }>('beginTermination').map((each) => each.unlessPaused);
+    expect(paused).toEqual([1, 2].map(() => ({ reason: 'Drifted', node: 'node-a', nodePool: 'default' })));
+  });
+
   // Rule `garbage-collection/claims-without-instance`.
   test('garbage is collected; what seems lost is looked at twice, some time apart', async () => {
     activities.lost = { claims: [{ name: 'c1', uid: 'uid-c1' }], nodes: [{ name: 'n1', uid: 'uid-n1' }] };

@@ -1,6 +1,4 @@
-import { CancellationScope, getExternalWorkflowHandle, setWorkflowOptions } from '@temporalio/workflow';
-import { backOffMs } from '../../core/back-off.js';
-import { workflowIds } from '../../core/ids.js';
+import { CancellationScope, setWorkflowOptions } from '@temporalio/workflow';
 import { counted } from '../../core/plurals.js';
 import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
@@ -11,12 +9,12 @@ import { EarlyEnd } from './early-end.js';
 import type { EarlyOutcome } from './early-end.js';
 import { setSignalHandler } from '../handlers.js';
 import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from '../messages.js';
-import { nominatedSignal, pausesChangedSignal, searchAttributes } from '../messages.js';
+import { nominatedSignal, searchAttributes } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
+import { awaitUnreadPause } from '../people/unread-pause.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { notify } from '../calls/other-workflows.js';
 import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import { CommandValidation } from './command-validation.js';
@@ -25,8 +23,6 @@ import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
 const validationMs = 15_000;
-/** Intervals of the checks for a pause that `disrupt` has not read yet. */
-const pauseBackOff = { firstMs: 10_000, longestMs: 5 * 60_000 };
 /** Part of the launch timeout for each node that is being disrupted (commands/replacement-timeout). */
 const launchMsPerNode = 80;
 
@@ -50,8 +46,8 @@ setWorkflowOptions(endsOnItsBuild, consolidate);
 
 class Consolidation {
   private readonly activities;
-  private readonly progress: Progress;
-  private readonly oversight: Oversight;
+  readonly progress: Progress;
+  readonly oversight: Oversight;
   private readonly replacement: NodeReplacement<ExactClaims>;
   private readonly validation: CommandValidation;
   private readonly consent: CommandConsent;
@@ -173,9 +169,8 @@ class Consolidation {
     if (first === undefined) return deleting;
     const isBlocked = ({ node }: Candidate): boolean => blocked.some((one) => one.node === node);
     const going = deleting.filter((candidate) => !isBlocked(candidate));
-    if (going.length === 0 || (this.input.decision?.replacements.length ?? 0) > 0) {
+    if (going.length === 0 || (this.input.decision?.replacements.length ?? 0) > 0)
       throw this.endsEarly('abandoned', `${first.node}: ${first.why}`);
-    }
     await this.replacement.narrow(going, deleting.filter(isBlocked));
     return going;
   }
@@ -186,13 +181,8 @@ class Consolidation {
     why: string,
     attempts: number,
   ): Promise<readonly Candidate[]> {
-    const { oversight, progress, replacement } = this;
-    await replacement.undo();
-    await notify(() => getExternalWorkflowHandle(workflowIds.disrupt(this.input.cluster)).signal(pausesChangedSignal));
-    const wait = backOffMs(attempts, pauseBackOff);
-    progress.enter('paused', { waitingFor: `the pause to end: ${why}`, until: workflowNow() + wait });
-    await oversight.wait(wait, { summary: 'is it still paused?', until: () => oversight.isHeld });
-    await oversight.gate();
+    await this.replacement.undo();
+    await awaitUnreadPause(this.input.cluster, this, { why, attempts });
     return this.restore(deleting);
   }
 
@@ -249,17 +239,27 @@ class Consolidation {
   }
 
   private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult> {
-    const { reason, decision } = this.input;
+    const { decision } = this.input;
     this.progress.enter('draining', { waitingFor: nodesOf(deleting).join(', ') });
-    await settleAll(deleting, ({ claim, nodePool }) =>
-      this.replacement.drain({ claim, nodePool, reason: reason.toLowerCase() }),
-    );
+    await settleAll(deleting, (candidate) => this.drainOne(candidate));
     const savedPerHour = savingOf(deleting, decision);
     this.progress.enter('done', { facts: { 'saved per hour': savedPerHour } });
     if (decision !== undefined && decision.method !== 'drift') {
       await startMeasuring(this.input, { deleting, decision, launched: this.replacement.source.claims });
     }
     return { outcome: 'done', terminated: nodesOf(deleting), ...this.replacements(), savedPerHour };
+  }
+
+  /** A pause that began after the last check, while no worker ran, keeps its taint: other nodes of the command may be gone already. */
+  private async drainOne({ claim, node, nodePool }: Candidate): Promise<void> {
+    const { cluster, reason } = this.input;
+    const request = { claim, nodePool, reason: reason.toLowerCase(), unlessPaused: { reason, node } };
+    let end = await this.replacement.drain(request);
+    for (let attempts = 1; end.state === 'paused'; attempts++) {
+      await awaitUnreadPause(cluster, this, { why: end.why, attempts });
+      this.progress.enter('draining', { waitingFor: node });
+      end = await this.replacement.drain(request);
+    }
   }
 
   private async publish(reason: string, message: string): Promise<void> {

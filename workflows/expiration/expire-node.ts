@@ -2,7 +2,7 @@ import { CancellationScope, continueAsNew } from '@temporalio/workflow';
 import type { ExpirationView } from '../../activities/expiration/contract.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.js';
-import { nodeChangedSignal, searchAttributes } from '../messages.js';
+import { nodeChangedSignal } from '../messages.js';
 import { Slots, type Slot } from '../calls/slots.js';
 import { isContinueAsNewDue } from '../history-limit.js';
 import { setSignalHandler } from '../handlers.js';
@@ -10,13 +10,15 @@ import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { consentText } from '../people/consent.js';
 import { ApprovalQuestion } from '../people/approval-question.js';
-import { Progress } from '../progress.js';
+import { awaitUnreadPause } from '../people/unread-pause.js';
+import type { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
+import type { DrainRequest } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
-import { timeText } from '../../core/time-text.js';
+import { progressOf } from './progress.js';
+import { bySuccessor } from './successor.js';
 import { isPastHardDeadline, untilHardDeadlineMs } from './hard-deadline.js';
 
 const hour = 3_600_000;
@@ -26,10 +28,7 @@ const rereadEveryMs = 24 * hour;
 const retryMs = 10 * 60_000;
 /** Timeout of one attempt. Launch and registration have shorter timeouts of their own. */
 const attemptMs = hour;
-/**
- * How long a node past its hard deadline waits for the answer of `disrupt` whether a pause holds it: `disrupt` may not be
- * running.
- */
+/** How long a node past its hard deadline waits for `disrupt`, which may not run, to say whether a pause holds it. */
 const answerWithinMs = 60_000;
 
 type Live = Extract<ExpirationView, { state: 'live' }>;
@@ -54,8 +53,8 @@ export async function expireNode(input: ExpireNodeInput): Promise<ExpireNodeResu
 
 class Expiration {
   private readonly activities;
-  private readonly progress: Progress;
-  private readonly oversight: Oversight;
+  readonly progress: Progress;
+  readonly oversight: Oversight;
   private readonly question: ApprovalQuestion;
   private readonly slots: Slots;
   private readonly viaProvision: NodeReplacement;
@@ -63,26 +62,19 @@ class Expiration {
   private changed = false;
   private slot: Slot | undefined;
   private isExpedited = false;
+  /** How often in a row a pause kept the node at the last moment. */
+  private keptByPause = 0;
   private agreed: boolean;
 
   constructor(private readonly input: ExpireNodeInput) {
-    const { cluster, claim, nodePool } = input;
+    const { cluster, agreed = false } = input;
     this.activities = activitiesOf(cluster);
-    this.agreed = input.agreed ?? false;
+    this.agreed = agreed;
     this.viaProvision = new NodeReplacement(cluster, new ViaProvision(cluster));
     this.replacement = this.viaProvision;
     this.slots = new Slots(cluster);
     setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
-    this.progress = new Progress(
-      `Expiration of ${claim.name}`,
-      [
-        { key: searchAttributes.cluster, value: cluster },
-        { key: searchAttributes.nodePool, value: nodePool },
-        { key: searchAttributes.nodeClaim, value: claim.name },
-        { key: searchAttributes.reason, value: 'expired' },
-      ],
-      { NodeClaim: claim.name, NodePool: nodePool, expires: timeText(input.expiresAt) },
-    );
+    this.progress = progressOf(input);
     this.oversight = new Oversight(this.progress);
     this.question = new ApprovalQuestion(this.oversight, { until: input.askedUntil });
   }
@@ -90,15 +82,15 @@ class Expiration {
   async run(): Promise<ExpireNodeResult> {
     const view = await this.untilDue();
     if (view === undefined) return this.end('gone');
-    if (view.mode === 'Forceful') return this.terminate('forced');
     for (;;) {
-      const ended = await this.replaceFirst();
+      // `Forceful`, as under Karpenter: neither budgets nor pauses hold it.
+      const ended = await (view.mode === 'Forceful' ? this.terminate('forced') : this.replaceFirst());
       if (ended !== undefined) return ended;
       await this.continueAsNewIfLong();
     }
   }
 
-  /** Undoes the steps taken so far, returns the slot, and answers pending orders. */
+  /** Undoes the steps, returns the slot, and answers pending orders. */
   async release(): Promise<void> {
     this.oversight.finish();
     await this.replacement.undo();
@@ -157,7 +149,7 @@ class Expiration {
     const isAsked = view.approval !== undefined && view.leftAlone === undefined && !isPastHardDeadline(view);
     if (!isAsked) this.question.withdraw();
     if (isPastHardDeadline(view)) return this.force(candidate);
-    if (candidate === undefined) return this.terminate('forced');
+    if (candidate === undefined) return this.terminate('forced', unlessPaused(candidate));
     if (view.leftAlone !== undefined) {
       await this.pause(view, `a change of policy: ${view.leftAlone}`, hour);
       return undefined;
@@ -166,9 +158,9 @@ class Expiration {
     if (refusal !== undefined) return refusal;
     if (!this.agreed && view.approval !== undefined) return undefined;
     if (!(await this.acquireSlot(view, candidate))) return undefined;
-    if (view.noRoom !== undefined) return this.terminate('forced');
+    if (view.noRoom !== undefined) return this.terminate('forced', unlessPaused(candidate));
     const outcome = await this.replace(view, candidate);
-    if (outcome === 'ready') return this.terminate('replaced');
+    if (outcome === 'ready') return this.terminate('replaced', unlessPaused(candidate));
     if (outcome === 'failed') await this.pause(view, 'another attempt to replace it', retryMs);
     return undefined;
   }
@@ -196,8 +188,8 @@ class Expiration {
   }
 
   /** Past the hard deadline budgets, windows and approvals are ignored. A pause still holds the node. */
-  private async force(candidate: Candidate | undefined): Promise<ExpireNodeResult> {
-    if (candidate === undefined) return this.terminate('forced');
+  private async force(candidate: Candidate | undefined): Promise<ExpireNodeResult | undefined> {
+    if (candidate === undefined) return this.terminate('forced', unlessPaused(candidate));
     const slot = (this.slot ??= await this.slots.request('Expired', [candidate]));
     await slot.awaitGranted({ ms: answerWithinMs, or: () => slot.refused.length > 0 || this.oversight.isAborted });
     while (slot.refused.some(({ paused }) => paused === true)) {
@@ -207,7 +199,7 @@ class Expiration {
       if ((await this.readView()) === undefined) return this.end('gone');
       await this.continueAsNewIfLong();
     }
-    return this.terminate('forced');
+    return this.terminate('forced', unlessPaused(candidate));
   }
 
   /** Waits for a disruption slot. Returns false if the policy and the node have to be read again. */
@@ -255,18 +247,10 @@ class Expiration {
     return 'failed';
   }
 
-  /**
-   * A node of a static NodePool is replaced by exactly one node of that NodePool, whatever pods it has
-   * (expiration/static-successor).
-   */
   private begin({ successor }: Live): NodeReplacement {
-    if (successor === undefined) return (this.replacement = this.viaProvision);
-    const { cluster } = this.input;
-    const { source } = this.replacement;
-    const claims = source instanceof ExactClaims ? source : new ExactClaims(cluster);
-    claims.plan = { ...successor, forPods: false };
-    if (claims !== source) this.replacement = new NodeReplacement(cluster, claims);
-    return this.replacement;
+    const { replacement, viaProvision, input } = this;
+    return (this.replacement =
+      successor === undefined ? viaProvision : bySuccessor(input.cluster, replacement, successor));
   }
 
   private async returnSlot(): Promise<void> {
@@ -280,13 +264,22 @@ class Expiration {
     await this.oversight.wait(wait, { summary: waitingFor, until: () => this.changed, retryable: true });
   }
 
-  private async terminate(outcome: 'replaced' | 'forced'): Promise<ExpireNodeResult> {
-    const { claim, nodePool } = this.input;
+  /** Undefined where a pause kept the node, as the last argument lets it: the policy and the node have to be read again. */
+  private async terminate(
+    outcome: 'replaced' | 'forced',
+    more: Pick<DrainRequest, 'unlessPaused'> = {},
+  ): Promise<ExpireNodeResult | undefined> {
+    const { claim, nodePool, cluster } = this.input;
     await this.oversight.gate();
     this.oversight.passPointOfNoReturn();
     this.progress.enter('draining', { waitingFor: claim.name });
-    await this.replacement.drain({ claim, nodePool, reason: 'expired' });
-    return this.end(outcome);
+    const end = await this.replacement.drain({ claim, nodePool, reason: 'expired', ...more });
+    if (end.state !== 'paused') return this.end(outcome);
+    this.oversight.becomeRevocable();
+    await this.replacement.undo();
+    await this.returnSlot();
+    await awaitUnreadPause(cluster, this, { why: end.why, attempts: ++this.keptByPause });
+    return undefined;
   }
 
   /** Continues as new if the history is long, but not before pending orders are carried out. */
@@ -298,3 +291,8 @@ class Expiration {
     await continueAsNew<typeof expireNode>({ ...this.input, agreed, askedUntil });
   }
 }
+
+/** Without a node no pause of a node applies. */
+const unlessPaused = (candidate: Candidate | undefined): Pick<DrainRequest, 'unlessPaused'> => ({
+  unlessPaused: { reason: 'Expired', node: candidate?.node ?? '' },
+});

@@ -195,7 +195,7 @@ class Interruption {
     const expediting = this.forwardNotices(workflowId, () => over);
     try {
       const end = await this.replacement.drain({ claim, nodePool, reason: kind, ...drainOrderOf(notice) });
-      if (end === 'elsewhere') await this.expediteDrain(workflowId, notice);
+      if (end.state === 'elsewhere') await this.expediteDrain(workflowId, notice);
     } finally {
       over = true;
     }

@@ -55,6 +55,11 @@ export class AcceptedOrders {
     this.stage = 'draining';
   }
 
+  /** The step that cannot be undone was not taken after all. */
+  becomeRevocable(): void {
+    if (this.stage === 'draining') this.stage = 'revocable';
+  }
+
   finish(): void {
     this.stage = 'finished';
   }

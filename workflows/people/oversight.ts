@@ -178,6 +178,11 @@ export class Oversight {
     this.accepted.passPointOfNoReturn();
   }
 
+  /** The irreversible step was not taken after all: orders to abort or hold are accepted again. */
+  becomeRevocable(): void {
+    this.accepted.becomeRevocable();
+  }
+
   /** Ends the run as an abort does, for other orders with that effect. */
   abortBy(order: Order): void {
     this.accepted.abort(order);

@@ -67,7 +67,7 @@ export class RepairTermination {
       reason: 'unhealthy',
       ...(deadline === undefined ? {} : { deadline }),
     });
-    if (end === 'ended') return;
+    if (end.state !== 'elsewhere') return;
     // Another workflow drains the node already: pass on the deadline of this one.
     if (deadline !== undefined) await this.expedite(deadline);
     await this.untilGone();

@@ -4,9 +4,11 @@ import type { ReplaceNodeInput, ReplaceNodeResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { Oversight } from '../people/oversight.js';
+import { awaitUnreadPause } from '../people/unread-pause.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { NodeReplacement } from './replacement.js';
+import type { TerminationEnd } from '../termination/start-termination.js';
 import type { Readiness } from './source.js';
 import { ViaProvision } from './via-provision.js';
 import { endsOnItsBuild } from '../versioning.js';
@@ -30,8 +32,8 @@ setWorkflowOptions(endsOnItsBuild, replaceNode);
 
 class ReplaceNodeRun {
   private readonly activities;
-  private readonly progress: Progress;
-  private readonly oversight: Oversight;
+  readonly progress: Progress;
+  readonly oversight: Oversight;
   private readonly replacement: NodeReplacement;
 
   constructor(private readonly input: ReplaceNodeInput) {
@@ -53,21 +55,41 @@ class ReplaceNodeRun {
   }
 
   async run(): Promise<ReplaceNodeResult> {
-    const { oversight, progress, replacement } = this;
-    const { claim, node, nodePool } = this.input.candidate;
-    let readiness: Readiness;
-    do {
+    for (let attempts = 1; ; attempts++) {
+      const readiness = await this.untilReady();
+      if (readiness === 'gone') return this.end('gone');
+      if (readiness.state === 'failed') return this.end('failed', readiness.why);
+      const end = await this.drain();
+      if (end.state !== 'paused') return this.end('replaced');
+      await this.replacement.undo();
+      await awaitUnreadPause(this.input.cluster, this, { why: end.why, attempts });
+    }
+  }
+
+  /** Makes attempts, and undoes those that a pause or a person holds. */
+  private async untilReady(): Promise<Exclude<Readiness, { state: 'interrupted' }> | 'gone'> {
+    const { oversight, replacement } = this;
+    const { claim } = this.input.candidate;
+    for (;;) {
       await oversight.gate();
-      if ((await this.activities.kube.viewClaim({ claim })).state !== 'live') return this.end('gone');
-      readiness = await this.attempt();
+      if ((await this.activities.kube.viewClaim({ claim })).state !== 'live') return 'gone';
+      const readiness = await this.attempt();
       oversight.throwIfAborted();
-      if (oversight.isHeld || readiness.state === 'interrupted') await replacement.undo();
-    } while (oversight.isHeld || readiness.state === 'interrupted');
-    if (readiness.state !== 'ready') return this.end('failed', readiness.why);
+      if (!oversight.isHeld && readiness.state !== 'interrupted') return readiness;
+      await replacement.undo();
+    }
+  }
+
+  private async drain(): Promise<TerminationEnd> {
+    const { oversight, progress, replacement } = this;
+    const { reason, candidate } = this.input;
+    const { claim, node, nodePool } = candidate;
     oversight.passPointOfNoReturn();
     progress.enter('draining', { waitingFor: node });
-    await replacement.drain({ claim, nodePool, reason: this.input.reason.toLowerCase() });
-    return this.end('replaced');
+    const unlessPaused = { reason, node };
+    const end = await replacement.drain({ claim, nodePool, reason: reason.toLowerCase(), unlessPaused });
+    if (end.state === 'paused') oversight.becomeRevocable();
+    return end;
   }
 
   end(outcome: ReplaceNodeResult['outcome'], why?: string): ReplaceNodeResult {

@@ -3,9 +3,12 @@ import { counted } from '../../core/plurals.js';
 import type { Candidate, ClaimRef } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
 import { activitiesOf } from '../calls/proxies.js';
-import type { TerminationRequest } from '../termination/start-termination.js';
+import type { TerminationEnd, TerminationRequest } from '../termination/start-termination.js';
 import { runTermination } from '../termination/start-termination.js';
 import type { Readiness, ReplacementSource } from './source.js';
+
+/** Which NodeClaim to drain and terminate, why, and until when. */
+export type DrainRequest = Omit<TerminationRequest, 'cluster'>;
 
 type ReplacedNode = Pick<Candidate, 'claim' | 'node'>;
 
@@ -106,10 +109,15 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     this.isFinal = true;
   }
 
-  /** Drains and terminates a node; `elsewhere` if another workflow already does. From here on `undo` does nothing. */
-  async drain(ending: Omit<TerminationRequest, 'cluster'>): Promise<'ended' | 'elsewhere'> {
+  /**
+   * Drains and terminates a node; `elsewhere` if another workflow already does. From here on `undo` does nothing, unless a pause kept
+   * the node.
+   */
+  async drain(ending: DrainRequest): Promise<TerminationEnd> {
     this.passPointOfNoReturn();
-    return runTermination({ cluster: this.cluster, ...ending });
+    const end = await runTermination({ cluster: this.cluster, ...ending });
+    if (end.state === 'paused') this.isFinal = false;
+    return end;
   }
 
   private async untaint(candidates: readonly ReplacedNode[]): Promise<void> {

@@ -29,19 +29,23 @@ export async function startTermination(input: TerminationRequest, summary: strin
 }
 
 /**
- * Starts the NodeClaim's `terminateNode` and waits for its end. There is one per NodeClaim: `elsewhere` if it was started for
- * another reason already, and then this does not wait. It goes on if the caller ends.
+ * How a termination ended for its caller. `elsewhere`: it was started for another reason already, and is not waited for. `paused`: with
+ * `unlessPaused` alone; the node is as it was.
  */
-export async function runTermination(input: TerminationRequest): Promise<'ended' | 'elsewhere'> {
+export type TerminationEnd =
+  { readonly state: 'ended' | 'elsewhere' } | { readonly state: 'paused'; readonly why: string };
+
+/** Starts the NodeClaim's `terminateNode`, of which there is one, and waits for its end. It goes on if the caller ends. */
+export async function runTermination(input: TerminationRequest): Promise<TerminationEnd> {
   try {
-    await executeChild<typeof terminateNode>('terminateNode', {
+    const { outcome, why = '' } = await executeChild<typeof terminateNode>('terminateNode', {
       ...optionsFor(input, `${input.claim.name}: ${input.reason}`),
       // A drain cannot be undone, so it goes on if the caller is cancelled.
       cancellationType: ChildWorkflowCancellationType.ABANDON,
     });
-    return 'ended';
+    return outcome === 'paused' ? { state: 'paused', why } : { state: 'ended' };
   } catch (error) {
     if (!isStartedAlready(error)) throw error;
-    return 'elsewhere';
+    return { state: 'elsewhere' };
   }
 }

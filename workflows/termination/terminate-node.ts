@@ -93,11 +93,16 @@ class Termination {
   }
 
   async run(): Promise<TerminateNodeResult> {
-    const { claim, deleteClaim, reason } = this.input;
+    const { claim, nodePool, deleteClaim, reason, unlessPaused } = this.input;
     const start = await this.activities.kube.beginTermination.executeWithOptions({ summary: `${reason}: taint` }, [
-      { claim, deleteClaim, reason, ...(this.deadline.at === undefined ? {} : { deadline: this.deadline.at }) },
+      {
+        ...{ claim, deleteClaim, reason },
+        ...(this.deadline.at === undefined ? {} : { deadline: this.deadline.at }),
+        ...(unlessPaused === undefined ? {} : { unlessPaused: { ...unlessPaused, nodePool } }),
+      },
     ]);
     if (start.state === 'gone') return this.result('gone');
+    if (start.state === 'paused') return this.keptBy(start.why);
     this.deadline.noteAnnounced(start.deadline);
     this.longestGraceMs = start.longestGraceMs ?? 0;
     const providerId = start.providerId ?? (await this.launchStop.run());
@@ -110,6 +115,12 @@ class Termination {
       ...(start.nodeName === undefined ? {} : { nodeName: start.nodeName }),
     });
     return this.result('terminated');
+  }
+
+  /** Nothing has been done to the node. */
+  private keptBy(why: string): TerminateNodeResult {
+    this.progress.addFacts({ 'kept because': why });
+    return { ...this.result('paused'), why };
   }
 
   private async drain(start: Terminating, nodeName: string): Promise<void> {

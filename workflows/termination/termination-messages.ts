@@ -19,6 +19,11 @@ export interface TerminateNodeInput {
   readonly deadline?: number;
   /** When the cloud takes the instance, milliseconds of the epoch. It ends no protection of pods. */
   readonly instanceEndsAt?: number;
+  /**
+   * Set where the disruption is voluntary: a pause that the API server has when the NodeClaim is to be deleted keeps the node, whether
+   * `disrupt` has read it or not (invariants/pauses-hold).
+   */
+  readonly unlessPaused?: { readonly reason: string; readonly node: string };
   /** Carried over by continue-as-new. */
   readonly carried?: TerminationState;
 }
@@ -34,7 +39,10 @@ export interface TerminationState {
 }
 
 export interface TerminateNodeResult {
-  readonly outcome: 'terminated' | 'gone';
+  /** `paused`: the NodeClaim was not deleted, because of `unlessPaused`. */
+  readonly outcome: 'terminated' | 'gone' | 'paused';
+  /** Which pause kept the node, in words. */
+  readonly why?: string;
   readonly podsEvicted: number;
   readonly durationMs: number;
   /** By whose order pods were deleted in spite of a PodDisruptionBudget or do-not-disrupt; absent where no pod was. */

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { createTerminationActivities } from './termination.js';
+import type { TerminationActivities, TerminationStart } from './contract.js';
+
+// Rule `invariants/pauses-hold`.
+describe('a NodeClaim that is to be deleted while a pause is in force', () => {
+  let world: ActivityWorld;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('NodeClaim', nodeClaim('old'));
+  });
+  afterEach(() => world.stop());
+
+  const pause = (scope: object): void => {
+    world.kube.put('DisruptionPause', { metadata: { name: 'audit' }, spec: { scope, message: 'audit' } } as never);
+  };
+  const begin = async (
+    more: Partial<Parameters<TerminationActivities['beginTermination']>[0]> = {},
+  ): Promise<TerminationStart> => {
+    await world.synced();
+    const { name = '', uid = '' } = world.kube.objects('NodeClaim')[0]!.metadata;
+    const unlessPaused = { reason: 'Expired', node: 'node-old', nodePool: 'default' };
+    const input = { claim: { name, uid }, deleteClaim: true, reason: 'expired', unlessPaused };
+    return createTerminationActivities(world.deps).beginTermination({ ...input, ...more });
+  };
+  const isDeleted = (): boolean => world.kube.objects('NodeClaim')[0]?.metadata.deletionTimestamp !== undefined;
+
+  test.each([
+    ['the cluster', { kind: 'Cluster' }],
+    ['its NodePool', { kind: 'NodePool', name: 'default' }],
+    ['its node', { kind: 'Node', name: 'node-old' }],
+    ['the reason', { kind: 'Reason', name: 'Expired' }],
+  ])('stays where %s is paused', async (_, scope) => {
+    pause(scope);
+
+    const start = await begin();
+
+    expect(start).toMatchObject({ state: 'paused', why: expect.stringMatching(/ is paused by .*: audit$/) as string });
+    expect(isDeleted()).toBe(false);
+  });
+
+  test.each([
+    ['another NodePool', { kind: 'NodePool', name: 'gpu' }],
+    ['another node', { kind: 'Node', name: 'node-new' }],
+    ['another reason', { kind: 'Reason', name: 'Drifted' }],
+  ])('goes where %s is paused', async (_, scope) => {
+    pause(scope);
+
+    expect(await begin()).toMatchObject({ state: 'terminating' });
+    expect(isDeleted()).toBe(true);
+  });
+
+  test('goes where no pause can keep it', async () => {
+    pause({ kind: 'Cluster' });
+
+    expect(await begin({ unlessPaused: undefined as never })).toMatchObject({ state: 'terminating' });
+  });
+
+  test('that is being deleted already is not kept: a second attempt goes on', async () => {
+    await begin();
+    pause({ kind: 'Cluster' });
+
+    expect(await begin()).toMatchObject({ state: 'terminating' });
+  });
+});
