@@ -17,7 +17,7 @@ import { NodeReplacement } from '../replacement/replacement.js';
 import type { DrainRequest } from '../replacement/replacement.js';
 import type { Readiness } from '../replacement/source.js';
 import { ViaProvision } from '../replacement/via-provision.js';
-import { progressOf } from './progress.js';
+import { expirationProgress } from './progress.js';
 import { bySuccessor } from './successor.js';
 import { isPastHardDeadline, untilHardDeadlineMs } from './hard-deadline.js';
 
@@ -74,7 +74,7 @@ class Expiration {
     this.replacement = this.viaProvision;
     this.slots = new Slots(cluster);
     setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
-    this.progress = progressOf(input);
+    this.progress = expirationProgress(input);
     this.oversight = new Oversight(this.progress);
     this.question = new ApprovalQuestion(this.oversight, { until: input.askedUntil });
   }

@@ -4,7 +4,7 @@ import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 
 /** What `expireNode` shows of itself in Temporal. */
-export function progressOf({ cluster, claim, nodePool, expiresAt }: ExpireNodeInput): Progress {
+export function expirationProgress({ cluster, claim, nodePool, expiresAt }: ExpireNodeInput): Progress {
   return new Progress(
     `Expiration of ${claim.name}`,
     [
