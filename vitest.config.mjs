@@ -64,9 +64,9 @@ export default defineConfig({
       // On one stack: what people are asked, order and are told.
       project('situations', ['test/situations/**/*.test.ts'], { ...inRealTime, ...quickStart }),
       // Needs root and containers: `npm run test:install` gets what is missing, and no part of npm test.
-      project('install', ['test/install/**/*.test.ts'], inRealTime),
+      project('install', ['test/install/**/*.test.ts'], { ...inRealTime, isolate: true }),
       // Not part of npm test yet: it finds what is still to be mended.
-      project('hostile', ['test/hostile/**/*.test.ts'], inRealTime),
+      project('hostile', ['test/hostile/**/*.test.ts'], { ...inRealTime, isolate: true }),
     ],
   },
 });
