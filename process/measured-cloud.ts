@@ -25,7 +25,7 @@ export function measuredCloud(
   metrics: Pick<Metrics, 'count' | 'observe'>,
   now: () => number,
 ): CloudProvider {
-  const ledger = new FailureCounts(metrics);
+  const counts = new FailureCounts(metrics);
   const wrapped = new Map<string, unknown>();
   const wrap = (name: string, method: Method): Method => {
     const called = { ...lookUp(measured, name)!, provider: cloud.name };
@@ -33,12 +33,12 @@ export function measuredCloud(
       const started = now();
       try {
         const answer = await method.apply(cloud, args);
-        const refused = ledger.note(name, answer);
+        const refused = counts.note(name, answer);
         if (refused !== undefined) metrics.count('cloudprovider_errors_total', { ...called, error: refused });
         return answer;
       } catch (error) {
         metrics.count('cloudprovider_errors_total', { ...called, error: kindOf(error) });
-        ledger.failed(name, args, error);
+        counts.failed(name, args, error);
         throw error;
       } finally {
         metrics.observe('cloudprovider_duration_seconds', called, (now() - started) / 1000);

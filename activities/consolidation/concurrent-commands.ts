@@ -15,7 +15,7 @@ export interface ConcurrentCommands {
   readonly notYetConsolidatable: readonly ConsolidationCommand[];
   /** Whether budgets keep some of them. */
   readonly isCutByBudgets: boolean;
-  /** Whether some of them are early. */
+  /** Whether some of them wait for nodes to become consolidatable. */
   readonly isWaiting: boolean;
 }
 

@@ -7,7 +7,7 @@ import { backOffEnds } from './node-memory.js';
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 
 /**
- * What a search for consolidation answers to: equal stamps, equal answers. `seen` is how many changes of the cluster were known
+ * What a search for consolidation answers to: equal fingerprints, equal answers. `seen` is how many changes of the cluster were known
  * before the context was read; `consolidatable` how many nodes are, now and soon.
  */
 export function searchFingerprint(

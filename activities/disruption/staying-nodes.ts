@@ -58,13 +58,13 @@ export function stayingNodes(
       !decided.has(nodeNameOf(view)),
   );
   const listed = open.slice(0, mostListed).flatMap((view): StayingNode[] => {
-    const hindrances = disruptionBlockers(view, context);
-    if (waitOfDrifted(hindrances) !== undefined) {
+    const blockers = disruptionBlockers(view, context);
+    if (waitOfDrifted(blockers) !== undefined) {
       const why = stuck.get(nodeNameOf(view));
       return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: true }];
     }
-    const why = hindrances.length > 0 ? hindrances.join('; ') : costs.get(nodeNameOf(view));
-    return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: hindrances.length > 0 }];
+    const why = blockers.length > 0 ? blockers.join('; ') : costs.get(nodeNameOf(view));
+    return why === undefined ? [] : [{ view, why: cutText(why, mostOfWhy), isForbidden: blockers.length > 0 }];
   });
   return { listed, more: open.length - Math.min(open.length, mostListed) };
 }

@@ -19,6 +19,8 @@ import { deleteLaunchedClaim, getClaim, updateClaim, updateNode } from '../../cl
 import { markNodes } from './mark-nodes.js';
 import { regarding } from '../../core/regarding.js';
 
+type BeginInput = Parameters<TerminationActivities['beginTermination']>[0];
+
 /** Activities of `terminateNode` on the API server (termination/steps). */
 export function createTerminationActivities(deps: ActivityDeps): TerminationActivities {
   return withFailures<TerminationActivities>({
@@ -33,10 +35,7 @@ export function createTerminationActivities(deps: ActivityDeps): TerminationActi
   });
 }
 
-async function begin(
-  deps: ActivityDeps,
-  input: Parameters<TerminationActivities['beginTermination']>[0],
-): Promise<TerminationStart> {
+async function begin(deps: ActivityDeps, input: BeginInput): Promise<TerminationStart> {
   const { claim: ref } = input;
   let claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
@@ -57,10 +56,7 @@ async function begin(
 }
 
 /** The pause that keeps the node, in words. */
-async function whyKept(
-  deps: ActivityDeps,
-  node: Parameters<TerminationActivities['beginTermination']>[0]['unlessPaused'],
-): Promise<string | undefined> {
+async function whyKept(deps: ActivityDeps, node: BeginInput['unlessPaused']): Promise<string | undefined> {
   return node === undefined ? undefined : whyPaused((await activePauses(deps)) ?? [], node.reason, node);
 }
 

@@ -44,7 +44,7 @@ export function limitOf(
     pool,
     reason,
     count,
-    ruling: effectivePolicyOf(pool, policies),
+    effective: effectivePolicyOf(pool, policies),
     pastDisruptions: pastDisruptions.filter(({ nodePool }) => nodePool === name),
   };
   const present = boundsOf(asked, now);
@@ -62,7 +62,7 @@ interface LimitQuery {
   readonly pool: NodePool | undefined;
   readonly reason: DisruptionReason;
   readonly count: PoolCount;
-  readonly ruling: EffectivePolicy;
+  readonly effective: EffectivePolicy;
   readonly pastDisruptions: readonly PastDisruption[];
 }
 
@@ -78,13 +78,13 @@ function opensAt(asked: LimitQuery, present: readonly Bound[], now: number): num
   return never;
 }
 
-function boundsOf({ pool, reason, count, ruling, pastDisruptions }: LimitQuery, now: number): readonly Bound[] {
-  if (reason === 'Unhealthy') return repairBounds(ruling, { pastDisruptions, total: count.total }, now);
-  if (ruling.invalid !== undefined) return [{ allowed: 0, what: ruling.invalid, changesAt: never }];
+function boundsOf({ pool, reason, count, effective, pastDisruptions }: LimitQuery, now: number): readonly Bound[] {
+  if (reason === 'Unhealthy') return repairBounds(effective, { pastDisruptions, total: count.total }, now);
+  if (effective.invalid !== undefined) return [{ allowed: 0, what: effective.invalid, changesAt: never }];
   const counted = { pastDisruptions, total: count.total };
   return [
-    windowBound(ruling.spec.maintenanceWindows, reason, counted, now),
-    rateBound(ruling.spec.rates, reason, counted, now),
+    windowBound(effective.spec.maintenanceWindows, reason, counted, now),
+    rateBound(effective.spec.rates, reason, counted, now),
     ...budgetBounds(pool?.spec.disruption.budgets, reason, count, now),
     { allowed: Math.max(0, count.total - count.disrupting), what: '', changesAt: never },
   ];

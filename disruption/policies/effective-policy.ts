@@ -20,9 +20,9 @@ export function effectivePolicyOf(
 ): EffectivePolicy {
   const policy = policyOf(pool, policies);
   if (policy === undefined) return { spec: defaultDisruptionPolicySpec };
-  let ruling = known.get(policy);
-  if (ruling === undefined) known.set(policy, (ruling = validated(policy)));
-  return ruling;
+  let effective = known.get(policy);
+  if (effective === undefined) known.set(policy, (effective = validated(policy)));
+  return effective;
 }
 
 const known = new WeakMap<DisruptionPolicy, EffectivePolicy>();

@@ -24,6 +24,7 @@ export class People {
   /** Set once the stack is up. */
   set world(world: LiveWorld) {
     this.running = world;
+    // For `statusHere`.
     Object.assign(process.env, environmentOf(world));
   }
 

@@ -250,7 +250,7 @@ class Consolidation {
     return { outcome: 'done', terminated: nodesOf(deleting), ...this.replacements(), savedPerHour };
   }
 
-  /** A pause that began after the last check, while no worker ran, keeps its taint: other nodes of the command may be gone already. */
+  /** A node that a pause keeps in the last moment stays tainted until that ends: others of the command may be gone already. */
   private async drainOne({ claim, node, nodePool }: Candidate): Promise<void> {
     const { cluster, reason } = this.input;
     const request = { claim, nodePool, reason: reason.toLowerCase(), unlessPaused: { reason, node } };

@@ -275,8 +275,7 @@ class Expiration {
     this.progress.enter('draining', { waitingFor: claim.name });
     const end = await this.replacement.drain({ claim, nodePool, reason: 'expired', ...more });
     if (end.state !== 'paused') return this.end(outcome);
-    this.oversight.becomeRevocable();
-    await this.replacement.undo();
+    await this.replacement.undoPausedDrain(this.oversight);
     await this.returnSlot();
     await awaitUnreadPause(cluster, this, { why: end.why, attempts: ++this.keptByPause });
     return undefined;

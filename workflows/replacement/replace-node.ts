@@ -61,7 +61,7 @@ class ReplaceNodeRun {
       if (readiness.state === 'failed') return this.end('failed', readiness.why);
       const end = await this.drain();
       if (end.state !== 'paused') return this.end('replaced');
-      await this.replacement.undo();
+      await this.replacement.undoPausedDrain(this.oversight);
       await awaitUnreadPause(this.input.cluster, this, { why: end.why, attempts });
     }
   }
@@ -87,9 +87,7 @@ class ReplaceNodeRun {
     oversight.passPointOfNoReturn();
     progress.enter('draining', { waitingFor: node });
     const unlessPaused = { reason, node };
-    const end = await replacement.drain({ claim, nodePool, reason: reason.toLowerCase(), unlessPaused });
-    if (end.state === 'paused') oversight.becomeRevocable();
-    return end;
+    return replacement.drain({ claim, nodePool, reason: reason.toLowerCase(), unlessPaused });
   }
 
   end(outcome: ReplaceNodeResult['outcome'], why?: string): ReplaceNodeResult {

@@ -109,15 +109,17 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     this.isFinal = true;
   }
 
-  /**
-   * Drains and terminates a node; `elsewhere` if another workflow already does. From here on `undo` does nothing, unless a pause kept
-   * the node.
-   */
+  /** Drains and terminates a node; `elsewhere` if another workflow already does. From here on `undo` does nothing. */
   async drain(ending: DrainRequest): Promise<TerminationEnd> {
     this.passPointOfNoReturn();
-    const end = await runTermination({ cluster: this.cluster, ...ending });
-    if (end.state === 'paused') this.isFinal = false;
-    return end;
+    return runTermination({ cluster: this.cluster, ...ending });
+  }
+
+  /** Undoes the steps after a drain that a pause kept from beginning. For a single node: of several, others may be gone. */
+  async undoPausedDrain(oversight: Oversight): Promise<void> {
+    this.isFinal = false;
+    oversight.becomeRevocable();
+    await this.undo();
   }
 
   private async untaint(candidates: readonly ReplacedNode[]): Promise<void> {
