@@ -12,9 +12,13 @@ export interface ObserveOptions {
   readonly failure?: () => Error | undefined;
 }
 
-/** Between looks. One that starts a program takes a processor, and leaves about as much to what is looked at. */
-const pollMs = { least: 250, most: 2000 } as const;
-const pauseAfter = (lookMs: number): number => Math.min(Math.max(lookMs, pollMs.least), pollMs.most);
+/**
+ * Between looks, milliseconds. Looks take processor time from what they wait for, here and in the servers that they ask: what takes ten seconds is looked
+ * for every second from then on. A look that starts a program takes a processor, and leaves about as much to what is looked at.
+ */
+const pollMs = { least: 250, usual: 1000, most: 2000 } as const;
+const pauseAfter = (lookMs: number, waitedMs: number): number =>
+  Math.min(Math.max(lookMs, Math.min(waitedMs / 10, pollMs.usual), pollMs.least), pollMs.most);
 
 /**
  * Looks until `look` sees something, which is neither undefined nor false, and resolves to that. Rejects with `NotObserved`, naming `what` and the last
@@ -26,7 +30,8 @@ export async function observe<T>(
   { withinMs, failure }: ObserveOptions,
   describe?: () => Promise<string>,
 ): Promise<T> {
-  const deadline = Date.now() + withinMs;
+  const start = Date.now();
+  const deadline = start + withinMs;
   for (;;) {
     const began = Date.now();
     const seen = await look();
@@ -38,6 +43,6 @@ export async function observe<T>(
       const state = describe === undefined ? '' : ` Last seen: ${await describe()}.`;
       throw new NotObserved(`${what} was not observed within ${withinMs / 1000} s.${state}`);
     }
-    await sleep(pauseAfter(lookMs));
+    await sleep(pauseAfter(lookMs, Date.now() - start));
   }
 }
