@@ -38,8 +38,8 @@ export function valueSatisfies(value: string | undefined, requirement: NodeSelec
 }
 
 function compares(value: string, operator: 'Gt' | 'Lt' | 'Gte' | 'Lte', bound: string): boolean {
-  if (!/^-?\d+$/.test(value) || !/^-?\d+$/.test(bound)) return false;
-  const [left, right] = [Number(value), Number(bound)];
+  const [left, right] = [integer(value), integer(bound)];
+  if (left === undefined || right === undefined) return false;
   switch (operator) {
     case 'Gt':
       return left > right;
@@ -50,6 +50,12 @@ function compares(value: string, operator: 'Gt' | 'Lt' | 'Gte' | 'Lte', bound: s
     case 'Lte':
       return left <= right;
   }
+}
+
+/** As kube-scheduler reads it: 64 bits, and nothing else. */
+function integer(text: string): bigint | undefined {
+  const number = /^[+-]?\d+$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
+  return number === BigInt.asIntN(64, number ?? 0n) ? number : undefined;
 }
 
 /** Whether every value that the label may still take satisfies the requirement. */

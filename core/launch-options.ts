@@ -1,5 +1,6 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
+import { int64Of } from './int64.js';
 import type { InstanceType, Offering } from './instance-type.js';
 import type { Resources } from './resources.js';
 import { lookUp } from './own.js';
@@ -38,11 +39,12 @@ export function admits(requirement: NodeSelectorRequirement, value: string | und
 }
 
 function withinBound(operator: 'Gt' | 'Lt' | 'Gte' | 'Lte', value: string, bound: string | undefined): boolean {
-  if (bound === undefined || !/^-?\d+$/.test(value)) return false;
-  const difference = Number(value) - Number(bound);
-  if (operator === 'Gt') return difference > 0;
-  if (operator === 'Lt') return difference < 0;
-  return operator === 'Gte' ? difference >= 0 : difference <= 0;
+  const number = int64Of(value);
+  const limit = int64Of(bound);
+  if (number === undefined || limit === undefined) return false;
+  if (operator === 'Gt') return number > limit;
+  if (operator === 'Lt') return number < limit;
+  return operator === 'Gte' ? number >= limit : number <= limit;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Taint, Toleration } from '../api/kubernetes.js';
+import { int64Of } from './int64.js';
 
 /** Whether `toleration` covers `taint`, as kube-scheduler decides it. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
@@ -12,9 +13,10 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
 }
 
 function comparesTo(operator: 'Lt' | 'Gt', tolerated: string | undefined, value: string | undefined): boolean {
-  const whole = /^-?\d+$/;
-  if (tolerated === undefined || value === undefined || !whole.test(tolerated) || !whole.test(value)) return false;
-  return operator === 'Gt' ? Number(value) > Number(tolerated) : Number(value) < Number(tolerated);
+  const bound = int64Of(tolerated);
+  const number = int64Of(value);
+  if (bound === undefined || number === undefined) return false;
+  return operator === 'Gt' ? number > bound : number < bound;
 }
 
 /** The first taint that keeps the pod away; `preferences` says whether PreferNoSchedule counts. */

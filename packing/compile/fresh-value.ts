@@ -2,8 +2,8 @@ import { accepts, type Requirement } from '../requirements/requirement.js';
 
 /** The least whole number that satisfies the requirement and that nothing else mentions. */
 export function freshValue(requirement: Requirement, taken: ReadonlySet<string>): string | undefined {
-  const from = requirement.gte ?? 0;
-  const last = requirement.lte ?? from + requirement.values.length + taken.size;
+  const from = requirement.gte ?? 0n;
+  const last = requirement.lte ?? from + BigInt(requirement.values.length + taken.size);
   for (let n = from; n <= last; n++) {
     const value = String(n);
     if (!taken.has(value) && accepts(requirement, value)) return value;

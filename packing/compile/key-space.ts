@@ -200,7 +200,7 @@ export class KeySpace {
   }
 }
 
-const around = (bound: number): string[] => [bound - 1, bound, bound + 1].filter((n) => n >= 0).map(String);
+const around = (bound: bigint): string[] => [bound - 1n, bound, bound + 1n].filter((n) => n >= 0n).map(String);
 
 /** Whether a node with these label values (by key index) satisfies the constraint. */
 export function satisfies(constraint: Constraint, values: readonly (string | undefined)[]): boolean {

@@ -1,5 +1,6 @@
 import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../api/kubernetes.js';
 import { labelValuePattern } from '../../api/schema/fields.js';
+import { int64Of } from '../../core/int64.js';
 import { emptyList } from '../lists.js';
 import { join, noRequirements, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
 
@@ -93,6 +94,6 @@ function invalidExpression({
   values,
 }: NodeSelectorRequirement): { field: string; message: string } | undefined {
   if (!operators.has(operator)) return { field: 'operator', message: `"${operator}" is no operator` };
-  if (!numeric.has(operator) || /^-?\d+$/.test(values?.[0] ?? '')) return undefined;
-  return { field: 'values', message: `${operator} needs one whole number` };
+  if (!numeric.has(operator) || int64Of(values?.[0]) !== undefined) return undefined;
+  return { field: 'values', message: `${operator} needs one whole number of at most 64 bits` };
 }

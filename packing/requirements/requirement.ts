@@ -1,4 +1,5 @@
 import type { NodeSelectorOperator } from '../../api/kubernetes.js';
+import { int64Of, largestInt64 } from '../../core/int64.js';
 
 /**
  * What one label may be, in canonical form (requirements/form): a set of values or the complement of one, within bounds.
@@ -9,13 +10,11 @@ export interface Requirement {
   readonly complement: boolean;
   /** Ascending, without duplicates: the allowed values, or the excluded ones of a complement. */
   readonly values: readonly string[];
-  readonly gte?: number;
-  readonly lte?: number;
+  readonly gte?: bigint;
+  readonly lte?: bigint;
   readonly absent: boolean;
   readonly minValues?: number;
 }
-
-const maxInteger = Number.MAX_SAFE_INTEGER;
 
 /** A single value, the commonest requirement. */
 export function single(value: string): Requirement {
@@ -49,19 +48,20 @@ function basic(operator: NodeSelectorOperator, values: readonly string[]): Requi
     case 'DoesNotExist':
       return doesNotExist;
     case 'Gt':
-      return bounded('gte', Number(values[0]) + 1);
+      return bounded('gte', values[0], 1n);
     case 'Gte':
-      return bounded('gte', Number(values[0]));
+      return bounded('gte', values[0]);
     case 'Lt':
-      return bounded('lte', Number(values[0]) - 1);
+      return bounded('lte', values[0], -1n);
     case 'Lte':
-      return bounded('lte', Number(values[0]));
+      return bounded('lte', values[0]);
   }
 }
 
-function bounded(side: 'gte' | 'lte', bound: number): Requirement {
-  if (!Number.isInteger(bound) || bound > maxInteger) return impossible;
-  return { complement: true, values: [], absent: false, [side]: bound };
+function bounded(side: 'gte' | 'lte', value: string | undefined, step = 0n): Requirement {
+  const number = int64Of(value);
+  if (number === undefined || number + step > largestInt64) return impossible;
+  return { complement: true, values: [], absent: false, [side]: number + step };
 }
 
 function sorted(values: readonly string[]): readonly string[] {
@@ -75,8 +75,8 @@ export function accepts(requirement: Requirement, value: string): boolean {
 
 function withinBounds({ gte, lte }: Requirement, value: string): boolean {
   if (gte === undefined && lte === undefined) return true;
-  if (!/^-?\d+$/.test(value)) return false;
-  const number = Number(value);
+  const number = int64Of(value);
+  if (number === undefined) return false;
   return (gte === undefined || number >= gte) && (lte === undefined || number <= lte);
 }
 
@@ -103,10 +103,10 @@ export function isOpen({ complement, values }: Requirement): boolean {
 /** The requirement that holds where both do (requirements/intersection). */
 export function intersect(a: Requirement, b: Requirement): Requirement {
   const absent = a.absent && b.absent;
-  const minValues = larger(a.minValues, b.minValues);
+  const minValues = larger<number>(a.minValues, b.minValues);
   const extra = minValues === undefined ? {} : { minValues };
   if (a.complement && b.complement) {
-    const gte = larger(a.gte, b.gte);
+    const gte = larger<bigint>(a.gte, b.gte);
     const lte = smaller(a.lte, b.lte);
     const bounds = { ...(gte === undefined ? {} : { gte }), ...(lte === undefined ? {} : { lte }) };
     const excluded = { complement: true, values: sorted([...a.values, ...b.values]), absent, ...bounds };
@@ -125,12 +125,12 @@ function exhausted({ gte, lte, values }: Requirement): boolean {
   return true;
 }
 
-function larger(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined ? b : b === undefined ? a : Math.max(a, b);
+function larger<T extends bigint | number>(a: T | undefined, b: T | undefined): T | undefined {
+  return a === undefined ? b : b === undefined || a > b ? a : b;
 }
 
-function smaller(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined ? b : b === undefined ? a : Math.min(a, b);
+function smaller(a: bigint | undefined, b: bigint | undefined): bigint | undefined {
+  return a === undefined ? b : b === undefined || a < b ? a : b;
 }
 
 /** The operator that the requirement is written with; bounds without excluded values count as `Exists` here. */
