@@ -138,8 +138,8 @@ export default {
     ...only(
       'api',
       '^api/',
-      `api/|core/own\\.ts|${npm('zod')}`,
-      'api holds schemas alone: move logic to core. Only the safe look-up by foreign keys is shared.',
+      `api/|core/(own|int64)\\.ts|${npm('zod')}`,
+      'api holds schemas alone: move logic to core. Only the safe look-up by foreign keys and the reading of integers are shared.',
     ),
     ...only(
       'core',

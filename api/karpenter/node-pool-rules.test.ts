@@ -67,6 +67,74 @@ describe('nodePoolIssues', () => {
     expect(issuesOf(all(zone('a'), zone('b'), zone('c')))).toEqual([[`${spec}.requirements[1].values`, 'warning']]);
   });
 
+  test.each<[string, object[], number | undefined]>([
+    [
+      'bounds that cross',
+      [
+        { operator: 'Gt', values: ['8'] },
+        { operator: 'Lt', values: ['4'] },
+      ],
+      1,
+    ],
+    [
+      'bounds with nothing between',
+      [
+        { operator: 'Gt', values: ['3'] },
+        { operator: 'Lt', values: ['4'] },
+      ],
+      1,
+    ],
+    [
+      'bounds that meet',
+      [
+        { operator: 'Gte', values: ['4'] },
+        { operator: 'Lte', values: ['4'] },
+      ],
+      undefined,
+    ],
+    [
+      'long bounds',
+      [
+        { operator: 'Gt', values: ['900719925474099300'] },
+        { operator: 'Lte', values: ['900719925474099301'] },
+      ],
+      undefined,
+    ],
+    [
+      'a list outside of bounds',
+      [
+        { operator: 'In', values: ['9', 'x'] },
+        { operator: 'Lt', values: ['9'] },
+      ],
+      1,
+    ],
+    [
+      'a list partly within bounds',
+      [
+        { operator: 'Lt', values: ['9'] },
+        { operator: 'In', values: ['8', '9'] },
+      ],
+      undefined,
+    ],
+    [
+      'a list that is excluded',
+      [{ operator: 'Exists' }, { operator: 'In', values: ['a'] }, { operator: 'NotIn', values: ['a'] }],
+      2,
+    ],
+    ['a label that must not be there', [{ operator: 'NotIn', values: ['a'] }, { operator: 'DoesNotExist' }], undefined],
+  ])('%s: the first that leaves nothing is warned of (node-pools/disjoint-values)', (_, list, expected) => {
+    const requirements = list.map((each) => ({ key: 'example.com/size', ...each }));
+    const found = issuesOf({ [`${spec}.requirements`]: requirements });
+    expect(found).toEqual(expected === undefined ? [] : [[`${spec}.requirements[${expected}].values`, 'warning']]);
+  });
+
+  test('a label that must and must not be there is warned of at the operator (node-pools/disjoint-values)', () => {
+    const requirements = ['Exists', 'DoesNotExist'].map((operator) => ({ key: 'example.com/size', operator }));
+    expect(issuesOf({ [`${spec}.requirements`]: requirements })).toEqual([
+      [`${spec}.requirements[1].operator`, 'warning'],
+    ]);
+  });
+
   test('closed sets: some unknown values are a warning, none known is an error (node-pools/closed-value-sets)', () => {
     const key = 'karpenter.sh/capacity-type';
     const at = `${spec}.requirements[0].values`;

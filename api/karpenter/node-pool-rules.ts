@@ -4,6 +4,7 @@ import { cronProblem } from '../schema/cron.js';
 import { issue, type FieldPath, type Issue } from '../schema/issues.js';
 import { isQualifiedName, qualifiedNameRule } from '../schema/names.js';
 import type { NodePool, NodePoolTemplate } from './node-pool.js';
+import { disjointIssues } from './disjoint-requirements.js';
 import { requirementIssues, restrictedLabel } from './requirement-rules.js';
 
 function taintIssues(lists: readonly (readonly [FieldPath, readonly Taint[] | undefined])[]): Issue[] {
@@ -34,20 +35,6 @@ function labelIssues(template: NodePoolTemplate): Issue[] {
     if (!isQualifiedName(key)) return [issue([...path, key], key, qualifiedNameRule)];
     const restriction = key === labels.nodePool ? 'any label but this one, which the pool sets' : restrictedLabel(key);
     return restriction === undefined ? [] : [issue([...path, key], key, restriction)];
-  });
-}
-
-/** Lists of one key that have no value in common leave nothing to launch (node-pools/disjoint-values). */
-function disjointIssues(requirements: NodePoolTemplate['spec']['requirements'], path: FieldPath): Issue[] {
-  const allowed = new Map<string, ReadonlySet<string>>();
-  return requirements.flatMap(({ key, operator, values = [] }, index) => {
-    if (operator !== 'In') return [];
-    const before = allowed.get(key);
-    const common = before === undefined ? values : values.filter((value) => before.has(value));
-    allowed.set(key, new Set(common));
-    if (before === undefined || before.size === 0 || common.length > 0) return [];
-    const known = `a value that the other requirements of ${key} allow: ${[...before].join(', ')}`;
-    return [issue([...path, index, 'values'], values, known, 'no node can satisfy both', 'warning')];
   });
 }
 

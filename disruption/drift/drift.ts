@@ -7,7 +7,7 @@ import type { HashStamp } from '../../core/drift-hash.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { admits } from '../../core/launch-options.js';
 import { satisfiedBy } from '../../packing/requirements/requirement.js';
-import { readRequirements } from '../../packing/requirements/requirements.js';
+import { readNodeRequirements } from '../../packing/requirements/requirements.js';
 import { lookUp } from '../../core/own.js';
 
 /** A type that left the catalogue counts from this age of the claim on (drift/type-not-found). */
@@ -38,7 +38,7 @@ export async function driftOf(claim: NodeClaim, sources: DriftSources, now: numb
 /** Why a launched claim no longer is what its pool's template asks for (drift/hashes, drift/template). */
 export function templateDrift(claim: NodeClaim, pool: NodePool): 'NodePoolDrifted' | 'RequirementsDrifted' | undefined {
   if (hashDrifted(poolStamp(claim), poolStamp(pool))) return 'NodePoolDrifted';
-  for (const [key, requirement] of readRequirements(pool.spec.template.spec.requirements)) {
+  for (const [key, requirement] of readNodeRequirements(pool.spec.template.spec.requirements)) {
     if (!satisfiedBy(requirement, lookUp(claim.metadata.labels, key))) return 'RequirementsDrifted';
   }
   return undefined;

@@ -5,7 +5,7 @@ import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { parseResource } from '../../core/resources.js';
-import { join, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
+import { join, readLabels, readNodeRequirements, type Requirements } from '../requirements/requirements.js';
 import { OverlayMatcher, type Match } from './overlay-matches.js';
 import { templateRequirements } from './pools.js';
 
@@ -128,7 +128,7 @@ class Overlaying {
     );
     const decidesPrices = spec.price !== undefined || spec.priceAdjustment !== undefined;
     if (capacity.size === 0 && !decidesPrices) return undefined;
-    const asked = readRequirements(spec.requirements);
+    const asked = readNodeRequirements(spec.requirements);
     if (!this.matchers.some((matcher) => matcher.mayMatch(asked))) return undefined;
     const applied: Applied = { by, weight, capacity, spec };
     const changes = new Map<Group, Map<Match, Member[]>>();

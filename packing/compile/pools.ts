@@ -7,7 +7,14 @@ import { claimRefusalOf, whyBackedOffPool } from '../../core/claim-refusals.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { single, type Requirement } from '../requirements/requirement.js';
-import { impossibleKey, join, readLabels, readRequirements, type Requirements } from '../requirements/requirements.js';
+import {
+  impossibleKey,
+  join,
+  readLabels,
+  readNodeRequirements,
+  readRequirements,
+  type Requirements,
+} from '../requirements/requirements.js';
 import { inCanonicalOrder } from './catalogue-order.js';
 import { untolerated } from '../../core/tolerations.js';
 
@@ -53,7 +60,7 @@ export function considerPools(
     const requirements = templateRequirements(object);
     const key = impossibleKey(requirements);
     if (key !== undefined) {
-      skipped.push({ name: nameOf(object), message: `has requirements that leave no value for ${key}` });
+      skipped.push({ name: nameOf(object), message: `has requirements that do not allow its label ${key}` });
       continue;
     }
     pools.push({
@@ -113,8 +120,12 @@ export function templateRequirements(pool: NodePool): Requirements {
   const own = new Map<string, Requirement>([[labels.nodePool, single(nameOf(pool))]]);
   const nodeClass = nodeClassLabel(pool);
   if (nodeClass !== undefined) own.set(nodeClass.key, single(nodeClass.value));
-  return join(readRequirements(spec.requirements), readLabels(metadata?.labels), own);
+  return join(readNodeRequirements(spec.requirements), readLabels(metadata?.labels), own);
 }
+
+/** A key of which the written requirements leave no value (requirements/nothing-left). */
+export const contradictoryKey = ({ spec }: NodePool): string | undefined =>
+  impossibleKey(readRequirements(spec.template.spec.requirements));
 
 /** The DaemonSets that run on a node with these taints; PreferNoSchedule does not keep them away. */
 export function toleratingDaemons<T extends Pick<Daemon, 'spec'>>(

@@ -7,7 +7,7 @@ import type { PodClass } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
 import { minValuesRulesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
-import type { Pool } from '../compile/pools.js';
+import { contradictoryKey, type Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
 import type { Profile, Universe } from '../compile/universe.js';
 import { contradiction, limitShortfall, minValuesShortfall } from './shortfalls.js';
@@ -113,7 +113,7 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
     if (sold !== undefined) return sold;
     const message = compiled.universe.compatible[pool.index]!
       ? 'no instance type that its requirements allow has an available offering'
-      : 'its requirements allow no instance type';
+      : noTypeText(pool);
     return { nodePool, reason: 'Offerings', message };
   }
   const matching = own.filter((profile) => level.constraints.some((each) => satisfies(each, profile.values)));
@@ -125,6 +125,11 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
     return { nodePool, reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
   }
   return roomBlocker(context, podClass, free, topology);
+}
+
+function noTypeText({ object }: Pool): string {
+  const key = contradictoryKey(object);
+  return `its requirements allow no instance type${key === undefined ? '' : `: they leave no value for ${key}`}`;
 }
 
 /** Which NodePools the pod asks for by name, where this is none of them in any of its alternatives: nothing else of it matters then. */

@@ -3,9 +3,9 @@ import { coreWellKnownLabels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { counted } from '../../core/plurals.js';
 import { templateRequirements } from '../compile/pools.js';
-import { describeRequirement, type Requirement } from '../requirements/requirement.js';
+import { describeRequirement, isImpossible, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey } from '../../core/label-aliases.js';
-import { impossibleKey, type Requirements } from '../requirements/requirements.js';
+import { impossibleKey, readRequirements, type Requirements } from '../requirements/requirements.js';
 import { probableKey } from '../requirements/typo.js';
 import { isAllowed, offeringTest, type OfferingTest } from './unavailable.js';
 
@@ -37,6 +37,8 @@ export function whyNoInstanceType(
   const all = counted(types.length, 'instance type');
   const [key, count] = [...keptOut].sort(([, a], [, b]) => b - a)[0] ?? [];
   if (key === undefined) return `none of ${all} satisfies all requirements together`;
+  const written = readRequirements(pool.spec.template.spec.requirements).get(key);
+  if (written !== undefined && isImpossible(written)) return contradiction(pool, key);
   const asked = `${key} ${describeRequirement(requirements.get(key)!)}`;
   const some = count === types.length ? `none of ${all} has` : `${count} of ${all} lack`;
   return `${some} ${asked}${valuesText(types, key, requirements.get(key)!)}`;

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { canonicalText, impossibleKey, join, readLabels, readRequirements, writeRequirements } from './requirements.js';
+import {
+  canonicalText,
+  impossibleKey,
+  join,
+  readLabels,
+  readNodeRequirements,
+  readRequirements,
+  writeRequirements,
+} from './requirements.js';
 
 describe('sets of requirements', () => {
   // Rule `labels/aliases`.
@@ -17,6 +25,95 @@ describe('sets of requirements', () => {
     expect(canonicalText(joined)).toBe('a In [1]; b In [2]');
     expect(impossibleKey(joined)).toBeUndefined();
     expect(impossibleKey(join(joined, readLabels({ b: '3' })))).toBe('b');
+  });
+});
+
+describe('what nodes are asked for (requirements/nothing-left)', () => {
+  const key = 'k';
+  test.each<[string, Parameters<typeof readRequirements>[0], string]>([
+    [
+      'bounds that cross',
+      [
+        { key, operator: 'Gt', values: ['8'] },
+        { key, operator: 'Lt', values: ['4'] },
+      ],
+      'k DoesNotExist',
+    ],
+    [
+      'bounds with nothing between',
+      [
+        { key, operator: 'Gt', values: ['3'] },
+        { key, operator: 'Lt', values: ['4'] },
+      ],
+      'k DoesNotExist',
+    ],
+    [
+      'inclusive bounds that cross',
+      [
+        { key, operator: 'Gte', values: ['5'] },
+        { key, operator: 'Lte', values: ['4'] },
+      ],
+      'k DoesNotExist',
+    ],
+    [
+      'inclusive bounds that meet',
+      [
+        { key, operator: 'Gte', values: ['4'] },
+        { key, operator: 'Lte', values: ['4'] },
+      ],
+      'k >= 4 and <= 4',
+    ],
+    [
+      'lists without a common value',
+      [
+        { key, operator: 'In', values: ['a'] },
+        { key, operator: 'In', values: ['b'] },
+      ],
+      'k DoesNotExist',
+    ],
+    [
+      'a list outside of bounds',
+      [
+        { key, operator: 'In', values: ['9', 'x'] },
+        { key, operator: 'Lt', values: ['9'] },
+      ],
+      'k DoesNotExist',
+    ],
+    [
+      'a list that is excluded',
+      [
+        { key, operator: 'In', values: ['a'] },
+        { key, operator: 'NotIn', values: ['a'] },
+      ],
+      'k DoesNotExist',
+    ],
+    [
+      'a label that is and is not',
+      [
+        { key, operator: 'Exists' },
+        { key, operator: 'DoesNotExist' },
+      ],
+      'k DoesNotExist',
+    ],
+    [
+      'another key stays as it is',
+      [
+        { key, operator: 'In', values: ['a'] },
+        { key, operator: 'In', values: ['b'] },
+        { key: 'j', operator: 'In', values: ['c'] },
+      ],
+      'j In [c]; k DoesNotExist',
+    ],
+  ])('%s', (_, list, expected) => {
+    expect(canonicalText(readNodeRequirements(list))).toBe(expected);
+  });
+
+  test('minValues stay', () => {
+    const list = [
+      { key, operator: 'Gt', values: ['8'], minValues: 2 },
+      { key, operator: 'Lt', values: ['4'] },
+    ] as const;
+    expect(readNodeRequirements(list).get(key)).toEqual({ complement: false, values: [], absent: true, minValues: 2 });
   });
 });
 

@@ -3,6 +3,7 @@ import { compareText } from '../../core/compare-text.js';
 import { normaliseKey } from '../../core/label-aliases.js';
 import {
   describeRequirement,
+  doesNotExist,
   intersect,
   isImpossible,
   requirementOf,
@@ -32,6 +33,18 @@ export function readRequirements(list: readonly Written[] | undefined): Requirem
     narrow(read, normaliseKey(key), requirementOf(operator, values, minValues));
   }
   return read;
+}
+
+/**
+ * Reads what a NodePool or a NodeOverlay asks of nodes. Where nothing is left of a key, nodes are without the label, as in Karpenter
+ * (requirements/nothing-left): what types decide then leaves none of them, and of any other label the node has none.
+ */
+export function readNodeRequirements(list: readonly Written[] | undefined): Requirements {
+  const read = readRequirements(list);
+  if (impossibleKey(read) === undefined) return read;
+  const withoutLabel = ({ minValues }: Requirement): Requirement =>
+    minValues === undefined ? doesNotExist : { ...doesNotExist, minValues };
+  return new Map([...read].map(([key, each]) => [key, isImpossible(each) ? withoutLabel(each) : each]));
 }
 
 /** Labels as requirements, one value each. */

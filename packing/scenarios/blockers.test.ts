@@ -64,6 +64,32 @@ describe('the first blocking reason of a NodePool is the true one', () => {
     expect(blockerOf(objects)).toMatchObject({ reason: 'Requirements', message });
   });
 
+  test('a NodePool whose bounds on a label of its own cross has nodes without it (requirements/nothing-left)', () => {
+    const requirements = [
+      { key: team, operator: 'Gt' as const, values: ['8'] },
+      { key: team, operator: 'Lt' as const, values: ['4'] },
+    ];
+    const nodePools = [pool('default', { requirements })];
+    const asking = pod('asking', { nodeSelector: { [team]: '6' } });
+    const { newNodeClaims, unschedulable } = plan(packingInput({ nodePools, pods: [pod('any'), asking] }));
+    expect(newNodeClaims.map(({ pods }) => pods)).toEqual([['default/any']]);
+    expect(newNodeClaims[0]!.requirements.filter(({ key }) => key === team)).toEqual([
+      { key: team, operator: 'DoesNotExist' },
+    ]);
+    expect(unschedulable[0]!.blockers[0]).toMatchObject({
+      reason: 'Requirements',
+      message: `the NodePool asks for ${team} DoesNotExist, and the pod for ${team} In [6]`,
+    });
+  });
+
+  test('a label that every type has is named where the NodePool leaves no value for it (requirements/nothing-left)', () => {
+    const requirements = ['a', 'b'].map((zone) => ({ key: labels.zone, operator: 'In' as const, values: [zone] }));
+    expect(blockerOf({ nodePools: [pool('default', { requirements })] })).toMatchObject({
+      reason: 'Offerings',
+      message: `its requirements allow no instance type: they leave no value for ${labels.zone}`,
+    });
+  });
+
   test('a contradiction names its label', () => {
     const contrary = { nodeSelector: { [labels.zone]: 'zone-a' }, ...required(labels.zone, 'In', 'zone-b') };
     expect(blockerOf({ pods: [pod('p', contrary)] })).toEqual({
