@@ -27,9 +27,11 @@ export interface LaunchableOptions {
   readonly alike: readonly number[];
   /** Host ports that the DaemonSets of no allowed offering may use (scheduling/host-ports). */
   readonly ports: readonly HostPort[];
+  /** Reservations that count beside that of the row. */
+  readonly beside: readonly string[];
 }
 
-const noOptions: LaunchableOptions = { alike: [], ports: [] };
+const noOptions: LaunchableOptions = { alike: [], ports: [], beside: [] };
 
 /** How many list entries are kept for later passes, at most. */
 const mostKept = 200_000;
@@ -52,8 +54,8 @@ export class Launchables {
   /** The instance types by price. `space` has the keys that the universe was built with. */
   of(space: KeySpace, joint: Requirements, like: Row, options: LaunchableOptions = noOptions): readonly Launchable[] {
     const { pool, reservation } = like.profile;
-    const { alike, ports } = options;
-    const text = `${pool.index} ${reservation ?? ''} ${canonicalText(joint)}${alikeText(alike, like.profile)}${portText(ports)}`;
+    const { alike, ports, beside } = options;
+    const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${canonicalText(joint)}${alikeText(alike, like.profile)}${portText(ports)}`;
     let list = this.lists.get(text);
     if (list === undefined) {
       list = this.build(space, joint, like, options);
@@ -68,14 +70,14 @@ export class Launchables {
     space: KeySpace,
     joint: Requirements,
     { profile: { pool, reservation, values } }: Row,
-    { alike, ports }: LaunchableOptions,
+    { alike, ports, beside }: LaunchableOptions,
   ): readonly Launchable[] {
     const isOpen = openRows(space, joint);
     const { profiles, rows, typeRuns, rank } = this.universe;
     const like = profiles.filter(
       (profile) =>
         profile.pool === pool &&
-        profile.reservation === reservation &&
+        (profile.reservation === reservation || beside.includes(profile.reservation ?? '')) &&
         isOpen.profile(profile) &&
         alike.every((key) => space.likeness(key, profile.values[key]) === space.likeness(key, values[key])),
     );

@@ -10,15 +10,18 @@ import type { OpenClaim } from '../place/open-claim.js';
 import { type Requirement, single, requirementOf } from '../requirements/requirement.js';
 import { type Requirements, join } from '../requirements/requirements.js';
 import type { ClaimCandidates, ClaimContext } from './claim-context.js';
+import { reservationOf } from './spare-reservations.js';
 /** What must not stay open. */
 interface Pins {
   /** By key: as the claim says it. */
   readonly values: Map<string, Requirement>;
   /** Keys, by index, in whose values every type listed is like the row. */
   readonly alike: readonly number[];
+  /** Reservations that the claim may be launched under beside that of the row. */
+  readonly beside: readonly string[];
 }
 /** Values that may stand for all that nothing tells apart are not written: types are picked by them. */
-export function pinsOf(compiled: Compiled, row: Row, keys: readonly string[]): Pins {
+export function pinsOf(compiled: Compiled, row: Row, keys: readonly string[], beside: readonly string[]): Pins {
   const values = new Map<string, Requirement>();
   const alike: number[] = [];
   for (const key of keys) {
@@ -31,14 +34,14 @@ export function pinsOf(compiled: Compiled, row: Row, keys: readonly string[]): P
     const value = valueAt(compiled, row, key);
     if (value !== undefined) values.set(key, single(value));
   }
-  return { values, alike };
+  return { values, alike, beside };
 }
 /** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
 export function candidatesFor(
   { compiled, feasibility, candidates }: ClaimContext,
   claim: OpenClaim,
   row: Row,
-  pins: Pins,
+  { values: pinned, alike, beside }: Pins,
 ): ClaimCandidates {
   const constraints = new Set<Constraint>();
   for (const { level } of claim.members) {
@@ -47,23 +50,22 @@ export function candidatesFor(
   }
   const { pool, reservation } = row.profile;
   const ordered = [...constraints].sort((a, b) => a.index - b.index);
-  const pinText = [...pins.values].map(([key, { values }]) => `${key}=${values[0]!}`).join();
-  const { alike } = pins;
+  const pinText = [...pinned].map(([key, { values }]) => `${key}=${values[0]!}`).join();
   const ports = contestedPorts(compiled, claim);
-  const text = `${pool.index} ${reservation ?? ''} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}`;
+  const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}`;
   let known = candidates.get(text);
   if (known === undefined) {
     const joint = join(
       pool.requirements,
       ...ordered.map(({ requirements }) => requirements),
-      pins.values,
-      reserved(row),
+      pinned,
+      reserved(row, beside),
     );
     candidates.set(
       text,
       (known = {
         joint,
-        types: compiled.launchables.of(compiled.space, joint, row, { alike, ports }),
+        types: compiled.launchables.of(compiled.space, joint, row, { alike, ports, beside }),
         requirements: new Map(),
       }),
     );
@@ -86,14 +88,15 @@ function valueAt({ space }: Compiled, row: Row, key: string): string | undefined
   const index = space.find(key);
   return index === undefined ? undefined : row.profile.values[index];
 }
-/** A claim on a reservation is pinned to it (reserved-capacity/pinned). */
-function reserved(row: Row): Requirements {
+/** A claim on a reservation is pinned to it, and to others with room to spare (reserved-capacity/pinned, reserved-capacity/fallbacks). */
+function reserved(row: Row, beside: readonly string[]): Requirements {
   if (row.profile.reservation === undefined) return new Map();
   const pins = new Map<string, Requirement>();
+  const own = reservationOf(row);
   for (const { key, operator, values } of row.offering.requirements) {
     const name = normaliseKey(key);
-    const pinned = name === labels.capacityType || name.endsWith('capacity-reservation-id');
-    if (pinned && operator === 'In') pins.set(name, requirementOf('In', values));
+    if (name === labels.capacityType && operator === 'In') pins.set(name, requirementOf('In', values));
   }
+  if (own !== undefined) pins.set(own.key, requirementOf('In', [own.id, ...beside]));
   return pins;
 }

@@ -17,6 +17,7 @@ import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 import { writtenRequirements } from './claim-requirements.js';
 import { contestedPorts, pinsOf, candidatesFor } from './claim-candidates.js';
+import { reservationOf, reservationsListed, spareReservations } from './spare-reservations.js';
 import { distinct, type ClaimCandidates, type ClaimContext, type ClaimDescription } from './claim-context.js';
 
 /**
@@ -28,7 +29,7 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   const row = context.compiled.universe.rows[claim.row]!;
   const usage = usageOf(context, claim);
   // Where a limit is near, what a claim may list depends on those before it.
-  const isLimited = limits.some(({ pool }) => pool === row.profile.pool.name);
+  const isLimited = reservationOf(row) !== undefined || limits.some(({ pool }) => pool === row.profile.pool.name);
   if (described === undefined || isLimited) return withPods(describe(context, claim, row, usage), claim);
   return withPods(
     described.of(descriptionKeyOf(context, claim, usage), () => describe(context, claim, row, usage)),
@@ -92,11 +93,12 @@ function describe(
   usage: Float64Array,
 ): ClaimDescription | undefined {
   const { compiled } = context;
-  const { candidates, listing } = chooseTypes(context, claim, row, usage);
+  const { candidates, listing, beside } = withFallbacks(context, claim, row, usage);
   if (listing.listed.length === 0) return undefined;
   const relaxed = listing.short.size > 0;
   if (relaxed && compiled.input.settings.minValuesPolicy === 'Strict') return undefined;
   reserveLimits(context, row.type, listing.listed);
+  for (const limit of context.limits) if (beside.includes(limit.reservation ?? '')) limit.remaining -= 1;
   const cheapest = listing.listed[0]!.cheapest;
   const { written, chosen } = writtenRequirements(compiled, candidates, row, listing);
   return {
@@ -156,17 +158,43 @@ function chooseTypes(context: ClaimContext, claim: OpenClaim, row: Row, usage: F
 interface Chosen {
   readonly candidates: ClaimCandidates;
   readonly listing: Listing;
+  /** What must not stay open. */
+  readonly keys: readonly string[];
+  /** Reservations that the claim may be launched under beside that of its row. */
+  readonly beside: readonly string[];
 }
 
-function listOn(context: ClaimContext, claim: OpenClaim, usage: Float64Array, keys: readonly string[]): Chosen {
+/**
+ * The types for the claim. Where it is on a reservation, others with instances that no claim of the plan needs are beside it, so that a
+ * launch goes on with them where EC2 refuses the first (reserved-capacity/fallbacks).
+ */
+function withFallbacks(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Chosen {
+  const own = chooseTypes(context, claim, row, usage);
+  const among = spareReservations(context, row);
+  if (among.length === 0 || own.listing.listed.length === 0) return own;
+  const all = listOn(context, claim, usage, own.keys, among);
+  const beside = reservationsListed(context, row, all.listing.listed, { joint: all.candidates.joint, among });
+  const open = listOn(context, claim, usage, own.keys, beside);
+  const isThere = open.listing.listed.some(({ type }) => type === row.type);
+  return beside.length === 0 || !isThere || open.listing.short.size > own.listing.short.size ? own : open;
+}
+
+function listOn(
+  context: ClaimContext,
+  claim: OpenClaim,
+  usage: Float64Array,
+  keys: readonly string[],
+  beside: readonly string[] = emptyList,
+): Chosen {
   const { compiled } = context;
   const row = compiled.universe.rows[claim.row]!;
-  const pins = pinsOf(compiled, row, keys);
+  const pins = pinsOf(compiled, row, keys, beside);
   if (claim.capacityType !== undefined) pins.values.set(labels.capacityType, single(claim.capacityType));
   const candidates = candidatesFor(context, claim, row, pins);
   const admits = (candidate: Launchable): boolean => withinLimits(context, row, candidate);
   const most = compiled.input.settings.listedTypes;
-  return { candidates, listing: listTypes(candidates.types, usage, row.profile.pool.requirements, most, admits) };
+  const listing = listTypes(candidates.types, usage, row.profile.pool.requirements, most, admits);
+  return { candidates, listing, keys, beside };
 }
 
 /** The cheapest way to launch the claim under this capacity type. */

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
+import type { Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
+import { compareText } from '../../core/compare-text.js';
 import {
   instanceType,
   node,
@@ -11,6 +13,7 @@ import {
   pod,
   podsOf,
   pool,
+  type PodOptions,
   sizes,
   zonesOf,
 } from '../../test/builders/packing-fixtures.js';
@@ -67,6 +70,83 @@ describe('reserved capacity', () => {
     const marked = result.newNodeClaims.filter((claim) => claim.annotations[annotations.minValuesRelaxed] === 'true');
     expect(marked.map(({ cheapest }) => cheapest.capacityType)).toEqual(relaxed);
   });
+
+  /** A type of which so many instances are reserved, by reservation, beside what can be bought. */
+  const typeOf = (name: string, cpu: number, counts: Readonly<Record<string, number>>, zone = 'zone-a') =>
+    instanceType(name, {
+      cpu,
+      offerings: [
+        offering(zone, 'on-demand', cpu / 10),
+        ...Object.entries(counts).map(([id, count]) => ({
+          ...reserved(id, count),
+          requirements: reserved(id, count).requirements.map((each) =>
+            each.key === labels.zone ? { ...each, values: [zone] } : each,
+          ),
+        })),
+      ],
+    });
+  const alone: PodOptions = {
+    labels: { app: 'x' },
+    affinity: {
+      podAntiAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { labelSelector: { matchLabels: { app: 'x' } }, topologyKey: labels.hostname },
+        ],
+      },
+    },
+  };
+
+  test.each<[string, ReturnType<typeof typeOf>[], Pod[], (string | readonly string[])[]]>([
+    ['another of the type', [typeOf('m4', 4, { 'cr-1': 1, 'cr-2': 1 })], [pod('p')], [['cr-1', 'cr-2']]],
+    ['another type', [typeOf('m4', 4, { 'cr-1': 1 }), typeOf('m8', 8, { 'cr-2': 1 })], [pod('p')], [['cr-1', 'cr-2']]],
+    [
+      'one whose type is too small',
+      [typeOf('m2', 2, { 'cr-2': 1 }), typeOf('m4', 4, { 'cr-1': 1 })],
+      [pod('p', { cpu: '3' })],
+      [['cr-1']],
+    ],
+    ['one that is used up', [typeOf('m4', 4, { 'cr-1': 1, 'cr-2': 0 })], [pod('p')], [['cr-1']]],
+    [
+      'one in another zone',
+      [typeOf('m4', 4, { 'cr-1': 1 }), typeOf('n4', 4, { 'cr-2': 1 }, 'zone-b')],
+      [pod('p')],
+      [['cr-1', 'cr-2']],
+    ],
+    [
+      'one in a zone that the pod does not want',
+      [typeOf('m4', 4, { 'cr-1': 1 }), typeOf('n4', 4, { 'cr-2': 1 }, 'zone-b')],
+      [pod('p', { nodeSelector: { [labels.zone]: 'zone-a' } })],
+      [['cr-1']],
+    ],
+    [
+      'one that the pod asks for by its id',
+      [typeOf('m4', 4, { 'cr-1': 1, 'cr-2': 1 })],
+      [pod('p', { nodeSelector: { [reservationKey]: 'cr-2' } })],
+      [['cr-2']],
+    ],
+    [
+      'one that another claim needs',
+      [typeOf('m4', 4, { 'cr-1': 1, 'cr-2': 1 })],
+      ['a', 'b'].map((name) => pod(name, alone)),
+      [['cr-1'], ['cr-2']],
+    ],
+    [
+      'one for two claims',
+      [typeOf('m4', 4, { 'cr-1': 2, 'cr-2': 1 })],
+      ['a', 'b'].map((name) => pod(name, alone)),
+      [['cr-1'], ['cr-1', 'cr-2']],
+    ],
+  ])(
+    'a claim may be launched under other reservations with room to spare: %s (reserved-capacity/fallbacks)',
+    (_, types, pods, expected) => {
+      const result = plan(packingInput({ pods }, { types, settings: { wellKnownLabels } }));
+      const ids = result.newNodeClaims.map(
+        ({ requirements }) => requirements.find(({ key }) => key === reservationKey)?.values,
+      );
+      expect(result.unschedulable).toEqual([]);
+      expect(ids.sort((a, b) => a!.length - b!.length || compareText(a!.join(), b!.join()))).toEqual(expected);
+    },
+  );
 
   test('two NodePools that share a reservation do not take it twice; the lowest count seen holds (reserved-capacity/counters)', () => {
     const other = [
