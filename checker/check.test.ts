@@ -101,6 +101,10 @@ const affinity = (topologyKey: string, label = 'web'): Partial<PodSpec> => ({
     },
   },
 });
+const ending = (pod: KubernetesObject): KubernetesObject => ({
+  ...pod,
+  metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+});
 const spread = (
   topologyKey: string,
   more: Partial<NonNullable<PodSpec['topologySpreadConstraints']>[number]> = {},
@@ -275,6 +279,12 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
         }),
       ],
       plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['over-full'],
+    },
+    {
+      says: 'a pod that is terminating takes its room until it is gone',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1'), app('p2')],
+      plan: plan([], { existingNodes: [on('n1', 'p1', 'p2')] }),
       breaks: ['over-full'],
     },
   ],
@@ -486,6 +496,30 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['pod-anti-affinity'],
     },
     {
+      says: 'a pod that is terminating keeps nobody away: it is gone before the new node is there',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1', antiAffinity(zoneKey))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'nor does its own term',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1', ...antiAffinity(zoneKey) })), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'but one beside it that stays does',
+      objects: [
+        pool,
+        ...node('n1'),
+        ending(app('r1', { nodeName: 'n1' })),
+        app('r2', { nodeName: 'n1' }),
+        app('p1', antiAffinity(zoneKey)),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
       says: 'another namespace is not meant',
       objects: [
         pool,
@@ -552,6 +586,12 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: [],
     },
     {
+      says: 'one that is terminating is nobody to follow',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' }, 'db')), app('p1', affinity(zoneKey, 'db'))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-affinity'],
+    },
+    {
       says: 'a running pod elsewhere',
       objects: [pool, ...node('n1', 'b'), app('r1', { nodeName: 'n1' }, 'db'), app('p1', affinity(zoneKey, 'db'))],
       plan: plan([claim({ pods: ['p1'] })]),
@@ -589,6 +629,24 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       ],
       plan: plan([claim({ pods: ['p1', 'p2'] })]),
       breaks: [],
+    },
+    {
+      says: 'a pod that is terminating counts for nothing',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1', spread(zoneKey))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'nor does it fill a domain that others must not leave behind',
+      objects: [
+        pool,
+        ...node('n1', 'b'),
+        ending(app('r1', { nodeName: 'n1' })),
+        app('p1', spread(zoneKey)),
+        app('p2', spread(zoneKey)),
+      ],
+      plan: plan(apart(['a', 'a'])),
+      breaks: ['topology-spread'],
     },
     {
       says: 'one a zone',

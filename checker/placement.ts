@@ -36,11 +36,19 @@ export interface FinalNode {
   readonly launches: readonly Launch[];
   /** Pods that were there before, and stay. */
   readonly running: Map<PodClass, number>;
+  /**
+   * Those of them that are terminating: they still take room, but no rule of topology counts them (topology/rules). kube-scheduler passes
+   * them over for spread, and for anti-affinity waits until they are gone.
+   */
+  readonly terminating: Map<PodClass, number>;
   /** Pods that the plan puts there. */
   readonly placed: Map<PodClass, number>;
   /** Names of the placed pods. */
   readonly podNames: readonly string[];
 }
+
+/** A node before pods are counted. */
+type NewNode = Omit<FinalNode, 'index' | 'running' | 'terminating' | 'placed'>;
 
 export interface Placement {
   readonly cluster: Cluster;
@@ -155,11 +163,12 @@ export function place(
   const typesOf = (pool: Pool): ReadonlyMap<string, MachineType> => prices.typesOf(pool);
   const classes = new PodClasses();
   const nodes: FinalNode[] = [];
-  const add = (node: Omit<FinalNode, 'index' | 'running' | 'placed'>): FinalNode => {
+  const add = (node: NewNode): FinalNode => {
     const full = {
       ...node,
       index: nodes.length,
       running: new Map<PodClass, number>(),
+      terminating: new Map<PodClass, number>(),
       placed: new Map<PodClass, number>(),
     };
     for (const key of node.podNames) {
@@ -198,7 +207,9 @@ export function place(
   });
   for (const pod of cluster.pods.values()) {
     const node = byName.get(pod.spec.nodeName ?? '');
-    if (node !== undefined && !isFinished(pod)) countOf(node.running, classes.of(pod));
+    if (node === undefined || isFinished(pod)) continue;
+    countOf(node.running, classes.of(pod));
+    if (pod.metadata.deletionTimestamp !== undefined) countOf(node.terminating, classes.of(pod));
   }
   return { placement: { cluster, types, typesOf, nodes, classes }, violations };
 }
@@ -215,12 +226,7 @@ function ownLabels(node: Node, claim: Claim | undefined): Map<string, readonly s
   return own;
 }
 
-function existingNode(
-  cluster: Cluster,
-  name: string,
-  node: Node,
-  podNames: readonly string[],
-): Omit<FinalNode, 'index' | 'running' | 'placed'> {
+function existingNode(cluster: Cluster, name: string, node: Node, podNames: readonly string[]): NewNode {
   const own = ownLabels(node, cluster.claims.get(name));
   if (!own.has(hostnameKey)) own.set(hostnameKey, [name]);
   return {
@@ -240,7 +246,7 @@ function newNode(
   claim: ClaimJson,
   name: string,
   violations: Violation[],
-): Omit<FinalNode, 'index' | 'running' | 'placed'> {
+): NewNode {
   const listed: MachineType[] = [];
   for (const typeName of claim.instanceTypes) {
     const type = types.get(typeName);

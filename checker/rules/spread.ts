@@ -5,7 +5,7 @@ import { fixedLabels } from '../prices.js';
 import type { PodClass } from '../pods.js';
 import { normalKey, selectorMatches, untolerated } from '../selectors.js';
 import type { Violation } from '../types.js';
-import { type Spot, spotsByClass, withLabelKeys } from './where.js';
+import { runningOn, type Spot, spotsByClass, withLabelKeys } from './where.js';
 
 /** Pods under one and the same constraint: their skews are counted together. */
 interface Group {
@@ -72,9 +72,10 @@ function stuckOnHosts(placement: Placement, groups: readonly Group[]): Violation
 function leastOnHosts(placement: Placement, group: Group, chosen: (podClass: PodClass) => boolean): number {
   const counts = placement.nodes
     .filter((node) => isEligible(group, node))
-    .map(({ running, placed }) =>
-      [...running, ...placed].reduce((sum, [podClass, pods]) => sum + (chosen(podClass) ? pods : 0), 0),
-    );
+    .map((node) => {
+      const classes = [...new Set([...node.running.keys(), ...node.placed.keys()])].filter(chosen);
+      return classes.reduce((sum, each) => sum + runningOn(node, each) + (node.placed.get(each) ?? 0), 0);
+    });
   return counts.length > 0 && counts.length >= (group.constraint.minDomains ?? 1) ? Math.min(...counts) : 0;
 }
 

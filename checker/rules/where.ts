@@ -6,6 +6,7 @@ import { selectorMatches } from '../selectors.js';
 
 export interface Spot {
   readonly node: FinalNode;
+  /** Without those that are terminating. */
   readonly running: number;
   readonly placed: number;
 }
@@ -15,13 +16,18 @@ export function spotsByClass(placement: Placement): ReadonlyMap<PodClass, readon
   const spots = new Map<PodClass, Spot[]>();
   for (const node of placement.nodes) {
     for (const podClass of new Set([...node.running.keys(), ...node.placed.keys()])) {
-      const spot = { node, running: node.running.get(podClass) ?? 0, placed: node.placed.get(podClass) ?? 0 };
+      const spot = { node, running: runningOn(node, podClass), placed: node.placed.get(podClass) ?? 0 };
       const known = spots.get(podClass);
       if (known === undefined) spots.set(podClass, [spot]);
       else known.push(spot);
     }
   }
   return spots;
+}
+
+/** Pods of the class that run on the node and that rules of topology count. */
+export function runningOn({ running, terminating }: FinalNode, podClass: PodClass): number {
+  return (running.get(podClass) ?? 0) - (terminating.get(podClass) ?? 0);
 }
 
 /** `matchLabelKeys` and `mismatchLabelKeys` folded into the selector, as the API server and the scheduler do. */
