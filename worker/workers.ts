@@ -15,6 +15,14 @@ import { withUrgency } from './urgency.js';
 import type { ActivityDeps } from '../activities/deps.js';
 
 const restartMs = 5000;
+
+/**
+ * How long a workflow may compute at a time; the SDK has this option, and its type leaves it out. Its watchdog counts the time that passes while the
+ * process is stopped or starved, too, and where it ends a microtask Node aborts the process (nodejs/node#38503): after five seconds by default.
+ * Workflows here compute for milliseconds. The limit is for endless loops alone.
+ */
+const computing = { isolateExecutionTimeout: '5 minutes' };
+
 /** Workflows that were told of a trace go on telling: also a process that exports none. */
 const unheard: InjectedSinks<OpenTelemetrySinks> = { exporter: { export: { fn: () => undefined } } };
 
@@ -106,31 +114,37 @@ export async function runWorkers(
   connections: WorkerConnections,
   signal: AbortSignal,
   watch: WorkerWatch,
-  { dataConverter = {}, tracing, buildId }: WorkerExtras = {},
+  extras: WorkerExtras = {},
 ): Promise<void> {
+  const optionsOf = workerOptions(world, await workflowBundle(), extras);
+  const queues = Object.keys(taskQueues(world.cluster)) as TaskQueue[];
+  await Promise.all(queues.map((name) => keepRunning(world, name, optionsOf(name), { connections, signal, watch })));
+}
+
+/** What the worker of each task queue is made with, but for its connection. */
+export function workerOptions(
+  world: WorkerWorld,
+  bundle: WorkerOptions['workflowBundle'],
+  { dataConverter = {}, tracing, buildId }: WorkerExtras,
+): (name: TaskQueue) => WorkerOptions {
   const activities = createActivities(world);
   const queues = taskQueues(world.cluster);
-  const bundle = await workflowBundle();
-  await Promise.all(
-    (Object.keys(queues) as TaskQueue[]).map((name) => {
-      const options: WorkerOptions = {
-        namespace: world.settings.TEMPORAL_NAMESPACE,
-        taskQueue: queues[name],
-        identity: `${world.identity}@${name}`,
-        dataConverter,
-        activities: pressing.has(name) ? withUrgency(activities[name]) : activities[name],
-        interceptors: { activity: [...(tracing ? [tracing.activity] : []), logInterceptor, measuring(world.metrics)] },
-        sinks: tracing?.sinks ?? unheard,
-        shutdownGraceTime: '2 seconds',
-        shutdownForceTime: '5 seconds',
-        ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),
-        ...(name === 'cloud' ? { maxTaskQueueActivitiesPerSecond: world.settings.CLOUD_CALLS_PER_SECOND } : {}),
-        ...limits[name],
-        ...versioning(world.cluster, buildId),
-      };
-      return keepRunning(world, name, options, { connections, signal, watch });
-    }),
-  );
+  return (name) => ({
+    namespace: world.settings.TEMPORAL_NAMESPACE,
+    taskQueue: queues[name],
+    identity: `${world.identity}@${name}`,
+    dataConverter,
+    activities: pressing.has(name) ? withUrgency(activities[name]) : activities[name],
+    interceptors: { activity: [...(tracing ? [tracing.activity] : []), logInterceptor, measuring(world.metrics)] },
+    sinks: tracing?.sinks ?? unheard,
+    shutdownGraceTime: '2 seconds',
+    shutdownForceTime: '5 seconds',
+    ...computing,
+    ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),
+    ...(name === 'cloud' ? { maxTaskQueueActivitiesPerSecond: world.settings.CLOUD_CALLS_PER_SECOND } : {}),
+    ...limits[name],
+    ...versioning(world.cluster, buildId),
+  });
 }
 
 /** The workers of a cluster, as Temporal's worker versioning names them. */
