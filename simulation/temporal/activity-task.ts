@@ -1,6 +1,7 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import type { coresdk, temporal } from '@temporalio/proto';
 import type { ActivityWorker } from './activity-worker.js';
 import { millisOf } from './durations.js';
@@ -14,6 +15,7 @@ type Resolution = coresdk.activity_result.IActivityResolution;
 const silent = new DefaultLogger('ERROR', () => undefined);
 /** Enum values of the wire format. */
 const tryCancel = 0;
+const states = { SCHEDULED: 1, STARTED: 2 } as const;
 const timeouts = { START_TO_CLOSE: 1, SCHEDULE_TO_CLOSE: 3, HEARTBEAT: 4 } as const;
 
 /** What becomes of one attempt: nothing unusual, or what a crash or a network does to it. */
@@ -46,6 +48,9 @@ interface Attempt {
  */
 export class ActivityTask {
   private attempt = 0;
+  private lastFailure: Failure | undefined;
+  /** When the attempt that runs began, or else when the next one does, milliseconds of the epoch. */
+  private at: number;
   private running: Attempt | undefined;
   private next: NodeJS.Timeout | undefined;
   private isOver = false;
@@ -59,6 +64,7 @@ export class ActivityTask {
     /** Milliseconds of the epoch: before now for one of a server that was restored. */
     readonly scheduledAt: number,
   ) {
+    this.at = scheduledAt;
     this.deadline = scheduledAt + (millisOf(schedule.scheduleToCloseTimeout) ?? Number.POSITIVE_INFINITY);
     this.tryAfter(host.latencyMs());
   }
@@ -78,7 +84,21 @@ export class ActivityTask {
     this.running?.environment.cancel();
   }
 
+  /** As the server tells of it while it is pending. */
+  described(): object {
+    const { activityId, activityType } = this.schedule;
+    const isStarted = this.running !== undefined;
+    const attempt = isStarted ? this.attempt : this.attempt + 1;
+    const times = isStarted ? { lastStartedTime: msToTs(this.at) } : { scheduledTime: msToTs(this.at) };
+    const state = isStarted ? states.STARTED : states.SCHEDULED;
+    return {
+      ...{ activityId, activityType: { name: activityType }, attempt, state, ...times },
+      ...(this.lastFailure === undefined ? {} : { lastFailure: this.lastFailure }),
+    };
+  }
+
   private tryAfter(milliseconds: number): void {
+    this.at = Date.now() + milliseconds;
     this.next = setTimeout(() => this.host.whenPolled(this.schedule.taskQueue ?? '', () => this.start()), milliseconds);
   }
 
@@ -87,6 +107,7 @@ export class ActivityTask {
     const worker = this.isOver ? undefined : this.host.worker(taskQueue ?? '');
     if (worker === undefined) return;
     this.attempt += 1;
+    this.at = Date.now();
     const run = worker.activity(taskQueue ?? '', activityType ?? '');
     if (run === undefined) {
       this.failed(toFailure(new Error(`no worker serves ${activityType ?? ''} on ${taskQueue ?? ''}`)));
@@ -153,6 +174,7 @@ export class ActivityTask {
   private failed(failure: Failure, isFinal = false, delayMs?: number): void {
     clearTimeout(this.running?.timer);
     this.running = undefined;
+    this.lastFailure = failure;
     const { retryPolicy, activityType } = this.schedule;
     this.host.noteFailure(activityType ?? '', this.attempt, failure.message ?? '');
     const most = retryPolicy?.maximumAttempts ?? 0;

@@ -1,6 +1,7 @@
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import type { SimulatedTemporal } from './engine.js';
 import { mayReplace } from './commands.js';
@@ -58,7 +59,7 @@ export function simulatedClient(engine: SimulatedTemporal, schedules: Schedules,
         await wire.carry('describeSchedule');
         const found = schedules.find(scheduleId);
         if (found === undefined) throw new ScheduleNotFoundError('no such schedule', scheduleId);
-        return found;
+        return { ...found, state: { paused: false } };
       },
       update: async (change: (previous: ScheduleOptions) => ScheduleOptions) => {
         await wire.carry('updateSchedule');
@@ -81,7 +82,26 @@ export function simulatedClient(engine: SimulatedTemporal, schedules: Schedules,
     },
   };
   const connection = { withDeadline: async <T>(_: unknown, call: () => Promise<T>): Promise<T> => call() };
-  return { workflow, schedule, connection, options: { namespace: 'default' } } as unknown as Client;
+  const workflowService = serviceOf(engine, wire);
+  return { workflow, schedule, connection, workflowService, options: { namespace: 'default' } } as unknown as Client;
+}
+
+/** What is asked of the server's own API. */
+function serviceOf(engine: SimulatedTemporal, wire: Wire): object {
+  return {
+    describeTaskQueue: async ({ taskQueue }: { taskQueue: { name: string } }) => {
+      await wire.carry('describeTaskQueue');
+      const pollers = engine.pollers.isPolled(taskQueue.name) ? [{ lastAccessTime: msToTs(Date.now()) }] : [];
+      return { pollers, stats: { approximateBacklogCount: 0 } };
+    },
+    getWorkflowExecutionHistoryReverse: async ({ execution }: { execution: Partial<Record<string, string>> }) => {
+      await wire.carry('getWorkflowExecutionHistoryReverse');
+      const run = engine.find(execution['workflowId'] ?? '', execution['runId']);
+      const events =
+        run?.failure === undefined ? [] : [{ workflowExecutionFailedEventAttributes: { failure: run.failure } }];
+      return { history: { events } };
+    },
+  };
 }
 
 function handleOf(engine: SimulatedTemporal, wire: Wire, workflowId: string, runId?: string): object {
@@ -108,7 +128,7 @@ function handleOf(engine: SimulatedTemporal, wire: Wire, workflowId: string, run
       await wire.carry('describe');
       const run = engine.find(workflowId, runId);
       if (run === undefined) throw new WorkflowNotFoundError('workflow not found', workflowId, runId);
-      return described(run);
+      return { ...described(run), raw: { pendingActivities: engine.pendingActivities(run).map((task) => task.described()) } };
     },
     query: async (definition: Named, ...args: unknown[]) => {
       await wire.carry('query');
@@ -153,7 +173,8 @@ function described(run: Run): object {
     startTime: new Date(startedAt),
     closeTime: run.closedAt === undefined ? undefined : new Date(run.closedAt),
     searchAttributes: Object.fromEntries([...run.attributes].map(([name, value]) => [name, [value]])),
-    raw: { pendingActivities: [] },
+    taskQueue: run.start.taskQueue,
+    typedSearchAttributes: { get: ({ name }: { readonly name: string }) => run.attributes.get(name) ?? undefined },
   };
 }
 

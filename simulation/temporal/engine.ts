@@ -26,7 +26,7 @@ export class SimulatedTemporal implements CommandHost {
   private readonly activities = new Map<Run, Map<number, ActivityTask>>();
   /** All runs, where closed ones are kept. */
   private readonly kept: Run[] = [];
-  private readonly pollers: Pollers;
+  readonly pollers: Pollers;
   private runs = 0;
   private readonly updates = new PendingUpdates();
   private readonly cache: WorkflowCache;
@@ -81,6 +81,9 @@ export class SimulatedTemporal implements CommandHost {
   get history(): readonly Run[] {
     return this.kept;
   }
+
+  /** The activities that a run waits for. */
+  pendingActivities = (run: Run): readonly ActivityTask[] => [...(this.activities.get(run)?.values() ?? [])];
 
   /** A first run. The caller has seen to it that none is open. */
   start(type: string, { workflowId, taskQueue, args }: StartOptions): Run {
@@ -174,7 +177,7 @@ export class SimulatedTemporal implements CommandHost {
   }
 
   private stateOf(run: Run): KeptRun {
-    return keep(run, this.activities.get(run)?.values() ?? []);
+    return keep(run, this.pendingActivities(run));
   }
 
   private nextRunId(): string {
@@ -253,7 +256,7 @@ export class SimulatedTemporal implements CommandHost {
     run.status = status;
     run.closedAt = Date.now();
     for (const { handle } of run.timers.values()) clearTimeout(handle);
-    for (const task of this.activities.get(run)?.values() ?? []) task.abandon();
+    for (const task of this.pendingActivities(run)) task.abandon();
     this.activities.delete(run);
     void this.cache.forget(run);
     if (this.options.keepsClosed !== true) run.turns.length = 0;
@@ -264,7 +267,7 @@ export class SimulatedTemporal implements CommandHost {
     if (status !== 'CONTINUED_AS_NEW') this.closeChildren(run);
   }
 
-  /** Lets go of all that is cached: nothing happens here any more. */
+  /** Lets go of all that is cached. */
   async stop(): Promise<void> {
     this.pollers.clear();
     await Promise.all([...this.latest.values()].map((run) => this.cache.forget(run)));

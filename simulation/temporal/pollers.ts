@@ -39,8 +39,13 @@ export class Pollers {
     return polling.length > 1 ? this.random.pick(polling) : polling[0];
   }
 
+  /** Without a draw. */
+  isPolled(taskQueue: string): boolean {
+    return this.workers.some((worker) => worker.polls?.(taskQueue) ?? true);
+  }
+
   whenPolled(taskQueue: string, then: () => void): void {
-    if (this.workers.some((worker) => worker.polls?.(taskQueue) ?? true)) then();
+    if (this.isPolled(taskQueue)) then();
     else this.waiting.push({ taskQueue, then });
   }
 }

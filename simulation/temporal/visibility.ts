@@ -1,6 +1,6 @@
-import type { Run } from './run.js';
+import type { Run, RunStatus } from './run.js';
 
-const clause = /^\s*(\w+)\s*(=|!=|IN|IS NOT NULL|IS NULL|STARTS_WITH)\s*(.*?)\s*$/i;
+const clause = /^\s*(\w+)\s*(=|!=|>|IN|IS NOT NULL|IS NULL|STARTS_WITH)\s*(.*?)\s*$/i;
 
 /** The runs that a visibility query selects. It knows conjunctions of comparisons; anything else is an error. */
 export function selectedBy(query: string): (run: Run) => boolean {
@@ -23,6 +23,9 @@ function testOf(text: string): (run: Run) => boolean {
       return (run) => present(run) === first;
     case '!=':
       return (run) => present(run) !== first;
+    // Of times alone, which are written alike.
+    case '>':
+      return (run) => (present(run) ?? '') > first;
     case 'IN':
       return (run) => values.includes(present(run) ?? '');
     case 'STARTS_WITH':
@@ -37,7 +40,8 @@ function testOf(text: string): (run: Run) => boolean {
 }
 
 function attributeOf(run: Run, name: string): string | undefined {
-  if (name === 'ExecutionStatus') return run.status === 'RUNNING' ? 'Running' : run.status;
+  if (name === 'ExecutionStatus') return statusNames[run.status];
+  if (name === 'CloseTime') return run.closedAt === undefined ? undefined : new Date(run.closedAt).toISOString();
   if (name === 'WorkflowType') return run.start.workflowType;
   if (name === 'WorkflowId') return run.id;
   const value = run.attributes.get(name);
@@ -45,3 +49,13 @@ function attributeOf(run: Run, name: string): string | undefined {
   const [only] = Array.isArray(value) ? (value as unknown[]) : [value];
   return String(only);
 }
+
+/** As visibility names them. */
+const statusNames: Readonly<Record<RunStatus, string>> = {
+  RUNNING: 'Running',
+  COMPLETED: 'Completed',
+  FAILED: 'Failed',
+  CANCELLED: 'Canceled',
+  TERMINATED: 'Terminated',
+  CONTINUED_AS_NEW: 'ContinuedAsNew',
+};
