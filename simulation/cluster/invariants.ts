@@ -4,6 +4,8 @@ import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseWorkflowId, workflowIds } from '../../core/ids.js';
 import { BudgetWatch } from './budget-watch.js';
+import { leftovers } from './leftovers.js';
+import { QuietWatch } from './quiet-watch.js';
 import { isDisruptedByChoice } from './by-choice.js';
 import { clusterName } from './process.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
@@ -26,6 +28,7 @@ const entities: ReadonlySet<string> = new Set(['provision', 'disrupt', 'offering
 export class Invariants {
   readonly problems: string[] = [];
   readonly budgets: BudgetWatch;
+  readonly quiet = new QuietWatch((problem) => this.broken(problem));
   /** Since when a pod has been protected, by its UID, milliseconds of the epoch. */
   private readonly protectedAt = new Map<string, number>();
   /** When a NodeClaim was first deleted, by its UID, milliseconds of the epoch. */
@@ -48,6 +51,7 @@ export class Invariants {
       if (isDisruptedByChoice(object) && isMarked) this.expectNoPause(object);
       if (type === 'deleted') this.expectReason(object);
     });
+    temporal.onAttemptFailed = (what) => this.quiet.noteFailure(what);
     temporal.onFailed = (workflowId, why) => this.expectExpected(workflowId, why);
   }
 
@@ -90,6 +94,7 @@ export class Invariants {
       ...this.claimsAtUnrest(),
       ...this.orphans(),
       ...this.replicasAtUnrest(),
+      ...leftovers(this.cluster.kube, this.temporal),
     ];
   }
 

@@ -114,6 +114,21 @@ export class Outages {
   }
 }
 
+/** Who hears of what goes over a network. */
+export interface NetworkListeners {
+  readonly onCall: () => void;
+  readonly placed?: PlacedPerturbation;
+  readonly onWrite?: (what: string) => void;
+}
+
+/** What a write is about, for people: the kind and the name. */
+function subjectOf(call: string, [kind, subject]: readonly unknown[]): string {
+  const { metadata = {}, name = metadata.name } = (subject ?? {}) as Partial<Record<'name', string>> & {
+    metadata?: { readonly name?: string };
+  };
+  return call === 'evict' ? 'Pod' : [typeof kind === 'string' ? kind : '', name ?? ''].join(' ').trim();
+}
+
 export const quiet: NetworkConditions = { slow: 0, slowMs: 0, fails: 0, loses: 0 };
 
 /**
@@ -128,8 +143,7 @@ export class Network {
   constructor(
     private readonly random: Random,
     private readonly outages: Outages,
-    private readonly onCall: () => void,
-    private readonly placed: PlacedPerturbation | undefined,
+    private readonly hears: NetworkListeners,
   ) {}
 
   /** The process' own time: what it waits for comes once it runs again. */
@@ -185,6 +199,7 @@ export class Network {
               (target[name] as (...args: unknown[]) => Promise<unknown>).apply(target, args);
             if (!writes.has(name)) return effect();
             if (peer === 'Kubernetes') this.outages.admit(String(name), name === 'evict' ? 'Pod' : String(args[0]));
+            this.hears.onWrite?.(`${peer}: ${String(name)} ${subjectOf(String(name), args)}`);
             return this.write(effect);
           }),
       ]),
@@ -212,7 +227,7 @@ export class Network {
       const deaths = this.outages.watchDeaths;
       const outcome = await watch(kind, options, (event) => {
         if (deaths !== this.outages.watchDeaths) return;
-        this.placed?.onEvent();
+        this.hears.placed?.onEvent();
         if (held.length === 0 && !this.areWatchesHeld) onEvent(event);
         else if (held.push(event) === 1) void release();
       });
@@ -228,10 +243,10 @@ export class Network {
   }
 
   private async write(effect: () => Promise<unknown>): Promise<unknown> {
-    this.placed?.onWrite();
+    this.hears.placed?.onWrite();
     if (this.isCut) return new Promise<never>(() => undefined);
     const result = await effect();
-    this.placed?.onWritten();
+    this.hears.placed?.onWritten();
     return result;
   }
 
@@ -244,7 +259,7 @@ export class Network {
   }
 
   private async way(): Promise<void> {
-    this.onCall();
+    this.hears.onCall();
     const { slow, slowMs } = this.conditions;
     if (this.random.chance(slow)) {
       const milliseconds = this.random.int(1, slowMs);

@@ -42,7 +42,9 @@ export interface Outside {
   /** Of several processes one leads, by the product's own election; a process that is alone leads without. */
   readonly elects?: boolean;
   /** Hears of events and metrics, or says which gates are open; nobody does unless it is given. */
-  readonly heard?: Partial<Pick<ActivityDeps, 'events' | 'metrics' | 'gates'>>;
+  readonly heard?: Partial<Pick<ActivityDeps, 'events' | 'metrics' | 'gates' | 'log'>>;
+  /** Hears of what is written, as `PEER CALL KIND`. */
+  readonly onWrite?: (what: string) => void;
 }
 
 type Activity = (input: unknown) => Promise<unknown>;
@@ -90,7 +92,7 @@ export class SimulatedProcess implements ActivityWorker {
     private readonly identity: string,
   ) {
     setMaxListeners(0, this.stopping.signal);
-    this.network = new Network(outside.random, outside.outages, outside.onCall, outside.placed);
+    this.network = new Network(outside.random, outside.outages, outside);
   }
 
   get isAlive(): boolean {

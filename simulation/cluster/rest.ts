@@ -7,7 +7,7 @@ const lookMs = 60_000;
 
 /**
  * Holds a cluster in which nothing goes wrong any more to come to rest within `healMs`, and to change nothing for `restMs` from then on
- * (invariants/eventually-stable). Goes on as soon as it has.
+ * (invariants/eventually-stable). In the second half of that nothing is written, tried again or warned of. Goes on as soon as it has.
  */
 export async function expectToRest(
   time: VirtualTime,
@@ -18,7 +18,12 @@ export async function expectToRest(
   const until = time.now + healMs;
   let before = invariants.fingerprint();
   let restsSince = time.now;
+  let isListening = false;
   while (!isBroken() && time.now - restsSince < restMs) {
+    if (!isListening && time.now - restsSince >= restMs / 2) {
+      isListening = true;
+      invariants.quiet.begin();
+    }
     await time.advance(Math.min(time.now + lookMs, restsSince + restMs), isBroken);
     const isAtRest = invariants.unrest().length === 0;
     const after = invariants.fingerprint();
@@ -30,5 +35,7 @@ export async function expectToRest(
     }
     before = after;
     restsSince = time.now;
+    isListening = false;
   }
+  if (!isBroken()) for (const problem of invariants.quiet.heard()) invariants.broken(problem);
 }

@@ -135,6 +135,8 @@ class Simulation {
       placed: this.placed,
       elects: (plan.processes ?? 1) > 1,
       onCall: this.onCall,
+      onWrite: (what: string) => invariants.quiet.note(what),
+      heard: { log: invariants.quiet.log },
     };
     this.processes = this.processesOf(outside);
     this.processes.start();

@@ -128,7 +128,10 @@ function handleOf(engine: SimulatedTemporal, wire: Wire, workflowId: string, run
       await wire.carry('describe');
       const run = engine.find(workflowId, runId);
       if (run === undefined) throw new WorkflowNotFoundError('workflow not found', workflowId, runId);
-      return { ...described(run), raw: { pendingActivities: engine.pendingActivities(run).map((task) => task.described()) } };
+      return {
+        ...described(run),
+        raw: { pendingActivities: engine.pendingActivities(run).map((task) => task.described()) },
+      };
     },
     query: async (definition: Named, ...args: unknown[]) => {
       await wire.carry('query');

@@ -35,6 +35,8 @@ export class SimulatedTemporal implements CommandHost {
   readonly problems: string[] = [];
   /** Hears of each run that failed. */
   onFailed: (workflowId: string, why: string) => void = () => undefined;
+  /** Hears of each attempt of an activity that failed, and why. */
+  onAttemptFailed: (what: string) => void = () => undefined;
   private happened = 0;
 
   constructor(readonly options: EngineOptions) {
@@ -216,7 +218,10 @@ export class SimulatedTemporal implements CommandHost {
         whenPolled: (taskQueue, then) => this.pollers.whenPolled(taskQueue, then),
         latencyMs: () => faults.latencyMs(),
         fateOf: (type, workflowId) => faults.fateOf(type, workflowId),
-        noteFailure: (type, attempt, why) => this.say(run, `attempt ${attempt} of ${type} failed: ${why}`),
+        noteFailure: (type, attempt, why) => {
+          this.say(run, `attempt ${attempt} of ${type} failed: ${why}`);
+          this.onAttemptFailed(`${type} of ${run.id} failed: ${why}`);
+        },
         resolve: (result) => {
           tasks.delete(seq);
           this.happened += 1;
