@@ -209,6 +209,7 @@ export class FakeCloud implements CloudProvider {
 
   readonly repairPolicies = [
     { conditionType: 'Ready', conditionStatus: 'False', tolerationMs: 30 * 60_000 },
+    { conditionType: 'Ready', conditionStatus: 'Unknown', tolerationMs: 30 * 60_000 },
     { conditionType: 'AcceleratedHardwareReady', conditionStatus: 'False', tolerationMs: 10 * 60_000 },
   ] as const;
 

@@ -113,6 +113,7 @@ export class Invariants {
 
   private *podsAtUnrest(): Iterable<string> {
     for (const { metadata, status } of this.cluster.kube.kept('Pod')) {
+      if (metadata.deletionTimestamp !== undefined) yield `pod ${metadata.name ?? ''} still ends`;
       if (status?.phase !== 'Running') yield `pod ${metadata.name ?? ''} does not run: ${status?.phase ?? ''}`;
     }
   }

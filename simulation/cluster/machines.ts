@@ -25,6 +25,9 @@ export class Machines {
   /** Chance that a machine never joins. */
   neverJoins: number;
 
+  /** Nodes whose kubelets are away. */
+  private readonly away = new Set<string>();
+
   /** Machines that join, or have joined. */
   private readonly joined = new Map<string, LaunchedInstance>();
 
@@ -37,6 +40,11 @@ export class Machines {
     this.neverJoins = times.neverJoins;
     cloud.onLaunch = (instance) => this.boot(instance);
     cloud.onGone = (providerId) => this.vanish(providerId);
+  }
+
+  /** Whether the kubelet of a node says and does nothing. */
+  isAway(name: string): boolean {
+    return this.away.has(name);
   }
 
   /** The API server is at an earlier state: kubelets and the cloud controller make nodes what machines are. */
@@ -101,10 +109,12 @@ export class Machines {
 
   /** The kubelet of a node says nothing any more. */
   stopKubelet(name: string): void {
+    this.away.add(name);
     void this.say(name, { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' });
   }
 
   startKubelet(name: string): void {
+    this.away.delete(name);
     void this.say(name, kubeletReady);
   }
 

@@ -279,11 +279,12 @@ const setParts = ({ kube, cache }: SimulatedCluster, random: Random): Constructo
 /** What runs, and what of it must not be disrupted. */
 const workloads: readonly Replicas[] = [
   { app: 'small', requests: { cpu: '500m', memory: '1Gi' } },
-  { app: 'middle', requests: { cpu: '1500m', memory: '3Gi' } },
-  { app: 'large', requests: { cpu: '3', memory: '12Gi' } },
+  { app: 'middle', requests: { cpu: '1500m', memory: '3Gi' }, graceSeconds: 30 },
+  { app: 'large', requests: { cpu: '3', memory: '12Gi' }, graceSeconds: 150 },
   {
     app: 'protected',
     requests: { cpu: '700m', memory: '1Gi' },
+    graceSeconds: 60,
     annotations: { [annotations.doNotDisrupt]: 'true' },
   },
 ];

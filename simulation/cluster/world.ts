@@ -12,6 +12,8 @@ import { Kubelets } from '../scale-down/kubelets.js';
 import { Scheduler } from '../scale-down/scheduler.js';
 import { Machines } from './machines.js';
 import type { MachineTimes } from './machines.js';
+import { NodeLifecycle } from './node-lifecycle.js';
+import { PodLives } from './pod-lives.js';
 
 /** A cluster and its cloud, without any autoscaler. */
 export interface SimulatedCluster {
@@ -39,7 +41,7 @@ export async function createCluster(
   { onCall, times = calmTimes }: { readonly onCall: () => void; readonly times?: MachineTimes },
 ): Promise<SimulatedCluster> {
   const now = (): number => Date.now();
-  const kube = counting(createFakeKube({ now, podsTerminate: 'at-once' }), onCall);
+  const kube = counting(createFakeKube({ now, podsTerminate: 'when-told' }), onCall);
   const entries = kwokCatalogue().filter(
     ({ architecture, resources }) => architecture === 'amd64' && Number(resources['cpu']) <= mostCpus,
   );
@@ -63,6 +65,8 @@ export async function createCluster(
     sleep: (milliseconds: number) => new Promise<void>((resolve) => void setTimeout(resolve, milliseconds)),
   };
   const parts = { kube, cache, clock, random };
+  new PodLives({ ...parts, isAway: (nodeName) => machines.isAway(nodeName) });
+  new NodeLifecycle(kube, cache);
   void new Scheduler(parts).follow();
   void new Kubelets(parts).follow();
   const backup = (): (() => void) => {
@@ -123,6 +127,7 @@ function counting(kube: FakeKube, onCall: () => void): FakeKube {
     evict: counted('evict'),
     delete: counted('delete'),
     remove: counted('remove'),
+    finishTermination: counted('finishTermination'),
     get: counted('get'),
     listForWatch: counted('listForWatch'),
   };

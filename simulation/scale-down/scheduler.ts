@@ -137,5 +137,6 @@ function sumOf(pods: readonly SchedulerPod[]): Amounts {
 const isUnbound = ({ spec }: Pod): boolean => (spec.nodeName ?? '') === '';
 
 const isOpen = (node: Node): boolean =>
+  node.spec?.unschedulable !== true &&
   isTrue(node.status?.conditions, 'Ready') &&
   (node.spec?.taints ?? []).every(({ effect }) => effect === 'PreferNoSchedule');

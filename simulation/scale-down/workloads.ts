@@ -10,6 +10,8 @@ export interface Replicas {
   readonly app: string;
   readonly requests: Record<string, string>;
   readonly annotations?: Record<string, string>;
+  /** How long its pods are given to end; default no time. */
+  readonly graceSeconds?: number;
 }
 
 /** A ReplicaSet and its controller: makes pods until there are as many as wanted, and chooses which go as kube's does. */
@@ -30,8 +32,10 @@ export class ReplicaSet {
         template: { metadata: { labels: { app } }, spec: { containers: pod(app, { app }, requests).spec.containers } },
       },
     });
-    world.cache.on('Pod', ({ type, object }) => {
-      if (type === 'deleted' && object.metadata.labels?.['app'] === app) void this.fill(latencies.replicaMs);
+    world.cache.on('Pod', ({ type, object, previous }) => {
+      const isGoing =
+        type === 'deleted' || (isTerminating(object) && !(previous !== undefined && isTerminating(previous)));
+      if (isGoing && object.metadata.labels?.['app'] === app) void this.fill(latencies.replicaMs);
     });
   }
 
@@ -61,7 +65,9 @@ export class ReplicaSet {
   async scaleDown(wanted: number): Promise<void> {
     const { cache, clock, kube, random } = this.world;
     this.wanted = wanted;
-    const own = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === this.template.app);
+    const own = cache
+      .all('Pod')
+      .filter((each) => each.metadata.labels?.['app'] === this.template.app && !isTerminating(each));
     const onNode = new Map<string, number>();
     for (const { spec } of own) onNode.set(spec.nodeName ?? '', (onNode.get(spec.nodeName ?? '') ?? 0) + 1);
     const ranked = own.map((each) => {
@@ -77,7 +83,9 @@ export class ReplicaSet {
   /** Makes and ends pods until there are as many as wanted, after the cluster was restored to an earlier state. */
   async resume(): Promise<void> {
     const { cache } = this.world;
-    const own = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === this.template.app);
+    const own = cache
+      .all('Pod')
+      .filter((each) => each.metadata.labels?.['app'] === this.template.app && !isTerminating(each));
     if (own.length > this.wanted) await this.scaleDown(this.wanted);
     for (let lacking = this.wanted - own.length; lacking > 0; lacking--) await this.fill(latencies.replicaMs);
   }
@@ -85,12 +93,14 @@ export class ReplicaSet {
   private async fill(afterMs: number): Promise<void> {
     const { clock, cache, kube, random } = this.world;
     await clock.sleep(afterMs);
-    const { app, requests, annotations } = this.template;
+    const { app, requests, annotations, graceSeconds = 0 } = this.template;
     const alive = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === app && !isTerminating(each));
     if (alive.length >= this.wanted) return;
     this.made += 1;
     const name = `${app}-${letters(random.next())}${this.made}`;
-    const { metadata, spec, apiVersion, kind } = pod(name, { app }, requests, { terminationGracePeriodSeconds: 0 });
+    const { metadata, spec, apiVersion, kind } = pod(name, { app }, requests, {
+      terminationGracePeriodSeconds: graceSeconds,
+    });
     const { labels, namespace, ownerReferences } = metadata;
     const creationTimestamp = new Date(clock.now).toISOString();
     const own = { name, namespace, labels, annotations: { ...annotations }, ownerReferences, creationTimestamp };
