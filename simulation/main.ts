@@ -20,6 +20,7 @@ interface SimulateCommand {
   readonly only?: RegExp;
   readonly withoutFaults: boolean;
   readonly perturb: number;
+  readonly heal: number;
   readonly shrink: boolean;
   readonly verbose: boolean;
 }
@@ -67,6 +68,7 @@ const values = new Command('simulate')
     count,
     0,
   )
+  .option('--heal <minutes>', 'simulated minutes within which everything has to come to rest', count, 60)
   .option('--shrink', 'find the fewest happenings with which a seed still fails', false)
   .option('--verbose', 'tell what happens', false)
   .parse()
@@ -125,7 +127,7 @@ function planOf(seed: number): SimulationPlan {
     processes: values.processes,
     paceMs: values.pace * 1000,
     faultChance: values.faults / 100,
-    healMs: 180 * minuteMs,
+    healMs: values.heal * minuteMs,
     restMs: 30 * minuteMs,
     ...(values.leaveOut === undefined ? {} : { leftOut: values.leaveOut }),
     ...(values.only === undefined ? {} : { only: values.only }),
@@ -152,7 +154,7 @@ function reportShrunk({ plan, result, played }: Shrunk): void {
     `  as a script: ${JSON.stringify(result.happened.map(({ atMs, draw, name }) => ({ atMs, draw, name })))}`,
   );
   const flags = [
-    `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas} --processes ${values.processes} --pace ${values.pace} --faults ${values.faults}`,
+    `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas} --processes ${values.processes} --pace ${values.pace} --faults ${values.faults} --heal ${values.heal}`,
     ...(values.only === undefined ? [] : [`--only '${values.only.source}'`]),
     ...(plan.withoutFaults === true ? ['--without-faults'] : []),
     ...((plan.leftOut?.size ?? 0) > 0 ? [`--leave-out ${[...plan.leftOut!].join(',')}`] : []),

@@ -62,6 +62,7 @@ export class FakeCloud implements CloudProvider {
 
   private readonly instances = new Map<string, FakeInstance>();
   private readonly launched = new Map<string, LaunchedInstance>();
+  private types: readonly InstanceType[];
   private readonly exhausted: OfferingPattern[] = [];
   private readonly unavailable: UnavailableOffering[] = [];
   private readonly failures: { call: FakeCall; error: Error; afterEffect: boolean; times: number }[] = [];
@@ -75,6 +76,7 @@ export class FakeCloud implements CloudProvider {
   private serial = 0;
 
   constructor(private readonly options: FakeCloudOptions) {
+    this.types = options.types;
     this.nodeClassKind = options.nodeClassKind ?? { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass' };
     this.wellKnownLabels = options.wellKnownLabels ?? [];
   }
@@ -89,6 +91,19 @@ export class FakeCloud implements CloudProvider {
   replenish(): void {
     this.exhausted.length = 0;
     this.unavailable.length = 0;
+  }
+
+  /** The price of every offering is multiplied by what `factor` gives for it. */
+  reprice(factor: () => number): void {
+    this.types = this.types.map((type) => ({
+      ...type,
+      offerings: type.offerings.map((offering) => ({ ...offering, price: offering.price * factor() })),
+    }));
+    this.shownTypes = undefined;
+  }
+
+  typeNames(): readonly string[] {
+    return this.types.map(({ name }) => name);
   }
 
   /** The next `times` calls throw `error` and do nothing. */
@@ -158,7 +173,7 @@ export class FakeCloud implements CloudProvider {
           ...type,
           offerings: type.offerings.map((offering) => this.shown({ type, offering })),
         });
-        this.shownTypes = { key, types: this.options.types.map(shownOf) };
+        this.shownTypes = { key, types: this.types.map(shownOf) };
       }
       return this.shownTypes.types;
     });
@@ -172,11 +187,9 @@ export class FakeCloud implements CloudProvider {
       if (message !== undefined) return err({ kind: 'NodeClassNotReady' as const, message, unavailable: [] });
       const { requirements, resources } = request.claim.spec;
       const overlaid = request.overlaid ?? ((types) => types);
-      const options = launchOptions(
-        overlaid(this.options.types),
-        requirements,
-        parseResources(resources?.requests),
-      ).filter((option) => !this.hidden(option));
+      const options = launchOptions(overlaid(this.types), requirements, parseResources(resources?.requests)).filter(
+        (option) => !this.hidden(option),
+      );
       const chosen = options.find((option) => !this.isExhausted(option));
       const unavailable = options
         .slice(0, chosen === undefined ? options.length : options.indexOf(chosen))

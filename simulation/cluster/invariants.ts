@@ -1,12 +1,13 @@
 import { annotations, labels, taints } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
+import type { DisruptionPause } from '../../api/stowage/disruption-pause.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseWorkflowId, workflowIds } from '../../core/ids.js';
 import { BudgetWatch } from './budget-watch.js';
 import { leftovers } from './leftovers.js';
 import { QuietWatch } from './quiet-watch.js';
-import { isDisruptedByChoice } from './by-choice.js';
+import { isDisruptedByChoice, reasonOf } from './by-choice.js';
 import { clusterName } from './process.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { SimulatedCluster } from './world.js';
@@ -168,11 +169,12 @@ export class Invariants {
   }
 
   /** A taint can be taken back; the deletion of a NodeClaim cannot. */
-  private expectNoPause({ metadata: { name = '', deletionTimestamp = '' } }: NodeClaim): void {
+  private expectNoPause(claim: NodeClaim): void {
+    const { name = '', deletionTimestamp = '' } = claim.metadata;
     // A cluster that is restored shows deletions of before a second time.
     const deletedAt = Date.parse(deletionTimestamp);
-    for (const { metadata } of this.cluster.kube.kept('DisruptionPause')) {
-      if (deletedAt - Date.parse(metadata.creationTimestamp ?? '') < pauseMs) continue;
+    for (const pause of this.cluster.kube.kept('DisruptionPause')) {
+      if (!holds(pause, claim, deletedAt)) continue;
       this.broken(`NodeClaim ${name} is deleted in spite of a pause (invariants/pauses-hold)`);
     }
   }
@@ -198,3 +200,20 @@ export class Invariants {
 const bornProtected = ({ labels: own }: Pod['metadata']): boolean => own?.['app'] === 'protected';
 
 const isBeingDeleted = ({ metadata }: NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
+
+/** Whether a pause that everybody has heard of is about a claim, and not over when the claim was deleted. */
+function holds({ metadata, spec }: DisruptionPause, claim: NodeClaim, deletedAt: number): boolean {
+  if (deletedAt - Date.parse(metadata.creationTimestamp ?? '') < pauseMs) return false;
+  if (spec.until !== undefined && Date.parse(spec.until) <= deletedAt) return false;
+  const { kind, name, reason = reasonOf(claim) } = spec.scope;
+  switch (kind) {
+    case 'Cluster':
+      return true;
+    case 'NodePool':
+      return claim.metadata.labels?.[labels.nodePool] === name && reason === reasonOf(claim);
+    case 'Node':
+      return claim.status?.nodeName === name;
+    case 'Reason':
+      return reasonOf(claim) === name;
+  }
+}

@@ -3,15 +3,12 @@ import { SimulatedTemporal } from '../temporal/engine.js';
 import { sandboxesOf } from '../temporal/sandbox.js';
 import { Schedules } from '../temporal/schedules.js';
 import { ReplicaSet } from '../scale-down/workloads.js';
-import type { Replicas } from '../scale-down/workloads.js';
-import { annotations } from '../../api/labels.js';
 import { DisruptionController } from './disruption-controller.js';
 import { DaemonSets } from './daemon-sets.js';
 import { calm } from './happenings/calm.js';
 import { happen, happenNamed } from './happenings/happen.js';
 import { budgetedApp } from './happenings/workloads.js';
-import { staticPool } from './happenings/happening.js';
-import { usualBudgets } from './happenings/settings.js';
+import { addPools, workloads } from './pools.js';
 import { Invariants } from './invariants.js';
 import { Outages, quiet } from './network.js';
 import { overseen } from './overseer.js';
@@ -19,9 +16,10 @@ import { PlacedPerturbation, type Traffic } from './perturbations.js';
 import type { Outside } from './process.js';
 import { Processes } from './processes.js';
 import { expectToRest } from './rest.js';
+import { tellWhy } from './tell-why.js';
 import { VirtualTime } from './virtual-time.js';
 import type { Scripted, SimulationPlan, Stage } from './stage.js';
-import { addPool, createCluster, template } from './world.js';
+import { createCluster } from './world.js';
 import type { SimulatedCluster } from './world.js';
 
 const startMs = Date.parse('2026-01-05T12:00:00Z');
@@ -115,7 +113,7 @@ class Simulation {
   async play(code: string): Promise<SimulationResult> {
     const { plan, random, time } = this;
     const cluster = await createCluster(random, { onCall: this.onCall });
-    addPools(cluster);
+    addPools(cluster.kube);
     plan.prepare?.(cluster);
     const temporal = this.engine(code);
     const schedules = new Schedules(temporal);
@@ -261,6 +259,7 @@ class Simulation {
     calm(stage);
     this.say('nothing goes wrong any more');
     await expectToRest(time, invariants, plan, isBroken);
+    if (invariants.isBroken && plan.say !== undefined) await tellWhy(stage.temporal, this.say);
   }
 }
 
@@ -275,26 +274,3 @@ const setParts = ({ kube, cache }: SimulatedCluster, random: Random): Constructo
     sleep: (milliseconds: number) => new Promise<void>((resolve) => void setTimeout(resolve, milliseconds)),
   },
 });
-
-/** What runs, and what of it must not be disrupted. */
-const workloads: readonly Replicas[] = [
-  { app: 'small', requests: { cpu: '500m', memory: '1Gi' } },
-  { app: 'middle', requests: { cpu: '1500m', memory: '3Gi' }, graceSeconds: 30 },
-  { app: 'large', requests: { cpu: '3', memory: '12Gi' }, graceSeconds: 150 },
-  {
-    app: 'protected',
-    requests: { cpu: '700m', memory: '1Gi' },
-    graceSeconds: 60,
-    annotations: { [annotations.doNotDisrupt]: 'true' },
-  },
-];
-
-function addPools({ kube }: SimulatedCluster): void {
-  // What must not be disrupted goes with a node that somebody deletes.
-  const pool = { template: { spec: { ...template, terminationGracePeriod: '10m' } } };
-  addPool(kube, 'default', {
-    ...pool,
-    disruption: { consolidateAfter: '30s', budgets: usualBudgets },
-  });
-  addPool(kube, staticPool, { ...pool, replicas: 1 });
-}

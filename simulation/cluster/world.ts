@@ -86,11 +86,11 @@ export const template = {
 };
 
 /** A NodePool as its API server keeps it, and the node class that it refers to. */
-export function addPool(kube: FakeKube, name: string, spec: object): void {
+export function addPool(kube: FakeKube, name: string, spec: object, uid = `pool-${name}`): void {
   const made = nodePools.mustParse({
     apiVersion: 'karpenter.sh/v1',
     kind: 'NodePool',
-    metadata: { name, uid: `pool-${name}`, generation: 1 },
+    metadata: { name, uid, generation: 1 },
     spec: {
       template: { spec: template },
       ...spec,

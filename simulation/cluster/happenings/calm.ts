@@ -1,12 +1,15 @@
 import { annotations, labels } from '../../../api/labels.js';
+import { workflowIds } from '../../../core/ids.js';
+import { reconsiderSignal } from '../../../workflows/messages.js';
+import { clusterName } from '../process.js';
 import { refOf } from '../../kube/fake-storage.js';
 import type { Stage } from '../stage.js';
-import { usualBudgets } from './settings.js';
+import { defaultSpec, staticPool } from '../pools.js';
 import { budgetedApp } from './workloads.js';
 
 /** Nothing goes wrong any more, and whatever was only for some minutes is over: a restored cluster may have brought it back. */
 export function calm(stage: Stage): void {
-  const { cluster, sets, budgets, daemons } = stage;
+  const { cluster, sets, budgets, daemons, temporal } = stage;
   const { kube, cloud, machines } = cluster;
   cloud.replenish();
   cloud.setNotReady('default');
@@ -23,9 +26,15 @@ export function calm(stage: Stage): void {
   ] as const) {
     for (const each of kube.kept(kind)) void kube.delete(kind, refOf(each));
   }
-  const spec = { disruption: { budgets: usualBudgets }, template: { spec: { expireAfter: 'Never' } } };
+  const { spec: usual } = defaultSpec.template;
+  const spec = { ...defaultSpec, limits: null, template: { spec: { ...usual, expireAfter: 'Never' } } };
   void kube.patch('NodePool', { name: 'default' }, { spec });
+  void kube.patch('NodePool', { name: staticPool }, { spec: { limits: null } });
+  for (const node of kube.kept('Node')) void kube.patch('Node', refOf(node), { spec: { unschedulable: null } });
   for (const { metadata } of kube.kept('Node')) machines.startKubelet(metadata.name ?? '');
+  // What was refused is not refused for ever.
+  const deciding = temporal.find(workflowIds.disrupt(clusterName));
+  if (deciding !== undefined) temporal.signal(deciding, reconsiderSignal.name, [{ actor: 'ann', all: true }]);
   removeExtraPools(stage);
   releasePods(stage);
 }

@@ -3,6 +3,7 @@ import type { Stage } from '../stage.js';
 import { machineHappenings } from './machines.js';
 import { outageHappenings } from './outages.js';
 import { peopleHappenings } from './people.js';
+import { poolHappenings } from './pools.js';
 import { refusalHappenings } from './refusals.js';
 import { restoreHappenings } from './restores.js';
 import { settingsHappenings } from './settings.js';
@@ -13,6 +14,7 @@ const happenings = [
   ...machineHappenings,
   ...peopleHappenings,
   ...settingsHappenings,
+  ...poolHappenings,
   ...outageHappenings,
   ...restoreHappenings,
   ...refusalHappenings,

@@ -2,8 +2,6 @@ import type { Random } from '../../../cases/random.js';
 import type { Stage } from '../stage.js';
 
 export const minuteMs = 60_000;
-/** The NodePool with `replicas`. */
-export const staticPool = 'static';
 
 /** Something that happens to a cluster, how often beside the others, and what. */
 export interface Happening {

@@ -15,6 +15,31 @@ export const machineHappenings = listed([
     },
   },
   {
+    name: 'an instance dies before its node is there',
+    weight: 2,
+    happens: ({ random, cluster: { cloud, kube } }) => {
+      const known = new Set(kube.kept('Node').map(({ spec }) => spec?.providerID));
+      const instance = pickOr(
+        random,
+        cloud.peek().filter(({ providerId }) => !known.has(providerId)),
+      );
+      if (instance !== undefined) cloud.kill(instance.providerId);
+    },
+  },
+  {
+    name: 'most types run out, for some minutes',
+    weight: 1,
+    happens: ({ random, later, cluster: { cloud } }) => {
+      for (const instanceType of cloud.typeNames()) if (random.chance(0.9)) cloud.exhaust({ instanceType });
+      later(random.int(1, 15) * minuteMs, () => cloud.replenish());
+    },
+  },
+  {
+    name: 'prices change',
+    weight: 1,
+    happens: ({ random, cluster: { cloud } }) => cloud.reprice(() => random.int(50, 200) / 100),
+  },
+  {
     name: 'a spot interruption',
     weight: 2,
     happens: (stage) => {

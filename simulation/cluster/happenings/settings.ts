@@ -1,12 +1,11 @@
+import { staticPool, usualBudgets } from '../pools.js';
 import { addPool, template } from '../world.js';
 import { labels } from '../../../api/labels.js';
 import { disruptionPolicies } from '../../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy } from '../../../api/stowage/disruption-policy.js';
 import type { Stage } from '../stage.js';
-import { listed, minuteMs, staticPool } from './happening.js';
+import { listed, minuteMs, pickOr } from './happening.js';
 
-/** The budgets of the NodePool `default` in ordinary times. */
-export const usualBudgets = [{ nodes: '20%' }];
 const otherBudgets: readonly (readonly object[])[] = [
   [{ nodes: '1' }],
   [{ nodes: '50%' }],
@@ -26,6 +25,13 @@ const policies: readonly object[] = [
   { drainEscalation: [{ after: '1m', action: 'Notify' }] },
   { repair: { steps: [{ action: 'Reboot', wait: '2m' }, { action: 'Replace', wait: '5m' }, { action: 'Force' }] } },
   { rebalanceRecommendation: 'Replace' },
+  { approval: [{ timeout: '3m', onTimeout: 'Approve' }] },
+  { approval: [{ reasons: ['Drifted', 'Expired'], timeout: '5m', onTimeout: 'Reject' }] },
+  { maintenanceWindows: [{ name: 'often', schedule: '*/20 * * * *', duration: '5m', quota: '1' }] },
+  { savings: { minimumPercent: 30 }, nodeCost: '0.5' },
+  { spotRatio: { spotPercent: 50 } },
+  { expiration: { mode: 'ReplaceFirst', lead: '1m', jitter: '10m', hardDeadline: '5m' } },
+  { drainEscalation: [{ after: '1m', action: 'AskApproval' }] },
 ];
 
 /** What is set otherwise. */
@@ -76,6 +82,19 @@ export const settingsHappenings = listed([
       const name = `policy-${random.int(0, 2 ** 31)}`;
       void kube.create('DisruptionPolicy', policyOf(name, random.pick(policies)));
       later(random.int(5, 40) * minuteMs, () => void kube.delete('DisruptionPolicy', { name }));
+    },
+  },
+  {
+    name: 'a DisruptionPolicy is changed',
+    weight: 2,
+    happens: ({ random, cluster: { kube } }) => {
+      const policy = pickOr(random, kube.kept('DisruptionPolicy'));
+      if (policy === undefined) return;
+      const { metadata } = policy;
+      const { spec } = policyOf(metadata.name ?? '', random.pick(policies));
+      // In place: a merge patch would keep what the new one does not say.
+      const generation = (metadata.generation ?? 1) + 1;
+      kube.put('DisruptionPolicy', { ...policy, metadata: { ...metadata, generation }, spec });
     },
   },
   {
