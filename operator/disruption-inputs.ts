@@ -3,7 +3,7 @@ import { isTrue } from '../core/conditions.js';
 import type { Kind, Kinds } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
-import { WorkQueue } from './work-queue.js';
+import { watchPauses } from './pause-signals.js';
 
 /**
  * Tells `disrupt` of what people and controllers change that lets nodes go, or no longer: pools, policies, overlays, budgets
@@ -11,15 +11,9 @@ import { WorkQueue } from './work-queue.js';
  * five minutes.
  */
 export function watchDisruptionInputs(context: OperatorContext): () => void {
-  const { cache, log } = context;
+  const { cache } = context;
   const signals = new DisruptSignals(context, 'a change');
   const signal = (): void => signals.signal();
-  const pauses = new WorkQueue(
-    'signalling disrupt: a pause',
-    () => context.starter.pausesChanged().then(() => undefined),
-    log,
-    1,
-  );
   const follow = <K extends Kind>(kind: K, keyOf: (object: Kinds[K]) => unknown, then: () => void): (() => void)[] => {
     if (!cache.kinds.includes(kind)) return [];
     // One that is deleted is given as it was: `previous` says nothing of that.
@@ -36,19 +30,17 @@ export function watchDisruptionInputs(context: OperatorContext): () => void {
     ...follow('PodDisruptionBudget', allows, signal),
     ...follow('DisruptionPolicy', generation, signal),
     ...follow('NodeOverlay', generation, signal),
-    ...follow('DisruptionPause', generation, () => pauses.add('cluster')),
+    watchPauses(context),
     // One that is new has nothing to give yet.
     cache.on('Node', ({ type, object, previous }) => {
       if (type === 'deleted' || (previous !== undefined && ofNode(object) !== ofNode(previous))) signal();
     }),
   ];
   // What was changed while nobody watched.
-  if (cache.kinds.includes('DisruptionPause')) pauses.add('cluster');
   signal();
   return () => {
     for (const stop of stops) stop();
     signals.stop();
-    pauses.stop();
   };
 }
 

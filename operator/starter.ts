@@ -17,6 +17,7 @@ import type {
   HandleInterruptionInput,
   InterruptionNotice,
   KeepReplicasInput,
+  Pause,
   RepairNodeInput,
   TerminateNodeInput,
 } from '../workflows/messages.js';
@@ -26,6 +27,7 @@ import {
   interruptionSignal,
   nodeChangedSignal,
   pausesChangedSignal,
+  pausesQuery,
   startOptions,
   podsPendingSignal,
   replicasChangedSignal,
@@ -36,6 +38,9 @@ import {
 import { entityStart } from './desired-workflows.js';
 import type { ScheduleStart, WorkflowStart } from './observed-cluster.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
+
+/** Queries are answered by a worker, if there is one, milliseconds. */
+const answerMs = 2000;
 
 /**
  * The operator's only way to act: it starts workflows and signals them. Ids make every call repeatable; a workflow that
@@ -87,6 +92,18 @@ export class Starter implements WorkflowEngine {
   /** DisruptionPauses were written or deleted. */
   async pausesChanged(): Promise<void> {
     await this.signal(workflowIds.disrupt(this.cluster), pausesChangedSignal);
+  }
+
+  /** What `disrupt` holds paused; undefined where none runs, or none answers. */
+  async pausesHeld(): Promise<readonly Pause[] | undefined> {
+    const { connection, workflow } = this.client;
+    try {
+      return await connection.withDeadline(Date.now() + answerMs, () =>
+        workflow.getHandle(workflowIds.disrupt(this.cluster)).query(pausesQuery),
+      );
+    } catch {
+      return undefined;
+    }
   }
 
   async nodeChanged(uid: string): Promise<void> {

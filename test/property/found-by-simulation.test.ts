@@ -1,0 +1,36 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { simulate } from '../../simulation/cluster/simulate.js';
+import type { SimulationPlan } from '../../simulation/cluster/stage.js';
+import { testBundle } from '../workflow/bundle.js';
+
+const minute = 60_000;
+
+type Found = readonly [what: string, plan: Pick<SimulationPlan, 'seed' | 'script'> & Partial<SimulationPlan>];
+
+/** What the simulator found, as what happened then, left out what it does not take (docs/reliability.md). */
+const found: readonly Found[] = [
+  [
+    'disrupt, restored to a time at which something was paused, hears that it is paused no more',
+    {
+      seed: 920004,
+      script: [
+        { atMs: 60_000, draw: 2, name: 'disruption is paused, for some minutes' },
+        { atMs: 90_000, draw: 67, name: 'Temporal is restored as it was some minutes ago' },
+        { atMs: 600_000, draw: 1, name: 'the template of a NodePool changes' },
+      ],
+    },
+  ],
+];
+
+describe('what the simulator found does not come back', () => {
+  let code = '';
+  beforeAll(async () => {
+    ({ code } = await testBundle());
+  });
+
+  test.each(found)('%s', async (_, plan) => {
+    const whole = { unrestMs: 20 * minute, replicas: 4, healMs: 60 * minute, restMs: 10 * minute, withoutFaults: true };
+    const { problems } = await simulate({ ...whole, ...plan }, code);
+    expect(problems).toEqual([]);
+  });
+});
