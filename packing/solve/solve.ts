@@ -11,7 +11,7 @@ import { NodePurchases } from './node-purchases.js';
 import { mostSearched, WorkingPlan } from './working-plan.js';
 
 /** Plans so many times dearer than their bound say what the bound leaves out. */
-const explainedAbove = 1.03;
+export const explainedAbove = 1.03;
 
 /**
  * Places everything: on nodes that exist, then on new ones. Where rules of topology left pods out of a small plan, pods that want to be

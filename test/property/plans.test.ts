@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { type Case, type Kind, generate, generateCorner } from '../../cases/index.js';
 import { cornerTraits, extendedTraits } from '../../cases/corner.js';
 import { Random } from '../../cases/random.js';
+import { compile } from '../../packing/compile/compiled.js';
 import { plan } from '../../packing/plan.js';
+import { proofOf } from '../../packing/prove.js';
 import type { Plan } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
 import { checkPlan } from '../../checker/check.js';
@@ -49,6 +51,8 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
         expect(verdict.violations).toEqual([]);
         expect(result.pricePerHour).toBeGreaterThanOrEqual(verdict.lowerBound * (1 - 1e-6) - 1e-9);
         expect(result.pricePerHour).toBeGreaterThanOrEqual(result.lowerBoundPerHour * (1 - 1e-6) - 1e-9);
+        const proof = proofOf(compile(packingInputOf(made)), result, 5_000_000);
+        expect(proof.bound).toBeLessThanOrEqual(result.pricePerHour * (1 + 1e-6) + 1e-9);
       }),
       { numRuns },
     );

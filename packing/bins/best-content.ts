@@ -1,0 +1,271 @@
+/** What may be in a bin: amounts that add up, and pairs that exclude each other. */
+export interface Contents {
+  /** How many amounts each item has: its resources, then one for each cap. */
+  readonly width: number;
+  /** `weight[item * width + d]`. */
+  readonly weight: Float64Array;
+  /** By item: the pods that there are. */
+  readonly pods: Int32Array;
+  /** By item: others that may not be in the same bin. */
+  readonly conflicts: readonly (readonly number[])[];
+}
+
+/** The best content of one bin that was found, and what no content exceeds. */
+export interface BestContent {
+  /** No content is worth more. */
+  readonly most: number;
+  /** Undefined where none was found that is worth more than was asked for. */
+  readonly found?: { readonly worth: number; readonly items: readonly number[]; readonly pods: readonly number[] };
+}
+
+/** Rounds in which the multipliers of one bin are made better, and steps along the subgradient in each. */
+const mostRounds = 4;
+const mostSteps = 12;
+const leastGain = 1e-4;
+
+/**
+ * The most that the content of one bin is worth, whole pods and all amounts counted. Multipliers of the amounts (a Lagrangian relaxation, which is
+ * the linear one) bound what any content is worth; branch and bound by them finds the best one. Where the steps end it early `most` is still no less.
+ */
+export class ContentSearch {
+  /** Steps and evaluations so far. */
+  work = 0;
+  private candidates: Int32Array;
+  private fits: Int32Array;
+  private reduced: Float64Array;
+  private readonly residual: Float64Array;
+  private readonly blocked: Int32Array;
+  private readonly count: Int32Array;
+  private size = 0;
+  private best = 0;
+  private bestCount = new Int32Array(0);
+  private stepsLeft = 0;
+  private unexplored = 0;
+  private openers: Uint8Array | undefined;
+  private value: Float64Array = new Float64Array(0);
+
+  constructor(private readonly contents: Contents) {
+    const items = contents.pods.length;
+    this.candidates = new Int32Array(items);
+    this.fits = new Int32Array(items);
+    this.reduced = new Float64Array(items);
+    this.residual = new Float64Array(contents.width);
+    this.blocked = new Int32Array(items);
+    this.count = new Int32Array(items);
+  }
+
+  /**
+   * The best content of a bin of the capacity out of these items, each worth its `value`, if that is more than `floor`. `multipliers` are those of
+   * the last time, and become those of this time.
+   */
+  run(
+    bin: { readonly capacity: Float64Array; readonly multipliers: Float64Array },
+    items: Int32Array,
+    value: Float64Array,
+    { floor, steps, openers }: { readonly floor: number; readonly steps: number; readonly openers?: Uint8Array },
+  ): BestContent {
+    this.value = value;
+    this.list(bin.capacity, items);
+    if (this.size === 0) return { most: 0 };
+    const all = this.relax(bin.capacity, bin.multipliers, floor);
+    if (all <= floor) return { most: all };
+    this.sort();
+    this.residual.set(bin.capacity);
+    this.best = floor;
+    this.stepsLeft = steps;
+    this.unexplored = 0;
+    this.openers = openers;
+    this.search(0, 0, all);
+    this.work += steps - this.stepsLeft;
+    const most = Math.min(all, Math.max(this.best, this.unexplored));
+    return this.best > floor ? { most, found: { worth: this.best, ...this.content() } } : { most };
+  }
+
+  private content(): { items: number[]; pods: number[] } {
+    const inside = Array.from({ length: this.size }, (_, k) => k).filter((k) => this.bestCount[k]! > 0);
+    return { items: inside.map((k) => this.candidates[k]!), pods: inside.map((k) => this.bestCount[k]!) };
+  }
+
+  /** Items of some worth that fit, and how many of each do alone. */
+  private list(capacity: Float64Array, items: Int32Array): void {
+    const { width, weight, pods } = this.contents;
+    this.size = 0;
+    this.work += items.length >> 2;
+    for (let n = 0; n < items.length; n++) {
+      const item = items[n]!;
+      if (this.value[item]! <= 1e-12) continue;
+      const fits = mostOf(weight, item * width, capacity, pods[item]!);
+      if (fits === 0) continue;
+      this.candidates[this.size] = item;
+      this.fits[this.size++] = fits;
+    }
+  }
+
+  /**
+   * Makes the multipliers better until the relaxation is worth no more than the floor or they do not get better: along each amount, then along the
+   * subgradient. What the relaxation is worth then; `reduced` is the reduced worth of each candidate.
+   */
+  private relax(capacity: Float64Array, multipliers: Float64Array, floor: number): number {
+    let least = this.evaluate(capacity, multipliers);
+    for (let round = 0; round < mostRounds && least > floor; round++) {
+      const before = least;
+      for (let d = 0; d < multipliers.length; d++) multipliers[d] = this.bestMultiplier(d, capacity[d]!, multipliers);
+      least = this.descend(capacity, multipliers, this.evaluate(capacity, multipliers), floor);
+      if (least >= before * (1 - leastGain)) break;
+    }
+    return least;
+  }
+
+  /** Steps along the subgradient, as long as the floor would ask for; leaves the best multipliers, and returns what the relaxation is worth at them. */
+  private descend(capacity: Float64Array, multipliers: Float64Array, from: number, floor: number): number {
+    let least = from;
+    const best = multipliers.slice();
+    for (let step = 0; step < mostSteps && least > floor; step++) {
+      const slope = this.slope(capacity);
+      const length = slope.reduce((sum, each, d) => sum + (capacity[d]! > 0 ? (each / capacity[d]!) ** 2 : 0), 0);
+      if (length < 1e-12) break;
+      const worth = this.evaluate(capacity, multipliers);
+      const size = (worth - Math.max(floor, least * (1 - 0.02 / (1 + step)))) / length;
+      for (let d = 0; d < multipliers.length; d++) {
+        if (capacity[d]! > 0) multipliers[d] = Math.max(0, multipliers[d]! - (size * slope[d]!) / capacity[d]! ** 2);
+      }
+      const now = this.evaluate(capacity, multipliers);
+      if (now >= least) continue;
+      least = now;
+      best.set(multipliers);
+    }
+    multipliers.set(best);
+    this.evaluate(capacity, multipliers);
+    return least;
+  }
+
+  /** By amount: what is left of it, or minus what is missing, were all candidates of some reduced worth inside. */
+  private slope(capacity: Float64Array): Float64Array {
+    const { width, weight } = this.contents;
+    const slope = Float64Array.from(capacity);
+    for (let k = 0; k < this.size; k++) {
+      if (this.reduced[k]! <= 0) continue;
+      const at = this.candidates[k]! * width;
+      for (let d = 0; d < width; d++) slope[d] = slope[d]! - this.fits[k]! * weight[at + d]!;
+    }
+    return slope;
+  }
+
+  /** What the relaxation is worth at the multipliers: no content is worth more. */
+  private evaluate(capacity: Float64Array, multipliers: Float64Array): number {
+    const { width, weight } = this.contents;
+    const { candidates, fits, reduced, size, value } = this;
+    let total = 0;
+    for (let d = 0; d < width; d++) total += multipliers[d]! * capacity[d]!;
+    for (let k = 0; k < size; k++) {
+      const item = candidates[k]!;
+      let rest = value[item]!;
+      for (let d = 0; d < width; d++) rest -= multipliers[d]! * weight[item * width + d]!;
+      reduced[k] = rest;
+      if (rest > 0) total += rest * fits[k]!;
+    }
+    this.work += size;
+    return total;
+  }
+
+  /** The multiplier of one amount at which the relaxation is worth least, the others as they are. */
+  private bestMultiplier(amount: number, capacity: number, multipliers: Float64Array): number {
+    const { width, weight } = this.contents;
+    const { candidates, fits, size, value } = this;
+    const ends: { readonly at: number; readonly use: number }[] = [];
+    let use = 0;
+    for (let k = 0; k < size; k++) {
+      const item = candidates[k]!;
+      const own = weight[item * width + amount]!;
+      if (own <= 0) continue;
+      let rest = value[item]!;
+      for (let d = 0; d < width; d++) if (d !== amount) rest -= multipliers[d]! * weight[item * width + d]!;
+      if (rest <= 0) continue;
+      ends.push({ at: rest / own, use: own * fits[k]! });
+      use += own * fits[k]!;
+    }
+    if (use < capacity) return 0;
+    this.work += size;
+    ends.sort((a, b) => b.at - a.at);
+    let sum = 0;
+    for (const { at, use: own } of ends) {
+      sum += own;
+      if (sum >= capacity) return at;
+    }
+    return 0;
+  }
+
+  /** Those first that are worth most for what they use. */
+  private sort(): void {
+    const { candidates, fits, reduced, size, value } = this;
+    const rank = (k: number): number => reduced[k]! / value[candidates[k]!]!;
+    const order = Array.from({ length: size }, (_, k) => k).sort((a, b) => rank(b) - rank(a) || a - b);
+    const before = { candidates: candidates.slice(), fits: fits.slice(), reduced: reduced.slice() };
+    order.forEach((k, n) => {
+      candidates[n] = before.candidates[k]!;
+      fits[n] = before.fits[k]!;
+      reduced[n] = before.reduced[k]!;
+    });
+    this.count.fill(0, 0, size);
+  }
+
+  /** Tries each number of the candidate `at`, then the later ones. `most`: what is inside and all that could come after are worth at most. */
+  private search(at: number, worth: number, most: number): void {
+    if (most <= this.best * (1 + 1e-9)) return;
+    if (at === this.size) {
+      if (worth <= this.best || (this.openers !== undefined && !this.isOpened(this.openers))) return;
+      this.best = worth;
+      this.bestCount = this.count.slice(0, this.size);
+      return;
+    }
+    const { candidates, fits, reduced } = this;
+    const item = candidates[at]!;
+    const rest = reduced[at]!;
+    const without = most - fits[at]! * Math.max(0, rest);
+    for (let n = this.fitting(at, item); n >= 0; n--) {
+      const bound = without + n * rest;
+      // Fewer of an item that adds to the bound are no better.
+      if (bound <= this.best * (1 + 1e-9)) {
+        if (rest >= 0) return;
+        continue;
+      }
+      if (this.stepsLeft-- <= 0) {
+        this.unexplored = Math.max(this.unexplored, rest >= 0 ? bound : without);
+        return;
+      }
+      this.put(item, n);
+      this.count[at] = n;
+      this.search(at + 1, worth + n * this.value[item]!, bound);
+      this.count[at] = 0;
+      this.put(item, -n);
+    }
+  }
+
+  private isOpened(openers: Uint8Array): boolean {
+    for (let k = 0; k < this.size; k++) if (this.count[k]! > 0 && openers[this.candidates[k]!] === 1) return true;
+    return false;
+  }
+
+  private fitting(at: number, item: number): number {
+    if (this.blocked[item]! > 0) return 0;
+    const { width, weight } = this.contents;
+    return mostOf(weight, item * width, this.residual, this.fits[at]!);
+  }
+
+  private put(item: number, pods: number): void {
+    if (pods === 0) return;
+    const { width, weight, conflicts } = this.contents;
+    for (let d = 0; d < width; d++) this.residual[d] = this.residual[d]! - pods * weight[item * width + d]!;
+    for (const other of conflicts[item]!) this.blocked[other] = this.blocked[other]! + Math.sign(pods);
+  }
+}
+
+/** How many of what is at `from` in `weight` the room holds, `most` at most. Amounts are whole numbers. */
+function mostOf(weight: Float64Array, from: number, room: Float64Array, most: number): number {
+  let fits = most;
+  for (let d = 0; d < room.length; d++) {
+    const own = weight[from + d]!;
+    if (own * fits > room[d]!) fits = Math.floor(room[d]! / own);
+  }
+  return Math.max(0, fits);
+}

@@ -1,0 +1,174 @@
+import type { Compiled } from '../compile/compiled.js';
+import type { Profile } from '../compile/universe.js';
+import type { Exclusions } from '../place/exclusions.js';
+import type { Part } from '../place/part.js';
+import type { Group } from '../topology/groups.js';
+import type { RuleBook } from '../topology/rules.js';
+import type { TopologyCounts } from '../topology/topology-counts.js';
+import type { BoundContext } from './context.js';
+
+/** Pods under one rule by another key than the host name. */
+export interface Ruled {
+  readonly group: Group;
+  /** Parts whose pods have the rule and are selected by it. */
+  readonly both: number[];
+  /** Parts whose pods have it alone, and parts whose pods are selected alone. */
+  readonly owners: number[];
+  readonly selected: number[];
+  /** Pods in parts of `both` and of `selected`. */
+  pods: number;
+  others: number;
+  /** Whether some of them are parts of more than one pod, which are not counted. */
+  isBundled: boolean;
+}
+
+/** At least so many pods of these parts are in the domain. */
+export interface LeastInDomain {
+  readonly key: string;
+  readonly domain: string;
+  readonly parts: readonly number[];
+  readonly least: number;
+}
+
+/** Pods that must all be in one domain, whichever that is. */
+export interface Together {
+  readonly group: Group;
+  readonly parts: readonly number[];
+  readonly domains: readonly string[];
+}
+
+/** What rules by other keys than the host name force, whatever the plan. */
+export interface Forced extends Exclusions {
+  readonly least: LeastInDomain[];
+  readonly together: Together[];
+  /** The rules that this says all of. */
+  readonly counted: Set<Group>;
+}
+
+/** What spread, affinity and anti-affinity force of where the pods of the parts are, apart from rules by host name. */
+export function forcedByTopology({ compiled, book, topologyCounts }: BoundContext, parts: readonly Part[]): Forced {
+  const forced: Forced = { caps: [], conflicts: [], least: [], together: [], counted: new Set() };
+  for (const ruled of ruledParts(book, parts).values()) {
+    const held = domainsOf(compiled, ruled, parts);
+    if (ruled.group.kind === 'spread') addSpread(forced, ruled, held, topologyCounts);
+    else if (ruled.group.kind === 'antiAffinity') addApart(forced, ruled, held, topologyCounts);
+    else addTogether(forced, ruled, held, topologyCounts);
+  }
+  return forced;
+}
+
+function ruledParts(book: RuleBook, parts: readonly Part[]): Map<Group, Ruled> {
+  const found = new Map<Group, Ruled>();
+  const of = (group: Group): Ruled => {
+    let ruled = found.get(group);
+    if (ruled === undefined) {
+      ruled = { group, both: [], owners: [], selected: [], pods: 0, others: 0, isBundled: false };
+      found.set(group, ruled);
+    }
+    return ruled;
+  };
+  parts.forEach((part, p) => {
+    // Parts of several classes have one set of rules, or are bundles.
+    for (const { podClass, level } of part.members) {
+      const { spread, affinity, antiAffinity, matched } = book.of(podClass.shape, level);
+      const own = new Set([...spread, ...affinity, ...antiAffinity]);
+      for (const group of own) {
+        const ruled = of(group);
+        const isSelected = matched.includes(group);
+        note(isSelected ? ruled.both : ruled.owners, p);
+      }
+    }
+  });
+  parts.forEach((part, p) => {
+    for (const { podClass, level } of part.members) {
+      for (const group of book.of(podClass.shape, level).matched) {
+        const ruled = found.get(group);
+        if (ruled !== undefined && !ruled.both.includes(p)) note(ruled.selected, p);
+      }
+    }
+  });
+  for (const ruled of found.values()) {
+    const sum = (list: readonly number[]): number => list.reduce((pods, p) => pods + podsOf(parts[p]!), 0);
+    ruled.pods = sum(ruled.both);
+    ruled.others = sum(ruled.selected);
+    ruled.isBundled = [...ruled.both, ...ruled.selected].some((p) => parts[p]!.together);
+  }
+  return found;
+}
+
+/** Number of pods of the part. */
+export function podsOf({ together, members, count }: Part): number {
+  return together ? members.reduce((sum, { pods }) => sum + pods.length, 0) : count;
+}
+
+function note(list: number[], part: number): void {
+  if (list.at(-1) !== part) list.push(part);
+}
+
+/** The domains that new nodes for pods of `both` could be in. */
+function domainsOf(compiled: Compiled, { group, both }: Ruled, parts: readonly Part[]): Set<string> {
+  const key = compiled.space.find(group.key);
+  const found = new Set<string>();
+  if (key === undefined) return found;
+  const seen = new Set<readonly Profile[]>();
+  for (const p of both) {
+    const { profiles } = parts[p]!;
+    if (seen.has(profiles)) continue;
+    seen.add(profiles);
+    for (const { values } of profiles) if (values[key] !== undefined) found.add(values[key]);
+  }
+  return found;
+}
+
+/**
+ * No domain may have more than `maxSkew` pods above the emptiest, so that each has a least number of them: with fewer in one, the others could not
+ * take in the rest. Domains that may not count for anyone are taken to take in pods, and no pods are forced into them.
+ */
+function addSpread(forced: Forced, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
+  const { group, both, owners, pods, others, isBundled } = ruled;
+  if (isBundled || both.length === 0) return;
+  if (owners.length === 0 && others === 0) forced.counted.add(group);
+  const all = new Set([...counts.domains(group), ...held]);
+  const running = new Map([...all].map((domain) => [domain, counts.count(group, domain)]));
+  for (const domain of held) {
+    let least = 0;
+    for (; least < pods; least++) {
+      const emptiest = all.size < group.minDomains ? 0 : running.get(domain)! + least + others;
+      let room = 0;
+      for (const [other, there] of running) {
+        if (other !== domain) room += Math.max(0, emptiest + group.maxSkew - there);
+      }
+      if (pods - least <= room) break;
+    }
+    if (least > 0) forced.least.push({ key: group.key, domain, parts: both, least });
+  }
+  if (held.size === 0) return;
+  const total = [...running.values()].reduce((sum, each) => sum + each, pods + others);
+  const most = Math.floor(total / held.size) + group.maxSkew - Math.min(...running.values());
+  if (most < pods) forced.caps.push({ items: Int32Array.from(both), max: Math.max(1, most) });
+}
+
+/** Pods that keep away from their like within a domain share no node of it either, and need a domain each. */
+function addApart(forced: Forced, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
+  const { group, both, owners, selected, pods, isBundled } = ruled;
+  if (both.length > 0) forced.caps.push({ items: Int32Array.from(both), max: 1 });
+  const apart = (a: number, b: number): void => {
+    if (a !== b) forced.conflicts.push([a, b]);
+  };
+  for (const owner of owners) for (const other of [...both, ...selected]) apart(owner, other);
+  for (const owner of both) for (const other of selected) apart(owner, other);
+  if (isBundled) return;
+  if (owners.length === 0 && selected.length === 0) forced.counted.add(group);
+  const free = [...new Set([...counts.domains(group), ...held])].filter((domain) => counts.count(group, domain) === 0);
+  const least = pods - (free.length - 1);
+  for (const domain of held) {
+    if (least > 0 && free.includes(domain)) forced.least.push({ key: group.key, domain, parts: both, least });
+  }
+}
+
+/** Pods that want to be with their like are all in one domain, where none of these runs and no other pod could be joined. */
+function addTogether(forced: Forced, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
+  const { group, both, others, pods } = ruled;
+  if (both.length === 0 || others > 0 || pods < 2 || counts.total(group) > 0) return;
+  forced.together.push({ group, parts: both, domains: [...held].sort() });
+}

@@ -1,0 +1,41 @@
+import { labels } from '../../api/labels.js';
+import { counted } from '../../core/plurals.js';
+import type { Compiled } from '../compile/compiled.js';
+import { minValuesRulesOf } from '../compile/min-values.js';
+import type { Part } from '../place/part.js';
+import type { Group } from '../topology/groups.js';
+import type { RuleBook } from '../topology/rules.js';
+import { podsOf, type Forced } from './forced.js';
+
+/**
+ * What a plan has to respect and `leastPriceOfPlaced` leaves out, in words: rules of pods, those of most pods before others, then those of NodePools and nodes.
+ */
+export function rulesIgnoredByProof(
+  compiled: Compiled,
+  book: RuleBook,
+  { parts, forced }: { readonly parts: readonly Part[]; readonly forced: Forced },
+): string[] {
+  const pods = new Map<string, number>();
+  for (const part of parts) {
+    const ignored = new Set<string>();
+    for (const { podClass, level } of part.members) {
+      const { spread, affinity, antiAffinity, hostAffinity } = book.of(podClass.shape, level);
+      for (const group of [...spread, ...affinity, ...antiAffinity])
+        if (!forced.counted.has(group)) ignored.add(textOf(group));
+      if (hostAffinity.length > 0 && !part.together) ignored.add(`affinity within ${labels.hostname}`);
+      if (compiled.levelsByShape[podClass.shape.index]!.length > 1) ignored.add('preferences');
+    }
+    for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + podsOf(part));
+  }
+  const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  const varied = compiled.pools.filter(({ requirements }) => minValuesRulesOf(requirements).length > 0);
+  return [
+    ...rules.map(([rule, count]) => `${rule} (${counted(count, 'pod')})`),
+    ...varied.map(({ name }) => `minValues of NodePool ${name}`),
+    ...(compiled.nodes.length > 0 ? ['rules by host name on nodes that are there'] : []),
+    'that the number of nodes is whole',
+  ];
+}
+
+const textOf = ({ kind, key }: Group): string =>
+  kind === 'spread' ? `spread over ${key}` : `${kind === 'affinity' ? 'affinity' : 'anti-affinity'} within ${key}`;

@@ -1,0 +1,199 @@
+import type { Market, MarketProblem } from '../bins/market.js';
+import type { Compiled } from '../compile/compiled.js';
+import type { Profile } from '../compile/universe.js';
+import { rowUse, type PoolLimit } from '../compile/pool-limits.js';
+import { exclusionsOf, type Exclusions } from '../place/exclusions.js';
+import type { NodeState } from '../place/node-states.js';
+import type { Part } from '../place/part.js';
+import type { Forced } from './forced.js';
+import type { BoundContext } from './context.js';
+import { poolsToOpen } from './pools-to-open.js';
+
+/** For each part whose pods must be in one domain: the key and the domain. */
+export type Pinned = ReadonlyMap<number, { readonly key: string; readonly domain: string }>;
+
+type Bin = Market['bins'][number];
+
+/** The parts in numbers: what is offered to each, what bins hold, and what rules force. */
+export function marketProblem(
+  context: BoundContext,
+  parts: readonly Part[],
+  forced: Forced,
+  pinned: Pinned,
+): MarketProblem {
+  const { compiled, book } = context;
+  const exclusions = joined(exclusionsOf(parts, book), forced);
+  const amounts = compiled.dimensions.count;
+  const width = amounts + exclusions.caps.length;
+  const weight = new Float64Array(parts.length * width);
+  parts.forEach(({ demand }, item) => weight.set(demand, item * width));
+  exclusions.caps.forEach(({ items }, cap) => {
+    for (const item of items) weight[item * width + amounts + cap] = 1;
+  });
+  const limits = compiled.limits.filter((limit) => limit.remaining < Infinity);
+  const builder = new MarketBuilder(context, { parts, forced, pinned, caps: exclusions.caps, limits });
+  return {
+    width,
+    weight,
+    pods: Int32Array.from(parts, ({ count }) => count),
+    conflicts: conflictLists(exclusions, parts.length),
+    markets: [...builder.ofProfiles(), ...builder.ofNodes()],
+    requirements: forced.least.map(({ parts: items, least }) => ({ items: Int32Array.from(items), least })),
+    limits: limits.map(({ remaining }) => Math.max(0, remaining)),
+  };
+}
+
+function joined(a: Exclusions, b: Exclusions): Exclusions {
+  return { caps: [...a.caps, ...b.caps], conflicts: [...a.conflicts, ...b.conflicts] };
+}
+
+function conflictLists({ conflicts }: Exclusions, parts: number): number[][] {
+  const lists = Array.from({ length: parts }, () => new Set<number>());
+  for (const [a, b] of conflicts) {
+    if (a === b) continue;
+    lists[a]!.add(b);
+    lists[b]!.add(a);
+  }
+  return lists.map((list) => [...list].sort((a, b) => a - b));
+}
+
+interface Numbers {
+  readonly parts: readonly Part[];
+  readonly forced: Forced;
+  readonly pinned: Pinned;
+  readonly caps: Exclusions['caps'];
+  readonly limits: readonly PoolLimit[];
+}
+
+class MarketBuilder {
+  /** By key of a requirement or of a pinned part: its place in the key space. */
+  private readonly places = new Map<string, number | undefined>();
+
+  constructor(
+    private readonly context: BoundContext,
+    private readonly numbers: Numbers,
+  ) {
+    const { space } = context.compiled;
+    for (const { key } of numbers.forced.least) this.places.set(key, space.find(key));
+    for (const { key } of numbers.pinned.values()) this.places.set(key, space.find(key));
+  }
+
+  /** Offers of profiles that the same parts may be on, in the same domains. */
+  ofProfiles(): Market[] {
+    const { compiled } = this.context;
+    const groups = new Map<string, { items: readonly number[]; opens: readonly number[]; profiles: Profile[] }>();
+    for (const [profile, { items, opens }] of this.admissions()) {
+      const text = `${items.join()}|${opens.join()}|${this.domainsText(profile.values)}`;
+      const group = groups.get(text);
+      if (group === undefined) groups.set(text, { items, opens, profiles: [profile] });
+      else group.profiles.push(profile);
+    }
+    return [...groups.values()].flatMap(({ items, opens, profiles }): Market[] => {
+      const bins = undominated(profiles.flatMap((profile) => this.binsOf(compiled, profile)));
+      if (bins.length === 0 || opens.length === 0) return [];
+      return [
+        {
+          items: Int32Array.from(items),
+          requirements: this.requirementsOf(profiles[0]!.values),
+          bins,
+          ...(opens.length < items.length && { openers: Int32Array.from(opens) }),
+        },
+      ];
+    });
+  }
+
+  /** By profile: the parts that it may hold, and those of them that may be the first of a node. */
+  private admissions(): Map<Profile, { items: number[]; opens: number[] }> {
+    const { parts } = this.numbers;
+    const opened = poolsToOpen(this.context, parts);
+    const found = new Map<Profile, { items: number[]; opens: number[] }>();
+    parts.forEach(({ profiles }, item) => {
+      for (const profile of profiles) {
+        if (!this.isPinnedTo(item, profile.values)) continue;
+        let admission = found.get(profile);
+        if (admission === undefined) found.set(profile, (admission = { items: [], opens: [] }));
+        admission.items.push(item);
+        if (opened[item] === undefined || opened[item].has(profile.pool)) admission.opens.push(item);
+      }
+    });
+    return found;
+  }
+
+  private isPinnedTo(item: number, values: Profile['values']): boolean {
+    const pin = this.numbers.pinned.get(item);
+    return pin === undefined || values[this.places.get(pin.key) ?? -1] === pin.domain;
+  }
+
+  private domainsText(values: Profile['values']): string {
+    return this.requirementsOf(values).join();
+  }
+
+  private requirementsOf(values: Profile['values']): number[] {
+    return this.numbers.forced.least.flatMap(({ key, domain }, r) =>
+      values[this.places.get(key) ?? -1] === domain ? [r] : [],
+    );
+  }
+
+  private binsOf({ offers, universe, dimensions }: Compiled, profile: Profile): Bin[] {
+    const { rows, capacity } = offers.of(profile);
+    return rows.map((row, i): Bin => {
+      const own = capacity.subarray(i * dimensions.count, (i + 1) * dimensions.count);
+      return {
+        price: universe.rows[row]!.offering.price,
+        capacity: this.withCaps(own),
+        use: Float64Array.from(this.numbers.limits, (limit) => rowUse(universe.rows[row]!, limit)),
+      };
+    });
+  }
+
+  private withCaps(amounts: Float64Array): Float64Array {
+    const { caps } = this.numbers;
+    const capacity = new Float64Array(amounts.length + caps.length);
+    capacity.set(amounts.map((amount) => Math.max(0, amount)));
+    caps.forEach(({ max }, cap) => (capacity[amounts.length + cap] = max));
+    return capacity;
+  }
+
+  /** Nodes that are there, those of one kind with as much room together. Rules by host name that their pods have are left out. */
+  ofNodes(): Market[] {
+    const { nodes, feasibility } = this.context;
+    const { parts, limits } = this.numbers;
+    const groups = new Map<string, { node: NodeState; count: number }>();
+    for (const node of nodes) {
+      const text = `${node.kind.index} ${node.free.join()}`;
+      const group = groups.get(text);
+      if (group === undefined) groups.set(text, { node, count: 1 });
+      else group.count++;
+    }
+    const admitted = new Map<NodeState['kind'], number[]>();
+    const itemsOf = (kind: NodeState['kind']): number[] => {
+      let items = admitted.get(kind);
+      if (items === undefined) {
+        const admits = ({ members }: Part): boolean =>
+          members.every(({ level }) => feasibility.admitsKind(level, kind));
+        items = [...parts.keys()].filter((p) => admits(parts[p]!) && this.isPinnedTo(p, kind.values));
+        admitted.set(kind, items);
+      }
+      return items;
+    };
+    return [...groups.values()].flatMap(({ node: { kind, free }, count }): Market[] => {
+      const items = itemsOf(kind);
+      if (items.length === 0) return [];
+      const bins = [{ price: 0, capacity: this.withCaps(free), use: new Float64Array(limits.length) }];
+      return [{ items: Int32Array.from(items), requirements: this.requirementsOf(kind.values), bins, count }];
+    });
+  }
+}
+
+/** By price, those left out that another beats: no dearer, no smaller, no more of any limit. */
+function undominated(bins: readonly Bin[]): Bin[] {
+  const kept: Bin[] = [];
+  for (const bin of [...bins].sort((a, b) => a.price - b.price)) {
+    const isBeaten = kept.some(
+      ({ capacity, use }) =>
+        capacity.every((amount, d) => amount >= bin.capacity[d]!) && use.every((amount, l) => amount <= bin.use[l]!),
+    );
+    if (!isBeaten) kept.push(bin);
+  }
+  return kept;
+}

@@ -1,0 +1,91 @@
+import type { PodClass } from '../compile/classes.js';
+import { holdsOne } from '../compile/offers.js';
+import type { Member, Part } from '../place/part.js';
+import type { Group } from '../topology/groups.js';
+import type { Rules } from '../topology/rules.js';
+import type { BoundContext, Placed } from './context.js';
+
+/** A part, and how many pods one unit of it has. */
+type Mutable = Part & { count: number; members: Member[] };
+
+/**
+ * The placed pods as parts: classes that no rule and no offer tells apart are one part, and pods that have to share a node by their affinity to one
+ * another are a part of one unit. All at their last level: preferences are left out.
+ */
+export function partsToBound(context: BoundContext, placed: Placed): Part[] {
+  const { compiled, feasibility, book } = context;
+  const bundleOf = bundles(context, placed);
+  const parts: Mutable[] = [];
+  const known = new Map<string, Mutable>();
+  for (const [podClass, count] of placed) {
+    const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+    const member = { podClass, level, pods: podClass.pods.slice(0, count) };
+    const bundle = bundleOf.get(podClass);
+    const rules = book.of(podClass.shape, level);
+    const profiles = feasibility.holding(podClass, level);
+    const nodes = compiled.nodes.length > 0 ? ` n${podClass.shape.index}` : '';
+    const text =
+      bundle === undefined
+        ? `${podClass.demand.index} ${indexes(profiles)} ${rulesText(rules, podClass)}${nodes}`
+        : `bundle ${bundle}`;
+    const part = known.get(text);
+    if (part === undefined) {
+      const together = bundle !== undefined;
+      const demand = feasibility.demand(podClass).map((amount) => (together ? amount * count : amount));
+      const made = { members: [member], together, profiles, pinnedKeys: [], demand, count: together ? 1 : count };
+      known.set(text, made);
+      parts.push(made);
+      continue;
+    }
+    part.members.push(member);
+    if (bundle === undefined) part.count += count;
+    else join(part, feasibility.demand(podClass), count, profiles);
+  }
+  return parts.map((part) => (part.together ? onWhatHolds(part, context) : part));
+}
+
+function join(part: Mutable, demand: Float64Array, count: number, profiles: Part['profiles']): void {
+  demand.forEach((amount, d) => (part.demand[d] = part.demand[d]! + amount * count));
+  const both = new Set(profiles);
+  Object.assign(part, { profiles: part.profiles.filter((profile) => both.has(profile)) });
+}
+
+function onWhatHolds(part: Part, { compiled, feasibility }: BoundContext): Part {
+  const holds = part.profiles.filter((profile) => holdsOne(compiled.offers.of(profile), part.demand));
+  return { ...part, profiles: feasibility.intern(holds) };
+}
+
+const indexes = (list: readonly { readonly index: number }[]): string => list.map(({ index }) => index).join();
+
+function rulesText(rules: Rules, { shape }: PodClass): string {
+  const { spread, affinity, antiAffinity, hostSpread, hostAffinity, hostAntiAffinity, matched } = rules;
+  const lists = [spread, affinity, antiAffinity, hostSpread, hostAffinity, hostAntiAffinity, matched].map(indexes);
+  return `${lists.join(' ')} ${shape.hostPorts.length > 0 ? `p${shape.index}` : ''}`;
+}
+
+/**
+ * The classes whose pods all have to share one node with those of their bundle: they have affinity to one another by host name, and there is no other
+ * pod, running or placed, that one of them could join. Of several such rules the first counts.
+ */
+function bundles({ compiled, book, topologyCounts }: BoundContext, placed: Placed): Map<PodClass, number> {
+  const rulesOf = (podClass: PodClass): Rules =>
+    book.of(podClass.shape, compiled.levelsByShape[podClass.shape.index]!.at(-1)!);
+  const owners = new Map<Group, PodClass[]>();
+  const open = new Set<Group>();
+  for (const podClass of placed.keys()) {
+    const { hostAffinity, matched } = rulesOf(podClass);
+    for (const group of hostAffinity) {
+      if (!matched.includes(group)) open.add(group);
+      owners.set(group, [...(owners.get(group) ?? []), podClass]);
+    }
+    for (const group of matched) {
+      if (group.hostname && group.kind === 'affinity' && !hostAffinity.includes(group)) open.add(group);
+    }
+  }
+  const found = new Map<PodClass, number>();
+  for (const [group, classes] of owners) {
+    if (open.has(group) || topologyCounts.total(group) > 0 || classes.some((each) => found.has(each))) continue;
+    for (const podClass of classes) found.set(podClass, group.index);
+  }
+  return found;
+}
