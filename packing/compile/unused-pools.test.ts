@@ -59,6 +59,33 @@ describe('NodePools that no pod of the pass tolerates, where all together offer 
     expect(plan(input(spread('Ignore'), pools)).unschedulable).toHaveLength(2);
   });
 
+  describe('by what pods ask of nodes', () => {
+    const chosen = teams.map((team) => pool(team, { labels: { team } }));
+    const of = (team: string) => pod(`of-${team}`, { cpu: '1', nodeSelector: { team } });
+
+    test('change nothing in the plan, and have no rows', () => {
+      const pods = [of('team-7'), of('team-8')];
+      const alone = packingInput({ pods, nodePools: [chosen[7]!, chosen[8]!] }, { types });
+      expect(launched(input(pods, chosen))).toEqual(launched(alone));
+      expect(compile(input(pods, chosen)).universe.rows).toHaveLength(compile(alone).universe.rows.length);
+    });
+
+    test('are used as soon as a pod does not ask', () => {
+      const rows = compile(input([of('team-7'), pod('any')], chosen)).universe.rows;
+      expect(new Set(rows.map(({ profile }) => profile.pool.name)).size).toBe(teams.length);
+    });
+
+    test('are named with what they ask for', () => {
+      const { unschedulable } = plan(input([pod('large', { cpu: '1000', nodeSelector: { team: 'team-7' } })], chosen));
+      const { blockers } = unschedulable[0]!;
+      expect(blockers.find(({ nodePool }) => nodePool === 'team-8')).toMatchObject({
+        reason: 'Requirements',
+        subject: 'team',
+        message: 'the NodePool asks for team In [team-8], and the pod for team In [team-7]',
+      });
+    });
+  });
+
   test('are named where a pod finds no place', () => {
     const { unschedulable } = plan(input([pod('large', { cpu: '1000' })]));
     expect(unschedulable[0]!.blockers.map(({ nodePool }) => nodePool)).toContain('team-7');

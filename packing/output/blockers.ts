@@ -23,6 +23,8 @@ import {
   satisfiedBy,
   type Requirement,
 } from '../requirements/requirement.js';
+import { clashingKey } from '../requirements/requirements.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import type { Blocker, Cause } from '../types.js';
 
 /** What blockers are told from. */
@@ -109,6 +111,8 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
   }
   const own = profilesOf(compiled.universe, pool);
   if (own.length === 0) {
+    const clash = clashBlocker(level, pool);
+    if (clash !== undefined) return clash;
     const sold = unavailableBlocker(level, pool, compiled.wellKnown);
     if (sold !== undefined) return sold;
     const message = compiled.universe.compatible[pool.index]!
@@ -178,6 +182,19 @@ function roomBlocker(
   return { nodePool, reason: 'Topology', message: 'its topology rules leave no place for it beside the other pods' };
 }
 
+/** Where the NodePool and the pod ask for what no node has, in each alternative of the pod. */
+function clashBlocker({ constraints }: Level, { name, requirements }: Pool): Blocker | undefined {
+  const keys = constraints.map((each) => clashingKey(each.requirements, requirements));
+  const key = keys.at(-1);
+  if (key === undefined || keys.includes(undefined)) return undefined;
+  return clashOn(key, name, requirements.get(key)!, constraints.at(-1)!.requirements.get(key)!);
+}
+
+function clashOn(label: string, nodePool: string, given: Requirement, asked: Requirement): Blocker {
+  const message = `the NodePool asks for ${label} ${describeRequirement(given)}, and the pod for ${label} ${describeRequirement(asked)}`;
+  return { nodePool, reason: 'Requirements', subject: label, message };
+}
+
 function requirementBlocker(
   compiled: Compiled,
   podClass: PodClass,
@@ -191,10 +208,7 @@ function requirementBlocker(
     if (profiles.some(({ values }) => satisfiedBy(test, values[key]))) continue;
     const label = compiled.space.keys[key]!;
     const given = requirements.get(label);
-    if (given !== undefined && isImpossible(intersect(given, test))) {
-      const message = `the NodePool asks for ${label} ${describeRequirement(given)}, and the pod for ${label} ${describeRequirement(test)}`;
-      return { nodePool: name, reason: 'Requirements', subject: label, message };
-    }
+    if (given !== undefined && isImpossible(intersect(given, test))) return clashOn(label, name, given, test);
     const isKnown = profiles.some(({ values }) => values[key] !== undefined);
     return { nodePool: name, ...labelCause(compiled, label, test, isKnown ? 'no instance type has' : undefined) };
   }

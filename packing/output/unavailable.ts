@@ -5,7 +5,7 @@ import type { Level } from '../compile/relaxation-levels.js';
 import type { Pool } from '../compile/pools.js';
 import { intersect, isImpossible, requirementOf, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey } from '../../core/label-aliases.js';
-import { type Requirements } from '../requirements/requirements.js';
+import { clashingKey, type Requirements } from '../requirements/requirements.js';
 import type { Blocker, Cause } from '../types.js';
 
 /**
@@ -21,7 +21,7 @@ export function unavailableBlocker(
   // What the NodePool itself rules out no offering allows.
   const merged = constraints
     .map((constraint) => constraint.requirements)
-    .filter((asked) => !haveNothingInCommon(asked, requirements));
+    .filter((asked) => clashingKey(asked, requirements) === undefined);
   if (merged.length === 0) return undefined;
   let first: Unavailable | undefined;
   for (const { type, offering } of unavailableIn(types)) {
@@ -70,14 +70,6 @@ export function offeringTest(
     if (both === undefined) return requirement.absent || wellKnown.has(key);
     return !isImpossible(intersect(both, requirement));
   };
-}
-
-function haveNothingInCommon(asked: Requirements, given: Requirements): boolean {
-  for (const [key, requirement] of asked) {
-    const own = given.get(key);
-    if (own !== undefined && isImpossible(intersect(own, requirement))) return true;
-  }
-  return false;
 }
 
 export function isAllowed(asked: Requirements, allows: OfferingTest): boolean {

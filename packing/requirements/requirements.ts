@@ -83,6 +83,15 @@ export function impossibleKey(requirements: Requirements): string | undefined {
   return undefined;
 }
 
+/** The first key on which the two have nothing in common, if any: no node satisfies both then. */
+export function clashingKey(asked: Requirements, given: Requirements): string | undefined {
+  for (const [key, requirement] of asked) {
+    const own = given.get(key);
+    if (own !== undefined && isImpossible(intersect(own, requirement))) return key;
+  }
+  return undefined;
+}
+
 /** A text equal for equal sets, whatever the order of their keys. */
 export function canonicalText(requirements: Requirements): string {
   if (requirements.size === 0) return '';
