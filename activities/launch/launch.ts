@@ -13,6 +13,7 @@ import { labelsOf } from '../../cluster/node-labels.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';
+import { openLabels, withOpenLabels } from './open-labels.js';
 import { recordRegistration } from './registration-health.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
@@ -128,8 +129,22 @@ async function sync(
     const againMs = registered ? 0 : awaitsOthers(deps, ref, nominated, batches);
     if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
   }
-  const current = registered ? node : await register(deps, ref, claim, node);
-  return initialise(deps, ref, claim, current);
+  return registered ? initialise(deps, ref, claim, node) : registerAndInitialise(deps, ref, claim, node);
+}
+
+/** A node is not opened to pods before its labels are known: some may be spread by one. */
+async function registerAndInitialise(
+  deps: ActivityDeps,
+  ref: ClaimRef,
+  claim: NodeClaim,
+  node: Node,
+): Promise<NodeSync> {
+  const complete = await withOpenLabels(deps, ref, claim);
+  if (complete !== undefined) return initialise(deps, ref, complete, await register(deps, ref, complete, node));
+  const message = `The cloud has not told ${openLabels(deps, claim).join(', ')} of the instance yet`;
+  const change = { reason: 'RegistrationHookPending', message };
+  await setConditions(deps, ref, [{ type: 'Registered', status: 'Unknown', ...change }]);
+  return { state: 'waiting', ...change };
 }
 
 /** After how many milliseconds the node is initialized together with the others. */

@@ -1,4 +1,5 @@
 import type { Instance } from '@aws-sdk/client-ec2';
+import { awsLabels } from '../../api/aws/labels.js';
 import { instanceTags, labels } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import { lookUp } from '../../core/own.js';
@@ -257,12 +258,19 @@ function toInstance(instance: Instance): Ec2Instance {
       [labels.zone]: zone,
       [labels.capacityType]: capacityType,
       ...(tags[labels.nodePool] === undefined ? {} : { [labels.nodePool]: tags[labels.nodePool]! }),
+      ...partitionLabel(instance),
     },
     subnetId: instance.SubnetId,
     securityGroupIds: (instance.SecurityGroups ?? []).map((group) => group.GroupId ?? ''),
     capacityReservationId: instance.CapacityReservationId,
     placementGroupId: instance.Placement?.GroupId,
   };
+}
+
+/** EC2 says 0 until the instance has its partition. */
+function partitionLabel({ Placement: placement }: Instance): Record<string, string> {
+  const partition = placement?.PartitionNumber ?? 0;
+  return partition === 0 ? {} : { [awsLabels.placementGroupPartition]: String(partition) };
 }
 
 function capacityTypeOf(instance: Instance): string {

@@ -1,6 +1,7 @@
 import type { CreateFleetCommandOutput } from '@aws-sdk/client-ec2';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { awsLabels } from '../../api/aws/labels.js';
+import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
@@ -32,21 +33,38 @@ export function adoptedInstance(
     );
   }
   const { zone, capacityType } = instance;
-  const offering = type.offerings.find(
-    ({ requirements }) =>
-      pinnedValue(requirements, labels.zone) === zone &&
-      pinnedValue(requirements, labels.capacityType) === capacityType,
-  );
+  const offering = type.offerings.find(({ requirements }) => isOf(requirements, instance));
   const inZone = [
     { key: labels.zone, operator: 'In' as const, values: [zone] },
     { key: labels.capacityType, operator: 'In' as const, values: [capacityType] },
   ];
   const option: LaunchOption = { type, offering: offering ?? { requirements: inZone, price: 0, available: false } };
+  const launched = launchedInstance(request, option, { instanceId: instance.instanceId, imageId: instance.imageId });
   return {
-    ...launchedInstance(request, option, { instanceId: instance.instanceId, imageId: instance.imageId }),
+    ...launched,
+    labels: { ...launched.labels, ...partitionOf(launched.labels, instance) },
     unavailable: [],
     ...(offering === undefined ? {} : { pricePerHour: offering.price }),
   };
+}
+
+/** Empty while EC2 does not tell the partition: registration waits for it then (registration/open-labels). */
+function partitionOf(offered: LaunchedInstance['labels'], { labels: own }: Ec2Instance): Record<string, string> {
+  const key = awsLabels.placementGroupPartition;
+  return offered[key] === undefined ? {} : { [key]: own[key] ?? '' };
+}
+
+/** Whether an offering is the one that the instance came of, among those of its zone by its reservation and its partition. */
+function isOf(requirements: readonly NodeSelectorRequirement[], instance: Ec2Instance): boolean {
+  const reservation = instance.capacityType === 'reserved' ? instance.capacityReservationId : undefined;
+  const partition = instance.labels[awsLabels.placementGroupPartition];
+  return (
+    pinnedValue(requirements, labels.zone) === instance.zone &&
+    pinnedValue(requirements, labels.capacityType) === instance.capacityType &&
+    (reservation === undefined || pinnedValue(requirements, awsLabels.capacityReservationId) === reservation) &&
+    (partition === undefined ||
+      (pinnedValue(requirements, awsLabels.placementGroupPartition) ?? partition) === partition)
+  );
 }
 
 /** What a NodeClaim is told of the instance that was launched for it as `option`. */
