@@ -47,10 +47,13 @@ export async function why(args: readonly string[]): Promise<string> {
   return output === 'json' ? `${JSON.stringify(found, null, 1)}\n` : whyText(found);
 }
 
+/** As people and kubectl write it: `node/a`, `nodes/a`, `nodeclaim.karpenter.sh/a`. */
 function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim'; readonly name: string } {
   const [kind, name, ...more] = text.split('/');
   const known = { pod: 'pod', po: 'pod', node: 'node', no: 'node', nodeclaim: 'nodeclaim' } as const;
-  const found = Object.entries(known).find(([each]) => each === kind?.toLowerCase().replace(/s$/, ''))?.[1];
+  const found = Object.entries(known).find(
+    ([each]) => each === kind?.toLowerCase().replace(/\..*$/, '').replace(/s$/, ''),
+  )?.[1];
   if (found !== undefined && name !== undefined && name !== '' && more.length === 0) return { kind: found, name };
   throw new UsageError(`"${text}": expected pod/NAME, node/NAME or nodeclaim/NAME`);
 }
