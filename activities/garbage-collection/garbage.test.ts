@@ -49,7 +49,17 @@ describe('collecting garbage', () => {
     expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
   });
 
-  test('while a claim launches, an unknown instance may be its, until the launch timeout', async () => {
+  test('one that a claim made which is gone goes after 30 seconds, whatever launches meanwhile', async () => {
+    world.cloud.addOrphan({ ...orphan(29), tags: { [instanceTags.nodeClaimUid]: 'uid-gone' } });
+    world.kube.put('NodeClaim', nodeClaim('c1'));
+    expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
+
+    world.clock.now += 2000;
+
+    expect(await collectInstances(world.deps)).toEqual({ terminated: ['i-1'], failed: [] });
+  });
+
+  test('while a claim launches, an instance that names no claim may be its, until the launch timeout', async () => {
     world.cloud.addOrphan(orphan(120));
     world.kube.put('NodeClaim', nodeClaim('c1'));
     expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });

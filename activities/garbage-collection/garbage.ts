@@ -18,6 +18,7 @@ import { countDisrupted } from '../disrupted-metrics.js';
 import { withFailures } from '../to-failure.js';
 import { inBatches } from '../../core/in-batches.js';
 import { once } from '../../core/once.js';
+import { lookUp } from '../../core/own.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { deleteLaunchedClaim, getClaim, updateNode } from '../../cluster/writes.js';
 import { messageOf } from '../../core/error-message.js';
@@ -38,8 +39,8 @@ export function createGarbageActivities(deps: ActivityDeps): GarbageActivities {
 
 /**
  * Terminates instances of this cluster without a NodeClaim, and deletes their Nodes. NodeClaims are listed from the API server
- * after the instances, so that the NodeClaim of a listed instance is always found. An instance stays if its NodeClaim has no
- * provider id yet; while any NodeClaim is being launched, an unknown instance may be its, and stays until the launch timeout.
+ * after the instances, so that the NodeClaim of a listed instance is always found. An instance stays if the NodeClaim that its tag
+ * names has no provider id yet. One without this tag may be of any NodeClaim that is being launched, and stays until the launch timeout.
  */
 export async function collectInstances(deps: ActivityDeps): Promise<CollectedInstances> {
   const instances = await deps.cloud.list();
@@ -70,12 +71,14 @@ function orphanTest(
   const known = new Set(claims.map(({ status }) => status?.providerID));
   const awaiting = claims.filter(({ status }) => (status?.providerID ?? '') === '');
   const awaitedBy = new Set(awaiting.map(({ metadata }) => metadata.uid));
-  const patience = awaiting.length > 0 ? launchTimeoutMs + youngestOrphanMs : youngestOrphanMs;
+  const untaggedMs = awaiting.length > 0 ? launchTimeoutMs + youngestOrphanMs : youngestOrphanMs;
   return ({ providerId, launchedAt, state, tags }) => {
+    const owner = lookUp(tags, instanceTags.nodeClaimUid);
+    const patience = owner === undefined ? untaggedMs : youngestOrphanMs;
     if (state === 'shutting-down' || known.has(providerId) || deps.now() - launchedAt < patience) return false;
     // The API server or Temporal may have been unavailable for longer than a launch takes: the NodeClaim's status will be written
     // now.
-    return !awaitedBy.has(tags[instanceTags.nodeClaimUid]);
+    return owner === undefined || !awaitedBy.has(owner);
   };
 }
 
