@@ -7,6 +7,13 @@ import { createInterface } from 'node:readline';
 import { failedFiles, failureLines } from './results.mjs';
 import { root } from './root.mjs';
 
+/** Most objects of a test live for a moment. With room for them there is less to be collected: a tenth of the processor time of Stowage and of vitest. */
+const roomForYoungObjects = '--max-semi-space-size=64';
+const environment = {
+  ...process.env,
+  NODE_OPTIONS: [process.env.NODE_OPTIONS, roomForYoungObjects].filter(Boolean).join(' '),
+};
+
 /** Runs groups of steps in order (steps.mjs), and says at the end what failed and why. Returns whether all passed. */
 export async function runSteps(groups) {
   const run = {
@@ -48,7 +55,7 @@ async function passesAlone(step, run) {
 /** Runs a step whose words go straight to the terminal. */
 async function seen(step, run) {
   console.log(`\n── ${step.name} (${elapsed(run)}) ──`);
-  return hasPassed(step, await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit' })));
+  return hasPassed(step, await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit', env: environment })));
 }
 
 /** What vitest says of a file that passed, failed or was skipped. */
@@ -58,7 +65,7 @@ const fileEnded = /^ [✓❯×↓] /;
 async function heard(step, run) {
   const begun = elapsed(run);
   console.log(`── ${step.name} begins (${begun}) ──`);
-  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined };
+  const env = { ...environment, NO_COLOR: '1', FORCE_COLOR: undefined };
   const child = spawn(...commandOf(step, run), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env });
   const lines = [];
   for (const input of [child.stdout, child.stderr]) {
