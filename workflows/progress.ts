@@ -7,6 +7,9 @@ import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
 import { noteIgnoredSignals, setQueryHandler } from './handlers.js';
 import { timeText } from '../core/time-text.js';
 
+/** Facts as they are to be from now on: one that is undefined is none any more. */
+export type ChangedFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+
 /**
  * What people see of a workflow: current details in the Temporal UI, the `explain` and `phase` queries, and the search
  * attributes. Attributes are written only when they change, because each write adds an event to the history.
@@ -30,24 +33,21 @@ export class Progress {
   }
 
   /** Enters a phase, or updates what the phase waits for. `until` is in milliseconds of the epoch. */
-  enter(
-    phase: string,
-    detail: { waitingFor?: string; until?: number | undefined; facts?: Explanation['facts'] } = {},
-  ): void {
+  enter(phase: string, detail: { waitingFor?: string; until?: number | undefined; facts?: ChangedFacts } = {}): void {
     this.current = {
       phase,
       ...(detail.waitingFor === undefined ? {} : { waitingFor: detail.waitingFor }),
       ...(detail.until === undefined ? {} : { until: new Date(detail.until).toISOString() }),
       ...kept(this.current),
-      facts: { ...this.current.facts, ...detail.facts },
+      facts: changed(this.current.facts, detail.facts),
     };
     this.attributes([{ key: searchAttributes.phase, value: phase }]);
     this.describe();
   }
 
-  /** Adds facts without a change of phase. */
-  addFacts(facts: Explanation['facts']): void {
-    this.current = { ...this.current, facts: { ...this.current.facts, ...facts } };
+  /** Adds facts without a change of phase, and removes those that are undefined. */
+  addFacts(facts: ChangedFacts): void {
+    this.current = { ...this.current, facts: changed(this.current.facts, facts) };
     this.describe();
   }
 
@@ -115,6 +115,11 @@ export class Progress {
     lines.push(...factsTable(facts));
     setCurrentDetails(lines.join('\n'));
   }
+}
+
+function changed(facts: Explanation['facts'], changes: ChangedFacts = {}): Explanation['facts'] {
+  const all = Object.entries({ ...facts, ...changes });
+  return Object.fromEntries(all.filter((each): each is [string, string | number | boolean] => each[1] !== undefined));
 }
 
 /** The parts that stay when the phase changes. */

@@ -20,6 +20,16 @@ const found: readonly Found[] = [
       ],
     },
   ],
+  [
+    'workflows say nothing of what they waited for once, slots among it',
+    {
+      seed: 950001,
+      script: [
+        { atMs: 120_000, draw: 2, name: 'disruption is paused, for some minutes' },
+        { atMs: 130_000, draw: 1, name: 'the template of a NodePool changes' },
+      ],
+    },
+  ],
 ];
 
 describe('what the simulator found does not come back', () => {

@@ -167,6 +167,29 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await goneWith(handle);
   });
 
+  test('a claim that the API server refuses is told of, and no more once it is there or not wanted', async () => {
+    let refuses = true;
+    activities.createClaims = (input) =>
+      refuses
+        ? Promise.resolve({ created: [], refused: [{ index: 0, reason: 'a webhook says no' }], resting: [] } as never)
+        : pool.create(input);
+    const notCreated = async (handle: WorkflowHandle): Promise<unknown> =>
+      (await handle.query(explainQuery)).facts['not created'];
+    const handle = await start();
+    await scale(handle, 1);
+    await rig.until(async () => (await notCreated(handle)) === 'a webhook says no');
+
+    await scale(handle, 0);
+    await rig.until(async () => (await notCreated(handle)) === undefined);
+    await scale(handle, 1);
+    await rig.until(async () => (await notCreated(handle)) === 'a webhook says no');
+    refuses = false;
+    await handle.signal(replicasChangedSignal);
+    await settledAt(1);
+    expect(await notCreated(handle)).toBeUndefined();
+    await goneWith(handle);
+  });
+
   test('held by a person it neither creates nor removes until it is let go', async () => {
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'keeping');

@@ -87,6 +87,8 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     const handle = await start();
     await handle.signal(slotRequestSignal, request());
     await rig.until(async () => (await running(handle)).join() === 'node-a');
+    const waiting = async (): Promise<unknown> => (await handle.query(explainQuery)).facts['slots waited for'];
+    await rig.until(async () => (await waiting()) === 1);
 
     activities.admits = () => true;
     // Asked again, as a client does now and then: the same request.
@@ -94,6 +96,9 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     await rig.until(async () => (await running(handle)).length === 2);
 
     expect((await running(handle)).sort()).toEqual(['node-a', 'node-b']);
+    // Nothing is told of what waits no more.
+    await rig.until(async () => (await waiting()) === undefined);
+    expect(await waiting()).toBeUndefined();
   });
 
   test('a withdrawn request is granted nothing', async () => {

@@ -208,8 +208,8 @@ class DisruptRun {
     this.progress.addFacts({
       running: running.all.length,
       held: held.map(({ nodePool, why }) => `${nodePool}: ${why}`).join('; ') || 'nothing',
-      ...(slotRequests.waiting.length === 0 ? {} : { 'slots waited for': slotRequests.waiting.length }),
-      ...(questions.open.length === 0 ? {} : { 'waiting for approval': questions.open.length }),
+      'slots waited for': slotRequests.waiting.length || undefined,
+      'waiting for approval': questions.open.length || undefined,
     });
   }
 

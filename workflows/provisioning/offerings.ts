@@ -11,6 +11,7 @@ import {
 } from '../messages.js';
 import { runEntity } from '../entity/run-entity.js';
 import { Progress } from '../progress.js';
+import type { ChangedFacts } from '../progress.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
 
 /** Bounds the state that continue-as-new carries. Beyond it the offerings that become available soonest are forgotten. */
@@ -60,8 +61,8 @@ export async function offerings(input: OfferingsInput): Promise<void> {
   progress.enter('done', { facts: { 'out of capacity': 0 } });
 }
 
-function first([one]: readonly RememberedRefusal[]): Record<string, string> {
-  if (one === undefined) return {};
+function first([one]: readonly RememberedRefusal[]): ChangedFacts {
+  if (one === undefined) return { 'next to be tried': undefined };
   const { capacityType, instanceType, zone, reason } = one;
   return { 'next to be tried': `${instanceType} ${capacityType} in ${zone} (${reason})` };
 }

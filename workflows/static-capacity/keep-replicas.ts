@@ -127,6 +127,7 @@ class ReplicasRun {
     this.state = { ...this.state, deleting: view.deleting };
     this.pollAt = workflowNow() + (held === undefined ? slowPollMs : heldPollMs);
     this.progress.addFacts({ replicas, nodes: running, 'being replaced': pending });
+    if (view.create.length === 0) this.progress.removeFact('not created');
     if (view.remove.length > 0) await this.remove(view.remove);
     else if (view.create.length > 0) await this.create(view);
     const until = this.pollAt;
@@ -149,7 +150,7 @@ class ReplicasRun {
       [{ planId: `${workflowId}/${chain}/${rounds}`, claims: create, typeLists, reason: 'provisioned' }],
     );
     const [first] = refused;
-    if (first !== undefined) this.progress.addFacts({ 'not created': first.reason });
+    this.progress.addFacts({ 'not created': first?.reason });
     await settleAll(created, (claim) => this.launch(claim));
     // Read again: only the NodeClaims show whether there are enough now.
     if (refused.length === 0) this.changes.note();

@@ -217,12 +217,8 @@ class Termination {
     this.stuck.report(progress);
     this.progress.attributes([{ key: searchAttributes.blockedBy, value: progress.blockedBy[0] ?? null }]);
     const ends = endedBy(this.blockers, this.drainingNode ?? '');
-    if (ends === undefined) this.progress.removeFact('can be ended by');
     if (progress.blockers !== undefined) this.progress.setBlockedBy(blockedTexts(progress.blockers));
-    this.progress.addFacts({
-      'pods left': progress.remaining,
-      ...(ends === undefined ? {} : { 'can be ended by': ends }),
-    });
+    this.progress.addFacts({ 'pods left': progress.remaining, 'can be ended by': ends });
     this.stuck.showSteps();
   }
 
