@@ -5,6 +5,7 @@ import type { DisruptionPause } from '../../api/stowage/disruption-pause.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseWorkflowId, workflowIds } from '../../core/ids.js';
 import { BudgetWatch } from './budget-watch.js';
+import { dispensable } from './consolidated.js';
 import { leftovers } from './leftovers.js';
 import { QuietWatch } from './quiet-watch.js';
 import { isDisruptedByChoice, reasonOf } from './by-choice.js';
@@ -36,6 +37,8 @@ export class Invariants {
   private readonly deletedAt = new Map<string, number>();
   /** Instances, by provider id, of which the queue has said that a status check failed. */
   readonly failedChecks = new Set<string>();
+  /** NodeClaims that Stowage has deleted, by their names; people may delete others in spite of a pause. */
+  private readonly ownDeletions = new Set<string>();
   private lossesUntil = 0;
 
   constructor(
@@ -49,7 +52,8 @@ export class Invariants {
     cluster.cache.on('NodeClaim', ({ type, object, previous }) => {
       const isMarked = isBeingDeleted(object) && (previous === undefined || !isBeingDeleted(previous));
       if (isMarked) this.noteDeletion(object);
-      if (isDisruptedByChoice(object) && isMarked) this.expectNoPause(object);
+      const isOwn = this.ownDeletions.has(object.metadata.name ?? '');
+      if (isDisruptedByChoice(object) && isMarked && isOwn) this.expectNoPause(object);
       if (type === 'deleted') this.expectReason(object);
     });
     temporal.onAttemptFailed = (what) => this.quiet.noteFailure(what);
@@ -59,6 +63,10 @@ export class Invariants {
   /** Temporal has lost what it knew, or the cluster what it was told: for some time reasons may be missing. */
   forgetReasons(): void {
     this.lossesUntil = Date.now() + lossMs;
+  }
+
+  noteOwnDeletion(claimName: string): void {
+    this.ownDeletions.add(claimName);
   }
 
   firstDeletedAt({ metadata }: NodeClaim): number | undefined {
@@ -96,6 +104,7 @@ export class Invariants {
       ...this.orphans(),
       ...this.replicasAtUnrest(),
       ...leftovers(this.cluster.kube, this.temporal),
+      ...dispensable(this.cluster.kube, 'default'),
     ];
   }
 

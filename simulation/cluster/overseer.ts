@@ -17,6 +17,8 @@ export interface OverseerOptions {
   readonly hasFailedStatusCheck?: (providerId: string) => boolean;
   /** Whether the cloud has an instance still; whoever is not asked takes all for running. */
   readonly isRunning?: (providerId: string) => boolean;
+  /** Hears which NodeClaim a process deletes, just before. */
+  readonly onDelete?: (claimName: string) => void;
   /** When a NodeClaim was first deleted, milliseconds of the epoch: a restored cluster may have it deleted a second time. */
   readonly firstDeletedAt?: (claim: NodeClaim) => number | undefined;
 }
@@ -27,7 +29,12 @@ export interface OverseerOptions {
  * (invariants/replacement-first).
  */
 export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
-  const { broken, isKnownProtected = () => true, hasFailedStatusCheck = () => false } = options;
+  const {
+    broken,
+    isKnownProtected = () => true,
+    hasFailedStatusCheck = () => false,
+    onDelete = () => undefined,
+  } = options;
   const watchPod = (ref: Ref, isEviction: boolean): void => {
     const pod = kube
       .kept('Pod')
@@ -64,7 +71,10 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
     },
     delete: (kind, ref, options) => {
       if (kind === 'Pod') watchPod(ref, false);
-      if (kind === 'NodeClaim') watchClaim(ref);
+      if (kind === 'NodeClaim') {
+        onDelete(ref.name);
+        watchClaim(ref);
+      }
       return kube.delete(kind, ref, options);
     },
   };

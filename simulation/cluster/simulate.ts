@@ -16,6 +16,7 @@ import { PlacedPerturbation, type Traffic } from './perturbations.js';
 import type { Outside } from './process.js';
 import { Processes } from './processes.js';
 import { expectToRest } from './rest.js';
+import { saidAtRest } from './said-at-rest.js';
 import { tellWhy } from './tell-why.js';
 import { VirtualTime } from './virtual-time.js';
 import type { Scripted, SimulationPlan, Stage } from './stage.js';
@@ -128,12 +129,16 @@ class Simulation {
         hasFailedStatusCheck: (providerId) => invariants.failedChecks.has(providerId),
         isRunning: (providerId) => cluster.cloud.peek().some((instance) => instance.providerId === providerId),
         firstDeletedAt: (claim) => invariants.firstDeletedAt(claim),
+        onDelete: (claimName) => invariants.noteOwnDeletion(claimName),
       }),
       watchSilentMs: 10 * minuteMs,
       placed: this.placed,
       elects: (plan.processes ?? 1) > 1,
       onCall: this.onCall,
-      onWrite: (what: string) => invariants.quiet.note(what),
+      // A leader says that it lives.
+      onWrite: (what: string) => {
+        if (!what.includes(' Lease ')) invariants.quiet.note(what);
+      },
       heard: { log: invariants.quiet.log },
     };
     this.processes = this.processesOf(outside);
@@ -259,6 +264,7 @@ class Simulation {
     calm(stage);
     this.say('nothing goes wrong any more');
     await expectToRest(time, invariants, plan, isBroken);
+    if (!isBroken()) for await (const said of saidAtRest(stage.temporal)) invariants.broken(said);
     if (invariants.isBroken && plan.say !== undefined) await tellWhy(stage.temporal, this.say);
   }
 }

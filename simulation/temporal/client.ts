@@ -136,7 +136,9 @@ function handleOf(engine: SimulatedTemporal, wire: Wire, workflowId: string, run
     query: async (definition: Named, ...args: unknown[]) => {
       await wire.carry('query');
       const run = engine.find(workflowId, runId);
-      if (run === undefined) throw new WorkflowNotFoundError('workflow not found', workflowId, runId);
+      // Of closed runs nothing is kept to be replayed, as after the retention.
+      if (run === undefined || (!run.isOpen && run.turns.length === 0))
+        throw new WorkflowNotFoundError('workflow not found', workflowId, runId);
       return answerOf(engine, run, nameOf(definition), args);
     },
     executeUpdate: async (definition: Named, { args = [] }: { args?: readonly unknown[] } = {}) => {

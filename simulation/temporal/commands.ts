@@ -157,7 +157,8 @@ function parentOf(engine: CommandHost, run: Run): Run | undefined {
 function notifyParent(engine: CommandHost, run: Run, result: object): void {
   const parent = parentOf(engine, run);
   const { parentSeq } = run.start;
-  if (parent === undefined || parentSeq === undefined) return;
+  // One that was reset to a time before it started the child hears nothing of it.
+  if (parent === undefined || parentSeq === undefined || parent.children.get(parentSeq)?.id !== run.id) return;
   engine.add(parent, { resolveChildWorkflowExecution: { seq: parentSeq, result } });
 }
 

@@ -30,7 +30,8 @@ export function calm(stage: Stage): void {
   const spec = { ...defaultSpec, limits: null, template: { spec: { ...usual, expireAfter: 'Never' } } };
   void kube.patch('NodePool', { name: 'default' }, { spec });
   void kube.patch('NodePool', { name: staticPool }, { spec: { limits: null } });
-  for (const node of kube.kept('Node')) void kube.patch('Node', refOf(node), { spec: { unschedulable: null } });
+  const free = { metadata: { annotations: { [annotations.doNotDisrupt]: null } }, spec: { unschedulable: null } };
+  for (const node of kube.kept('Node')) void kube.patch('Node', refOf(node), free);
   for (const { metadata } of kube.kept('Node')) machines.startKubelet(metadata.name ?? '');
   // What was refused is not refused for ever.
   const deciding = temporal.find(workflowIds.disrupt(clusterName));
