@@ -365,6 +365,25 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       plan: plan([claim({ pods: ['p1'] })]),
       breaks: ['pool-requirements'],
     },
+    ...(
+      [
+        ['bounds that cross', ['Gt', '8'], ['Lt', '4'], []],
+        ['bounds with nothing between', ['Gt', '8'], ['Lt', '9'], []],
+        ['bounds that meet', ['Gte', '8'], ['Lte', '8'], ['pool-requirements']],
+        ['lists that share two values', ['In', 'a', 'b', 'c'], ['In', 'b', 'c'], ['pool-requirements']],
+        ['lists that share none', ['In', 'a'], ['In', 'b'], []],
+        ['a list and what it excludes', ['In', 'a'], ['NotIn', 'a'], []],
+        ['a label that is and is not', ['Exists'], ['DoesNotExist'], []],
+      ] as const
+    ).map(([says, left, right, breaks]) => {
+      const requirements = [left, right].map(([operator, ...values]) => ({ key: 'team', operator, values }));
+      return {
+        says: `a label of which the pool leaves ${breaks.length > 0 ? 'something' : 'nothing'}: ${says}`,
+        objects: [nodePool('default', { requirements }), app('p1')],
+        plan: plan([claim({ pods: ['p1'] })]),
+        breaks,
+      };
+    }),
     {
       says: 'a label of nobody that no pod needs',
       objects: [pool, app('p1', notIn('team', 'x'))],

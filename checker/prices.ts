@@ -2,7 +2,7 @@ import { hostnameKey, instanceTypeKey, type MachineType, poolKey } from './catal
 import type { Cluster, Pool } from './cluster.js';
 import { overlaidTypes, refusedOverlays } from './overlays.js';
 import { nodeCostOf } from './policies.js';
-import { normalKey } from './selectors.js';
+import { leaveNothing, normalKey } from './selectors.js';
 import type { ClaimJson } from './types.js';
 
 type Types = ReadonlyMap<string, MachineType>;
@@ -56,11 +56,10 @@ const dearer = (type: MachineType, cost: number): MachineType => ({
 export function fixedLabels(pool: Pool, claim: ClaimJson | undefined, name: string): Map<string, readonly string[]> {
   const labels = new Map<string, readonly string[]>();
   const template = pool.spec.template;
-  for (const { key, operator, values = [] } of [
-    ...(template.spec.requirements ?? []),
-    ...(claim?.requirements ?? []),
-  ]) {
-    if (operator === 'In' && values.length === 1) labels.set(normalKey(key), values);
+  const asked = template.spec.requirements ?? [];
+  for (const { key, operator, values = [] } of [...asked, ...(claim?.requirements ?? [])]) {
+    if (operator === 'In' && values.length === 1 && !leaveNothing(asked, normalKey(key)))
+      labels.set(normalKey(key), values);
   }
   for (const [key, value] of Object.entries({ ...claim?.labels, ...template.metadata?.labels })) {
     labels.set(normalKey(key), [value]);

@@ -58,6 +58,15 @@ function integer(text: string): bigint | undefined {
   return number === BigInt.asIntN(64, number ?? 0n) ? number : undefined;
 }
 
+/** Whether no value of a label satisfies all that a NodePool asks of it: nodes are then without it (requirements/nothing-left). */
+export function leaveNothing(requirements: readonly NodeSelectorRequirement[], key: string): boolean {
+  const concerned = requirements.filter((each) => normalKey(each.key) === key);
+  const named = concerned.flatMap(({ values = [] }) => values);
+  const beside = named.flatMap((value) => (/^\d{1,18}$/.test(value) ? [BigInt(value) - 1n, BigInt(value) + 1n] : []));
+  const probes = [...named, ...beside.map(String), 'some other value'];
+  return !probes.some((value) => concerned.every((each) => valueSatisfies(value, each)));
+}
+
 /** Whether every value that the label may still take satisfies the requirement. */
 export function domainSatisfies(labels: LabelDomain, requirement: NodeSelectorRequirement): boolean {
   const values = labels(normalKey(requirement.key));

@@ -2,7 +2,14 @@ import { hostnameKey, poolKey } from '../catalogue.js';
 import type { Pool } from '../cluster.js';
 import { type FinalNode, type Placement, daemonsOn, fitsLabels } from '../placement.js';
 import { type HostPort, type PodClass, hostPorts, portsClash } from '../pods.js';
-import { type LabelDomain, domainMaySatisfy, domainSatisfies, normalKey, untolerated } from '../selectors.js';
+import {
+  type LabelDomain,
+  domainMaySatisfy,
+  domainSatisfies,
+  leaveNothing,
+  normalKey,
+  untolerated,
+} from '../selectors.js';
 import type { Violation } from '../types.js';
 
 /** Node selector and affinity, taints and host ports of each pod on its node; and each claim within its NodePool. */
@@ -75,9 +82,11 @@ function poolRequirements(placement: Placement, node: FinalNode): Violation[] {
 
 /** What the node may become that its NodePool does not allow. */
 function outsidePool(node: FinalNode, pool: Pool): string[] {
-  return (pool.spec.template.spec.requirements ?? []).flatMap((requirement) => {
+  const all = pool.spec.template.spec.requirements ?? [];
+  return all.flatMap((requirement) => {
     const key = normalKey(requirement.key);
     const values = node.labels(key);
+    if (values === undefined && leaveNothing(all, key)) return [];
     if (domainSatisfies(node.labels, requirement) || stillNarrowed(node, requirement)) return [];
     const may = values === undefined ? `has no label ${key}` : `${key} may be ${values.join(', ')}`;
     return [`${may}, which its NodePool does not allow`];
