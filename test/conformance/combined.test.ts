@@ -1,0 +1,6 @@
+import { expect, test } from 'vitest';
+import { combined } from './combined.js';
+
+test.each(combined)('%s', async (_, { outcome, expected }) => {
+  expect(await outcome()).toEqual(expected);
+});
