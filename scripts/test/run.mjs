@@ -55,7 +55,10 @@ async function passesAlone(step, run) {
 /** Runs a step whose words go straight to the terminal. */
 async function seen(step, run) {
   console.log(`\n── ${step.name} (${elapsed(run)}) ──`);
-  return hasPassed(step, await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit', env: environment })));
+  return hasPassed(
+    step,
+    await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit', env: environment })),
+  );
 }
 
 /** What vitest says of a file that passed, failed or was skipped. */
