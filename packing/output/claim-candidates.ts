@@ -10,7 +10,7 @@ import type { OpenClaim } from '../place/open-claim.js';
 import { type Requirement, single, requirementOf } from '../requirements/requirement.js';
 import { type Requirements, join } from '../requirements/requirements.js';
 import type { ClaimCandidates, ClaimContext } from './claim-context.js';
-import { reservationOf } from './spare-reservations.js';
+import { reservationOfRow } from './spare-reservations.js';
 /** What must not stay open. */
 interface Pins {
   /** By key: as the claim says it. */
@@ -92,7 +92,7 @@ function valueAt({ space }: Compiled, row: Row, key: string): string | undefined
 function reserved(row: Row, beside: readonly string[]): Requirements {
   if (row.profile.reservation === undefined) return new Map();
   const pins = new Map<string, Requirement>();
-  const own = reservationOf(row);
+  const own = reservationOfRow(row);
   for (const { key, operator, values } of row.offering.requirements) {
     const name = normaliseKey(key);
     if (name === labels.capacityType && operator === 'In') pins.set(name, requirementOf('In', values));

@@ -17,7 +17,7 @@ import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 import { writtenRequirements } from './claim-requirements.js';
 import { contestedPorts, pinsOf, candidatesFor } from './claim-candidates.js';
-import { reservationOf, reservationsListed, spareReservations } from './spare-reservations.js';
+import { reservationOfRow, reservationsListed, spareReservations } from './spare-reservations.js';
 import { distinct, type ClaimCandidates, type ClaimContext, type ClaimDescription } from './claim-context.js';
 
 /**
@@ -29,7 +29,7 @@ export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedC
   const row = context.compiled.universe.rows[claim.row]!;
   const usage = usageOf(context, claim);
   // Where a limit is near, what a claim may list depends on those before it.
-  const isLimited = reservationOf(row) !== undefined || limits.some(({ pool }) => pool === row.profile.pool.name);
+  const isLimited = reservationOfRow(row) !== undefined || limits.some(({ pool }) => pool === row.profile.pool.name);
   if (described === undefined || isLimited) return withPods(describe(context, claim, row, usage), claim);
   return withPods(
     described.of(descriptionKeyOf(context, claim, usage), () => describe(context, claim, row, usage)),

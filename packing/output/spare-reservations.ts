@@ -7,7 +7,10 @@ import type { ClaimContext } from './claim-context.js';
 const reservationSuffix = 'capacity-reservation-id';
 
 /** The label that names the reservation of an offering, and the id; undefined where there is none, as for a commitment. */
-export function reservationOf({ offering, profile }: Row): { readonly key: string; readonly id: string } | undefined {
+export function reservationOfRow({
+  offering,
+  profile,
+}: Row): { readonly key: string; readonly id: string } | undefined {
   if (profile.reservation === undefined || offering.commitment !== undefined) return undefined;
   const named = offering.requirements.find(({ key, operator }) => operator === 'In' && key.endsWith(reservationSuffix));
   return named?.values?.[0] === profile.reservation
@@ -17,7 +20,7 @@ export function reservationOf({ offering, profile }: Row): { readonly key: strin
 
 /** Other reservations that the claim's NodePool may use and of which the plan leaves instances over, by id. */
 export function spareReservations({ compiled, limits }: ClaimContext, row: Row): readonly string[] {
-  const own = reservationOf(row);
+  const own = reservationOfRow(row);
   // Of a label that no type decides a node gets one value.
   if (own === undefined || !compiled.wellKnown.has(own.key)) return [];
   const { rows, typeRuns } = compiled.universe;
@@ -25,7 +28,7 @@ export function spareReservations({ compiled, limits }: ClaimContext, row: Row):
   const spare = new Set<string>();
   for (const { from, to } of typeRuns[row.profile.pool.index]!) {
     for (let each = from; each < to; each++) {
-      const id = reservationOf(rows[each]!)?.id;
+      const id = reservationOfRow(rows[each]!)?.id;
       if (id !== undefined && id !== row.profile.reservation && left.has(id)) spare.add(id);
     }
   }
