@@ -7,7 +7,7 @@ import type { BinGroup } from './plan.js';
 import { CoveringSimplex } from './simplex.js';
 
 /** Problems with more items times offers are not tried: the program would take too long. */
-const largest = 4000;
+const largest = 6000;
 /** Steps of the search for one pattern of an offer: few, and more once that finds none any more. */
 const fewSteps = 40;
 const manySteps = 160;

@@ -24,6 +24,8 @@ const stages = [0.5, 0.2, 0];
 /** From this effort on, packings far above their bound are also solved by patterns of whole bins. */
 const patternUnits = 10_000;
 const farFromBound = 1.02;
+/** Up to so many pods are solved by patterns where nothing makes bins scarce, too. */
+const fewPods = 400;
 /** A packing by patterns may be dearer by this factor before its own local search. */
 const nearlyAsCheap = 1.01;
 
@@ -99,12 +101,13 @@ function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed)
   return { compiled: best.compiled, packing, bound, isBoundByLimits: false };
 }
 
-/** The packing, or a cheaper one by patterns of whole bins, which take caps into account better than bins built one by one. */
+/** The packing, or a cheaper one by patterns of whole bins: they take caps into account, and waste less of large bins, than bins built one by one. */
 function byPatterns(compiled: CompiledProblem, packed: Packed, bound: number): Packed {
   const price = priceOf(compiled, packed.groups);
-  // Without caps and limits, bins built one by one are as cheap, and fewer.
+  // Without caps and limits bins built one by one are as cheap, but for few pods, of which what is left over at last wastes more.
   const isCapped = compiled.capMax.length > 0 || compiled.limitRemaining.length > 0;
-  if (!isCapped || packed.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
+  if (!isCapped && packed.afterOpen.reduce((sum, pods) => sum + pods, 0) > fewPods) return packed;
+  if (packed.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
   const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.groups, price });
   if (found === undefined || priceOf(compiled, found) >= price * nearlyAsCheap) return packed;
   const most = binsIn(packed.groups);
