@@ -27,7 +27,7 @@ export function withProvenBound(input: PackingInput, plan: Plan, units = usualUn
   const proven = isBound ? Math.max(plan.lowerBoundPerHour, result.bound) : plan.lowerBoundPerHour;
   const lowerBoundPerHour = Math.min(proven, pricePerHour);
   const { boundLeavesOut, ...rest } = plan;
-  const leftOut = isBound ? result.leavesOut : boundLeavesOut;
+  const leftOut = isBound && result.bound >= plan.lowerBoundPerHour ? result.leavesOut : boundLeavesOut;
   const isFar = pricePerHour > lowerBoundPerHour * explainedAbove;
   return { ...rest, lowerBoundPerHour, ...(isFar && leftOut !== undefined && { boundLeavesOut: leftOut }) };
 }
@@ -57,6 +57,10 @@ export function proofOf(compiled: Compiled, plan: Plan, units: number): Proof {
   for (const counts of [...claims, ...plan.existingNodes.map(({ pods }) => countOf(pods))]) {
     for (const [podClass, pods] of counts) placed.set(podClass, (placed.get(podClass) ?? 0) + pods);
   }
-  const { bound, parts, forced } = leastPriceOfPlaced(working, placed, claims, { units, price: plan.pricePerHour });
+  const { bound, parts, forced } = leastPriceOfPlaced(working, placed, claims, {
+    units,
+    price: plan.pricePerHour,
+    otherBound: plan.lowerBoundPerHour,
+  });
   return { bound: bound * (1 - safety), leavesOut: rulesIgnoredByProof(compiled, working.book, { parts, forced }) };
 }

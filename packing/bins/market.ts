@@ -20,14 +20,14 @@ export interface Market {
 }
 
 /** So many pods at least of these items are in bins of the markets that name it. */
-export interface Requirement {
+export interface LeastInBins {
   readonly items: Int32Array;
   readonly least: number;
 }
 
 export interface MarketProblem extends Contents {
   readonly markets: readonly Market[];
-  readonly requirements: readonly Requirement[];
+  readonly requirements: readonly LeastInBins[];
   /** What is left of each limit. */
   readonly limits: readonly number[];
 }

@@ -15,11 +15,16 @@ export interface PatternBound {
 const fewSteps = 100;
 const moreSteps = 8;
 const manySteps = 400_000;
+/** With more rows the program would take too much memory and time: nothing is proven then. */
+const mostRows = 600;
 /** Where the bound is so near to the linear program the rest is not worth much work. */
 const nearEnough = 1 - 5e-4;
 const equal = 1 - 1e-9;
 /** The share of the units up to which the bound is brought nearer than that. */
 const exactShare = 0.1;
+/** After this share of the units a bound that is less than this share of another one is given up. */
+const hopelessAfter = 0.3;
+const hopeless = 0.85;
 /** A content is added where it is worth so many times its price; less once there are none. */
 const leastGain = 1 + 2e-4;
 const anyGain = 1 + 1e-9;
@@ -36,12 +41,20 @@ interface Column {
 
 /**
  * Lower bound of the price of bins for all pods: the linear program over contents of whole bins, by column generation. It begins with the contents
- * `known`, those of a packing that is there already.
+ * `known`, those of a packing that is there already. Where it stays far below `otherBound` for a good part of the units, it is given up.
  */
-export function patternBound(problem: MarketProblem, units: number, known: readonly Content[] = []): PatternBound {
+export function patternBound(
+  problem: MarketProblem,
+  units: number,
+  known: readonly Content[] = [],
+  otherBound = 0,
+): PatternBound {
   const { problem: merged, of } = mergeMarketItems(problem);
+  const rows = merged.pods.length + merged.requirements.length + merged.limits.length;
+  const few = merged.markets.filter(({ count }) => count !== undefined).length;
+  if (rows + few > mostRows) return { bound: 0, relaxation: Infinity, work: 0 };
   const contents = known.map((content) => mergedContent(content, of));
-  return new Program(merged).run(units, contents);
+  return new Program(merged).run(units, contents, otherBound);
 }
 
 function mergedContent(content: Content, of: Int32Array): Content {
@@ -92,7 +105,7 @@ class Program {
     this.openers = markets.map(({ openers }) => (openers === undefined ? undefined : bitsOf(openers, this.items)));
   }
 
-  run(units: number, known: readonly Content[]): PatternBound {
+  run(units: number, known: readonly Content[], otherBound: number): PatternBound {
     const { center, alone } = this.begin();
     const simplex = this.start([...alone, ...known.map((content) => this.cheapest(content))]);
     let best: { bound: number; duals: Float64Array } = { bound: 0, duals: center };
@@ -108,6 +121,8 @@ class Program {
       const at = own.map((dual, row) => share * best.duals[row]! + (1 - share) * dual);
       const { bound, columns } = this.price(at, steps);
       if (bound > best.bound) best = { bound, duals: at };
+      const isLate = this.work + this.search.work > units * hopelessAfter;
+      if (isLate && best.bound < otherBound * hopeless) break;
       const moved = this.enter(simplex, columns);
       if (moved) {
         share = inertia;

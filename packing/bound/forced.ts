@@ -38,7 +38,7 @@ export interface Together {
 }
 
 /** What rules by other keys than the host name force, whatever the plan. */
-export interface Forced extends Exclusions {
+export interface ForcedByRules extends Exclusions {
   readonly least: LeastInDomain[];
   readonly together: Together[];
   /** The rules that this says all of. */
@@ -46,8 +46,11 @@ export interface Forced extends Exclusions {
 }
 
 /** What spread, affinity and anti-affinity force of where the pods of the parts are, apart from rules by host name. */
-export function forcedByTopology({ compiled, book, topologyCounts }: BoundContext, parts: readonly Part[]): Forced {
-  const forced: Forced = { caps: [], conflicts: [], least: [], together: [], counted: new Set() };
+export function forcedByTopology(
+  { compiled, book, topologyCounts }: BoundContext,
+  parts: readonly Part[],
+): ForcedByRules {
+  const forced: ForcedByRules = { caps: [], conflicts: [], least: [], together: [], counted: new Set() };
   for (const ruled of ruledParts(book, parts).values()) {
     const held = domainsOf(compiled, ruled, parts);
     if (ruled.group.kind === 'spread') addSpread(forced, ruled, held, topologyCounts);
@@ -88,7 +91,7 @@ function ruledParts(book: RuleBook, parts: readonly Part[]): Map<Group, Ruled> {
     }
   });
   for (const ruled of found.values()) {
-    const sum = (list: readonly number[]): number => list.reduce((pods, p) => pods + podsOf(parts[p]!), 0);
+    const sum = (list: readonly number[]): number => list.reduce((pods, p) => pods + podsOfPart(parts[p]!), 0);
     ruled.pods = sum(ruled.both);
     ruled.others = sum(ruled.selected);
     ruled.isBundled = [...ruled.both, ...ruled.selected].some((p) => parts[p]!.together);
@@ -97,7 +100,7 @@ function ruledParts(book: RuleBook, parts: readonly Part[]): Map<Group, Ruled> {
 }
 
 /** Number of pods of the part. */
-export function podsOf({ together, members, count }: Part): number {
+export function podsOfPart({ together, members, count }: Part): number {
   return together ? members.reduce((sum, { pods }) => sum + pods.length, 0) : count;
 }
 
@@ -124,7 +127,7 @@ function domainsOf(compiled: Compiled, { group, both }: Ruled, parts: readonly P
  * No domain may have more than `maxSkew` pods above the emptiest, so that each has a least number of them: with fewer in one, the others could not
  * take in the rest. Domains that may not count for anyone are taken to take in pods, and no pods are forced into them.
  */
-function addSpread(forced: Forced, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
+function addSpread(forced: ForcedByRules, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
   const { group, both, owners, pods, others, isBundled } = ruled;
   if (isBundled || both.length === 0) return;
   if (owners.length === 0 && others === 0) forced.counted.add(group);
@@ -149,7 +152,7 @@ function addSpread(forced: Forced, ruled: Ruled, held: ReadonlySet<string>, coun
 }
 
 /** Pods that keep away from their like within a domain share no node of it either, and need a domain each. */
-function addApart(forced: Forced, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
+function addApart(forced: ForcedByRules, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
   const { group, both, owners, selected, pods, isBundled } = ruled;
   if (both.length > 0) forced.caps.push({ items: Int32Array.from(both), max: 1 });
   const apart = (a: number, b: number): void => {
@@ -167,7 +170,7 @@ function addApart(forced: Forced, ruled: Ruled, held: ReadonlySet<string>, count
 }
 
 /** Pods that want to be with their like are all in one domain, where none of these runs and no other pod could be joined. */
-function addTogether(forced: Forced, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
+function addTogether(forced: ForcedByRules, ruled: Ruled, held: ReadonlySet<string>, counts: TopologyCounts): void {
   const { group, both, others, pods } = ruled;
   if (both.length === 0 || others > 0 || pods < 2 || counts.total(group) > 0) return;
   forced.together.push({ group, parts: both, domains: [...held].sort() });

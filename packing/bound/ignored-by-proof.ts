@@ -5,7 +5,7 @@ import { minValuesRulesOf } from '../compile/min-values.js';
 import type { Part } from '../place/part.js';
 import type { Group } from '../topology/groups.js';
 import type { RuleBook } from '../topology/rules.js';
-import { podsOf, type Forced } from './forced.js';
+import { podsOfPart, type ForcedByRules } from './forced.js';
 
 /**
  * What a plan has to respect and `leastPriceOfPlaced` leaves out, in words: rules of pods, those of most pods before others, then those of NodePools and nodes.
@@ -13,7 +13,7 @@ import { podsOf, type Forced } from './forced.js';
 export function rulesIgnoredByProof(
   compiled: Compiled,
   book: RuleBook,
-  { parts, forced }: { readonly parts: readonly Part[]; readonly forced: Forced },
+  { parts, forced }: { readonly parts: readonly Part[]; readonly forced: ForcedByRules },
 ): string[] {
   const pods = new Map<string, number>();
   for (const part of parts) {
@@ -25,7 +25,7 @@ export function rulesIgnoredByProof(
       if (hostAffinity.length > 0 && !part.together) ignored.add(`affinity within ${labels.hostname}`);
       if (compiled.levelsByShape[podClass.shape.index]!.length > 1) ignored.add('preferences');
     }
-    for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + podsOf(part));
+    for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + podsOfPart(part));
   }
   const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   const varied = compiled.pools.filter(({ requirements }) => minValuesRulesOf(requirements).length > 0);

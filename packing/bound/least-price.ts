@@ -3,7 +3,7 @@ import { patternBound } from '../bins/pattern-bound.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Part } from '../place/part.js';
 import type { BoundContext, Placed } from './context.js';
-import { forcedByTopology, type Forced } from './forced.js';
+import { forcedByTopology, type ForcedByRules } from './forced.js';
 import { marketProblem, type Pinned } from './market-problem.js';
 import { partsToBound } from './parts.js';
 
@@ -12,12 +12,15 @@ const worthwhile = 1e-4;
 /** Rules whose choices raised nothing, after which no more are tried. */
 const mostUseless = 3;
 
-export interface LeastPrice {
+/** With more offers than any catalogue has in a few NodePools nothing is proven: to read them would take seconds. */
+const mostOffers = 20_000;
+
+export interface PriceBound {
   /** No plan that places the pods costs less, dollars per hour. */
   readonly bound: number;
   /** The parts, and what was counted of the rules between them. */
   readonly parts: readonly Part[];
-  readonly forced: Forced;
+  readonly forced: ForcedByRules;
 }
 
 /** A choice of domains, with the least that pods cost under it. */
@@ -30,25 +33,27 @@ interface Leaf {
 
 /**
  * A lower bound for the price of the placed pods by contents of whole nodes, which counts what rules force (bound/README.md). `claims`: the pods by
- * class of each new node of a plan that is known. The work is bounded by `units`.
+ * class of each new node of a plan that is known, which costs `price`. The work is bounded by `units`, and given up where it stays below `otherBound`.
  */
 export function leastPriceOfPlaced(
   context: BoundContext,
   placed: Placed,
   claims: readonly ReadonlyMap<PodClass, number>[],
-  { units, price }: { readonly units: number; readonly price: number },
-): LeastPrice {
+  { units, price, otherBound }: { readonly units: number; readonly price: number; readonly otherBound: number },
+): PriceBound {
   const parts = partsToBound(context, placed);
   const forced = forcedByTopology(context, parts);
+  if (offersOf(context, parts) > mostOffers) return { bound: 0, parts, forced };
   const known = contentsOf(parts, claims);
   let left = units;
   const boundUnder = (pinned: Pinned): number => {
-    const { bound, work } = patternBound(marketProblem(context, parts, forced, pinned), left, known);
+    const { bound, work } = patternBound(marketProblem(context, parts, forced, pinned), left, known, otherBound);
     left -= work;
     return bound;
   };
   const leaves: Leaf[] = [{ pinned: new Map(), decided: 0, bound: boundUnder(new Map()) }];
-  for (let useless = 0; left > 0 && useless < mostUseless;) {
+  const isNear = leaves[0]!.bound >= otherBound;
+  for (let useless = 0; isNear && left > 0 && useless < mostUseless;) {
     leaves.sort((a, b) => b.bound - a.bound);
     const lowest = leaves.at(-1)!;
     const rule = forced.together[lowest.decided];
@@ -67,6 +72,11 @@ export function leastPriceOfPlaced(
   const decided = Math.min(...leaves.map((leaf) => leaf.decided));
   for (const { group } of forced.together.slice(0, decided)) forced.counted.add(group);
   return { bound: Math.max(0, Math.min(...leaves.map(({ bound }) => bound))), parts, forced };
+}
+
+function offersOf({ compiled }: BoundContext, parts: readonly Part[]): number {
+  const used = new Set(parts.flatMap(({ profiles }) => profiles));
+  return [...used].reduce((sum, profile) => sum + compiled.offers.of(profile).rows.length, 0);
 }
 
 /** What the new nodes of the plan hold, in parts. */

@@ -5,7 +5,7 @@ import { rowUse, type PoolLimit } from '../compile/pool-limits.js';
 import { exclusionsOf, type Exclusions } from '../place/exclusions.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Part } from '../place/part.js';
-import type { Forced } from './forced.js';
+import type { ForcedByRules } from './forced.js';
 import type { BoundContext } from './context.js';
 import { poolsToOpen } from './pools-to-open.js';
 
@@ -18,7 +18,7 @@ type Bin = Market['bins'][number];
 export function marketProblem(
   context: BoundContext,
   parts: readonly Part[],
-  forced: Forced,
+  forced: ForcedByRules,
   pinned: Pinned,
 ): MarketProblem {
   const { compiled, book } = context;
@@ -59,7 +59,7 @@ function conflictLists({ conflicts }: Exclusions, parts: number): number[][] {
 
 interface Numbers {
   readonly parts: readonly Part[];
-  readonly forced: Forced;
+  readonly forced: ForcedByRules;
   readonly pinned: Pinned;
   readonly caps: Exclusions['caps'];
   readonly limits: readonly PoolLimit[];
