@@ -1,9 +1,10 @@
-// Writes docs/settings.md from the settings in the code: `npm run settings`.
+// Writes docs/settings.md, and what the chart's schema allows under `settings`, from the settings in the code: `npm run settings`.
 import { build } from 'esbuild';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
+import { withSettings } from './settings/chart-schema.mjs';
 import { settingsPage } from './settings/page.mjs';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..');
@@ -19,6 +20,11 @@ await build({
   logLevel: 'error',
 });
 const { describeSettings } = await import(outfile);
-const file = join(root, 'docs/settings.md');
-const page = settingsPage(describeSettings());
-writeFileSync(file, await format(page, { ...(await resolveConfig(file)), filepath: file }));
+const write = async (name, text) => {
+  const file = join(root, name);
+  writeFileSync(file, await format(text, { ...(await resolveConfig(file)), filepath: file }));
+};
+await write('docs/settings.md', settingsPage(describeSettings()));
+const schema = 'deploy/chart/values.schema.json';
+const known = JSON.parse(readFileSync(join(root, schema), 'utf8'));
+await write(schema, JSON.stringify(withSettings(known, describeSettings())));

@@ -40,6 +40,7 @@ test('helm has the commands and flags that pages use', async () => {
 /** The one role that is asked for apart. */
 const restarts = 'stowage-rollout-restarts';
 const usual = { clusterName: 'c', 'temporal.address': 'temporal:7233' };
+const trial = { 'temporal.address': '', 'temporal.trial.enabled': 'true' };
 
 async function render(values: Record<string, string> = {}): Promise<Rendered[]> {
   const args = ['template', 'stowage', 'deploy/chart', '--namespace', 'own', '--kube-version', '1.36.1'];
@@ -231,8 +232,6 @@ describe('the chart', () => {
   });
 
   describe('the Temporal for trials', () => {
-    const trial = { 'temporal.trial.enabled': 'true', 'temporal.address': '' };
-
     test.each(['default', 'nodes-of-c'])(
       'has the namespace %s that Stowage and its probe ask for',
       async (namespace) => {
@@ -365,6 +364,11 @@ describe('the chart', () => {
     [{ 'nodeSelector.stowage': 'true' }, /nodeSelector\/stowage.*want string/s],
     [{ 'tolerations[0].effect': 'Never' }, /tolerations\/0\/effect/],
     [{ 'settings.TEMPORAL_API_KEY': 'secret' }, /TEMPORAL_API_KEY/],
+    [{ 'settings.FEATURE_GATE': 'NodeRepair=true' }, /'FEATURE_GATE'.*must be one of .*'FEATURE_GATES'/s],
+    [{ ...trial, 'temporal.apiKey.secretName': 'key' }, /temporal\.apiKey\.secretName is key beside temporal\.trial/],
+    [{ ...trial, 'temporal.tls.enabled': 'true' }, /temporal\.tls\.enabled is true beside temporal\.trial/],
+    [{ ...trial, 'temporal.tls.secretName': 'tls' }, /temporal\.tls\.secretName is tls beside temporal\.trial/],
+    [{ ...trial, 'temporal.tls.serverName': 'name' }, /temporal\.tls\.serverName is name beside temporal\.trial/],
     [{ 'serviceAccount.create': 'false' }, /serviceAccount\.name is empty/],
   ])('refuses %o', async (values, message) => {
     await expect(render(values as Record<string, string>)).rejects.toThrow(message);

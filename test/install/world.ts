@@ -95,8 +95,10 @@ function valuesFor({ region, apiserver }: Stack, cloudPort: number): Record<stri
     'cloud.interruptionQueue': cluster,
     'cloud.clusterEndpoint': apiserver ?? '',
     'settings.AWS_ENDPOINT_URL': `http://${bridge.address}:${cloudPort}`,
-    'settings.AWS_ACCESS_KEY_ID': 'local',
-    'settings.AWS_SECRET_ACCESS_KEY': 'local',
+    'extraEnv[0].name': 'AWS_ACCESS_KEY_ID',
+    'extraEnv[0].value': 'local',
+    'extraEnv[1].name': 'AWS_SECRET_ACCESS_KEY',
+    'extraEnv[1].value': 'local',
   };
 }
 

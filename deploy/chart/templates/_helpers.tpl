@@ -42,6 +42,10 @@ worker: { role: worker, replicas: {{ .Values.worker.replicas }} }
 {{- define "stowage.temporalAddress" -}}
 {{- with .Values.temporal -}}
 {{- if and .trial.enabled .address }}{{ fail "temporal.address and temporal.trial.enabled are both given: one of them is allowed" }}{{ end -}}
+{{- if .trial.enabled }}
+{{- $secured := dict "apiKey.secretName" .apiKey.secretName "tls.enabled" .tls.enabled "tls.secretName" .tls.secretName "tls.serverName" .tls.serverName -}}
+{{- range $name, $given := $secured }}{{ if $given }}{{ fail (printf "temporal.%s is %v beside temporal.trial.enabled: the trial server takes neither TLS nor an API key; leave it empty, or give temporal.address in place of the trial" $name $given) }}{{ end }}{{ end -}}
+{{- end -}}
 {{- if not (or .trial.enabled .address .profile.secretName) }}{{ fail "temporal.address is missing: give the host and port of a Temporal frontend, or set temporal.trial.enabled to try Stowage out" }}{{ end -}}
 {{- if .trial.enabled }}{{ include "stowage.fullname" $ }}-temporal.{{ $.Release.Namespace }}.svc:7233{{ else }}{{ .address }}{{ end -}}
 {{- end }}

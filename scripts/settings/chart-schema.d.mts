@@ -1,0 +1,1 @@
+export function withSettings(schema: object, settings: readonly { readonly name: string }[]): object;
