@@ -15,8 +15,6 @@ export interface ConcurrentCommands {
   readonly notYetConsolidatable: readonly ConsolidationCommand[];
   /** Whether budgets keep some of them. */
   readonly isCutByBudgets: boolean;
-  /** Whether some of them wait for nodes to become consolidatable. */
-  readonly isWaiting: boolean;
 }
 
 /**
@@ -56,7 +54,7 @@ export function concurrentCommands(
   const notYetConsolidatable = chosen.filter(isEarly);
   const dependent = commands.filter((command) => command.method !== 'empty' && !chosen.includes(command));
   const due = chosen.filter((command) => !isEarly(command));
-  return { commands: due, dependent, notYetConsolidatable, isCutByBudgets, isWaiting: notYetConsolidatable.length > 0 };
+  return { commands: due, dependent, notYetConsolidatable, isCutByBudgets };
 }
 
 /** Highest saving per removed node first; then the order in which they were found. */

@@ -112,7 +112,8 @@ async function searchNow(
   last.stableSince.note(context.views, { named, unasked: closed, now: context.now });
   const notYet = notYetOf(context);
   const concurrent = concurrentCommands(found, { limits: allowed }, { views: context.views, notYet });
-  const { commands, isCutByBudgets, isWaiting } = concurrent;
+  const { commands, isCutByBudgets, notYetConsolidatable } = concurrent;
+  const isWaiting = notYetConsolidatable.length > 0;
   last.waits = waitsOfCommands(proposed, concurrent, context);
   // Without consolidatable nodes nothing is waiting.
   const isHeldUp = isWaiting && commands.length === 0 && [...named].some((node) => !notYet.has(node));

@@ -1497,9 +1497,9 @@ describe('concurrentCommands', () => {
         { limits: new Map([['p', { Underutilized: most }]]) },
         { views, notYet: new Set(['a']) },
       );
-    expect(side(1)).toMatchObject({ commands: [], isWaiting: true });
-    expect(side(2)).toMatchObject({ commands: [both[1]], isWaiting: true });
-    expect(concurrentCommands(both, {}, { views })).toMatchObject({ commands: both, isWaiting: false });
+    expect(side(1)).toMatchObject({ commands: [], notYetConsolidatable: [both[0]] });
+    expect(side(2)).toMatchObject({ commands: [both[1]], notYetConsolidatable: [both[0]] });
+    expect(concurrentCommands(both, {}, { views })).toMatchObject({ commands: both, notYetConsolidatable: [] });
   });
 
   test('all of them together stay within the limit of the pool', () => {
