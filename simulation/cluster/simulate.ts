@@ -57,7 +57,7 @@ export interface Happened extends Scripted {
  */
 export async function simulate(plan: SimulationPlan, code: string): Promise<SimulationResult> {
   let signs = 0;
-  const time = new VirtualTime(startMs, () => signs);
+  const time = new VirtualTime(startMs, () => signs, plan.signal);
   const random = new Random(plan.seed);
   const onCall = (): void => void (signs += 1);
   const say = (line: string): void => plan.say?.(`${((time.now - startMs) / 1000).toFixed(1)} s: ${line}`);

@@ -46,6 +46,8 @@ export interface SimulationPlan {
   /** Changes the cluster before anything happens. */
   readonly prepare?: (cluster: SimulatedCluster) => void;
   readonly say?: (line: string) => void;
+  /** Gives the run up, which fails with its reason: the process has its own timers back then. */
+  readonly signal?: AbortSignal;
 }
 
 /** Gives each step of a simulation its part of the world. */

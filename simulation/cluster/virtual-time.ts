@@ -35,10 +35,14 @@ export class VirtualTime {
   private readonly clock;
   private readonly machineTimeout = Object.getOwnPropertyDescriptor(AbortSignal, 'timeout')!;
 
-  /** @param signsOfLife counts up for as long as anything goes on */
+  /**
+   * @param signsOfLife counts up for as long as anything goes on
+   * @param signal ends whatever waits for the time, with its reason
+   */
   constructor(
     startMs: number,
     private readonly signsOfLife: () => number,
+    private readonly signal?: AbortSignal,
   ) {
     this.clock = FakeTimers.install({
       now: startMs,
@@ -59,6 +63,7 @@ export class VirtualTime {
   async settle(): Promise<void> {
     for (let [quiet, before] = [0, this.signsOfLife()]; quiet < quietTurns;) {
       await new Promise<void>((resolve) => void turn(resolve));
+      this.signal?.throwIfAborted();
       const after = this.signsOfLife();
       quiet = after === before ? quiet + 1 : 0;
       before = after;

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { perturbationsOf } from '../../simulation/cluster/perturbations.js';
 import { simulate } from '../../simulation/cluster/simulate.js';
 import type { SimulationResult } from '../../simulation/cluster/simulate.js';
@@ -13,8 +13,33 @@ describe('a simulated cluster', () => {
     ({ code } = await testBundle());
   });
 
-  const play = (seed: number, more: Partial<SimulationPlan> = {}): Promise<SimulationResult> =>
-    simulate({ seed, unrestMs: 20 * minute, replicas: 8, healMs: 120 * minute, restMs: 10 * minute, ...more }, code);
+  let giveUp = new AbortController();
+  let runs: Promise<unknown>[] = [];
+  beforeEach(() => {
+    giveUp = new AbortController();
+    runs = [];
+  });
+  // A test that ran out of time leaves a run, and its timers, to the next one otherwise.
+  afterEach(async () => {
+    giveUp.abort(new Error('the test is over'));
+    await Promise.allSettled(runs);
+  });
+
+  const play = (seed: number, more: Partial<SimulationPlan> = {}): Promise<SimulationResult> => {
+    const usual = { unrestMs: 20 * minute, replicas: 8, healMs: 120 * minute, restMs: 10 * minute };
+    const run = simulate({ seed, ...usual, signal: giveUp.signal, ...more }, code);
+    runs.push(run);
+    return run;
+  };
+
+  test('a run that is given up leaves the process its own timers', async () => {
+    const machine = setTimeout;
+    const given = new Error('given up');
+
+    await expect(play(1, { say: () => giveUp.abort(given) })).rejects.toBe(given);
+
+    expect(setTimeout).toBe(machine);
+  });
 
   test.each([1, 2, 3])('comes to rest whatever happened (invariants/eventually-stable), seed %i', async (seed) => {
     const { problems, launches } = await play(seed);
