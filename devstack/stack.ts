@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { settleAll } from '../core/settle-all.js';
 import { applyManifests } from './apply.js';
 import { cloudComponents, egressFolder, seedCloud } from './cloud.js';
 import { authorityFile } from './cloud-proxy/egress.js';
@@ -108,9 +109,22 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     const facts = { cluster, region, ports, containers, proxy, temporalSettings, engine };
     const context: StackContext = { name: state.name, folder, tools, ...facts };
     writeState(state);
-    await bringUp(context, state, progress);
+    try {
+      await bringUp(context, state, progress);
+    } catch (error) {
+      await stopAllBut(state, alive);
+      throw error;
+    }
     return handle(context, state);
   });
+}
+
+/** Nobody has a handle to what a start that failed has started. What ran before stays. */
+async function stopAllBut(state: StackState, alive: readonly StartedComponent[]): Promise<void> {
+  const kept = new Set(alive.map(({ pid }) => pid));
+  const started = state.components.filter((component) => !kept.has(component.pid) && isRunning(component));
+  for (const component of started.toReversed()) await stopProcess(component, graceOf(component.name));
+  writeState({ ...state, components: state.components.filter(({ pid }) => kept.has(pid)) });
 }
 
 async function resumedState(
@@ -182,7 +196,7 @@ async function bringUp(context: StackContext, state: StackState, progress: (line
     writeKubeconfigs(context);
     publish(context, state);
     if (context.containers !== true) await applyManifests(context, progress);
-    if (has('controllers')) await Promise.all(controllerComponents(context).map(up));
+    if (has('controllers')) await settleAll(controllerComponents(context), up);
   };
   const cloud = async (): Promise<void> => {
     if (!has('cloud')) return;
@@ -193,7 +207,7 @@ async function bringUp(context: StackContext, state: StackState, progress: (line
   const temporal = async (): Promise<void> => {
     if (has('temporal')) await bringUpEngine(context, up);
   };
-  await Promise.all([control(), cloud(), temporal()]);
+  await settleAll([control, cloud, temporal], (part) => part());
   if (has('joiner')) await up(await joinerComponent(context));
   publish(context, state);
   if (has('stowage')) await up(stowageComponent(context, environmentOf(state)));

@@ -31,7 +31,11 @@ export async function startLiveWorld(
   const folder = mkdtempSync(join(tmpdir(), `stowage-${name}-`));
   const stack = await startStack({ folder, name, parts: stackParts, ...options });
   const kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: `${name}-test` });
-  const temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });
+  const temporal = await Connection.connect({ address: stack.temporalAddress ?? '' }).catch(async (error: unknown) => {
+    kube.close();
+    await stack.stop();
+    throw error;
+  });
   return {
     stack,
     kube,
