@@ -11,7 +11,7 @@ export interface Schema {
   readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: boolean | Schema;
-  readonly propertyNames?: { readonly pattern?: string; readonly not?: { readonly enum?: readonly string[] } };
+  readonly propertyNames?: { readonly pattern?: string; readonly enum?: readonly string[] };
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
@@ -38,9 +38,9 @@ function belowOf(root: Schema, schema: Schema, name: string): Schema | string | 
   return reference === undefined ? found : lookUp(root.definitions ?? {}, reference);
 }
 
-function isNameOf({ propertyNames: { pattern, not } = {} }: Schema, name: string): boolean {
+function isNameOf({ propertyNames: { pattern, enum: names } = {} }: Schema, name: string): boolean {
   if (pattern !== undefined && !new RegExp(pattern).test(name)) return false;
-  return not?.enum?.includes(name) !== true;
+  return names?.includes(name) !== false;
 }
 
 function problemOfValue(schema: Schema, path: string, text: string): string | undefined {
