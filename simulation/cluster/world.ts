@@ -97,8 +97,13 @@ export function addPool(kube: FakeKube, name: string, spec: object, uid = `pool-
     },
   });
   kube.put('NodePool', made);
-  if (kube.kept('EC2NodeClass').length > 0) return;
-  kube.put('EC2NodeClass', { metadata: { name: 'default', generation: 1 }, spec: {} } as never);
+  if (kube.kept('EC2NodeClass').length === 0) addNodeClass(kube, 'class-default');
+}
+
+/** The node class of all NodePools, in place of one that is there: of that even finalizers are taken off. */
+export function addNodeClass(kube: FakeKube, uid: string): void {
+  kube.remove('EC2NodeClass', { name: 'default' });
+  kube.put('EC2NodeClass', { metadata: { name: 'default', uid, generation: 1 }, spec: {} } as never);
 }
 
 /** A watch of it that ends is begun with a new list: the cluster's own controllers miss nothing that is restored. */

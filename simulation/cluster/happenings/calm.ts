@@ -5,6 +5,7 @@ import { clusterName } from '../process.js';
 import { refOf } from '../../kube/fake-storage.js';
 import type { Stage } from '../stage.js';
 import { defaultSpec, staticPool } from '../pools.js';
+import { addNodeClass } from '../world.js';
 import { budgetedApp } from './workloads.js';
 
 /** Nothing goes wrong any more, and whatever was only for some minutes is over: a restored cluster may have brought it back. */
@@ -36,6 +37,8 @@ export function calm(stage: Stage): void {
   // What was refused is not refused for ever.
   const deciding = temporal.find(workflowIds.disrupt(clusterName));
   if (deciding !== undefined) temporal.signal(deciding, reconsiderSignal.name, [{ actor: 'ann', all: true }]);
+  const nodeClass = kube.kept('EC2NodeClass')[0];
+  if (nodeClass?.metadata.deletionTimestamp !== undefined || nodeClass === undefined) addNodeClass(kube, 'class-calm');
   removeExtraPools(stage);
   releasePods(stage);
 }
@@ -55,7 +58,7 @@ function releasePods({ cluster: { kube } }: Stage): void {
   for (const { metadata } of kube.kept('Pod')) {
     const ref = { name: metadata.name ?? '', namespace: metadata.namespace ?? 'default' };
     const app = metadata.labels?.['app'];
-    if (app === 'giant') kube.remove('Pod', ref);
+    if (app === 'giant' || app === 'job') kube.remove('Pod', ref);
     else if (app !== 'protected' && metadata.annotations?.[annotations.doNotDisrupt] !== undefined) {
       void kube.patch('Pod', ref, { metadata: { annotations: { [annotations.doNotDisrupt]: null } } });
     }

@@ -1,5 +1,6 @@
 import type { Interruption } from '../../../cloud/port.js';
 import type { Stage } from '../stage.js';
+import { addNodeClass } from '../world.js';
 import { listed, minuteMs, pickOr } from './happening.js';
 
 const notices: readonly Interruption['kind'][] = ['rebalance_recommendation', 'scheduled_change', 'instance_status'];
@@ -79,6 +80,14 @@ export const machineHappenings = listed([
     happens: ({ random, later, cluster: { cloud } }) => {
       cloud.setNotReady('default', 'no subnet is found');
       later(random.int(1, 15) * minuteMs, () => cloud.setNotReady('default'));
+    },
+  },
+  {
+    name: 'the node class is deleted and made anew',
+    weight: 1,
+    happens: ({ random, later, cluster: { kube } }) => {
+      void kube.delete('EC2NodeClass', { name: 'default' });
+      later(random.int(1, 600) * 1000, () => addNodeClass(kube, `class-${random.int(0, 2 ** 31)}`));
     },
   },
   {

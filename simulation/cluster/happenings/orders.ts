@@ -1,12 +1,12 @@
 import { abortSignal, approveSignal, expediteSignal, holdSignal } from '../../../workflows/messages.js';
-import { rejectSignal, retrySignal } from '../../../workflows/messages.js';
+import { rejectSignal, retrySignal, rollbackSignal } from '../../../workflows/messages.js';
 import { parseWorkflowId } from '../../../core/ids.js';
 import type { Run } from '../../temporal/run.js';
 import type { Stage } from '../stage.js';
 
 const person = { actor: 'ann', reason: 'to be looked at' };
 /** None of them takes the protection of pods: that would end what must not be disrupted. */
-const orders = [approveSignal, rejectSignal, abortSignal, retrySignal, expediteSignal];
+const orders = [approveSignal, rejectSignal, abortSignal, retrySignal, expediteSignal, rollbackSignal];
 /** What people and programs send by mistake. */
 const nonsense: readonly unknown[] = [null, 'now', 42, [], {}, { actor: '' }, { actor: 7, reason: {} }];
 /** Workflows that are about something that people give orders to. */

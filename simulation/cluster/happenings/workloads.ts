@@ -86,6 +86,11 @@ export const workloadHappenings = listed([
     },
   },
   {
+    name: 'Jobs run, for some minutes',
+    weight: 2,
+    happens: (stage) => runJobs(stage),
+  },
+  {
     name: 'a pod that fits nowhere waits, for some minutes',
     weight: 1,
     happens: (stage) => waitInVain(stage),
@@ -109,4 +114,23 @@ function waitInVain({ random, later, cluster: { kube } }: Stage): void {
     status: { phase: 'Pending' },
   });
   later(random.int(1, 20) * minuteMs, () => kube.remove('Pod', { name, namespace: 'default' }));
+}
+
+/** Pods that end by themselves, and are removed some time after that. */
+function runJobs({ random, later, cluster: { kube } }: Stage): void {
+  const forMs = random.int(1, 10) * minuteMs;
+  for (let index = random.int(1, 6); index > 0; index--) {
+    const ref = { name: `job-${random.int(0, 2 ** 31)}`, namespace: 'default' };
+    const { metadata, ...rest } = pod(ref.name, { app: 'job' }, { cpu: '1', memory: '2Gi' });
+    const creationTimestamp = new Date(Date.now()).toISOString();
+    const own = { ...metadata, ...ref, creationTimestamp, ownerReferences: [] };
+    kube.put('Pod', { ...rest, metadata: own, status: { phase: 'Pending' } });
+    later(forMs, () => {
+      const isRunning = kube.kept('Pod').some(({ metadata: { name }, status }) => name === ref.name && status?.phase === 'Running'); // prettier-ignore
+      const conditions = [{ type: 'Ready', status: 'False', reason: 'PodCompleted' }];
+      if (isRunning)
+        void kube.patch('Pod', ref, { status: { phase: 'Succeeded', conditions } }, { subresource: 'status' });
+      later(5 * minuteMs, () => kube.remove('Pod', ref));
+    });
+  }
 }
