@@ -7,7 +7,13 @@ import { parseResource } from '../../core/resources.js';
 import { adjusted, applyOverlays } from '../../packing/compile/overlays.js';
 import { templateRequirements } from '../../packing/compile/pools.js';
 import { intersect, isImpossible } from '../../packing/requirements/requirement.js';
-import { join, readLabels, readRequirements, type Requirements } from '../../packing/requirements/requirements.js';
+import {
+  join,
+  readLabels,
+  readNodeRequirements,
+  readRequirements,
+  type Requirements,
+} from '../../packing/requirements/requirements.js';
 
 /*
  * applyOverlays shares what NodePools have in common. Told plainly, one offering of one NodePool after the other, the rules
@@ -43,7 +49,7 @@ function plainly(
 }
 
 function changesOf(pool: NodePool, type: InstanceType, { spec }: NodeOverlay): (readonly [string, number])[] {
-  const asked = readRequirements(spec.requirements);
+  const asked = readNodeRequirements(spec.requirements);
   const template = join(templateRequirements(pool), readLabels(pool.spec.template.metadata?.labels));
   const own = join(template, readRequirements(type.requirements));
   if (!compatible(asked, own)) return [];
