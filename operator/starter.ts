@@ -23,7 +23,6 @@ import type {
 } from '../workflows/messages.js';
 import {
   clusterChangedSignal,
-  configureSignal,
   interruptionSignal,
   nodeChangedSignal,
   pausesChangedSignal,
@@ -57,7 +56,7 @@ export class Starter implements WorkflowEngine {
     this.taskQueue = taskQueues(cluster).control;
   }
 
-  async podsPending(told: { readonly again: boolean } = { again: false }): Promise<void> {
+  async podsPending({ again }: { readonly again: boolean } = { again: false }): Promise<void> {
     const { type, workflowId, input, summary } = entityStart(
       { cluster: this.cluster, window: this.window },
       'provision',
@@ -67,14 +66,9 @@ export class Starter implements WorkflowEngine {
       taskQueue: this.taskQueue,
       args: [input],
       signal: podsPendingSignal,
-      signalArgs: [told],
+      signalArgs: [{ again, window: this.window }],
       staticSummary: summary,
     });
-  }
-
-  /** Gives a running `provision` this process' batch window. */
-  async configure(): Promise<void> {
-    await this.signal(workflowIds.provision(this.cluster), configureSignal, { window: this.window });
   }
 
   /** Something changed that decides which nodes may go. */

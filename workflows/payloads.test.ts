@@ -7,10 +7,9 @@ const going = { claim, node: 'n', nodePool: 'p' };
 
 /** Of each signal, what is well formed. */
 const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
-  podsPending: [undefined, { again: true }],
+  podsPending: [undefined, { again: true }, { again: false, window: { idleMs: 1, maxMs: 2 } }],
   deletingNodes: [{ nodes: ['n'], until: 0, marks: [{ kind: 'Node', name: 'n', resourceVersion: '1' }] }],
   replace: [{ id: 'i', nodes: [], replyTo: 'w', reason: 'expired', holdMs: 1 }],
-  configure: [{ window: { idleMs: 1, maxMs: 2 } }],
   replacementsPlanned: [{ id: 'i', claims: [claim], unplaced: 0 }],
   nodeChanged: [undefined],
   stopLaunch: [{}, { replyTo: 'w' }],
@@ -57,7 +56,10 @@ describe.each(Object.keys(wellFormed))('%s', (name) => {
 
   test('names the field, what was found and what is allowed, of whatever else is sent', () => {
     if (withoutPayload.includes(name)) return;
-    const bad = name === 'podsPending' ? [7, 'text', [7], { again: 'yes' }] : [undefined, null, ...nonsense];
+    const bad =
+      name === 'podsPending'
+        ? [7, 'text', [7], { again: 'yes' }, { window: { idleMs: 1 } }]
+        : [undefined, null, ...nonsense];
     for (const payload of bad.filter((each) => !isFine(name, each))) {
       expect([payload, malformed(name, payload)]).toEqual([payload, expect.stringMatching(/ is .+: (give|allowed)/)]);
     }

@@ -12,15 +12,15 @@ const going = object({ claim, node: text, nodePool: text });
 const reason = oneOf(...disruptionReasons);
 const target = object({ node: text, nodePool: text });
 const mark = object({ kind: text, name: text, resourceVersion: text });
+const batchWindow = object({ idleMs: number, maxMs: number });
 const nodeUntil = object({ node: text, until: number });
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
 /** The shape of each signal's payload, by its name. Signals of people's orders are in `orderSignals`. */
 export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
-  ['podsPending', optional(object({ again: optional(flag) }))],
+  ['podsPending', optional(object({ again: optional(flag), window: optional(batchWindow) }))],
   ['deletingNodes', object({ nodes: texts, until: number, marks: listOf(mark), request: absentOr(text) })],
   ['replace', object({ id: text, nodes: texts, replyTo: text, reason: text, holdMs: number })],
-  ['configure', object({ window: object({ idleMs: number, maxMs: number }) })],
   [
     'replacementsPlanned',
     object({ id: text, claims: listOf(claim), unplaced: number, firstReason: optional(text) }),

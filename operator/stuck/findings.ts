@@ -71,7 +71,7 @@ const slowMs: ReadonlyMap<string, number> = new Map([
 ]);
 /** Other workflows try again as a matter of course: throttled calls, late nodes. */
 const ordinaryAttempts = 5;
-/** Entities continue as new at 4,000 events, long before this; Temporal ends a workflow at 51,200 events or 50 MiB. */
+/** Entities continue as new at 1,500 events, long before this; Temporal ends a workflow at 51,200 events or 50 MiB. */
 const mostEvents = 10_000;
 const mostBytes = 10 * 2 ** 20;
 /** A launch takes a minute or two. */

@@ -51,6 +51,16 @@ describe('provision', () => {
     expect(activities.callsOf('planNodes')).toHaveLength(1);
   });
 
+  test('the operator says with each signal how long the window is', async () => {
+    await handle.signal(podsPendingSignal, { again: false, window: { idleMs: 5000, maxMs: 60_000 } });
+    await rig.sleep(4000);
+    expect(activities.callsOf('planNodes')).toHaveLength(0);
+
+    await rig.sleep(1000);
+
+    await planned(1);
+  });
+
   test('pods that keep coming close the batch after ten seconds', async () => {
     for (let i = 0; i < 10; i++) await pendThenWait(500);
     expect(activities.callsOf('planNodes')).toHaveLength(0);

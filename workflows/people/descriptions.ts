@@ -79,12 +79,8 @@ const news = {
   rolloutChanged: { what: 'From the operator: the NodePool or its nodes changed.' },
   replicasChanged: { what: 'From the operator: the static NodePool or its nodes changed.' },
   podsPending: {
-    what: 'From the operator: there are pending pods. "again": none of them is new.',
-    example: { again: true },
-  },
-  configure: {
-    what: 'From the operator: the batch window, milliseconds.',
-    example: { window: { idleMs: 1000, maxMs: 10_000 } },
+    what: 'From the operator: there are pending pods. "again": none of them is new; "window": the batch window, milliseconds.',
+    example: { again: true, window: { idleMs: 1000, maxMs: 10_000 } },
   },
   interruption: {
     what: 'From the operator: the cloud announces something for an instance.',

@@ -102,15 +102,19 @@ export interface BatchSummary {
 
 /**
  * There are pending pods. The signal does not name them: the plan reads them from the watch cache. `again`: none of them is new,
- * so the batch window need not wait for more.
+ * so the batch window need not wait for more. `window` is in force from now on: a `provision` that was restored to an earlier time
+ * has an old one.
  */
-export const podsPendingSignal = defineSignal<[{ readonly again: boolean }?]>('podsPending');
+export interface PodsPending {
+  readonly again?: boolean;
+  readonly window?: BatchWindow;
+}
+export const podsPendingSignal = defineSignal<[PodsPending?]>('podsPending');
 /**
  * These nodes are about to be removed, and nodes for their pods are launched already: plan without the nodes. `until` 0 takes it
  * back.
  */
 export const deletingNodesSignal = defineSignal<[DeletingNodes]>('deletingNodes');
 export const replaceSignal = defineSignal<[ReplacementRequest]>('replace');
-export const configureSignal = defineSignal<[{ readonly window: BatchWindow }]>('configure');
 export const replacementsPlannedSignal = defineSignal<[ReplacementsPlanned]>('replacementsPlanned');
 export const planQuery = defineQuery<BatchSummary | undefined>('plan');

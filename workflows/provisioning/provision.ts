@@ -21,7 +21,6 @@ import type {
   TimedMark,
 } from '../messages.js';
 import {
-  configureSignal,
   deletingNodesSignal,
   nominatedSignal,
   planQuery,
@@ -110,15 +109,15 @@ class ProvisionRun {
   }
 
   private listen(): void {
-    setSignalHandler(podsPendingSignal, (pending?: { readonly again: boolean }) => {
+    setSignalHandler(podsPendingSignal, ({ again = false, window = this.window } = {}) => {
       this.isPending = true;
-      if (pending?.again !== true) this.arrivals += 1;
+      this.window = window;
+      if (!again) this.arrivals += 1;
     });
     setSignalHandler(replaceSignal, (request) => {
       if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
     });
     setSignalHandler(deletingNodesSignal, (deleting) => this.noteDeleting(deleting));
-    setSignalHandler(configureSignal, ({ window }) => void (this.window = window));
     setQueryHandler(planQuery, () => this.last);
   }
 
