@@ -1,20 +1,26 @@
 import { allHandlersFinished, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 
+interface HistoryLimit {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+const mebibyte = 1024 * 1024;
 /**
- * Far below Temporal's limits of 51,200 events and 50 MB: a worker that takes a workflow over has to fetch and replay all of it.
+ * A worker that takes a workflow over has to fetch and replay all of its history within the ten seconds of a workflow task, or it begins again and never
+ * ends. 3,800 events of `provision` take two and a half seconds of a processor, of which a worker may get a tenth.
  */
-const mostEvents = 4000;
-const mostBytes = 4 * 1024 * 1024;
+const long: HistoryLimit = { events: 1500, bytes: mebibyte };
 /**
- * At this multiple of the limits, work under way is cancelled, because signals that arrive meanwhile would go on filling the
- * history. Temporal's suggestion to continue as new does not cancel it: under a flood of signals every run gets that suggestion
- * before its work has ended, and no work would ever end.
+ * Beyond this, work under way is cancelled, because signals that arrive meanwhile would go on filling the history: far below Temporal's limits of 51,200
+ * events and 50 MB, far above what the largest batch needs. Temporal's suggestion to continue as new does not cancel it: under a flood of signals every
+ * run gets that suggestion before its work has ended, and no work would ever end.
  */
-const cancelAt = 1.5;
+const full: HistoryLimit = { events: 6000, bytes: 6 * mebibyte };
 
 /** Whether to continue as new now. Call it only where the carried state has everything that the next run needs. */
 export function isHistoryLong(): boolean {
-  return workflowInfo().continueAsNewSuggested || exceeds(1);
+  return workflowInfo().continueAsNewSuggested || exceeds(long);
 }
 
 /**
@@ -31,9 +37,9 @@ export async function isContinueAsNewDue(
   return !orders.isOrderWaiting;
 }
 
-function exceeds(times: number): boolean {
+function exceeds({ events, bytes }: HistoryLimit): boolean {
   const { historyLength, historySize } = workflowInfo();
-  return historyLength > mostEvents * times || historySize > mostBytes * times;
+  return historyLength > events || historySize > bytes;
 }
 
 /** Work was cancelled because the history is full. The next run repeats it. */
@@ -46,7 +52,7 @@ export async function untilHistoryFull<T>(work: () => Promise<T>): Promise<T> {
   const scope = new CancellationScope();
   const state = { isOver: false };
   const done = scope.run(work).finally(() => void (state.isOver = true));
-  await Promise.race([done, condition(() => state.isOver || exceeds(cancelAt))]);
+  await Promise.race([done, condition(() => state.isOver || exceeds(full))]);
   if (state.isOver) return done;
   done.catch(() => undefined);
   scope.cancel();

@@ -17,7 +17,7 @@ import {
 import type { ClaimRef, Explanation, TerminateNodeInput } from '../../workflows/messages.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { refusalOf } from './fixtures.js';
-import { cluster, startRig } from './rig.js';
+import { cluster, startRig, wholeRun } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -328,7 +328,7 @@ describe('the steps of a stuck drain', () => {
       const handle = await asked(force);
       const goOn = async (): Promise<void> => {
         const { runId } = await handle.describe();
-        while ((await handle.describe()).historyLength <= 4000) {
+        while ((await handle.describe()).historyLength <= wholeRun) {
           await Promise.all(Array.from({ length: 200 }, async () => handle.signal(launchSettledSignal, {})));
         }
         activities.drains = [blocked([budget, protectedPod])];

@@ -21,7 +21,7 @@ import type { Candidate, ClaimRef } from '../../workflows/messages.js';
 import { plannedWithout, startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
-import { cluster, durationOf, lengthen, startRig } from './rig.js';
+import { cluster, durationOf, lengthen, startRig, wholeRun } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -129,7 +129,7 @@ describe('expireNode by policy', () => {
     const handle = await start();
     await inPhase(handle, 'waiting for a disruption slot');
 
-    await lengthen(rig, handle, nodeChangedSignal, 4000);
+    await lengthen(rig, handle, nodeChangedSignal, wholeRun);
 
     activities.admits = () => true;
     await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);

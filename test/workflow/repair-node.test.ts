@@ -22,7 +22,7 @@ import type { ClaimRef, Explanation } from '../../workflows/messages.js';
 import { plannedWithout, startDisrupt, startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { refusalOf } from './fixtures.js';
-import { cluster, durationOf, lengthen, startRig } from './rig.js';
+import { cluster, durationOf, lengthen, startRig, wholeRun } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
 const minute = 60_000;
@@ -277,7 +277,7 @@ describe('repairNode', () => {
       await handle.executeUpdate(approveUpdate, { args: [{ actor: 'ann' }] });
       await rig.until(() => activities.callsOf('decideSlots').length > 0);
 
-      await lengthen(rig, handle, nodeChangedSignal, 4000);
+      await lengthen(rig, handle, nodeChangedSignal, wholeRun);
 
       activities.admits = () => true;
       await disrupt.signal(clusterChangedSignal);

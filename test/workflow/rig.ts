@@ -76,6 +76,9 @@ export async function durationOf(handle: WorkflowHandle): Promise<number> {
   return (closeTime?.getTime() ?? Number.NaN) - startTime.getTime();
 }
 
+/** Number of events at which a run goes on in another by itself (workflows/history-limit.ts). */
+export const wholeRun = 1500;
+
 /** Signals a workflow until its history has `events` events; waits until it then goes on in a new run. */
 export async function lengthen(
   rig: WorkflowRig,

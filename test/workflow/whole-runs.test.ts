@@ -9,11 +9,9 @@ import {
   unavailableOfferingsQuery,
 } from '../../workflows/messages.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
-import { cluster, lengthen, startRig } from './rig.js';
+import { cluster, lengthen, startRig, wholeRun } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
-/** At which a run goes on in another by itself (workflows/history-limit.ts). */
-const wholeRun = 4000;
 /** Rounds of work before the run is filled by signals alone. */
 const rounds = 25;
 
