@@ -1,12 +1,10 @@
-import type { DisruptionPause } from '../api/stowage/disruption-pause.js';
-import type { Pause } from '../workflows/messages.js';
+import { isPauseOver, pauseOf } from '../cluster/pauses.js';
+import { mostPauses, type Pause } from '../workflows/messages.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /** How often what `disrupt` holds paused is compared with what is. */
 const everyMs = 60_000;
-/** `disrupt` keeps so many pauses at most, the widest. */
-const mostHeld = 100;
 
 type Context = Pick<OperatorContext, 'cache' | 'starter' | 'now' | 'log'>;
 
@@ -43,22 +41,9 @@ async function holdsOthers({ cache, starter, now }: Context): Promise<boolean> {
   if (held === undefined) return false;
   const there = cache
     .all('DisruptionPause')
-    .map(pauseOf)
-    .filter(({ until }) => until === undefined || until > now())
-    .map(textOf);
-  return held.some((each) => !there.includes(each)) || (held.length < mostHeld && there.some((each) => !held.includes(each))); // prettier-ignore
-}
-
-const kinds = { Cluster: 'cluster', NodePool: 'nodePool', Node: 'node', Reason: 'reason' } as const;
-
-function pauseOf({ spec }: DisruptionPause): Pick<Pause, 'scope' | 'reason' | 'until'> {
-  const { kind, name, reason } = spec.scope;
-  const until = spec.until === undefined ? {} : { until: Date.parse(spec.until) };
-  const named = kind === 'Cluster' || name === undefined ? {} : { name };
-  return {
-    scope: { kind: kinds[kind], ...named, ...(reason === undefined ? {} : { reason }) },
-    ...{ reason: spec.message, ...until },
-  };
+    .filter((pause) => !isPauseOver(pause, now()))
+    .map((pause) => textOf(pauseOf(pause)));
+  return held.some((each) => !there.includes(each)) || (held.length < mostPauses && there.some((each) => !held.includes(each))); // prettier-ignore
 }
 
 /** What tells one pause from another. */

@@ -17,11 +17,11 @@ import type { ActivityDeps } from '../activities/deps.js';
 const restartMs = 5000;
 
 /**
- * How long a workflow may compute at a time; the SDK has this option, and its type leaves it out. Its watchdog counts the time that passes while the
+ * How long a workflow may compute in one activation; the SDK has this option, and its type leaves it out. Its watchdog counts the time that passes while the
  * process is stopped or starved, too, and where it ends a microtask Node aborts the process (nodejs/node#38503): after five seconds by default.
  * Workflows here compute for milliseconds. The limit is for endless loops alone.
  */
-const computing = { isolateExecutionTimeout: '5 minutes' };
+const activationLimit = { isolateExecutionTimeout: '5 minutes' };
 
 /** Workflows that were told of a trace go on telling: also a process that exports none. */
 const unheard: InjectedSinks<OpenTelemetrySinks> = { exporter: { export: { fn: () => undefined } } };
@@ -139,7 +139,7 @@ export function workerOptions(
     sinks: tracing?.sinks ?? unheard,
     shutdownGraceTime: '2 seconds',
     shutdownForceTime: '5 seconds',
-    ...computing,
+    ...activationLimit,
     ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),
     ...(name === 'cloud' ? { maxTaskQueueActivitiesPerSecond: world.settings.CLOUD_CALLS_PER_SECOND } : {}),
     ...limits[name],

@@ -1,7 +1,6 @@
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import type { AskedQuestion, Explanation, Failing } from './messages.js';
-import { hasOwn } from '../core/own.js';
 import { factsTable } from './facts-table.js';
 import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
 import { noteIgnoredSignals, setQueryHandler } from './handlers.js';
@@ -48,20 +47,6 @@ export class Progress {
   /** Adds facts without a change of phase, and removes those that are undefined. */
   addFacts(facts: ChangedFacts): void {
     this.current = { ...this.current, facts: changed(this.current.facts, facts) };
-    this.describe();
-  }
-
-  /** Sets a fact, or removes it where `what` is undefined. */
-  setFact(fact: string, what: string | undefined): void {
-    if (what === undefined) this.removeFact(fact);
-    else this.addFacts({ [fact]: what });
-  }
-
-  /** Removes a fact. */
-  removeFact(fact: string): void {
-    if (!hasOwn(this.current.facts, fact)) return;
-    const facts = Object.fromEntries(Object.entries(this.current.facts).filter(([name]) => name !== fact));
-    this.current = { ...this.current, facts };
     this.describe();
   }
 

@@ -5,6 +5,7 @@ import type { NewObject } from '../../kube/port.js';
 import type { Pause, PauseScope } from '../../workflows/messages.js';
 import type { PauseActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
+import { isPauseOver, pauseOf, scopeOfPause } from '../../cluster/pauses.js';
 import { forEachBestEffort } from '../for-each-item.js';
 import { withFailures } from '../to-failure.js';
 
@@ -12,7 +13,6 @@ type Deps = Pick<ActivityDeps, 'kube' | 'now' | 'log'>;
 type Scope = DisruptionPause['spec']['scope'];
 
 const kinds = { cluster: 'Cluster', nodePool: 'NodePool', node: 'Node', reason: 'Reason' } as const;
-const scopes = { Cluster: 'cluster', NodePool: 'nodePool', Node: 'node', Reason: 'reason' } as const;
 
 /** Pauses live in Kubernetes: orders by signal are written through, so that `disrupt` can be lost without losing them. */
 export function createPauseActivities(deps: Deps): PauseActivities {
@@ -26,7 +26,9 @@ async function syncPauses(
   const present = await listed(deps);
   if (present === undefined) return { pauses: undefined };
   const gone = new Set(remove.map(keyOf));
-  const ending = present.filter((object) => isOver(deps, object) || gone.has(keyOf(scopeOf(object.spec.scope))));
+  const ending = present.filter(
+    (object) => isPauseOver(object, deps.now()) || gone.has(keyOf(scopeOfPause(object.spec.scope))),
+  );
   const end = async ({ metadata: { name = '', uid = '' } }: DisruptionPause): Promise<void> => {
     await deps.kube.delete('DisruptionPause', { name }, { uid });
   };
@@ -42,22 +44,20 @@ async function syncPauses(
   return {
     pauses: (await activePauses(deps)) ?? [],
     unwritten: unwritten.map(({ item }) => item),
-    unremoved: kept.map(({ item }) => scopeOf(item.spec.scope)).filter((scope) => gone.has(keyOf(scope))),
+    unremoved: kept.map(({ item }) => scopeOfPause(item.spec.scope)).filter((scope) => gone.has(keyOf(scope))),
     ...(first === undefined ? {} : { why: first.why }),
   };
 }
 
 /** The pauses that the API server has now, those that are over apart; undefined where the kind is not installed. */
 export async function activePauses(deps: Deps): Promise<readonly Pause[] | undefined> {
-  return (await listed(deps))?.filter((object) => !isOver(deps, object)).map(pauseOf);
+  return (await listed(deps))?.filter((object) => !isPauseOver(object, deps.now())).map(pauseOf);
 }
-
-const isOver = ({ now }: Pick<Deps, 'now'>, { spec }: DisruptionPause): boolean => endOf(spec) <= now();
 
 /** One object a scope: a later pause takes the place of the one before, whoever named its object. */
 async function put({ kube }: Deps, present: readonly DisruptionPause[], pause: Pause): Promise<void> {
   const wanted = objectOf(pause);
-  const same = present.filter(({ spec }) => keyOf(scopeOf(spec.scope)) === keyOf(pause.scope));
+  const same = present.filter(({ spec }) => keyOf(scopeOfPause(spec.scope)) === keyOf(pause.scope));
   const name = same[0]?.metadata.name ?? wanted.metadata.name ?? '';
   const { spec } = wanted;
   const patch = { spec: { ...spec, requestedBy: spec.requestedBy ?? null, until: spec.until ?? null } };
@@ -79,16 +79,6 @@ async function listed({ kube, log }: Deps): Promise<readonly DisruptionPause[] |
   }
 }
 
-function pauseOf({ spec, metadata }: DisruptionPause): Pause {
-  const until = endOf(spec);
-  return {
-    scope: scopeOf(spec.scope),
-    reason: spec.message,
-    actor: spec.requestedBy ?? `DisruptionPause ${metadata.name ?? ''}`,
-    ...(Number.isFinite(until) ? { until } : {}),
-  };
-}
-
 function objectOf({ scope, reason, actor, until }: Pause): NewObject<DisruptionPause> {
   return {
     metadata: { name: `${scope.kind.toLowerCase()}-${hashText(keyOf(scope)).slice(0, 10)}` },
@@ -105,17 +95,4 @@ function objectOf({ scope, reason, actor, until }: Pause): NewObject<DisruptionP
   };
 }
 
-function scopeOf({ kind, name, reason }: Scope): PauseScope {
-  return {
-    kind: scopes[kind],
-    ...(name === undefined || kind === 'Cluster' ? {} : { name }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-}
-
 const keyOf = ({ kind, name, reason }: PauseScope): string => JSON.stringify([kind, name ?? '', reason ?? '']);
-
-/** Milliseconds of the epoch; infinity for one that does not end by itself. */
-function endOf({ until }: DisruptionPause['spec']): number {
-  return until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
-}

@@ -76,7 +76,7 @@ class Program {
   private readonly fewRow: Int32Array;
   private readonly multipliers: readonly (readonly Float64Array[])[];
   private readonly columns: Column[] = [];
-  /** Column i is here by requirement: its items as bits. */
+  /** By requirement: its items as bits. */
   private readonly inRequirement: readonly Uint8Array[];
   /** By market: which items one of must be in each bin. */
   private readonly openers: readonly (Uint8Array | undefined)[];
@@ -93,7 +93,7 @@ class Program {
     let next = this.atFew;
     this.fewRow = Int32Array.from(markets, ({ count }) => (count === undefined ? -1 : next++));
     this.rows = next;
-    this.rhs = Float64Array.from({ length: this.rows }, () => 0);
+    this.rhs = new Float64Array(this.rows);
     pods.forEach((count, item) => (this.rhs[item] = count));
     requirements.forEach(({ least }, r) => (this.rhs[this.atRequirements + r] = least));
     limits.forEach((left, l) => (this.rhs[this.atLimits + l] = -left));
@@ -147,7 +147,7 @@ class Program {
   private begin(): { center: Float64Array; alone: (Column | undefined)[] } {
     const { markets, width, weight, pods } = this.problem;
     const center = new Float64Array(this.rows);
-    const alone: (Column | undefined)[] = pods.length === 0 ? [] : Array.from(pods, () => undefined);
+    const alone = Array.from(pods, (): Column | undefined => undefined);
     const rate = new Float64Array(this.items).fill(Infinity);
     const share = new Float64Array(this.items).fill(Infinity);
     markets.forEach((market, m) => {

@@ -1,9 +1,6 @@
-import { labels } from '../../api/labels.js';
-import { counted } from '../../core/plurals.js';
 import type { Compiled } from '../compile/compiled.js';
-import { minValuesRulesOf } from '../compile/min-values.js';
+import { hostAffinityText, minValuesTexts, ruleText, rulesByPods } from '../place/ignored-by-bound.js';
 import type { Part } from '../place/part.js';
-import type { Group } from '../topology/groups.js';
 import type { RuleBook } from '../topology/rules.js';
 import { podsOfPart, type ForcedByRules } from './forced.js';
 
@@ -21,21 +18,16 @@ export function rulesIgnoredByProof(
     for (const { podClass, level } of part.members) {
       const { spread, affinity, antiAffinity, hostAffinity } = book.of(podClass.shape, level);
       for (const group of [...spread, ...affinity, ...antiAffinity])
-        if (!forced.counted.has(group)) ignored.add(textOf(group));
-      if (hostAffinity.length > 0 && !part.together) ignored.add(`affinity within ${labels.hostname}`);
+        if (!forced.counted.has(group)) ignored.add(ruleText(group));
+      if (hostAffinity.length > 0 && !part.together) ignored.add(hostAffinityText);
       if (compiled.levelsByShape[podClass.shape.index]!.length > 1) ignored.add('preferences');
     }
     for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + podsOfPart(part));
   }
-  const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  const varied = compiled.pools.filter(({ requirements }) => minValuesRulesOf(requirements).length > 0);
   return [
-    ...rules.map(([rule, count]) => `${rule} (${counted(count, 'pod')})`),
-    ...varied.map(({ name }) => `minValues of NodePool ${name}`),
+    ...rulesByPods(pods),
+    ...minValuesTexts(compiled),
     ...(compiled.nodes.length > 0 ? ['rules by host name on nodes that are there'] : []),
     'that the number of nodes is whole',
   ];
 }
-
-const textOf = ({ kind, key }: Group): string =>
-  kind === 'spread' ? `spread over ${key}` : `${kind === 'affinity' ? 'affinity' : 'anti-affinity'} within ${key}`;

@@ -3,6 +3,7 @@ import { counted } from '../../core/plurals.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { minValuesRulesOf } from '../compile/min-values.js';
+import type { Group } from '../topology/groups.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 
 /**
@@ -21,13 +22,11 @@ export function rulesIgnoredByBound(
     if (levels.length > 1) ignored.add('preferences');
     for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + count);
   }
-  const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  const varied = compiled.pools.filter(({ requirements }) => minValuesRulesOf(requirements).length > 0);
   const limited = new Set(compiled.limits.flatMap(({ pool }) => pool ?? []));
   return [
-    ...rules.map(([rule, count]) => `${rule} (${counted(count, 'pod')})`),
+    ...rulesByPods(pods),
     ...[...limited].sort().map((name) => `limits of NodePool ${name}`),
-    ...varied.map(({ name }) => `minValues of NodePool ${name}`),
+    ...minValuesTexts(compiled),
     ...(compiled.nodes.length > 0 ? ['how pods fit the room on nodes that are there'] : []),
     'how pods fill whole nodes',
   ];
@@ -35,9 +34,23 @@ export function rulesIgnoredByBound(
 
 function ignoredRules({ spread, affinity, antiAffinity, hostAffinity }: Rules): Set<string> {
   return new Set([
-    ...spread.map(({ key }) => `spread over ${key}`),
-    ...affinity.map(({ key }) => `affinity within ${key}`),
-    ...antiAffinity.map(({ key }) => `anti-affinity within ${key}`),
-    ...hostAffinity.map(() => `affinity within ${labels.hostname}`),
+    ...[...spread, ...affinity, ...antiAffinity].map(ruleText),
+    ...(hostAffinity.length > 0 ? [hostAffinityText] : []),
   ]);
 }
+
+/** Rules in words, those of most pods first; `pods`: how many pods each has. */
+export function rulesByPods(pods: ReadonlyMap<string, number>): string[] {
+  const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  return rules.map(([rule, count]) => `${rule} (${counted(count, 'pod')})`);
+}
+
+export function minValuesTexts({ pools }: Compiled): string[] {
+  const varied = pools.filter(({ requirements }) => minValuesRulesOf(requirements).length > 0);
+  return varied.map(({ name }) => `minValues of NodePool ${name}`);
+}
+
+export const hostAffinityText = `affinity within ${labels.hostname}`;
+
+export const ruleText = ({ kind, key }: Group): string =>
+  kind === 'spread' ? `spread over ${key}` : `${kind === 'affinity' ? 'affinity' : 'anti-affinity'} within ${key}`;

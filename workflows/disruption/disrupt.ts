@@ -113,7 +113,7 @@ class DisruptRun {
     const onChange = (): void => this.afterPauseChange();
     // A pause that cannot be written to Kubernetes is in force all the same: show that only Temporal has it.
     const onUnwritten = (why: string | undefined): void =>
-      this.progress.setFact('pauses that Kubernetes does not have', why);
+      this.progress.addFacts({ 'pauses that Kubernetes does not have': why });
     const callbacks = { onChange, onUnwritten };
     return new PauseObjects(this.activities.kube, this.known.pauses, callbacks, carried?.pauseWrites);
   }
@@ -225,7 +225,7 @@ class DisruptRun {
   private takeIn(found: DisruptionsFound): void {
     const { lastFindings, pauses } = this.known;
     if (found.recorded !== undefined) this.known.takeOver(found.recorded);
-    this.progress.setFact(undecidedFact, lastFindings.note(found));
+    this.progress.addFacts({ [undecidedFact]: lastFindings.note(found) });
     for (const { nodePool, why } of found.chains ?? []) {
       const scope: PauseScope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' };
       this.pause(() => pauses.add({ scope, reason: why, actor: 'stowage', until: workflowNow() + chainPauseMs }));

@@ -42,8 +42,7 @@ export class Hold {
   order(order: HoldOrder): void {
     this.change(() => void (this.holder = order.on ? order : undefined));
     const by = withReason(order.actor, order.reason);
-    this.progress.setFact('held by', order.on ? by : undefined);
-    this.progress.setFact('let go on by', order.on ? undefined : by);
+    this.progress.addFacts({ 'held by': order.on ? by : undefined, 'let go on by': order.on ? undefined : by });
   }
 
   /** Throws a refusal if the order changes nothing. */

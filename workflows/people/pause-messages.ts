@@ -12,6 +12,9 @@ export interface PauseScope {
   readonly reason?: string;
 }
 
+/** `disrupt` keeps so many pauses at most, the widest: they are carried by continue-as-new. */
+export const mostPauses = 100;
+
 export interface Pause {
   readonly scope: PauseScope;
   readonly reason: string;

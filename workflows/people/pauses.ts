@@ -4,14 +4,12 @@ import { isSameScope, pauseScopeText, pauseStops } from '../../core/pause-scope.
 import { disruptionReasons } from '../../disruption/command.js';
 import { workflowNow } from '../clock.js';
 import type { CandidateRef, Pause, PauseOrder, PauseScope, ResumeOrder } from '../messages.js';
-import { refusals } from '../messages.js';
+import { mostPauses, refusals } from '../messages.js';
 import { checkActor, checkTime, refuse } from './orders.js';
 import { messageOf } from '../../core/error-message.js';
 
 const kinds: readonly PauseScope['kind'][] = ['cluster', 'nodePool', 'reason', 'node'];
 const reasons: readonly string[] = disruptionReasons;
-/** Bounds the state that continue-as-new carries. */
-const most = 100;
 
 /** The pauses in force: scope, who ordered them, why and until when. */
 export class Pauses {
@@ -37,7 +35,7 @@ export class Pauses {
   /** Takes over the pauses in Kubernetes. If there are too many, the widest scopes are kept. */
   replace(pauses: readonly Pause[]): void {
     const widest = [...pauses].sort((a, b) => kinds.indexOf(a.scope.kind) - kinds.indexOf(b.scope.kind));
-    this.pauses = pauses.length <= most ? pauses : widest.slice(0, most);
+    this.pauses = pauses.length <= mostPauses ? pauses : widest.slice(0, mostPauses);
   }
 
   remove(scope: PauseScope): void {
@@ -69,8 +67,8 @@ export class Pauses {
       throw refuse(refusals.invalid, 'reason is missing: say why, for whoever finds it paused');
     checkScope(order.scope, pools);
     checkEnd(order);
-    if (this.pauses.length >= most && !this.pauses.some(({ scope }) => isSameScope(scope, order.scope)))
-      throw refuse(refusals.invalid, `there are ${most} pauses already: resume some, or pause a wider scope`);
+    if (this.pauses.length >= mostPauses && !this.pauses.some(({ scope }) => isSameScope(scope, order.scope)))
+      throw refuse(refusals.invalid, `there are ${mostPauses} pauses already: resume some, or pause a wider scope`);
   }
 
   checkResume(order: ResumeOrder): void {

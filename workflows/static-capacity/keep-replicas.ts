@@ -126,8 +126,8 @@ class ReplicasRun {
     const { replicas, running, pending, held } = view;
     this.state = { ...this.state, deleting: view.deleting };
     this.pollAt = workflowNow() + (held === undefined ? slowPollMs : heldPollMs);
-    this.progress.addFacts({ replicas, nodes: running, 'being replaced': pending });
-    if (view.create.length === 0) this.progress.removeFact('not created');
+    const notCreated = view.create.length === 0 ? { 'not created': undefined } : {};
+    this.progress.addFacts({ replicas, nodes: running, 'being replaced': pending, ...notCreated });
     if (view.remove.length > 0) await this.remove(view.remove);
     else if (view.create.length > 0) await this.create(view);
     const until = this.pollAt;

@@ -156,7 +156,7 @@ export class StuckDrain {
         until: () => this.escalation?.state.stuckSince !== stuckSince,
       },
     );
-    this.deps.progress.removeFact('question');
+    this.deps.progress.addFacts({ question: undefined });
     if (consent === undefined) return 'nobody answered';
     if (consent.answer === 'approved') this.deps.force(withReason(consent.by, consent.reason));
     else this.escalation?.refuse();
