@@ -110,7 +110,7 @@ export class Machines {
   /** Launches for a claim. Throws `NotPossible` when there is no capacity. */
   async launch(nodeClass: EC2NodeClass, choice: Choice, claim: NodeClaim): Promise<LaunchedInstance> {
     const clientToken = claim.metadata.uid ?? '';
-    const result = await this.provider.launch({ claim, pool, nodeClass, clientToken, firstAttempt: true });
+    const result = await this.provider.launch({ claim, nodeClass, clientToken, firstAttempt: true });
     if (!result.ok) throw new NotPossible(result.error.message);
     this.#running.set(result.value.providerId, this.now());
     this.purse.started(result.value.providerId, choice.perHour);

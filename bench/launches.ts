@@ -123,7 +123,7 @@ async function launchOne(
   for (let attempt = 1; ; attempt++) {
     const clientToken = claim.metadata.uid ?? '';
     try {
-      const result = await provider.launch({ claim, pool, nodeClass, clientToken, firstAttempt: attempt === 1 });
+      const result = await provider.launch({ claim, nodeClass, clientToken, firstAttempt: attempt === 1 });
       if (result.ok) return;
       throw new Error(result.error.message);
     } catch (error) {

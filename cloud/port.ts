@@ -166,7 +166,6 @@ export interface NodeClassResolution {
 
 export interface LaunchRequest {
   readonly claim: NodeClaim;
-  readonly pool: NodePool;
   readonly nodeClass: NodeClass;
   /** At most 64 characters; the same token gives the same instance. */
   readonly clientToken: string;

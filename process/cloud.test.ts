@@ -112,7 +112,7 @@ function resolved(amiFamily: string): EC2NodeClass {
 async function told(amiFamily: string, settings: Record<string, string> = {}): Promise<string> {
   const nodeClass = resolved(amiFamily);
   const request: LaunchRequest = {
-    ...{ claim: nodeClaim('c1'), pool: nodePool('default'), nodeClass },
+    ...{ claim: nodeClaim('c1'), nodeClass },
     ...{ clientToken: 'uid-c1', firstAttempt: true },
   };
   await cloudOf({ AWS_ENDPOINT_URL: endpoint, ...settings }).launch(request);

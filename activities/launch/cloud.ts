@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
 import type { CloudProvider, LaunchRequest, NodeClass } from '../../cloud/port.js';
 import { DomainError, failures, isDomainError, isTransient } from '../../core/failures.js';
@@ -151,9 +152,9 @@ async function launchFailed(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim,
 }
 
 async function requestFor(deps: ActivityDeps, claim: NodeClaim, attempt: number): Promise<LaunchRequest | string> {
-  const poolName = claim.metadata.labels?.[labels.nodePool] ?? '';
-  const pool = poolOf(deps.cache, claim) ?? (await deps.kube.get('NodePool', { name: poolName }));
-  if (pool === undefined) return `NodePool ${poolName} does not exist`;
+  const pool = await poolNow(deps, claim);
+  const owner = claim.metadata.ownerReferences?.find(({ kind }) => kind === 'NodePool');
+  if (pool === undefined && owner !== undefined) return `NodePool ${owner.name} does not exist`;
   const { nodeClassRef } = claim.spec;
   const nodeClass = nodeClassOf(deps, nodeClassRef);
   if (nodeClass === undefined) return `${nodeClassRef.kind} ${nodeClassRef.name} does not exist`;
@@ -165,8 +166,14 @@ async function requestFor(deps: ActivityDeps, claim: NodeClaim, attempt: number)
   const young = deps.now() - Date.parse(creationTimestamp) < youngMs;
   const tried =
     attempt > 1 || activityInfo().attempt > 1 || conditionOf(claim.status?.conditions, 'Launched') !== undefined;
-  const overlay = await overlayOf(deps, poolName);
-  return { claim, pool, nodeClass, clientToken: launchToken(uid), firstAttempt: young && !tried, ...overlay };
+  const overlay = pool === undefined ? {} : await overlayOf(deps, pool.metadata.name ?? '');
+  return { claim, nodeClass, clientToken: launchToken(uid), firstAttempt: young && !tried, ...overlay };
+}
+
+/** The NodePool of a claim; none where somebody made the claim by hand and named none, or none that exists (launch/without-node-pool). */
+async function poolNow(deps: ActivityDeps, claim: NodeClaim): Promise<NodePool | undefined> {
+  const name = claim.metadata.labels?.[labels.nodePool] ?? '';
+  return name === '' ? undefined : (poolOf(deps.cache, claim) ?? (await deps.kube.get('NodePool', { name })));
 }
 
 /** The NodePool's instance types with NodeOverlays, by the same rules as in planning (node-overlays/at-launch). */

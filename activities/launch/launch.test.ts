@@ -58,6 +58,29 @@ describe('launching a claim', () => {
     await launch.recordLaunch({ claim, instance: result.instance });
   };
 
+  test.each([
+    ['names no NodePool', undefined],
+    ['names one that does not exist', 'gone'],
+  ])('a claim made by hand that %s is launched (launch/without-node-pool)', async (_, nodePool) => {
+    const made = nodeClaim('c1');
+    const own: Record<string, string> = nodePool === undefined ? {} : { [labels.nodePool]: nodePool };
+    world.kube.put('NodeClaim', { ...made, metadata: { ...made.metadata, labels: own, ownerReferences: [] } });
+    await world.synced();
+    await launched();
+    const { labels: told = {} } = (await live())!.metadata;
+    expect(told[labels.nodePool]).toBe(nodePool);
+    expect(told[labels.zone]).not.toBeUndefined();
+  });
+
+  test('a claim whose NodePool is gone is refused: it is about to be deleted', async () => {
+    const made = nodeClaim('c1');
+    const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'gone', uid: 'uid-gone' };
+    const metadata = { ...made.metadata, labels: { [labels.nodePool]: 'gone' }, ownerReferences: [owner] };
+    world.kube.put('NodeClaim', { ...made, metadata });
+    await world.synced();
+    await expect(launchNow()).resolves.toMatchObject({ state: 'refused', message: 'NodePool gone does not exist' });
+  });
+
   test('a claim that the cache lacks is found for its instance, by the API server', async () => {
     await launched();
     await world.synced();

@@ -17,6 +17,7 @@ export async function recordRegistration(
   outcome: Omit<RegistrationOutcome, 'claimUid'>,
 ): Promise<void> {
   const name = claim.metadata.labels?.[labels.nodePool] ?? '';
+  if (name === '') return;
   const claimUid = claim.metadata.uid ?? '';
   try {
     await updateObject(deps.kube, 'NodePool', name, (pool) => {

@@ -80,8 +80,7 @@ export class DryRun {
     // Nothing could be launched from it now: there is nothing to try, and nothing that would hold.
     if (stage === undefined) return passing(succeeded);
     const claim = sampleClaim(nodeClass, pools);
-    const pool = { metadata: { name: samplePool } } as NodePool;
-    const request = { claim, pool, nodeClass, clientToken: '' };
+    const request = { claim, nodeClass, clientToken: '' };
     try {
       const templates = await this.deps.planner.plan(request, stage);
       const failed =
@@ -106,7 +105,7 @@ export class DryRun {
       stage,
       templates,
       subnets: new Map([[subnet.zone, subnet]]),
-      tags: launchTags(nodeClass, sampleClaim(nodeClass), samplePool, this.deps.clusterName),
+      tags: launchTags(nodeClass, sampleClaim(nodeClass), this.deps.clusterName),
       clientToken: '',
       prioritized: false,
       context: nodeClass.spec.context,
@@ -142,7 +141,7 @@ export class DryRun {
   ): Promise<DryRunResult | undefined> {
     const [option] = stage.options;
     const key = option === undefined ? '' : templateKey(option);
-    const tags = tagList(launchTags(nodeClass, sampleClaim(nodeClass), samplePool, this.deps.clusterName));
+    const tags = tagList(launchTags(nodeClass, sampleClaim(nodeClass), this.deps.clusterName));
     const groups = (nodeClass.status?.securityGroups ?? []).map(({ id }) => id);
     const told = { reason: 'RunInstancesAuthCheckFailed', action: 'ec2:RunInstances', nodeClass };
     return outcome(told, () =>

@@ -257,7 +257,7 @@ function toInstance(instance: Instance): Ec2Instance {
       [labels.instanceType]: type,
       [labels.zone]: zone,
       [labels.capacityType]: capacityType,
-      ...(tags[labels.nodePool] === undefined ? {} : { [labels.nodePool]: tags[labels.nodePool]! }),
+      ...((tags[labels.nodePool] ?? '') === '' ? {} : { [labels.nodePool]: tags[labels.nodePool]! }),
       ...partitionLabel(instance),
     },
     subnetId: instance.SubnetId,

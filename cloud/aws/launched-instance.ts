@@ -13,6 +13,7 @@ import type { LaunchedInstance, LaunchRequest } from '../port.js';
 import { providerIdOf } from './instances.js';
 import type { Ec2Instance } from './instances.js';
 import { capacityTypeOf, tenancyOf, zoneOf } from './launch-choice.js';
+import { nodePoolTag } from './tags.js';
 
 /** A launch from an EC2NodeClass. */
 export interface Ec2LaunchRequest extends LaunchRequest {
@@ -73,7 +74,8 @@ export function launchedInstance(
   option: LaunchOption,
   instance: { readonly instanceId: string; readonly imageId: string | undefined },
 ): Omit<LaunchedInstance, 'unavailable' | 'pricePerHour'> {
-  const { nodeClass, claim, pool } = request;
+  const { nodeClass, claim } = request;
+  const nodePool = nodePoolTag(claim);
   const own = nodeClass.metadata.annotations ?? {};
   const hash = own[annotations.ec2NodeClassHash];
   const version = own[annotations.ec2NodeClassHashVersion];
@@ -88,7 +90,7 @@ export function launchedInstance(
     labels: {
       ...pinnedLabels(option, claim.spec.requirements),
       [awsLabels.instanceTenancy]: tenancyOf(claim),
-      [labels.nodePool]: pool.metadata.name ?? '',
+      ...(nodePool === '' ? {} : { [labels.nodePool]: nodePool }),
       [labels.ec2NodeClass]: nodeClass.metadata.name ?? '',
     },
     annotations: {

@@ -1,7 +1,7 @@
 import type { CreateFleetCommandInput, CreateFleetError } from '@aws-sdk/client-ec2';
 import { describe, expect, test } from 'vitest';
 import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-world.js';
-import { nodeClaim, nodePool } from '../../test/builders/activity-world.js';
+import { nodeClaim } from '../../test/builders/activity-world.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import { Launcher } from './launcher.js';
@@ -68,7 +68,7 @@ async function launch(
   const nodeClass = { ...ec2NodeClass(spec), status: { conditions: [{ type: 'Ready', status: 'True' }] } };
   const plain = nodeClaim('c1');
   const claim = { ...plain, metadata: { ...plain.metadata, annotations: marks } };
-  const request = { claim, pool: nodePool('default'), nodeClass, clientToken: 'uid-c1', firstAttempt: true };
+  const request = { claim, nodeClass, clientToken: 'uid-c1', firstAttempt: true };
   return new Launcher(deps).launch(request);
 }
 

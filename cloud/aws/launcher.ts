@@ -169,13 +169,13 @@ export class Launcher {
     stage: LaunchStage,
     found: Pick<FleetInput, 'templates' | 'subnets'> & { readonly token: string },
   ): FleetInput {
-    const { nodeClass, claim, pool } = request;
+    const { nodeClass, claim } = request;
     const annotated = (name: string): boolean => lookUp(claim.metadata.annotations ?? {}, name) === 'true';
     return {
       stage,
       templates: found.templates,
       subnets: found.subnets,
-      tags: launchTags(nodeClass, claim, pool.metadata.name ?? '', this.deps.clusterName),
+      tags: launchTags(nodeClass, claim, this.deps.clusterName),
       clientToken: found.token,
       prioritized: annotated(annotations.priceOverlayApplied),
       // The context holds for the flexibility that was asked for.

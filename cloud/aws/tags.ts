@@ -23,16 +23,14 @@ export function nodeClassTags(nodeClass: EC2NodeClass, clusterName: string): Rec
   };
 }
 
+/** The tag by which instances are listed: empty where the NodeClaim has no NodePool. */
+export const nodePoolTag = ({ metadata }: NodeClaim): string => metadata.labels?.[labels.nodePool] ?? '';
+
 /** Tags of the instance, its volumes and its fleet. */
-export function launchTags(
-  nodeClass: EC2NodeClass,
-  claim: NodeClaim,
-  nodePool: string,
-  clusterName: string,
-): Record<string, string> {
+export function launchTags(nodeClass: EC2NodeClass, claim: NodeClaim, clusterName: string): Record<string, string> {
   return {
     ...nodeClassTags(nodeClass, clusterName),
-    [labels.nodePool]: nodePool,
+    [labels.nodePool]: nodePoolTag(claim),
     [claimTag]: claim.metadata.name ?? '',
     [instanceTags.nodeClaimUid]: claim.metadata.uid ?? '',
   };

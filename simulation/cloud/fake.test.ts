@@ -45,7 +45,7 @@ const claim = (name: string, instanceTypes?: readonly string[]) =>
       resources: { requests: { cpu: '1' } },
     },
   }) as unknown as NodeClaim;
-const request = (name: string) => ({ claim: claim(name), pool, nodeClass, clientToken: `uid-${name}` });
+const request = (name: string) => ({ claim: claim(name), nodeClass, clientToken: `uid-${name}` });
 
 describeCloudProvider('FakeCloud', () => {
   const provider = new FakeCloud({ types });

@@ -306,7 +306,7 @@ export class FakeCloud implements CloudProvider {
       state: 'running',
       launchedAt: this.options.now?.() ?? 0,
       tags: {
-        [labels.nodePool]: request.pool.metadata.name ?? '',
+        [labels.nodePool]: request.claim.metadata.labels?.[labels.nodePool] ?? '',
         'karpenter.sh/nodeclaim': request.claim.metadata.name ?? '',
       },
       labels: nodeLabels,

@@ -15,9 +15,8 @@ export async function launch(world: World, name: string): Promise<void> {
   const { from, to } = latencies.launchMs;
   await clock.sleep(random.int(from, to) / 2);
   const claim = (await kube.get('NodeClaim', { name }))!;
-  const pool = cache.get('NodePool', { name: claim.metadata.labels?.[labels.nodePool] ?? '' })!;
   const nodeClass = cache.get('KWOKNodeClass', { name: claim.spec.nodeClassRef.name })!;
-  const launched = await deps.cloud.launch({ claim, pool, nodeClass, clientToken: name });
+  const launched = await deps.cloud.launch({ claim, nodeClass, clientToken: name });
   if (!launched.ok) throw new Error(`${name} was not launched: ${launched.error.message}`);
   const { providerId, capacity, allocatable } = launched.value;
   const conditions = claim.status?.conditions;

@@ -34,7 +34,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
     const request = (claimName: string, instanceTypes?: readonly string[]): LaunchRequest => {
       const claim = subject.claim(claimName, instanceTypes);
       const clientToken = claim.metadata.uid ?? '';
-      return { claim, pool: subject.pool, nodeClass: subject.nodeClass, clientToken };
+      return { claim, nodeClass: subject.nodeClass, clientToken };
     };
     const launch = async (claimName: string, instanceTypes?: readonly string[]) => {
       const result = await subject.provider.launch(request(claimName, instanceTypes));

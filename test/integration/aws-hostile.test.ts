@@ -8,7 +8,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import type { AwsOptions } from '../../cloud/aws/options.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
-import { awsProvider, briefLags, claim, need, nodeClass, requestFor, resolved } from './aws-subject.js';
+import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
 
 const { stack, cloud } = useStack(['cloud']);
@@ -154,7 +154,7 @@ describe('a region that has little left', () => {
 test('answers that take three to seven seconds: forty launches at once have one instance each, and none is given up', async () => {
   const { provider, resolve } = classOf({}, 'slow');
   const ready = await resolve();
-  await provider.instanceTypes(requestFor(claim(), ready).pool, ready);
+  await provider.instanceTypes(pool, ready);
   await cloud().configure({ latencyMs: { from: 3_000, to: 7_000 } });
   const claims = Array.from({ length: 40 }, () => claim([m5, onDemand]));
   const results = await Promise.all(claims.map((each) => provider.launch(requestFor(each, ready))));

@@ -113,5 +113,5 @@ export function claim(requirements: Requirements = [], requests: Record<string, 
 }
 
 export function requestFor(given: NodeClaim, resolvedClass: EC2NodeClass, firstAttempt = true): LaunchRequest {
-  return { claim: given, pool, nodeClass: resolvedClass, clientToken: given.metadata.uid ?? '', firstAttempt };
+  return { claim: given, nodeClass: resolvedClass, clientToken: given.metadata.uid ?? '', firstAttempt };
 }

@@ -205,7 +205,6 @@ export function requestOf(asked: Asked, nodeClass: EC2NodeClass): LaunchRequest 
   };
   return {
     claim: { ...claim, metadata },
-    pool: nodePool('default'),
     nodeClass,
     clientToken: `uid-${name}`,
     firstAttempt: true,
