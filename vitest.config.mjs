@@ -35,7 +35,7 @@ export default defineConfig({
     teardownTimeout: 2 * minutes,
     // Titles are told whole.
     taskTitleValueFormatTruncate: 0,
-    exclude: ['**/node_modules/**', 'dist/**', '.stryker-tmp/**'],
+    exclude: ['**/node_modules/**', 'dist/**'],
     projects: [
       project('unit', [`${sources}/**/*.test.ts`], { setupFiles: ['test/no-cluster.mjs'] }),
       // Karpenter's own tests, told anew: docs/conformance.md.

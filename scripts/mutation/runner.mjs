@@ -1,0 +1,86 @@
+// Runs each test as it is, and then again with each mutant whose code it comes to, until a test fails: modules are loaded once for all mutants.
+import { setMaxListeners } from 'node:events';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { TestRunner } from 'vitest';
+import { forget } from './forgetful.mjs';
+
+// Its name is Stryker's: the switches in the instrumented files read it.
+const stryker = (globalThis.__stryker__ ??= {});
+const { judged, progress } = JSON.parse(readFileSync(process.env.MUTATION_WORK, 'utf8'));
+// A process runs several files: what is judged already is judged for all of them.
+const done = (globalThis.stowageJudgedMutants ??= new Set(judged));
+
+// A mutant may loop for ever. It is stopped once its switch has been passed this many times more often than without it.
+const mostPasses = 100;
+
+// One mutant is active from the start where what it changes is worked out while modules are loaded.
+const fromTheStart = process.env.__STRYKER_ACTIVE_MUTANT__ !== undefined;
+
+export default class MutationRunner extends TestRunner {
+  async runTask(test) {
+    const run = TestRunner.getTestFn(test);
+    if (fromTheStart) return run();
+    // Each run listens to it once more.
+    setMaxListeners(0, test.context.signal);
+    const covered = await withCoverage(() => run());
+    const open = Object.keys(covered).filter((id) => !done.has(id));
+    if (open.length === 0) return;
+    // A test that cannot be run twice judges nothing.
+    if (!(await passes(run))) return console.error(`fails when it is run twice: ${test.name}`);
+    for (const id of open) {
+      note({ tried: id });
+      const killed = !(await passes(run, id, covered[id]));
+      if (!killed) {
+        note({ survived: id });
+        continue;
+      }
+      done.add(id);
+      // What a mutant left in memory may fail tests that it does not touch: a new process judges the others.
+      if (await passes(run)) continue;
+      note({ spoiled: test.name, by: id });
+      process.kill(process.pid, 'SIGKILL');
+    }
+  }
+
+  onAfterRunFiles() {
+    super.onAfterRunFiles();
+    if (!fromTheStart) note({ atLoad: Object.keys(stryker.mutantCoverage?.static ?? {}) });
+  }
+}
+
+/** Runs without mutants; returns how often each switch was passed. */
+async function withCoverage(run) {
+  stryker.activeMutant = undefined;
+  stryker.hitLimit = undefined;
+  stryker.hitCount = undefined;
+  const coverage = (stryker.mutantCoverage ??= { static: {}, perTest: {} });
+  stryker.currentTestId = 'test';
+  coverage.perTest.test = {};
+  try {
+    await run();
+  } finally {
+    stryker.currentTestId = undefined;
+  }
+  return coverage.perTest.test;
+}
+
+async function passes(run, mutant, passed = 0) {
+  forget();
+  stryker.activeMutant = mutant;
+  stryker.hitCount = mutant === undefined ? undefined : 0;
+  stryker.hitLimit = mostPasses * (passed + 1);
+  try {
+    await run();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    stryker.activeMutant = undefined;
+    stryker.hitCount = undefined;
+    forget();
+  }
+}
+
+function note(what) {
+  appendFileSync(progress, `${JSON.stringify(what)}\n`);
+}
