@@ -28,6 +28,7 @@ import { fileURLToPath } from 'node:url';
 import { clusterParts, kubernetesFlags, kubernetesVersion } from './cluster-parts.mjs';
 import { composeParts } from './compose-parts.mjs';
 import { containerParts } from './container-parts.mjs';
+import { karpenterParts } from './karpenter-parts.mjs';
 import { pinsFor } from './prebuilt.mjs';
 import { signalParts } from './signal-parts.mjs';
 import { archiveClasses, testServerScript } from './temporal/test-server.mjs';
@@ -243,6 +244,8 @@ const components = {
   },
 
   ...signalParts({ run, stamp, platform }),
+
+  ...karpenterParts({ run, stamp, platform, go }),
 
   ...containerParts({
     run,

@@ -21,6 +21,8 @@ export interface Toolchain {
   /** A static program that sleeps, for the pods' sandboxes. */
   pause: string;
   helm: string;
+  /** Karpenter's own end-to-end suite, a program. */
+  karpenterSuite: string;
   /** An archive for `docker import`: Debian with Node and npm. */
   nodeImage: string;
   /** Docker's compose plugin. */
@@ -41,7 +43,8 @@ export type ToolchainComponent =
   | 'node-image'
   | 'compose'
   | 'temporal-server'
-  | 'services-image';
+  | 'services-image'
+  | 'karpenter-suite';
 
 /**
  * Makes sure that the components are installed (`install.mjs`, which narrates on stderr) and returns their paths.

@@ -70,4 +70,6 @@ function print({ file, alive, mutants }) {
   );
 }
 
+// What it started ends with it.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 await main();

@@ -1,4 +1,4 @@
-// `npm run demo`, `npm run chaos` and `npm run test:crash`: brings what is missing, then plays devstack/<what>/main.ts on the local stack.
+// `npm run demo`, `npm run chaos`, `npm run test:crash` and `npm run test:karpenter`: brings what is missing, then plays devstack/<what>/main.ts on the local stack.
 import { pathToFileURL } from 'node:url';
 import { checkPrerequisites, InstallError } from '../devstack/install.mjs';
 import { bundle, ensurePackages } from '../devstack/stack.mjs';

@@ -72,15 +72,18 @@ function vitest(root, folder, work, mutant) {
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const end = () => process.kill(-child.pid, 'SIGKILL');
+  process.once('exit', end);
   const began = Date.now();
   const watch = setInterval(() => {
     const last = Math.max(began, statSync(work.progress).mtimeMs);
-    if (Date.now() - last > mostSilent) process.kill(-child.pid, 'SIGKILL');
+    if (Date.now() - last > mostSilent) end();
   }, 1_000);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {
       clearInterval(watch);
+      process.off('exit', end);
       resolve({ passed: code === 0, output });
     });
   });
