@@ -25,10 +25,14 @@ export interface DisruptionView {
   readonly knownDetails?: string;
   /** `disrupt` has just started without state: read the records on NodePools. */
   readonly isNew?: true;
+  /** The last version of the records on NodePools that it knows; absent where it knows of none. */
+  readonly recordsVersion?: number;
 }
 
 /** State of `disrupt` that is also recorded on NodePools (budgets/records). */
 export interface DisruptionRecords {
   readonly pastDisruptions: readonly PastDisruption[];
   readonly refused: readonly Refused[];
+  /** The NodePools that they are of, where `disrupt` has an older state than they; absent: all. */
+  readonly pools?: readonly string[];
 }

@@ -14,6 +14,7 @@ import { withBufferPods } from '../provisioning/buffers.js';
 import { managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { DisruptionRecords, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
+import { withRecorded } from '../../disruption/budgets/recorded.js';
 import { recordsOf } from './disruption-records.js';
 import { readable, withUnreadable } from './unreadable-objects.js';
 import { nominatedNodes } from './nominations.js';
@@ -36,7 +37,7 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   /** Commands that wait for approval. */
   readonly questions: readonly OpenQuestion[];
   readonly refused: readonly Refused[];
-  /** The records on NodePools, for a `disrupt` that has just started. */
+  /** The records on NodePools, for a `disrupt` that has just started or has an older state than they. */
   readonly recorded: DisruptionRecords | undefined;
   readonly allowances: Map<string, Allowance>;
   /** Names of the nodes that running disruptions take. */
@@ -69,11 +70,12 @@ export async function disruptionContext(
   const all = await withBufferPods(deps, viewsWith(deps, prices));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
-  const recorded = view.isNew === true ? recordsOf(deps, managedPools(deps)) : undefined;
   const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, all);
   const podDisruptionBudgets = deps.cache.all('PodDisruptionBudget');
-  const pastDisruptions = [...(recorded?.pastDisruptions ?? []), ...(view.pastDisruptions ?? [])];
   const now = deps.now();
+  const recorded = recordsOf(deps, view, { pools: managedPools(deps), policies, now });
+  const known = { pastDisruptions: view.pastDisruptions ?? [], refused: view.refused ?? [] };
+  const { pastDisruptions, refused } = recorded === undefined ? known : withRecorded(known, recorded);
   const asked = { now, claimed, nominated, podDisruptionBudgets, policies, pastDisruptions };
   const { views, pools, excluded, unreadable } = readable({ views: all, pools: managedPools(deps) }, asked);
   publishExcluded(deps, 'Disruption', excluded);
@@ -89,7 +91,7 @@ export async function disruptionContext(
     pauses,
     allowances: new Map(),
     questions: questions.filter(({ isGranted }) => isGranted !== true),
-    refused: [...(recorded?.refused ?? []), ...(view.refused ?? [])],
+    refused,
     memory: new Map(memory.map((each) => [each.node, each])),
     disrupting: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
     ...poolsByPolicy(pools, policies),

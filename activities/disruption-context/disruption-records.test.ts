@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { annotations } from '../../api/labels.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { PastDisruption, Refused } from '../../workflows/messages.js';
@@ -86,8 +86,46 @@ test('nothing is written where nothing has to be kept; what is over is taken awa
   expect(await kept('a')).toBeUndefined();
   await find({ refused: [turnedDown('x', ['a'])] });
   expect(await kept('a')).toContain('rejected by ann (release)');
-  await find({ refused: [] });
+  const { recordsVersion } = await find({ refused: [turnedDown('x', ['a'])] });
+  await find({ refused: [], recordsVersion: recordsVersion! });
   expect(await kept('a')).toBeUndefined();
+});
+
+describe('a disrupt that Temporal restored to an earlier state', () => {
+  const rates = [{ nodes: '2', per: '2h' }];
+
+  test('is given what a later state of it wrote, in place of what it knows of that NodePool', async () => {
+    putPolicy({ rates });
+    const [old, young] = [gone('a', hour), gone('a', hour / 2)];
+    const before = await find({ pastDisruptions: [old, gone('b', hour)] });
+    const known = { recordsVersion: before.recordsVersion! };
+    await find({ ...known, pastDisruptions: [old, young, gone('b', hour)], refused: [turnedDown('x', ['a'])] });
+
+    const found = await find({ ...known, pastDisruptions: [old, gone('b', hour)], refused: [turnedDown('y', ['a'])] });
+
+    expect(found.recorded).toEqual({ pastDisruptions: [old, young], refused: [turnedDown('x', ['a'])], pools: ['a'] });
+    expect(found.recordsVersion).toBe(known.recordsVersion + 1);
+    expect(await kept('a')).toContain('node-x');
+  });
+
+  test('is bound by that before it has taken it over', async () => {
+    putPolicy({ rates });
+    const { recordsVersion = 0 } = await find({ refused: [turnedDown('x', ['a'])] });
+    await find({ recordsVersion, refused: [turnedDown('x', ['a'])], pastDisruptions: [gone('a', hour)] });
+    const { details } = await find({ recordsVersion, refused: [turnedDown('x', ['a'])] });
+    const budgets = details?.budgets.filter(({ nodePool }) => nodePool === 'a');
+    expect(budgets?.map(({ allowed }) => allowed)).toEqual([0, 0, 0]);
+  });
+
+  test('is not what a search looks like whose answer was lost, or that comes after the cluster was restored', async () => {
+    const view = { refused: [turnedDown('x', ['a'])] };
+    const lost = await find(view);
+    expect(await find(view)).toMatchObject({ recordsVersion: lost.recordsVersion });
+    const later = await find({ ...view, recordsVersion: 7 });
+    expect(later).not.toHaveProperty('recorded');
+    expect(await find({ refused: [], recordsVersion: 7 })).not.toHaveProperty('recorded');
+    expect(await kept('a')).toBeUndefined();
+  });
 });
 
 test('while a policy is not valid nothing is forgotten', async () => {

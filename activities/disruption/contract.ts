@@ -34,8 +34,10 @@ export interface DisruptionsFound {
   readonly chains?: readonly { readonly nodePool: string; readonly why: string }[];
   /** Data for people's queries; absent if unchanged. */
   readonly details?: DisruptionDetails;
-  /** For a new `disrupt`: the records on NodePools. */
+  /** For a new `disrupt`, or one of an older state: the records on NodePools. */
   readonly recorded?: DisruptionRecords;
+  /** The version of the records on NodePools, as they are now. */
+  readonly recordsVersion?: number;
 }
 
 export interface DisruptionDetails {

@@ -91,9 +91,13 @@ describe('findDisruptions', () => {
     });
   }
 
+  /** Each look knows of those before it. */
+  let recordsVersion = 0;
   const find = async (view: Partial<DisruptionView> = {}): Promise<DisruptionsFound> => {
     await world.synced();
-    return activities.findDisruptions({ ...nothing, ...view });
+    const found = await activities.findDisruptions({ ...nothing, recordsVersion, ...view });
+    recordsVersion = found.recordsVersion ?? recordsVersion;
+    return found;
   };
   const goingNodes = ({ commands }: DisruptionsFound): string[] =>
     commands.flatMap(({ candidates }) => candidates.map(({ node }) => node)).sort();

@@ -55,6 +55,8 @@ interface Searched {
   readonly least: LeastPossible | undefined;
   /** When more is to be known of `least`, milliseconds of the epoch. */
   readonly leastDue: readonly number[];
+  /** Of the records on NodePools. */
+  readonly recordsVersion: number;
 }
 
 /** The methods in their order (candidates/methods-in-order), with the state that they keep between searches. */
@@ -85,16 +87,10 @@ export class DisruptionFinder {
     const seen = this.changes.count;
     const isFresh = await this.isFresh();
     const context = await disruptionContext(deps, view);
-    // A new `disrupt` first takes over the records on NodePools.
-    if (context.recorded === undefined) {
-      await writeRecords(deps, context, { ...context, pools: [...context.pools.values()] });
-    }
+    const recordsVersion = await writeRecords(deps, view, context);
     if (context.disrupting.length >= mostDisrupting)
       return this.answer(view, context, {
-        all: [full],
-        started: [],
-        decided: [],
-        isFresh,
+        ...{ all: [full], started: [], decided: [], isFresh, recordsVersion },
         least: undefined,
         leastDue: [],
       });
@@ -112,7 +108,7 @@ export class DisruptionFinder {
     announce(deps, decided);
     const least = await this.leastPrice.of(seen);
     const leastDue = this.leastPrice.due(seen);
-    return this.answer(view, context, { all, started, decided, isFresh, least, leastDue });
+    return this.answer(view, context, { all, started, decided, isFresh, least, leastDue, recordsVersion });
   }
 
   /** Whether the watch cache has what `disrupt` was signalled; another process may have seen it first. */
@@ -143,7 +139,7 @@ export class DisruptionFinder {
   private answer(
     view: DisruptionView,
     context: DisruptionContext,
-    { all, started, decided, isFresh, least, leastDue }: Searched,
+    { all, started, decided, isFresh, least, leastDue, recordsVersion }: Searched,
   ): DisruptionsFound {
     const away = this.deps.cache.connected ? [] : [unreachable];
     const held = [
@@ -182,6 +178,7 @@ export class DisruptionFinder {
       ...(moot.length === 0 ? {} : { moot }),
       ...(details.hash === view.knownDetails ? {} : { details }),
       ...(context.recorded === undefined ? {} : { recorded: context.recorded }),
+      ...(recordsVersion === (view.recordsVersion ?? 0) ? {} : { recordsVersion }),
     };
   }
 

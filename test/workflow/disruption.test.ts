@@ -131,6 +131,28 @@ describe('consolidate and disrupt', () => {
     expect(second).toMatchObject({ pastDisruptions: [past], refused: [no] });
   });
 
+  test('one that was restored with Temporal takes over what a later state of it wrote (budgets/records)', async () => {
+    const now = await rig.now();
+    const past = (at: number): PastDisruption => ({ nodePool: 'default', reason: 'Drifted', at, nodes: 1 });
+    const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+    const no: Refused = { reason: 'Underutilized', nodes: [node], saves: 1, why: 'rejected by ann', at: now, until: now + 3_600_000 }; // prettier-ignore
+    const recorded = { pastDisruptions: [past(now - 2000)], refused: [no], pools: ['default'] };
+    activities.found = [
+      { commands: [], held: [], recorded: { pastDisruptions: [past(now - 9000)], refused: [] }, recordsVersion: 3 },
+      { commands: [], held: [], recorded, recordsVersion: 5 },
+    ];
+    const handle = await startDisrupt(rig);
+    await rig.until(() => activities.callsOf('findDisruptions').length === 1);
+    for (const times of [2, 3]) {
+      await handle.signal(clusterChangedSignal);
+      await rig.until(() => activities.callsOf('findDisruptions').length === times);
+    }
+
+    const [, second, third] = activities.inputsOf<DisruptionView>('findDisruptions');
+    expect(second).toMatchObject({ recordsVersion: 3, pastDisruptions: [past(now - 9000)] });
+    expect(third).toMatchObject({ recordsVersion: 5, pastDisruptions: [past(now - 2000)], refused: [no] });
+  });
+
   test('nodes with pods on their way are told to the decision, for as long as that holds', async () => {
     const handle = await startDisrupt(rig);
     await rig.until(() => activities.callsOf('findDisruptions').length === 1);

@@ -80,7 +80,7 @@ export function handleOrders({ progress, known, pause, resume, onChange }: Order
     check: (order) => questions.checkReconsider(order),
     act: (order) => {
       onChange();
-      return questions.reconsider(order);
+      return known.reconsider(order);
     },
   });
 }

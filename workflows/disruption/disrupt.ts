@@ -225,6 +225,7 @@ class DisruptRun {
   private takeIn(found: DisruptionsFound): void {
     const { lastFindings, pauses } = this.known;
     if (found.recorded !== undefined) this.known.takeOver(found.recorded);
+    if (found.recordsVersion !== undefined) this.known.noteRecords(found.recordsVersion);
     this.progress.addFacts({ [undecidedFact]: lastFindings.note(found) });
     for (const { nodePool, why } of found.chains ?? []) {
       const scope: PauseScope = { kind: 'nodePool', name: nodePool, reason: 'Underutilized' };

@@ -36,6 +36,8 @@ export interface DisruptState {
   readonly pauseWrites?: PauseWrites;
   /** Since when there are candidates and no command, milliseconds of the epoch. */
   readonly undecidedSince?: number;
+  /** The last version of the records on NodePools that is known (budgets/records). */
+  readonly recordsVersion?: number;
 }
 
 /** A command that drains nodes, and the nodes or NodeClaims that its pods should move to. */

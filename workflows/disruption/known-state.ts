@@ -1,6 +1,14 @@
 import type { DisruptionRecords, DisruptionView } from '../../activities/disruption-context/contract.js';
 import { workflowNow } from '../clock.js';
-import type { DisruptionFinished, DisruptState, NodeMemory, SlotRequest } from '../messages.js';
+import { withRecorded } from '../../disruption/budgets/recorded.js';
+import type {
+  DisruptionFinished,
+  DisruptState,
+  NodeMemory,
+  ReconsiderOrder,
+  Refused,
+  SlotRequest,
+} from '../messages.js';
 import { Pauses } from '../people/pauses.js';
 import { withoutMoveChains, remember } from './command-memory.js';
 import { LastFindings } from './last-findings.js';
@@ -22,6 +30,8 @@ export class KnownState {
   private memory: readonly NodeMemory[];
   /** Whether the records on the NodePools have still to be read (see `takeOver`). */
   private isNew: boolean;
+  /** The last version of these records that is known. */
+  private recordsVersion: number;
 
   constructor(carried: DisruptState | undefined) {
     this.isNew = carried === undefined;
@@ -32,12 +42,14 @@ export class KnownState {
     this.running = new RunningDisruptions(carried);
     this.lastFindings = new LastFindings(carried?.undecidedSince);
     this.memory = carried?.memory ?? [];
+    this.recordsVersion = carried?.recordsVersion ?? 0;
   }
 
   /** The part of the state that continue-as-new carries and that is kept here. */
   get carried(): DisruptState {
     const questions = this.questions.state;
     const { undecidedSince } = this.lastFindings;
+    const { recordsVersion } = this;
     return {
       nominations: this.nominations.all,
       pauses: this.pauses.all,
@@ -47,6 +59,7 @@ export class KnownState {
       memory: this.memory,
       ...(questions === undefined ? {} : { questions }),
       ...(undecidedSince === undefined ? {} : { undecidedSince }),
+      ...(recordsVersion === 0 ? {} : { recordsVersion }),
     };
   }
 
@@ -55,7 +68,7 @@ export class KnownState {
     const now = workflowNow();
     this.nominations.expire(now);
     this.questions.expire(now);
-    const { memory } = this;
+    const { memory, recordsVersion } = this;
     const { all: running, past: pastDisruptions } = this.running;
     const { open, refused } = this.questions;
     const { knownDetails } = this.lastFindings;
@@ -69,15 +82,29 @@ export class KnownState {
       ...(memory.length === 0 ? {} : { memory }),
       ...(knownDetails === undefined ? {} : { knownDetails }),
       ...(this.isNew ? { isNew: true } : {}),
+      ...(recordsVersion === 0 ? {} : { recordsVersion }),
     };
   }
 
-  /** Takes over the records on the NodePools, which a `disrupt` before this one wrote (budgets/records). */
-  takeOver({ pastDisruptions, refused }: DisruptionRecords): void {
-    if (!this.isNew) return;
+  /** Takes over the records on NodePools, which a `disrupt` before this one or a later state of this one wrote (budgets/records). */
+  takeOver(recorded: DisruptionRecords): void {
+    if (!this.isNew && recorded.pools === undefined) return;
     this.isNew = false;
-    this.running.remember(pastDisruptions);
-    this.questions.remember(refused);
+    const { past, refused } = { past: this.running.past, refused: this.questions.refused };
+    const all = withRecorded({ pastDisruptions: past, refused }, recorded);
+    this.running.remember(all.pastDisruptions);
+    this.questions.remember(all.refused);
+  }
+
+  /** The records on the NodePools are of this version now. */
+  noteRecords(version: number): void {
+    this.recordsVersion = Math.max(this.recordsVersion, version);
+  }
+
+  reconsider(order: ReconsiderOrder): readonly Refused[] {
+    // What is on the NodePools is older than this, whatever of it is not known.
+    this.recordsVersion += 1;
+    return this.questions.reconsider(order);
   }
 
   takeRequest(request: SlotRequest): void {

@@ -88,9 +88,9 @@ export class Questions {
     return true;
   }
 
-  /** Adds refusals that were recorded on NodePools. */
+  /** Takes in refusals with those that were recorded on NodePools. */
   remember(refused: readonly Refused[]): void {
-    this.refusedCommands = [...refused, ...this.refusedCommands].slice(-mostRefused);
+    this.refusedCommands = refused.slice(-mostRefused);
   }
 
   expire(now: number): void {

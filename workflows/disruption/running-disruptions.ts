@@ -40,9 +40,9 @@ export class RunningDisruptions {
     };
   }
 
-  /** Adds past disruptions that were recorded on NodePools. */
+  /** Takes in past disruptions with those that were recorded on NodePools. */
   remember(past: readonly PastDisruption[]): void {
-    this.pastDisruptions = [...past, ...this.pastDisruptions];
+    this.pastDisruptions = past;
   }
 
   /** Drops all entries of a workflow that has ended. */
