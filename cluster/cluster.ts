@@ -60,6 +60,19 @@ export function nodeOf(cache: ClusterCache, claim: NodeClaim): Node | undefined 
   return cache.nodeByProviderId(providerId);
 }
 
+/**
+ * Whether the Node of a claim's instance has to be registered, for the first time or anew: it was removed by force, and the kubelet that came up
+ * again made one that has nothing of the claim (registration/registered-anew). Another Node beside it is none of these.
+ */
+export function isUnregistered({ metadata, spec }: Node, claim: NodeClaim): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  if (metadata.name !== (claim.status?.nodeName ?? metadata.name)) return false;
+  if (spec?.taints?.some(({ key, effect }) => key === taints.unregistered.key && effect === taints.unregistered.effect))
+    return true;
+  const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === claim.metadata.uid) === true;
+  return !isOwned && metadata.labels?.[labels.registered] === undefined;
+}
+
 /** A Node of a NodePool that is being deleted, is held by Karpenter's finalizer, and has no claim whose termination would take that off. */
 export function isOrphanedNode({ metadata, spec }: Node, claims: readonly NodeClaim[]): boolean {
   if (metadata.deletionTimestamp === undefined || metadata.labels?.[labels.nodePool] === undefined) return false;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { finalizers } from '../api/labels.js';
+import { finalizers, labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { watchClaims } from './claims.js';
@@ -112,6 +112,24 @@ describe('operator', () => {
     await seen('launchNode ours');
 
     expect(calls).toEqual(['launchNode ours']);
+  });
+
+  // Rule `registration/registered-anew`.
+  test('a Node that comes anew is launched to its end once more, one that has what its claim gave it is not', async () => {
+    const status = { conditions: initialized(), providerID: 'fake:///a/i-1', nodeName: 'n1' };
+    world.kube.put('NodeClaim', claim('c1', { status }));
+    const node = { metadata: { name: 'n1', labels: { [labels.registered]: 'true' } }, spec: { providerID: 'fake:///a/i-1' } }; // prettier-ignore
+    world.kube.put('Node', node);
+    await world.synced();
+    stops.push(watchClaims(context()));
+    await seen('expireNode c1');
+    expect(calls.filter((call) => call.startsWith('launchNode'))).toEqual([]);
+
+    world.kube.remove('Node', { name: 'n1' });
+    world.kube.put('Node', { ...node, metadata: { name: 'n1' } });
+    await world.synced();
+
+    await seen('launchNode c1');
   });
 
   // Rule `termination/deleted-node`.

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { isTrue } from '../core/conditions.js';
-import { isManaged } from '../cluster/cluster.js';
+import { isManaged, isUnregistered } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
@@ -42,7 +42,7 @@ export function watchClaims(context: OperatorContext): () => void {
       const claim = cache.nodeClaimByProviderId(object.spec?.providerID ?? '');
       if (claim === undefined || !isManaged(context, claim.spec.nodeClassRef)) return;
       const { name, uid } = identityOf(claim);
-      if (isDeleting(object)) queue.add(name);
+      if (isDeleting(object) || (type !== 'deleted' && isUnregistered(object, claim))) queue.add(name);
       const changed = type === 'deleted' || previous === undefined || readiness(previous) !== readiness(object);
       if (changed && !isTrue(claim.status?.conditions, 'Initialized')) nodes.add(uid);
       // Nodes that a claim's own deletion waits for are watched by the drain itself.

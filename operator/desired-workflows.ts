@@ -1,4 +1,5 @@
 import type { Entity } from '../activities/entities-contract.js';
+import { isUnregistered } from '../cluster/cluster.js';
 import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
@@ -75,14 +76,17 @@ export function entityStart(
   };
 }
 
-/** A claim is launched until it is initialized, terminated once it or its node is deleted, and has a timer for its expiration in between. */
+/** A claim is launched until it is initialized, and again where its Node comes anew; it is terminated once it or its node is deleted, and has a timer for its expiration in between. */
 export function desiredForClaim(observed: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
   const deleted = deletedOf(observed, claim);
   if (deleted !== undefined) return terminationOf(observed, claim, deleted);
   const isInitialized = isTrue(claim.status?.conditions, 'Initialized');
+  const node = observed.nodeOf(claim);
+  const isUp = isInitialized && (node === undefined || !isUnregistered(node, claim));
   return [
     ...interruptionOf(observed, claim),
-    ...(isInitialized ? expirationOf(observed, claim) : launchOf(observed, claim)),
+    ...(isInitialized ? expirationOf(observed, claim) : []),
+    ...(isUp ? [] : launchOf(observed, claim)),
     ...repairOf(observed, claim),
   ];
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { silentLog, silentMetrics } from '../simulation/silent.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import { annotations, finalizers } from '../api/labels.js';
+import { annotations, finalizers, labels } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import { claimAt, cluster, clusterOf, created, situations, window } from '../test/builders/observed-clusters.js';
 import type { Situation, Stage } from '../test/builders/observed-clusters.js';
@@ -11,6 +11,9 @@ import { desiredSchedules, desiredWorkflows, entityStart } from './desired-workf
 import type { ObservedCluster, ScheduleStart, WorkflowStart } from './observed-cluster.js';
 import { WorkflowReconciler } from './workflow-reconciler.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
+
+/** Of a Node that is registered. */
+const registered = { [labels.registered]: 'true' };
 
 const typesFor = (claims: readonly NodeClaim[], pools: readonly NodePool[] = []): readonly string[] =>
   desiredWorkflows(cluster({ claims, pools }))
@@ -114,7 +117,7 @@ describe('which workflows have to run', () => {
     const claim = claimAt('never expires', 'c');
     const status = { ...claim.status, providerID: 'aws:///us-west-2a/i-1' };
     const noted = (text: string): string[] => {
-      const metadata = { name: 'n', annotations: { [annotations.interruption]: text } };
+      const metadata = { name: 'n', labels: registered, annotations: { [annotations.interruption]: text } };
       const nodeOf = () => ({ apiVersion: 'v1', kind: 'Node', metadata });
       const { starts } = desiredWorkflows(cluster({ claims: [{ ...claim, status }], nodeOf }));
       return starts.slice(2).map(({ workflowId, input }) => `${workflowId} ${JSON.stringify(input)}`);
@@ -134,7 +137,7 @@ describe('which workflows have to run', () => {
     });
     const metadata = { ...claim.metadata, creationTimestamp: created };
     const conditions = [{ type: 'Ready', status: 'False' as const, lastTransitionTime: created }];
-    const nodeOf = () => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status: { conditions } });
+    const nodeOf = () => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', labels: registered }, status: { conditions } });
 
     const { starts } = desiredWorkflows(cluster({ claims: [{ ...claim, metadata }], nodeOf }));
 

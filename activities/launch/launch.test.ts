@@ -296,6 +296,44 @@ describe('launching a claim', () => {
     expect(after?.status?.nodeName).toBe('n1');
   });
 
+  describe('a Node that was removed by force, and made anew by its kubelet (registration/registered-anew)', () => {
+    const comeAnew = async (node: Parameters<typeof putNode>[0]): Promise<void> => {
+      await launched();
+      await putNode({});
+      await launch.syncNode({ claim });
+      world.kube.remove('Node', { name: 'n1' });
+      await putNode(node);
+    };
+
+    test.each([
+      ['with its taint', [taints.unregistered]],
+      ['without', []],
+    ])('%s, gets all that the first had once more', async (_, own) => {
+      await comeAnew({ taints: own, ready: false });
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'registered', reason: 'NodeNotReady' });
+      expect(isTrue((await live())?.status?.conditions, 'Initialized')).toBe(true);
+
+      await putNode({ taints: own });
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized', nodeName: 'n1' });
+
+      const node = await world.kube.get('Node', { name: 'n1' });
+      expect(node?.spec?.taints).toEqual([]);
+      expect(node?.metadata).toMatchObject({
+        finalizers: [finalizers.termination],
+        labels: { [labels.registered]: 'true', [labels.initialized]: 'true' },
+        ownerReferences: [{ kind: 'NodeClaim', uid: claim.uid }],
+      });
+    });
+
+    test('takes nothing back of what is known of its claim while it is away', async () => {
+      await comeAnew({});
+      world.kube.remove('Node', { name: 'n1' });
+      await world.synced();
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting', reason: 'NodeNotFound' });
+      expect(isTrue((await live())?.status?.conditions, 'Initialized')).toBe(true);
+    });
+  });
+
   test('startup taints are added once and hold initialization up; nodes that sync their own get none', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1', { spec: { startupTaints: [{ key: 'x', effect: 'NoSchedule' }] } }));
     await world.synced();

@@ -9,6 +9,7 @@ import { conditionsWith, setConditions, quantitiesOf } from '../claim-status.js'
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
 import { InitializationBatches } from './initialization-batches.js';
+import { isUnregistered } from '../../cluster/cluster.js';
 import { labelsOf } from '../../cluster/node-labels.js';
 import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
@@ -19,8 +20,6 @@ import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
 import { regarding } from '../../core/regarding.js';
-
-/** What Ready of a NodeClaim stands for (node-claims/ready). */
 
 /** Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live claim and writes over that version. */
 export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
@@ -110,26 +109,38 @@ async function sync(
   const providerId = claim.status?.providerID ?? '';
   const nodes = await nodesOfInstance(deps, providerId, live);
   const [node] = nodes;
-  const registered = isTrue(claim.status?.conditions, 'Registered');
-  if (node === undefined) {
-    const change = { reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
-    const type = registered ? 'Initialized' : 'Registered';
-    await setConditions(deps, ref, [{ type, status: 'Unknown', ...change }]);
-    return { state: 'waiting', ...change };
+  const wasRegistered = isTrue(claim.status?.conditions, 'Registered');
+  const wasInitialized = isTrue(claim.status?.conditions, 'Initialized');
+  if (node === undefined || nodes.length > 1) {
+    const why = whyNoNode(node, wasRegistered);
+    // What an initialized claim says outlives the time in which its Node comes anew.
+    if (!wasInitialized) await setConditions(deps, ref, [why]);
+    return { state: 'waiting', reason: why.reason, message: why.message };
   }
-  if (nodes.length > 1) {
-    const change = { reason: 'MultipleNodesFound', message: 'Invariant violated, matched multiple nodes' } as const;
-    await setConditions(deps, ref, [{ type: 'Registered', status: 'False', ...change }]);
-    return { state: 'waiting', ...change };
-  }
+  const registered = wasRegistered && !isUnregistered(node, claim);
   // Nominates before the taint is removed, since pods are bound from then on, and again at each later sync for pods that lost
   // their nomination.
-  if (!isTrue(claim.status?.conditions, 'Initialized')) {
+  if (!wasInitialized) {
     const nominated = await nominatePlanned(deps, claim, nameOf(node), nominator);
     const againMs = registered ? 0 : awaitsOthers(deps, ref, nominated, batches);
     if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
   }
   return registered ? initialise(deps, ref, claim, node) : registerAndInitialise(deps, ref, claim, node);
+}
+
+/** The instance has no Node, or more than one. */
+function whyNoNode(node: Node | undefined, wasRegistered: boolean) {
+  return node === undefined
+    ? ({
+        type: wasRegistered ? 'Initialized' : 'Registered',
+        status: 'Unknown',
+        ...{ reason: 'NodeNotFound', message: 'Node not registered with cluster' },
+      } as const)
+    : ({
+        type: 'Registered',
+        status: 'False',
+        ...{ reason: 'MultipleNodesFound', message: 'Invariant violated, matched multiple nodes' },
+      } as const);
 }
 
 /** A node is not opened to pods before its labels are known: some may be spread by one. */
@@ -173,6 +184,10 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
     });
   }
   const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
+  if (isTrue(claim.status?.conditions, 'Registered')) {
+    deps.log.warn({ nodeClaim: ref.name, node: name }, 'registered a Node anew that came without what its claim says');
+    return node ?? found;
+  }
   await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
   await recordRegistration(deps, claim, { registered: true });
   const { nodePool, zone } = labelsOf(claim);
@@ -184,12 +199,13 @@ const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
 
 async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, node: Node): Promise<NodeSync> {
   const names = { nodeName: node.metadata.name ?? '', providerId: node.spec?.providerID ?? '' };
-  if (isTrue(claim.status?.conditions, 'Initialized')) {
-    return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
-  }
+  const wasInitialized = isTrue(claim.status?.conditions, 'Initialized');
+  const isInitialized = wasInitialized && node.metadata.labels?.[labels.initialized] !== undefined;
+  if (isInitialized) return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
   const why = whyNotInitialized(claim, node);
   if (why !== undefined) {
-    await setConditions(deps, ref, [{ type: 'Initialized', status: 'Unknown', ...why }]);
+    // A Node that came anew takes back nothing of what is known of its claim.
+    if (!wasInitialized) await setConditions(deps, ref, [{ type: 'Initialized', status: 'Unknown', ...why }]);
     return { state: 'registered', ...names, ...why };
   }
   await updateNode(deps.kube, names.nodeName, () => ({ metadata: { labels: { [labels.initialized]: 'true' } } }));

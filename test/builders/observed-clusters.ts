@@ -72,7 +72,7 @@ export function clusterOf(all: readonly Situation[]): ObservedCluster {
     const stable = claimAt('initialized', name);
     const node = (metadata: object, status = {}): Node => ({
       ...{ apiVersion: 'v1', kind: 'Node', status },
-      metadata: { name, ...metadata },
+      metadata: { name, labels: { [labels.registered]: 'true' }, ...metadata },
     });
     switch (situation) {
       case 'unhealthy': {
