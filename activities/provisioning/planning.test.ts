@@ -114,11 +114,14 @@ test('an object that planning leaves out is told by an event on it, and in the a
   ]);
 });
 
-test('a pod for which nothing is ready yet is told the real reason as soon as that is known, and neither twice', async () => {
+test('a pod for which nothing is ready yet is told so after a minute, the real reason as soon as that is known, and neither twice (scheduling/no-ready-node-pool)', async () => {
   const told = (): readonly (readonly string[] | undefined)[] =>
     world.events.filter(({ reason }) => reason === 'FailedScheduling').map(({ dedupeBy }) => dedupeBy);
   world.kube.put('NodePool', nodePool('default'));
   put('big', requiring('big'));
+  await planNodes();
+  expect(told()).toEqual([]);
+  world.clock.now += 60_000;
   await planNodes();
   await planNodes();
   const [first, second] = told();

@@ -14,6 +14,7 @@ import { packingInput } from '../../cluster/packing-input.js';
 import { preferencesHonoured } from './ignored-preferences.js';
 import { notePlannedPods } from '../../cluster/planned-pods.js';
 import { withBackOff } from './refused-claims.js';
+import { areSettling } from './settling-pools.js';
 import { excludedText, publishExcluded } from '../publish-excluded.js';
 import { withFailures } from '../to-failure.js';
 import { failedToScheduleText, nominatedText } from '../../core/pod-events.js';
@@ -60,7 +61,7 @@ async function planNodes(
   deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
   deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
   publishExcluded(deps, 'Planning', plan.setAside);
-  publish(deps, plan);
+  publish(deps, plan, areSettling(pools, deps.now()));
   await writeBufferStatus(deps, plan);
   await notePlannedPods(deps, plan);
   return compact(deps, plan, input.without);
@@ -87,8 +88,8 @@ async function hasCaughtUp(deps: ActivityDeps, marks: readonly CacheMark[]): Pro
   }
 }
 
-function publish(deps: ActivityDeps, plan: Plan): void {
-  for (const { pod, reason } of plan.unschedulable.slice(0, failuresPublished)) {
+function publish(deps: ActivityDeps, plan: Plan, isSettling: boolean): void {
+  for (const { pod, reason } of isSettling ? [] : plan.unschedulable.slice(0, failuresPublished)) {
     publishPod(deps, pod, {
       type: 'Warning',
       reason: 'FailedScheduling',
