@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tool, type Component, type StackContext } from './components.js';
 import { kubeconfig, prepareCredentials, readTokens } from './credentials.js';
 import { answers, http } from './http.js';
-import { writeNodeStages } from './kwok-stages.js';
+import { writeStages } from './kwok-stages.js';
 
 /** The folders and addresses of one control plane. */
 export function kubernetesPaths(context: StackContext): {
@@ -216,9 +216,7 @@ function controllerManager(context: StackContext): Component {
 function kwok(context: StackContext): Component {
   const address = `127.0.0.1:${context.ports.kwok}`;
   const stages = tool(context, 'kwokStages');
-  const unchanged = ['node-heartbeat-with-lease', 'pod-ready', 'pod-complete', 'pod-delete'];
   const { data, adminKubeconfig } = kubernetesPaths(context);
-  const files = [...writeNodeStages(stages, data), ...unchanged.map((name) => join(stages, `${name}.yaml`))];
   return {
     name: 'kwok',
     part: 'controllers',
@@ -226,7 +224,7 @@ function kwok(context: StackContext): Component {
     command: tool(context, 'kwok'),
     args: [
       `--kubeconfig=${adminKubeconfig}`,
-      ...files.map((file) => `--config=${file}`),
+      ...writeStages(stages, data).map((file) => `--config=${file}`),
       '--manage-all-nodes=false',
       '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
       `--server-address=${address}`,

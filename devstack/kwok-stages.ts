@@ -11,23 +11,37 @@ interface KwokStage {
 }
 
 /**
- * Writes KWOK's own stage for nodes as two into `folder`: a node that is new is made ready at once, and one that somebody else says is not ready is made so again after as long as
- * a kubelet takes. Returns the files.
+ * Writes KWOK's own stages into `folder`, and returns the files. Two of them act at once where a kubelet does not, and become two each:
+ *
+ * - a node that is new is made ready at once, but one that somebody else says is not ready only after as long as a kubelet takes;
+ * - a pod that is being deleted goes at once, but one with a hook that runs before it stops only when its grace is over.
  */
-export function writeNodeStages(stages: string, folder: string): readonly string[] {
-  const own = parse(readFileSync(join(stages, 'node-initialize.yaml'), 'utf8')) as KwokStage;
+export function writeStages(stages: string, folder: string): readonly string[] {
+  const own = (name: string): KwokStage => parse(readFileSync(join(stages, `${name}.yaml`), 'utf8')) as KwokStage;
   const phase = (operator: string): object => ({ key: '.status.phase', operator, values: ['Running'] });
-  const initialize = stageFor(own, own.metadata.name, phase('NotIn'), {});
-  const recover = stageFor(own, 'node-recover', phase('In'), { delay: { durationMilliseconds: kubeletMs } });
-  return [initialize, recover].map((stage) => {
+  const hook = (operator: string): object => ({ key: '.spec.containers.[].lifecycle.preStop', operator });
+  const node = own('node-initialize');
+  const pod = own('pod-delete');
+  const graceOver = { durationFrom: { expressionFrom: '.metadata.deletionTimestamp' } };
+  return [
+    variantOf(node, 'node-initialize', phase('NotIn')),
+    variantOf(node, 'node-recover', phase('In'), { durationMilliseconds: kubeletMs }),
+    own('node-heartbeat-with-lease'),
+    own('pod-ready'),
+    own('pod-complete'),
+    variantOf(pod, 'pod-delete', hook('DoesNotExist')),
+    variantOf(pod, 'pod-stop', hook('Exists'), graceOver),
+  ].map((stage) => {
     const file = join(folder, `${stage.metadata.name}.yaml`);
     writeFileSync(file, stringify(stage));
     return file;
   });
 }
 
-function stageFor(stage: KwokStage, name: string, expression: object, more: object): KwokStage {
+/** The stage for the objects that the expression, too, matches. */
+function variantOf(stage: KwokStage, name: string, expression: object, delay?: object): KwokStage {
   const { spec } = stage;
   const selector = { ...spec.selector, matchExpressions: [...spec.selector.matchExpressions, expression] };
-  return { ...stage, metadata: { ...stage.metadata, name }, spec: { ...spec, ...more, selector } };
+  const own = delay === undefined ? {} : { delay };
+  return { ...stage, metadata: { ...stage.metadata, name }, spec: { ...spec, ...own, selector } };
 }
