@@ -118,14 +118,23 @@ async function sync(
     return { state: 'waiting', reason: why.reason, message: why.message };
   }
   const registered = wasRegistered && !isUnregistered(node, claim);
-  // Nominates before the taint is removed, since pods are bound from then on, and again at each later sync for pods that lost
-  // their nomination.
-  if (!wasInitialized) {
-    const nominated = await nominatePlanned(deps, claim, nameOf(node), nominator);
-    const againMs = registered ? 0 : awaitsOthers(deps, ref, nominated, batches);
-    if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
-  }
+  const againMs = wasInitialized ? 0 : await nominates(deps, claim, node, { registered, nominator, batches });
+  if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
   return registered ? initialise(deps, ref, claim, node) : registerAndInitialise(deps, ref, claim, node);
+}
+
+/**
+ * Nominates before the taint is removed, since pods are bound from then on, and again at each later sync for pods that lost their nomination. Gives after how many
+ * milliseconds the node is initialized together with others.
+ */
+async function nominates(
+  deps: ActivityDeps,
+  claim: NodeClaim,
+  node: Node,
+  { registered, nominator, batches }: Nominations & { readonly registered: boolean },
+): Promise<number> {
+  const nominated = await nominatePlanned(deps, claim, nameOf(node), nominator);
+  return registered ? 0 : awaitsOthers(deps, claim.metadata.uid ?? '', nominated, batches);
 }
 
 /** The instance has no Node, or more than one. */
@@ -158,13 +167,7 @@ async function registerAndInitialise(
   return { state: 'waiting', ...change };
 }
 
-/** After how many milliseconds the node is initialized together with the others. */
-function awaitsOthers(
-  { now }: ActivityDeps,
-  { uid }: ClaimRef,
-  nominated: number,
-  openings: InitializationBatches,
-): number {
+function awaitsOthers({ now }: ActivityDeps, uid: string, nominated: number, openings: InitializationBatches): number {
   return nominated > 0 || openings.isWaiting(uid) ? openings.waitMs(uid, now()) : 0;
 }
 
