@@ -106,8 +106,7 @@ async function sync(
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
   if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting' };
-  const providerId = claim.status?.providerID ?? '';
-  const nodes = await nodesOfInstance(deps, providerId, live);
+  const nodes = await nodesOfInstance(deps, claim, live);
   const [node] = nodes;
   const wasRegistered = isTrue(claim.status?.conditions, 'Registered');
   const wasInitialized = isTrue(claim.status?.conditions, 'Initialized');
@@ -171,7 +170,8 @@ function awaitsOthers({ now }: ActivityDeps, uid: string, nominated: number, ope
   return nominated > 0 || openings.isWaiting(uid) ? openings.waitMs(uid, now()) : 0;
 }
 
-async function nodesOfInstance(deps: ActivityDeps, providerId: string, live: boolean): Promise<readonly Node[]> {
+async function nodesOfInstance(deps: ActivityDeps, { status }: NodeClaim, live: boolean): Promise<readonly Node[]> {
+  const providerId = status?.providerID ?? '';
   const nodes = live ? await deps.kube.list('Node') : deps.cache.all('Node');
   return nodes.filter(({ spec }) => spec?.providerID === providerId);
 }
