@@ -28,6 +28,8 @@ export default defineConfig({
     // test/restore-process.ts takes back what a file did to its process.
     isolate: false,
     setupFiles: ['test/restore-process.ts'],
+    // A source is transformed once for all projects and runs, told by its content: two thirds of the processor time of vitest's own process.
+    experimental: { fsModuleCache: true, fsModuleCachePath: 'node_modules/.cache/vitest' },
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     // Crowded machines are slow, not wrong.
     testTimeout: 5 * minutes,
