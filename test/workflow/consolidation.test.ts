@@ -503,6 +503,26 @@ describe('consolidation with replacements', () => {
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done' });
   });
 
+  // Rule `termination/started-anew`.
+  test.each(['terminate', 'cancel'] as const)('a drain that somebody ends (%s) begins anew', async (end) => {
+    let drained = (): void => undefined;
+    activities.drainGate = new Promise((resolve) => (drained = resolve));
+    const handle = await start();
+    await rig.sleep('20 seconds');
+    const [first] = input.candidates;
+    const drain = (): WorkflowHandle => rig.client.workflow.getHandle(workflowIds.terminate(cluster, first!.claim.uid));
+    await rig.until(() => activities.callsOf('drainNode').length === input.candidates.length);
+    const { runId } = await drain().describe();
+
+    await drain()[end]();
+    await rig.until(async () => (await drain().describe()).runId !== runId);
+    drained();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+    const reasons = activities.inputsOf<{ reason: string }>('beginTermination').map(({ reason }) => reason);
+    expect(reasons).toEqual(['underutilized', 'underutilized', 'underutilized']);
+  });
+
   test('what it saved is measured after an hour and after a day', async () => {
     const handle = await start();
     await handle.result();

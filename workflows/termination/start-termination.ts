@@ -1,4 +1,14 @@
-import { ChildWorkflowCancellationType, executeChild, ParentClosePolicy, startChild } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  CancelledFailure,
+  ChildWorkflowCancellationType,
+  ChildWorkflowFailure,
+  executeChild,
+  log,
+  ParentClosePolicy,
+  startChild,
+  TerminatedFailure,
+} from '@temporalio/workflow';
 import { workflowIds } from '../../core/ids.js';
 import type { TerminateNodeInput } from '../messages.js';
 import { startOptions } from '../messages.js';
@@ -35,17 +45,28 @@ export async function startTermination(input: TerminationRequest, summary: strin
 export type TerminationEnd =
   { readonly state: 'ended' | 'elsewhere' } | { readonly state: 'paused'; readonly why: string };
 
-/** Starts the NodeClaim's `terminateNode`, of which there is one, and waits for its end. It goes on if the caller ends. */
+/**
+ * Starts the NodeClaim's `terminateNode`, of which there is one, and waits for its end. It goes on if the caller ends. One that somebody terminates or
+ * cancels is started anew: the deletion of its NodeClaim cannot be taken back, and the caller knows why and until when (termination/started-anew).
+ */
 export async function runTermination(input: TerminationRequest): Promise<TerminationEnd> {
-  try {
-    const { outcome, why = '' } = await executeChild<typeof terminateNode>('terminateNode', {
-      ...optionsFor(input, `${input.claim.name}: ${input.reason}`),
-      // A drain cannot be undone, so it goes on if the caller is cancelled.
-      cancellationType: ChildWorkflowCancellationType.ABANDON,
-    });
-    return outcome === 'paused' ? { state: 'paused', why } : { state: 'ended' };
-  } catch (error) {
-    if (!isStartedAlready(error)) throw error;
-    return { state: 'elsewhere' };
+  for (;;) {
+    try {
+      const { outcome, why = '' } = await executeChild<typeof terminateNode>('terminateNode', {
+        ...optionsFor(input, `${input.claim.name}: ${input.reason}`),
+        // A drain cannot be undone, so it goes on if the caller is cancelled.
+        cancellationType: ChildWorkflowCancellationType.ABANDON,
+      });
+      return outcome === 'paused' ? { state: 'paused', why } : { state: 'ended' };
+    } catch (error) {
+      if (isStartedAlready(error)) return { state: 'elsewhere' };
+      if (!isEndedByHand(error)) throw error;
+      log.warn('somebody ended a termination: starting it anew', { nodeClaim: input.claim.name });
+    }
   }
+}
+
+function isEndedByHand(error: unknown): boolean {
+  if (!(error instanceof ChildWorkflowFailure) || CancellationScope.current().consideredCancelled) return false;
+  return error.cause instanceof TerminatedFailure || error.cause instanceof CancelledFailure;
 }
