@@ -9,7 +9,7 @@ import { onStage, type Stage, type StageOptions } from '../stage.js';
 import { ensureToolchain } from '../toolchain.js';
 import { writeObjects } from './objects.js';
 import { onPurpose } from './on-purpose.js';
-import { outcomesOf, summaryOf, type SpecReport } from './report.js';
+import { outcomesOf, summaryOf, type SuiteReport } from './report.js';
 
 interface SuiteCommand extends StageOptions {
   readonly focus?: string;
@@ -19,28 +19,39 @@ interface SuiteCommand extends StageOptions {
 /** What the specs need that is off by default. */
 const featureGates = 'NodeRepair=true,StaticCapacity=true,CapacityBuffer=true,NodeOverlay=true';
 
+/** Whose specs count on small nodes. */
+const smallNodes = 'capacitybuffer_test.go';
+
 async function playSuite(stage: Stage, { focus, skip }: SuiteCommand): Promise<void> {
   const { karpenterSuite } = await ensureToolchain(['karpenter-suite']);
   const folder = join(stage.stack.folder, 'karpenter-suite');
   mkdirSync(folder, { recursive: true });
-  const { nodeClass, nodePool } = writeObjects(folder, stage.stack.cluster);
-  const report = join(folder, 'report.json');
+  const { nodeClass, nodePool, smallNodePool } = writeObjects(folder, stage.stack.cluster);
   stage.tell.chapter('Karpenter’s own specs, one after the other');
-  const args = [
-    ...['-test.v', '-test.timeout=8h', '--ginkgo.v', '--ginkgo.no-color', '--ginkgo.timeout=8h'],
-    ...[`--ginkgo.json-report=${report}`, `--default-nodeclass=${nodeClass}`, `--default-nodepool=${nodePool}`],
-    ...(focus === undefined ? [] : [`--ginkgo.focus=${focus}`]),
-    ...(skip === '' ? [] : [`--ginkgo.skip=${skip}`]),
+  const rounds = [
+    { pool: nodePool, files: 'skip-file' },
+    { pool: smallNodePool, files: 'focus-file' },
   ];
-  await runSpecs(stage, karpenterSuite!, args, join(folder, 'output.log'));
-  const outcomes = outcomesOf(
-    JSON.parse(readFileSync(report, 'utf8')) as { SpecReports: SpecReport[] | null }[],
-    onPurpose,
-  );
+  const reports: SuiteReport[] = [];
+  for (const { pool, files } of rounds) {
+    const report = join(folder, `${files}.json`);
+    const args = [
+      ...['-test.v', '-test.timeout=8h', '--ginkgo.v', '--ginkgo.no-color', '--ginkgo.timeout=8h'],
+      ...[`--ginkgo.json-report=${report}`, `--ginkgo.${files}=${smallNodes}`],
+      ...[`--default-nodeclass=${nodeClass}`, `--default-nodepool=${pool}`],
+      ...[...given('focus', focus), ...given('skip', skip)],
+    ];
+    await runSpecs(stage, karpenterSuite!, args, join(folder, `${files}.log`));
+    reports.push(...(JSON.parse(readFileSync(report, 'utf8')) as SuiteReport[]));
+  }
+  const outcomes = outcomesOf(reports, onPurpose);
   stage.tell.plain(summaryOf(outcomes));
   if (outcomes.length === 0) throw new Error('no spec ran');
-  if (outcomes.some(({ outcome }) => outcome === 'failed')) throw new Error(`see ${join(folder, 'output.log')}`);
+  if (outcomes.some(({ outcome }) => outcome === 'failed')) throw new Error(`see ${folder}`);
 }
+
+const given = (name: string, expression = ''): readonly string[] =>
+  expression === '' ? [] : [`--ginkgo.${name}=${expression}`];
 
 /** Runs the suite's program, whose whole output goes into `log`; resolves when it has ended. */
 function runSpecs({ stack, tell }: Stage, program: string, args: readonly string[], log: string): Promise<void> {

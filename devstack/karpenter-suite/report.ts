@@ -8,6 +8,10 @@ export interface SpecReport {
   readonly Failure?: { readonly Message?: string };
 }
 
+export interface SuiteReport {
+  readonly SpecReports: readonly SpecReport[] | null;
+}
+
 export interface SpecOutcome {
   /** Its containers and its own text, as Ginkgo's `--ginkgo.focus` sees it. */
   readonly title: string;
@@ -19,7 +23,7 @@ export interface SpecOutcome {
 
 /** The specs that ran. `onPurpose` tells by title why Stowage does otherwise. */
 export function outcomesOf(
-  suites: readonly { readonly SpecReports: readonly SpecReport[] | null }[],
+  suites: readonly SuiteReport[],
   onPurpose: ReadonlyMap<string, string>,
 ): readonly SpecOutcome[] {
   return suites
