@@ -8,7 +8,7 @@ describe('columns of a program', () => {
     values: [1 + (k % 7), 2],
     cost: 5 + (k % 5),
   }));
-  for (const column of made) columns.add(column);
+  made.forEach((column, k) => columns.add(column, 1000 + k));
 
   test('come back as they were given', () => {
     expect(columns.count).toBe(200);
@@ -18,15 +18,24 @@ describe('columns of a program', () => {
     }
   });
 
-  test.each([[[0, 0, 0, 0, 0]], [[1, 0.5, 2, 0.25, 1]], [[0.2, 0.9, 0.1, 2, 0]]])(
-    'are found one after the other where they cost less than they are worth at %j',
+  test('keep the number that they were given', () => {
+    expect([columns.origin(0), columns.origin(199)]).toEqual([1000, 1199]);
+  });
+
+  test.each([[[1, 0.5, 2, 0.25, 1]], [[0.2, 0.9, 0.1, 2, 0]]])(
+    'are found where they are worth most for their cost at %j',
     (prices) => {
       const duals = Float64Array.from(prices);
-      const worth = ({ index, values }: (typeof made)[number]): number =>
-        index.reduce((sum, row, k) => sum + duals[row]! * values[k]!, 0);
-      const found: number[] = [];
-      for (let k = columns.firstUnder(duals, 0); k < columns.count; k = columns.firstUnder(duals, k + 1)) found.push(k);
-      expect(found).toEqual([...made.keys()].filter((k) => made[k]!.cost < worth(made[k]!) - 1e-6));
+      const rate = ({ index, values, cost }: (typeof made)[number]): number =>
+        index.reduce((sum, row, k) => sum + duals[row]! * values[k]!, 0) / cost;
+      const best = Math.max(...made.map(rate));
+      expect(best).toBeGreaterThan(1);
+      expect(rate(made[columns.best(duals, 0)]!)).toBeCloseTo(best, 12);
+      expect(columns.best(duals, 150)).toBeGreaterThanOrEqual(150);
     },
   );
+
+  test('are not found where none is worth more than it costs', () => {
+    expect(columns.best(new Float64Array(5), 0)).toBe(-1);
+  });
 });

@@ -14,8 +14,10 @@ export class Columns {
   private values = new Float64Array(256);
   private readonly ends: number[] = [0];
   private readonly costs: number[] = [];
+  private readonly origins: number[] = [];
 
-  add({ index, values, cost }: Column): void {
+  /** `origin` is the caller's number of the column. */
+  add({ index, values, cost }: Column, origin: number): void {
     const from = this.ends[this.count]!;
     const to = from + index.length;
     if (to > this.index.length) {
@@ -30,20 +32,29 @@ export class Columns {
     this.values.set(values, from);
     this.ends.push(to);
     this.costs.push(cost);
+    this.origins.push(origin);
     this.count++;
   }
 
-  /** The first column from `from` on that costs less than what it covers is worth at these duals; `count` where there is none. */
-  firstUnder(duals: Float64Array, from: number): number {
+  /** The column from `from` on that is worth most for its cost at these duals; -1 where none is worth more than it costs. */
+  best(duals: Float64Array, from: number): number {
     const { index, values, ends, costs, count } = this;
+    let best = -1;
+    let highest = 1;
     for (let column = from; column < count; column++) {
       const cost = costs[column]!;
       const end = ends[column + 1]!;
-      let reduced = cost;
-      for (let k = ends[column]!; k < end; k++) reduced -= duals[index[k]!]! * values[k]!;
-      if (reduced < -epsilon * (1 + Math.abs(cost))) return column;
+      let worth = 0;
+      for (let k = ends[column]!; k < end; k++) worth += duals[index[k]!]! * values[k]!;
+      if (worth <= highest * cost || worth - cost <= epsilon * (1 + Math.abs(cost))) continue;
+      highest = worth / Math.max(cost, epsilon);
+      best = column;
     }
-    return count;
+    return best;
+  }
+
+  origin(column: number): number {
+    return this.origins[column]!;
   }
 
   at(column: number): { index: Int32Array; values: Float64Array; cost: number } {

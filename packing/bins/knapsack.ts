@@ -1,19 +1,29 @@
 import type { CompiledProblem } from './compile.js';
 
+/** The share of the mean price of a resource that is added to what it is worth: none is worth nothing then. */
+const leastRate = 1;
+
 /** Fills one bin with the whole pods that are worth most together: a depth-first search with a bounded number of steps. Scratch space is reused. */
 export class Knapsack {
   /** Bounds the steps of one search. */
   maxSteps = 0;
+  /** Items looked at and steps so far. */
+  work = 0;
   private value: Float64Array;
   private left: Int32Array;
-  /** Items that the bin admits, by worth for their size: the first `candidates`. */
+  /** Items of some worth, by worth for their weight: the first `candidates`. */
   private readonly order: Int32Array;
   private candidates = 0;
-  /** By offer and place in `items`: the sum of the shares of an empty bin's resources that a pod takes; -1 if it is not admitted. */
-  private readonly sizes: Float64Array;
-  /** By item: its size in the offer that is being filled, and its worth for that size. */
-  private readonly size: Float64Array;
+  /** By item: what of all resources together a pod takes, each resource at what it is worth. */
+  private readonly weight: Float64Array;
+  /** By item: its worth for that weight. */
   private readonly density: Float64Array;
+  /** By offer: all its resources together, in the same measure. */
+  private readonly room: Float64Array;
+  /** By offer and item: how many pods fit into an empty bin. */
+  private readonly mostOf: Int32Array;
+  /** By offer: its place in `mostOf`. */
+  private at = 0;
   private readonly count: Int32Array;
   private readonly bestCount: Int32Array;
   private readonly residual: Float64Array;
@@ -22,43 +32,91 @@ export class Knapsack {
   private stepsLeft = 0;
   private mostWorth = 0;
 
+  /** `resourceWorth` is what a unit of each resource is worth in each set. */
   constructor(
     private readonly compiled: CompiledProblem,
     private readonly items: Int32Array,
+    resourceWorth: Float64Array,
   ) {
+    const rate = ratesOf(compiled, items, resourceWorth);
+    const { offers, dims, capacity, demand, shapeOf } = compiled;
     this.value = new Float64Array(compiled.items);
     this.left = new Int32Array(compiled.items);
     this.order = new Int32Array(items.length);
-    this.sizes = Float64Array.from({ length: compiled.offers * items.length }, (_, k) =>
-      sizeOf(compiled, Math.floor(k / items.length), items[k % items.length]!),
-    );
-    this.size = new Float64Array(compiled.items);
+    this.weight = Float64Array.from(shapeOf, (shape) => weighed(demand, shape * dims, rate));
+    this.room = Float64Array.from({ length: offers }, (_, offer) => weighed(capacity, offer * dims, rate));
+    this.mostOf = new Int32Array(offers * compiled.items);
+    for (let offer = 0; offer < offers; offer++) {
+      for (const item of items) this.mostOf[offer * compiled.items + item] = mostInEmpty(compiled, offer, item);
+    }
     this.density = new Float64Array(compiled.items);
     this.count = new Int32Array(compiled.items);
     this.bestCount = new Int32Array(compiled.items);
-    this.residual = new Float64Array(compiled.dims);
+    this.residual = new Float64Array(dims);
     this.capUse = new Int32Array(compiled.capMax.length);
     this.blocked = new Int32Array(compiled.items);
   }
 
   /** Sets what a pod of each item is worth, and how many there are. */
   aim(value: Float64Array, left: Int32Array): void {
+    const { items, order, density, weight } = this;
     this.value = value;
     this.left = left;
+    this.candidates = 0;
+    for (let k = 0; k < items.length; k++) {
+      const item = items[k]!;
+      if (left[item] === 0 || value[item]! <= 0) continue;
+      density[item] = value[item]! / (weight[item]! + 1e-12);
+      order[this.candidates++] = item;
+    }
+    order.subarray(0, this.candidates).sort((a, b) => density[b]! - density[a]! || a - b);
+  }
+
+  /** Leaves out items of which no pods are left. */
+  forgetGone(): void {
+    const { order, left } = this;
+    let kept = 0;
+    for (let k = 0; k < this.candidates; k++) {
+      const item = order[k]!;
+      if (left[item]! > 0) order[kept++] = item;
+    }
+    this.candidates = kept;
+  }
+
+  /** What no content of a bin of the offer is worth more than: parts of pods may fill it, and only the sum of its resources counts. */
+  ceiling(offer: number): number {
+    const { order, density, weight, value, left, mostOf, candidates } = this;
+    const at = offer * this.compiled.items;
+    let room = this.room[offer]!;
+    let worth = 0;
+    let k = 0;
+    for (; k < candidates; k++) {
+      const item = order[k]!;
+      const fits = Math.min(mostOf[at + item]!, left[item]!);
+      if (fits === 0) continue;
+      const whole = fits * weight[item]!;
+      if (whole >= room) {
+        worth += room * density[item]!;
+        break;
+      }
+      room -= whole;
+      worth += fits * value[item]!;
+    }
+    this.work += k;
+    return worth;
   }
 
   /** The most worth that was found for a bin of the offer, or `least` if that is no more. */
   fill(offer: number, least: number): number {
-    const { compiled, order, density, residual, bestCount } = this;
+    const { compiled, residual, bestCount } = this;
     const { dims, capacity } = compiled;
     bestCount.fill(0);
     this.mostWorth = least;
-    // Most bins are not worth their price whatever they hold.
-    if (this.listCandidates(offer) * dims <= least * (1 + 1e-9)) return least;
-    order.subarray(0, this.candidates).sort((a, b) => density[b]! - density[a]! || a - b);
     for (let d = 0; d < dims; d++) residual[d] = capacity[offer * dims + d]!;
+    this.at = offer * compiled.items;
     this.stepsLeft = this.maxSteps;
-    this.search(0, 0, dims);
+    this.search(0, 0, this.room[offer]!);
+    this.work += 4 * (this.maxSteps - this.stepsLeft);
     return this.mostWorth;
   }
 
@@ -68,27 +126,9 @@ export class Knapsack {
     return { items, pods: items.map((item) => this.bestCount[item]!) };
   }
 
-  /** Lists the items that a bin of the offer admits; returns the highest worth for its size of any. */
-  private listCandidates(offer: number): number {
-    const { items, order, value, left, size, density, sizes } = this;
-    const at = offer * items.length;
-    this.candidates = 0;
-    let most = 0;
-    for (let k = 0; k < items.length; k++) {
-      const item = items[k]!;
-      const own = sizes[at + k]!;
-      if (own < 0 || left[item] === 0 || value[item]! <= 0) continue;
-      size[item] = own;
-      density[item] = value[item]! / Math.max(own, 1e-12);
-      if (density[item] > most) most = density[item]!;
-      order[this.candidates++] = item;
-    }
-    return most;
-  }
-
-  /** Tries the candidates from `from` on, in a bin whose content is worth `worth` and that has `room` left, as a sum of shares. */
+  /** Tries the candidates from `from` on, in a bin whose content is worth `worth` and that has `room` left. */
   private search(from: number, worth: number, room: number): void {
-    const { order, density, size } = this;
+    const { order, density, weight } = this;
     if (worth > this.mostWorth) {
       this.mostWorth = worth;
       this.bestCount.set(this.count);
@@ -100,7 +140,7 @@ export class Knapsack {
         if (this.stepsLeft <= 0) return;
         this.stepsLeft--;
         this.put(item, n);
-        this.search(k + 1, worth + n * this.value[item]!, room - n * size[item]!);
+        this.search(k + 1, worth + n * this.value[item]!, room - n * weight[item]!);
         this.put(item, -n);
       }
     }
@@ -109,10 +149,10 @@ export class Knapsack {
   /** How many pods of the item fit beside what is inside. */
   private fits(item: number): number {
     const { compiled, residual, capUse, blocked } = this;
-    if (blocked[item]! > 0) return 0;
+    let most = Math.min(this.mostOf[this.at + item]!, this.left[item]!);
+    if (most === 0 || blocked[item]! > 0) return 0;
     const { dims, demand, shapeOf, capsOf, capMax } = compiled;
     const at = shapeOf[item]! * dims;
-    let most = this.left[item]!;
     for (const cap of capsOf[item]!) most = Math.min(most, capMax[cap]! - capUse[cap]!);
     for (let d = 0; d < dims; d++) {
       const amount = demand[at + d]!;
@@ -133,19 +173,46 @@ export class Knapsack {
   }
 }
 
-/** How much of an empty bin of the offer a pod of the item takes, all resources together; -1 where the bin does not admit it. */
-function sizeOf(
-  { dims, capacity, demand, shapeOf, setOf, inSet, sets }: CompiledProblem,
+function weighed(amounts: Float64Array, from: number, rate: Float64Array): number {
+  let sum = 0;
+  for (let d = 0; d < rate.length; d++) sum += rate[d]! * amounts[from + d]!;
+  return sum;
+}
+
+/** How many pods of the item an empty bin of the offer holds. */
+function mostInEmpty(
+  { dims, capacity, demand, shapeOf, setOf, inSet, sets, capsOf, capMax, pods }: CompiledProblem,
   offer: number,
   item: number,
 ): number {
   const shape = shapeOf[item]!;
-  if (inSet[offer * sets + setOf[shape]!] === 0) return -1;
-  let size = 0;
+  if (inSet[offer * sets + setOf[shape]!] === 0) return 0;
+  let most = pods[item]!;
+  for (const cap of capsOf[item]!) most = Math.min(most, capMax[cap]!);
   for (let d = 0; d < dims; d++) {
     const amount = demand[shape * dims + d]!;
-    if (amount > capacity[offer * dims + d]!) return -1;
-    if (amount > 0) size += amount / capacity[offer * dims + d]!;
+    if (amount * most > capacity[offer * dims + d]!) most = Math.floor(capacity[offer * dims + d]! / amount);
   }
-  return size;
+  return Math.max(0, most);
+}
+
+/** What a unit of each resource is worth to all pods together. */
+function ratesOf(
+  { dims, offers, price, capacity, setOf, shapeOf, demand, pods }: CompiledProblem,
+  items: Int32Array,
+  worth: Float64Array,
+): Float64Array {
+  const prices = price.reduce((sum, each) => sum + each, 0);
+  return Float64Array.from({ length: dims }, (_, d) => {
+    let total = 0;
+    let worthOf = 0;
+    for (const item of items) {
+      const amount = pods[item]! * demand[shapeOf[item]! * dims + d]!;
+      total += amount;
+      worthOf += amount * worth[setOf[shapeOf[item]!]! * dims + d]!;
+    }
+    let room = 0;
+    for (let offer = 0; offer < offers; offer++) room += capacity[offer * dims + d]!;
+    return (total > 0 ? worthOf / total : 0) + (room > 0 ? (leastRate * prices) / room : 0);
+  });
 }

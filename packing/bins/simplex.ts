@@ -13,6 +13,8 @@ export class CoveringSimplex {
   readonly basis: Int32Array;
   private readonly inverse: Float64Array;
   private readonly direction: Float64Array;
+  /** Scratch space of `pivot`. */
+  private readonly nonzero: Int32Array;
   private readonly rows: number;
 
   /** `diagonal[r]` is what the start column of row `r` covers of that row alone, at `cost[r]`; its number is `r`. */
@@ -20,6 +22,7 @@ export class CoveringSimplex {
     const rows = (this.rows = rhs.length);
     this.inverse = new Float64Array(rows * rows);
     this.direction = new Float64Array(rows);
+    this.nonzero = new Int32Array(rows);
     this.duals = new Float64Array(rows);
     this.level = new Float64Array(rows);
     this.basis = new Int32Array(rows);
@@ -62,7 +65,7 @@ export class CoveringSimplex {
   }
 
   private pivot(reduced: number, number: number): boolean {
-    const { rows, inverse, direction, duals, level } = this;
+    const { rows, inverse, direction, duals, level, nonzero } = this;
     let leave = -1;
     let step = Infinity;
     for (let i = 0; i < rows; i++) {
@@ -76,15 +79,23 @@ export class CoveringSimplex {
     if (leave < 0) return false;
     const scale = 1 / direction[leave]!;
     const at = leave * rows;
+    // Most of a row is zero where columns cover few rows.
+    let used = 0;
     for (let c = 0; c < rows; c++) {
+      if (inverse[at + c]! === 0) continue;
       const value = inverse[at + c]! * scale;
       inverse[at + c] = value;
       duals[c] = duals[c]! + reduced * value;
+      nonzero[used++] = c;
     }
     for (let i = 0; i < rows; i++) {
       const factor = direction[i]!;
       if (i === leave || factor === 0) continue;
-      for (let c = 0; c < rows; c++) inverse[i * rows + c] = inverse[i * rows + c]! - factor * inverse[at + c]!;
+      const row = i * rows;
+      for (let k = 0; k < used; k++) {
+        const c = nonzero[k]!;
+        inverse[row + c] = inverse[row + c]! - factor * inverse[at + c]!;
+      }
       level[i] = Math.max(0, level[i]! - step * factor);
     }
     level[leave] = step;

@@ -7,11 +7,11 @@ import { LimitUsage } from './limits.js';
 import { LocalSearch } from './local-search.js';
 import { Valuation, worthOfShapes } from './valuation.js';
 import { fillOpenBins } from './open-bins.js';
-import { packPatterns } from './patterns.js';
 import type { Packing, BinGroup } from './plan.js';
-import { demandsOf, resourceWorth } from './resource-lp.js';
+import { demandsOf, resourceWorth, type FeasibleWorth } from './resource-lp.js';
 import { binsIn, expand, priceOf } from './plan.js';
 import { joinBins } from './join.js';
+import { searchWholeBins } from './whole-bin-search.js';
 import { withFewerBins } from './fewer.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
@@ -21,13 +21,12 @@ const penalties = [0.5, 3, 20, 1000];
 /** Shares of the total worth that are left when the worth of resources is computed again for the remaining pods. */
 const stages = [0.5, 0.2, 0];
 
-/** From this effort on, packings far above their bound are also solved by patterns of whole bins. */
-const patternUnits = 10_000;
-const farFromBound = 1.02;
-/** Up to so many pods are solved by patterns where nothing makes bins scarce, too. */
-const fewPods = 400;
-/** A packing by patterns may be dearer by this factor before its own local search. */
-const nearlyAsCheap = 1.01;
+/** From this effort on, packings far above their bound are searched by contents of whole bins. */
+const wholeBinUnits = 10_000;
+const farFromBound = 1.01;
+const looksPerUnit = 10;
+/** The share of the effort for local search where contents of whole bins are searched afterwards. */
+const localShare = 0.25;
 
 /** The first packing must come this near to `most` of the effort, or it is not searched further. */
 const nearMost = 1.03;
@@ -82,56 +81,47 @@ function cheapest(problem: BinProblem, effort: Effort): Cheapest {
 
 /**
  * Solves again without the offers that cost more than the whole packing found. They cannot be in a cheaper one, and without them
- * the worth of resources is that in small bins.
+ * the worth of resources is that in small bins. Where contents of whole bins are searched anyway, only the bound is that without them.
  */
 function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed): Cheapest {
   const price = priceOf(compiled, first.groups);
   const dearest = compiled.price.at(-1) ?? 0;
   const { units } = first;
-  if (units === 0 || price >= dearest || price <= first.bound * nearEnough) {
-    const packing = byPatterns(compiled, first, first.bound);
-    return { compiled, packing, bound: first.bound, isBoundByLimits: false };
-  }
+  if (units === 0 || price >= dearest || price <= first.bound * nearEnough)
+    return byWholeBins(compiled, first, first.bound);
   const fewer = compileProblem(problem, price, compiled);
+  if (units >= wholeBinUnits) {
+    const bound = Math.max(first.bound, Math.min(relax(problem, fewer).bound, price));
+    return byWholeBins(compiled, first, bound);
+  }
   const second = pack(problem, fewer, { units });
   const bound = Math.max(first.bound, Math.min(second.bound, price));
   const better = second.missed === 0 && priceOf(fewer, second.groups) < price - 1e-9;
-  const best = better ? { compiled: fewer, packed: second } : { compiled, packed: first };
-  const packing = byPatterns(best.compiled, best.packed, bound);
-  return { compiled: best.compiled, packing, bound, isBoundByLimits: false };
+  const best = better ? { compiled: fewer, packing: second } : { compiled, packing: first };
+  return { ...best, bound, isBoundByLimits: false };
 }
 
-/** The packing, or a cheaper one by patterns of whole bins: they take caps into account, and waste less of large bins, than bins built one by one. */
-function byPatterns(compiled: CompiledProblem, packed: Packed, bound: number): Packed {
-  const price = priceOf(compiled, packed.groups);
-  // Without caps and limits bins built one by one are as cheap, but for few pods, of which what is left over at last wastes more.
-  const isCapped = compiled.capMax.length > 0 || compiled.limitRemaining.length > 0;
-  if (!isCapped && packed.afterOpen.reduce((sum, pods) => sum + pods, 0) > fewPods) return packed;
-  if (packed.units < patternUnits || packed.missed > 0 || price <= bound * farFromBound) return packed;
-  const found = packPatterns(compiled, packed.items, packed.afterOpen, { known: packed.groups, price });
-  if (found === undefined || priceOf(compiled, found) >= price * nearlyAsCheap) return packed;
-  const most = binsIn(packed.groups);
-  const limitUsage = new LimitUsage(compiled);
-  for (const { offer, times } of found) {
-    if (limitUsage.most(offer) < times) return packed;
-    limitUsage.use(offer, times);
-  }
-  const builder = new Builder(new Valuation(compiled, packed.worth, limitUsage));
-  new LocalSearch(builder, found).run(packed.units, bound * nearEnough);
-  joinBins(compiled, found, limitUsage);
-  // More bins for a slightly lower price are not better.
-  return priceOf(compiled, found) < price - 1e-9 && binsIn(found) <= most ? { ...packed, groups: found } : packed;
+/** The packing, or a cheaper one by contents of whole bins. */
+function byWholeBins(compiled: CompiledProblem, packed: Packed, bound: number): Cheapest {
+  const { groups, items, afterOpen: pods, worth, units, looks } = packed;
+  const isFar = units >= wholeBinUnits && packed.missed === 0 && priceOf(compiled, groups) > bound * farFromBound;
+  const found = isFar
+    ? searchWholeBins(compiled, { groups, items, pods, worth }, { units, looks, target: bound * nearEnough })
+    : undefined;
+  const packing = found === undefined ? packed : { ...packed, groups: found };
+  return { compiled, packing, bound, isBoundByLimits: false };
 }
 
 interface Packed extends Packing {
   /** Items that some offer holds, and their pods that open bins have no room for. */
   readonly items: Int32Array;
   readonly afterOpen: Int32Array;
-  /** Of resources; see `resourceWorth`. */
-  readonly worth: Float64Array;
+  /** Of resources and caps; see `resourceWorth`. */
+  readonly worth: FeasibleWorth;
   readonly bound: number;
   /** The units of search that it was given. */
   readonly units: number;
+  readonly looks: number;
   /** Number of pods that some offer holds and limits leave unplaced. */
   readonly missed: number;
 }
@@ -174,9 +164,11 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
   const { limitUsage } = best.builder.valuation;
   // Joined bins waste less, so the search begins with them; afterwards those that it could not improve are joined.
   if (units > 0) joinBins(compiled, groups, limitUsage);
-  new LocalSearch(best.builder, groups).run(units, bound * nearEnough);
+  const isSearchedOn = units >= wholeBinUnits && missed === 0;
+  new LocalSearch(best.builder, groups).run(isSearchedOn ? units * localShare : units, bound * nearEnough);
   if (units > 0) joinBins(compiled, groups, limitUsage);
-  return { groups, filled, left, bound, units, missed, items: relaxation.items, afterOpen, worth: worth.resource };
+  const looks = effort.looks ?? units * looksPerUnit;
+  return { groups, filled, left, bound, units, looks, missed, items: relaxation.items, afterOpen, worth };
 }
 
 /** Whether local search may bring the packing below `most`. */

@@ -1,0 +1,203 @@
+import { Columns } from './columns.js';
+import type { CompiledProblem } from './compile.js';
+import type { Knapsack } from './knapsack.js';
+import type { LimitUsage } from './limits.js';
+import { CoveringSimplex } from './simplex.js';
+import { priceFloor } from './valuation.js';
+
+/** Steps of the search for one pattern of an offer: few, and more once that finds none any more. */
+const fewSteps = 40;
+const manySteps = 160;
+/** New patterns in a round, at most. */
+const perRound = 12;
+/** A pattern must be worth this many times its price to be added. */
+const leastGain = 1.0005;
+/** The share of the duals before in those that patterns are looked for at. */
+const inertia = 0.5;
+
+/** What a bin may hold: whole pods that caps and conflicts admit together. */
+export interface Pattern {
+  readonly offer: number;
+  readonly items: Int32Array;
+  readonly pods: Int32Array;
+}
+
+/** A limit that some offer uses. */
+interface LimitRow {
+  readonly limit: number;
+  /** By offer. */
+  readonly use: Float64Array;
+  readonly unit: number;
+}
+
+/** A solution of the linear program: its cost, and the number of bins of each pattern, by place in the pool. */
+export interface Solved {
+  readonly cost: number;
+  readonly levels: ReadonlyMap<number, number>;
+}
+
+/** The linear program over patterns of whole bins, by column generation, for what is left of the pods. Patterns that were found once are kept. */
+export class PatternProgram {
+  readonly pool: Pattern[] = [];
+  work = 0;
+  /** The columns of the program that is being solved, and how many patterns of the pool were looked at for it. */
+  private columns = new Columns();
+  private offered = 0;
+  /** The patterns of the pool as text, to find equal ones. */
+  private readonly known = new Set<string>();
+  /** Row of each item in the program; -1 for items without remaining pods. */
+  private readonly rowOf: Int32Array;
+  private readonly limits: readonly LimitRow[];
+  /** Cost of leaving a pod unplaced in the program: more than any bin costs. */
+  private readonly penalty: number;
+
+  constructor(
+    private readonly compiled: CompiledProblem,
+    private readonly limitUsage: LimitUsage,
+    private readonly knapsack: Knapsack,
+    known: readonly Pattern[],
+  ) {
+    this.rowOf = new Int32Array(compiled.items);
+    this.limits = limitRows(compiled);
+    for (const pattern of known) this.add(pattern);
+    this.penalty = 10 * known.reduce((most, { offer }) => Math.max(most, compiled.price[offer]!), 0);
+  }
+
+  /**
+   * Solves the program for what is left of these items; undefined if it leaves pods unplaced. New patterns are looked for until none lowers the cost, where
+   * `rounds` is given for so many rounds alone, and no more once `until` units of work are used.
+   */
+  solve(rows: Int32Array, left: Int32Array, until: number, rounds = Infinity): Solved | undefined {
+    const { pool } = this;
+    this.rowOf.fill(-1);
+    rows.forEach((item, row) => (this.rowOf[item] = row));
+    this.columns = new Columns();
+    this.offered = 0;
+    const simplex = this.begin(rows, left);
+    this.enter(simplex, left);
+    const before = new Float64Array(simplex.duals.length);
+    let share = 0;
+    let steps = fewSteps;
+    const thorough = rounds === Infinity;
+    for (let round = 0; round < rounds && this.work < until; round++) {
+      for (let r = 0; r < before.length; r++)
+        before[r] = share * before[r]! + (1 - share) * Math.max(0, simplex.duals[r]!);
+      const known = pool.length;
+      this.findPatterns(rows, before, left, steps);
+      if (pool.length > known && this.enter(simplex, left)) {
+        share = thorough ? inertia : 0;
+        steps = fewSteps;
+      } else if (share > 0) share = 0;
+      else if (thorough && steps < manySteps) steps = manySteps;
+      else break;
+    }
+    return this.readOff(simplex, rows.length);
+  }
+
+  /** A row for each item, covered at first by a column of high cost that stands for no bin, and a row for each limit. */
+  private begin(rows: Int32Array, left: Int32Array): CoveringSimplex {
+    const { limits, limitUsage } = this;
+    return new CoveringSimplex(
+      // Slightly different right-hand sides keep the simplex from cycling between degenerate solutions.
+      Float64Array.of(
+        ...Array.from(rows, (item, row) => left[item]! + 1e-7 * ((row * 7919) % 101)),
+        ...limits.map(({ limit, unit }) => -Math.max(0, limitUsage.left(limit)) / unit),
+      ),
+      Float64Array.of(...Array.from(rows, () => 1), ...limits.map(() => -1)),
+      Float64Array.of(...Array.from(rows, () => this.penalty), ...limits.map(() => 0)),
+    );
+  }
+
+  /** Enters patterns while they lower the cost; returns whether some did. */
+  private enter(simplex: CoveringSimplex, left: Int32Array): boolean {
+    const { columns, pool } = this;
+    const rows = simplex.duals.length;
+    for (; this.offered < pool.length; this.offered++) this.offer(this.offered, rows, left);
+    for (let some = false; ; some = true) {
+      this.work += columns.count + ((rows * rows) >> 4);
+      const column = columns.best(simplex.duals, 0);
+      if (column < 0) return some;
+      const { index, values, cost } = columns.at(column);
+      if (!simplex.enter(index, values, cost, rows + columns.origin(column))) return some;
+      while (simplex.enterSurplus()) this.work += (rows * rows) >> 4;
+    }
+  }
+
+  /** Makes a column of a pattern, unless too much of its content is gone. */
+  private offer(place: number, rows: number, left: Int32Array): void {
+    const { compiled, rowOf, limits } = this;
+    const { offer, items, pods } = this.pool[place]!;
+    const index: number[] = [];
+    const values: number[] = [];
+    for (let k = 0; k < items.length; k++) {
+      const row = rowOf[items[k]!]!;
+      if (row < 0) continue;
+      index.push(row);
+      values.push(Math.min(pods[k]!, left[items[k]!]!));
+    }
+    if (3 * index.length < 2 * items.length) return;
+    limits.forEach(({ use, unit }, l) => {
+      if (use[offer]! === 0) return;
+      index.push(rows - limits.length + l);
+      values.push(-use[offer]! / unit);
+    });
+    this.columns.add({ index, values, cost: compiled.price[offer]! }, place);
+  }
+
+  /** Adds patterns to the pool that are worth more than their price at these duals, of the offers first that may hold most for it. */
+  private findPatterns(rows: Int32Array, duals: Float64Array, left: Int32Array, steps: number): void {
+    const { compiled, knapsack, limits, limitUsage } = this;
+    const value = new Float64Array(compiled.items);
+    rows.forEach((item, row) => (value[item] = duals[row]!));
+    knapsack.maxSteps = steps;
+    knapsack.aim(value, left);
+    const promising: { readonly offer: number; readonly price: number; readonly rate: number }[] = [];
+    for (let offer = 0; offer < compiled.offers; offer++) {
+      if (!limitUsage.allows(offer)) continue;
+      let limited = 0;
+      limits.forEach(({ use, unit }, l) => (limited += (duals[rows.length + l]! * use[offer]!) / unit));
+      const price = (compiled.price[offer]! + limited) * leastGain;
+      const ceiling = knapsack.ceiling(offer);
+      if (ceiling > price * (1 + 1e-9)) promising.push({ offer, price, rate: ceiling / (price + priceFloor) });
+    }
+    promising.sort((a, b) => b.rate - a.rate || a.offer - b.offer);
+    let found = 0;
+    for (const { offer, price } of promising) {
+      if (knapsack.fill(offer, price) <= price) continue;
+      if (this.add({ offer, ...knapsack.found() }) && ++found >= perRound) break;
+    }
+    this.work += compiled.offers + knapsack.work;
+    knapsack.work = 0;
+  }
+
+  /** Returns whether the pattern is new. */
+  add({ offer, items, pods }: Pattern): boolean {
+    const text = `${offer} ${items.join()} ${pods.join()}`;
+    if (this.known.has(text)) return false;
+    this.known.add(text);
+    this.pool.push({ offer, items, pods });
+    return true;
+  }
+
+  private readOff({ basis, level }: CoveringSimplex, items: number): Solved | undefined {
+    const levels = new Map<number, number>();
+    const rows = basis.length;
+    let cost = 0;
+    for (const [row, number] of basis.entries()) {
+      if (number >= 0 && number < items && level[row]! > 1e-6) return undefined;
+      if (number < rows) continue;
+      const place = number - rows;
+      levels.set(place, (levels.get(place) ?? 0) + level[row]!);
+      cost += level[row]! * this.compiled.price[this.pool[place]!.offer]!;
+    }
+    return { cost, levels };
+  }
+}
+
+function limitRows({ limitRemaining, limitUse, offers }: CompiledProblem): LimitRow[] {
+  return Array.from(limitRemaining.keys()).flatMap((limit) => {
+    const use = limitUse.slice(limit * offers, (limit + 1) * offers);
+    const unit = use.reduce((most, each) => Math.max(most, each), 0);
+    return unit > 0 ? [{ limit, use, unit }] : [];
+  });
+}

@@ -1,0 +1,71 @@
+import { Builder } from './builder.js';
+import type { CompiledProblem } from './compile.js';
+import { joinBins } from './join.js';
+import { Knapsack } from './knapsack.js';
+import { LimitUsage } from './limits.js';
+import { LocalSearch } from './local-search.js';
+import { PatternSearch } from './patterns.js';
+import type { BinGroup } from './plan.js';
+import { binsIn, priceOf } from './plan.js';
+import type { FeasibleWorth } from './resource-lp.js';
+import { Valuation } from './valuation.js';
+import { ValueCorrection } from './value-correction.js';
+
+/** The share of the units for local search, at the end. */
+const localShare = 0.25;
+/** A packing this near to its target is not worth solving a linear program. */
+const nearlyThere = 1.01;
+/** What each bin counts more than it costs, as a share of the mean price of a bin: of prices that differ little the one with fewer bins is wanted. */
+const binCostShare = 0.03;
+/** A packing this much cheaper is better even if it has more bins. */
+const muchCheaper = 0.99;
+
+export interface FirstPacking {
+  readonly groups: readonly BinGroup[];
+  /** Items that it packs, and how many pods. */
+  readonly items: Int32Array;
+  readonly pods: Int32Array;
+  readonly worth: FeasibleWorth;
+}
+
+/**
+ * A cheaper packing of the same pods, by contents of whole bins: they take caps into account, and waste less of bins, than bins built for the resources that
+ * they use. Undefined where none is found. A packing of at most `target` is not searched further.
+ */
+export function searchWholeBins(
+  compiled: CompiledProblem,
+  { groups, items, pods, worth }: FirstPacking,
+  { units, looks, target }: { readonly units: number; readonly looks: number; readonly target: number },
+): BinGroup[] | undefined {
+  const binCost = (binCostShare * priceOf(compiled, groups)) / binsIn(groups);
+  const dearer = { ...compiled, price: compiled.price.map((price) => price + binCost) };
+  const enough = target + binCost * binsIn(groups);
+  const knapsack = new Knapsack(dearer, items, worth.resource);
+  const corrected = new ValueCorrection(dearer, items, pods, knapsack, { groups, worth });
+  corrected.run(looks, enough);
+  let found = corrected.best.map((group) => ({ ...group }));
+  if (corrected.price > enough * nearlyThere) {
+    const patterns = new PatternSearch(dearer, items, worth.resource, {
+      knapsack,
+      groups: found,
+      tried: corrected.tried,
+    });
+    patterns.run(looks, enough);
+    found = patterns.groups;
+  }
+  const limitUsage = new LimitUsage(compiled);
+  for (const { offer, times } of found) {
+    if (limitUsage.most(offer) < times) return undefined;
+    limitUsage.use(offer, times);
+  }
+  const builder = new Builder(new Valuation(compiled, worth.resource, limitUsage));
+  new LocalSearch(builder, found).run(units * localShare, target);
+  joinBins(compiled, found, limitUsage);
+  const before = priceOf(compiled, groups);
+  const after = priceOf(compiled, found);
+  const more = binsIn(found) - binsIn(groups);
+  // More bins for a slightly lower price are not better.
+  const isBetter =
+    after < before - 1e-9 ? more <= 0 || after < before * muchCheaper : after < before + 1e-9 && more < 0;
+  return isBetter ? found : undefined;
+}
