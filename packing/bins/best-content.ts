@@ -119,21 +119,22 @@ export class ContentSearch {
   /** Steps along the subgradient, as long as the floor would ask for; leaves the best multipliers, and returns what the relaxation is worth at them. */
   private descend(capacity: Float64Array, multipliers: Float64Array, from: number, floor: number): number {
     let least = from;
+    let worth = from;
     const best = multipliers.slice();
     for (let step = 0; step < mostSteps && least > floor; step++) {
       const slope = this.slope(capacity);
       const length = slope.reduce((sum, each, d) => sum + (capacity[d]! > 0 ? (each / capacity[d]!) ** 2 : 0), 0);
       if (length < 1e-12) break;
-      const worth = this.evaluate(capacity, multipliers);
       const size = (worth - Math.max(floor, least * (1 - 0.02 / (1 + step)))) / length;
       for (let d = 0; d < multipliers.length; d++) {
         if (capacity[d]! > 0) multipliers[d] = Math.max(0, multipliers[d]! - (size * slope[d]!) / capacity[d]! ** 2);
       }
-      const now = this.evaluate(capacity, multipliers);
-      if (now >= least) continue;
-      least = now;
+      worth = this.evaluate(capacity, multipliers);
+      if (worth >= least) continue;
+      least = worth;
       best.set(multipliers);
     }
+    if (worth === least) return least;
     multipliers.set(best);
     this.evaluate(capacity, multipliers);
     return least;
