@@ -1,5 +1,7 @@
 import { ContentSearch } from './best-content.js';
-import type { Content, Market, MarketProblem } from './market.js';
+import type { Column } from './columns.js';
+import type { Content, MarketProblem } from './market.js';
+import { bitsOf, MarketRows } from './market-rows.js';
 import { mergeMarketItems } from './merge-market-items.js';
 import { CoveringSimplex } from './simplex.js';
 
@@ -33,12 +35,6 @@ const inertia = 0.7;
 /** New columns of a market in a round, at most. */
 const perMarket = 6;
 
-interface Column {
-  readonly index: readonly number[];
-  readonly values: readonly number[];
-  readonly cost: number;
-}
-
 /**
  * Lower bound of the price of bins for all pods: the linear program over contents of whole bins, by column generation. It begins with the contents
  * `known`, those of a packing that is there already. Where it stays far below `otherBound` for a good part of the units, it is given up.
@@ -65,63 +61,39 @@ function mergedContent(content: Content, of: Int32Array): Content {
 
 class Program {
   private readonly search: ContentSearch;
-  private readonly items: number;
-  private readonly rows: number;
-  private readonly rhs: Float64Array;
-  /** First rows of requirements, limits and few bins. */
-  private readonly atRequirements: number;
-  private readonly atLimits: number;
-  private readonly atFew: number;
-  /** By market: its row where bins are few. */
-  private readonly fewRow: Int32Array;
+  private readonly rows: MarketRows;
   private readonly multipliers: readonly (readonly Float64Array[])[];
   private readonly columns: Column[] = [];
-  /** By requirement: its items as bits. */
-  private readonly inRequirement: readonly Uint8Array[];
   /** By market: which items one of must be in each bin. */
   private readonly openers: readonly (Uint8Array | undefined)[];
   private work = 0;
   private gain = leastGain;
 
   constructor(private readonly problem: MarketProblem) {
-    const { markets, requirements, limits, pods } = problem;
+    const { markets, pods } = problem;
     this.search = new ContentSearch(problem);
-    this.items = pods.length;
-    this.atRequirements = this.items;
-    this.atLimits = this.atRequirements + requirements.length;
-    this.atFew = this.atLimits + limits.length;
-    let next = this.atFew;
-    this.fewRow = Int32Array.from(markets, ({ count }) => (count === undefined ? -1 : next++));
-    this.rows = next;
-    this.rhs = new Float64Array(this.rows);
-    pods.forEach((count, item) => (this.rhs[item] = count));
-    requirements.forEach(({ least }, r) => (this.rhs[this.atRequirements + r] = least));
-    limits.forEach((left, l) => (this.rhs[this.atLimits + l] = -left));
-    markets.forEach(({ count }, m) => {
-      if (count !== undefined) this.rhs[this.fewRow[m]!] = -count;
-    });
+    this.rows = new MarketRows(problem);
     this.multipliers = markets.map(({ bins }) => bins.map(() => new Float64Array(problem.width)));
-    this.inRequirement = requirements.map(({ items }) => bitsOf(items, this.items));
-    this.openers = markets.map(({ openers }) => (openers === undefined ? undefined : bitsOf(openers, this.items)));
+    this.openers = markets.map(({ openers }) => (openers === undefined ? undefined : bitsOf(openers, pods.length)));
   }
 
   run(units: number, known: readonly Content[], otherBound: number): PatternBound {
-    const { center, alone } = this.begin();
-    const simplex = this.start([...alone, ...known.map((content) => this.cheapest(content))]);
+    const { center, alone } = this.rows.begin();
+    const simplex = this.start([...alone, ...known.map((content) => this.rows.cheapest(content))]);
     let best: { bound: number; duals: Float64Array } = { bound: 0, duals: center };
     let steps = fewSteps;
     let relaxation = Infinity;
     let share = inertia;
     this.gain = leastGain;
-    while (this.work + this.search.work < units) {
+    while (this.spent < units) {
       const own = Float64Array.from(simplex.duals, (dual) => Math.max(0, dual));
       relaxation = this.objective(own);
-      const isExact = this.work + this.search.work < units * exactShare;
+      const isExact = this.spent < units * exactShare;
       if (best.bound >= relaxation * (isExact ? equal : nearEnough)) break;
       const at = own.map((dual, row) => share * best.duals[row]! + (1 - share) * dual);
       const { bound, columns } = this.price(at, steps);
       if (bound > best.bound) best = { bound, duals: at };
-      const isLate = this.work + this.search.work > units * hopelessAfter;
+      const isLate = this.spent > units * hopelessAfter;
       if (isLate && best.bound < otherBound * hopeless) break;
       const moved = this.enter(simplex, columns);
       if (moved) {
@@ -134,107 +106,38 @@ class Program {
       else if (steps >= manySteps) break;
       else steps *= moreSteps;
     }
-    return { bound: best.bound, relaxation, work: this.work + this.search.work };
+    return { bound: best.bound, relaxation, work: this.spent };
+  }
+
+  private get spent(): number {
+    return this.work + this.rows.work + this.search.work;
+  }
+
+  private get pivotWork(): number {
+    return (this.rows.count * this.rows.count) >> 4;
   }
 
   private objective(duals: Float64Array): number {
     let sum = 0;
-    for (let row = 0; row < this.rows; row++) sum += this.rhs[row]! * duals[row]!;
+    for (let row = 0; row < this.rows.count; row++) sum += this.rows.rhs[row]! * duals[row]!;
     return sum;
-  }
-
-  /** For each item: the bin that is cheapest by the share that it takes, which is what a pod is worth to begin with; and the bin that holds it alone most cheaply. */
-  private begin(): { center: Float64Array; alone: (Column | undefined)[] } {
-    const { markets, width, weight, pods } = this.problem;
-    const center = new Float64Array(this.rows);
-    const alone = Array.from(pods, (): Column | undefined => undefined);
-    const rate = new Float64Array(this.items).fill(Infinity);
-    const share = new Float64Array(this.items).fill(Infinity);
-    markets.forEach((market, m) => {
-      if (market.count !== undefined) return;
-      for (const item of market.openers ?? market.items) {
-        for (const { price, capacity, use } of market.bins) {
-          this.work++;
-          let most = 0;
-          for (let d = 0; d < width; d++) most = Math.max(most, weight[item * width + d]! / capacity[d]!);
-          if (!(most <= 1)) continue;
-          share[item] = Math.min(share[item]!, price * most);
-          const count = Math.min(pods[item]!, most > 0 ? Math.floor(1 / most + 1e-9) : pods[item]!);
-          if (price / count >= rate[item]!) continue;
-          rate[item] = price / count;
-          alone[item] = this.columnOf(m, { price, use }, [item], [count]);
-        }
-      }
-    });
-    share.forEach((each, item) => (center[item] = each === Infinity ? 0 : each));
-    return { center, alone };
   }
 
   private start(alone: readonly (Column | undefined)[]): CoveringSimplex {
     const { markets } = this.problem;
     const dearest = markets.reduce((most, { bins }) => bins.reduce((sum, { price }) => Math.max(sum, price), most), 0);
-    const isCover = (row: number): boolean => row < this.atLimits;
+    const isCover = (row: number): boolean => row < this.rows.atLimits;
     const simplex = new CoveringSimplex(
       // Slightly different right-hand sides keep the simplex from cycling between degenerate solutions.
-      this.rhs.map((each, row) => (isCover(row) ? each + 1e-7 * (1 + ((row * 7919) % 101)) : each)),
-      Float64Array.from({ length: this.rows }, (_, row) => (isCover(row) ? 1 : -1)),
-      Float64Array.from({ length: this.rows }, (_, row) => (isCover(row) ? 10 * dearest : 0)),
+      this.rows.rhs.map((each, row) => (isCover(row) ? each + 1e-7 * (1 + ((row * 7919) % 101)) : each)),
+      Float64Array.from({ length: this.rows.count }, (_, row) => (isCover(row) ? 1 : -1)),
+      Float64Array.from({ length: this.rows.count }, (_, row) => (isCover(row) ? 10 * dearest : 0)),
     );
     this.enter(
       simplex,
       alone.filter((column): column is Column => column !== undefined),
     );
     return simplex;
-  }
-
-  /** The content in the cheapest bin that holds it, none where bins are few. */
-  private cheapest(content: Content): Column | undefined {
-    const { markets, width, weight } = this.problem;
-    const items = [...content.keys()];
-    const pods = [...content.values()];
-    const total = new Float64Array(width);
-    items.forEach((item, k) => {
-      for (let d = 0; d < width; d++) total[d] = total[d]! + pods[k]! * weight[item * width + d]!;
-    });
-    let best: { market: number; bin: Market['bins'][number] } | undefined;
-    markets.forEach((market, m) => {
-      const own = new Set(market.items);
-      if (market.count !== undefined || !items.every((item) => own.has(item))) return;
-      for (const bin of market.bins) {
-        this.work++;
-        if (bin.price >= (best?.bin.price ?? Infinity) || bin.capacity.some((amount, d) => amount < total[d]!))
-          continue;
-        best = { market: m, bin };
-      }
-    });
-    return best && this.columnOf(best.market, best.bin, items, pods);
-  }
-
-  private columnOf(
-    market: number,
-    { price, use }: { readonly price: number; readonly use: Float64Array },
-    items: readonly number[],
-    pods: readonly number[],
-  ): Column {
-    const index = [...items];
-    const values = [...pods];
-    for (const requirement of this.problem.markets[market]!.requirements) {
-      const bits = this.inRequirement[requirement]!;
-      const inside = items.reduce((sum, item, k) => sum + (bits[item] === 1 ? pods[k]! : 0), 0);
-      if (inside === 0) continue;
-      index.push(this.atRequirements + requirement);
-      values.push(inside);
-    }
-    use.forEach((each, limit) => {
-      if (each === 0) return;
-      index.push(this.atLimits + limit);
-      values.push(-each);
-    });
-    if (this.fewRow[market]! >= 0) {
-      index.push(this.fewRow[market]!);
-      values.push(-1);
-    }
-    return { index, values, cost: price };
   }
 
   /** Enters columns, and those from before again, while they lower the cost; returns whether some of these did. */
@@ -247,11 +150,11 @@ class Program {
       for (let at = this.columns.length - 1; at >= 0; at--) {
         const { index, values, cost } = this.columns[at]!;
         this.work++;
-        if (!simplex.enter(index, values, cost, this.rows + at)) continue;
-        this.work += (this.rows * this.rows) >> 4;
+        if (!simplex.enter(index, values, cost, this.rows.count + at)) continue;
+        this.work += this.pivotWork;
         moved = true;
         some ||= at >= from;
-        while (simplex.enterSurplus()) this.work += (this.rows * this.rows) >> 4;
+        while (simplex.enterSurplus()) this.work += this.pivotWork;
       }
     }
     return some;
@@ -265,11 +168,11 @@ class Program {
     const excess = new Float64Array(markets.length).fill(1);
     const free = new Float64Array(markets.length);
     markets.forEach((market, m) => {
-      const value = this.valuesIn(market, duals);
-      const scarce = this.fewRow[m]! >= 0 ? duals[this.fewRow[m]!]! : 0;
+      const value = this.rows.valuesIn(market, duals);
+      const scarce = this.rows.fewRow[m]! >= 0 ? duals[this.rows.fewRow[m]!]! : 0;
       const found: { readonly rate: number; readonly column: Column }[] = [];
       market.bins.forEach(({ price, capacity, use }, b) => {
-        const limited = limits.reduce((sum, _, l) => sum + duals[this.atLimits + l]! * use[l]!, 0);
+        const limited = limits.reduce((sum, _, l) => sum + duals[this.rows.atLimits + l]! * use[l]!, 0);
         const cost = price + limited + scarce;
         const bin = { capacity, multipliers: this.multipliers[m]![b]! };
         const asked = { floor: cost * this.gain, steps, openers: this.openers[m] };
@@ -278,7 +181,7 @@ class Program {
         else free[m] = market.count * best.most;
         if (best.found === undefined) return;
         const { worth, items, pods } = best.found;
-        found.push({ rate: worth / (cost + 1e-9), column: this.columnOf(m, { price, use }, items, pods) });
+        found.push({ rate: worth / (cost + 1e-9), column: this.rows.columnOf(m, { price, use }, items, pods) });
       });
       found.sort((a, b) => b.rate - a.rate);
       for (const { column } of found.slice(0, perMarket)) columns.push(column);
@@ -289,42 +192,26 @@ class Program {
   /** The bound by dual values that are scaled down by the worst market that each counts in. What limits are worth stays. */
   private proven(duals: Float64Array, excess: Float64Array, free: Float64Array): number {
     const { markets, requirements } = this.problem;
-    const scale = new Float64Array(this.rows).fill(1);
+    const scale = new Float64Array(this.rows.count).fill(1);
     const note = (row: number, m: number): void => {
       scale[row] = Math.max(scale[row]!, excess[m]!);
     };
     markets.forEach((market, m) => {
       for (const item of market.items) note(item, m);
-      for (const requirement of market.requirements) note(this.atRequirements + requirement, m);
+      for (const requirement of market.requirements) note(this.rows.atRequirements + requirement, m);
     });
     let total = 0;
-    for (let row = 0; row < this.atFew; row++) total += (this.rhs[row]! * duals[row]!) / scale[row]!;
+    for (let row = 0; row < this.rows.atFew; row++) total += (this.rows.rhs[row]! * duals[row]!) / scale[row]!;
     markets.forEach((market, m) => {
       if (free[m]! === 0) return;
       let least = Infinity;
       for (const item of market.items) least = Math.min(least, scale[item]!);
       for (const requirement of market.requirements) {
         if (requirements[requirement]!.items.length > 0)
-          least = Math.min(least, scale[this.atRequirements + requirement]!);
+          least = Math.min(least, scale[this.rows.atRequirements + requirement]!);
       }
       total -= free[m]! / least;
     });
     return total;
   }
-
-  /** What a pod of each item is worth in the bins of a market. */
-  private valuesIn({ requirements }: Market, duals: Float64Array): Float64Array {
-    const value = duals.slice(0, this.items);
-    for (const requirement of requirements) {
-      const more = duals[this.atRequirements + requirement]!;
-      if (more > 0) for (const item of this.problem.requirements[requirement]!.items) value[item] = value[item]! + more;
-    }
-    return value;
-  }
-}
-
-function bitsOf(list: Int32Array, length: number): Uint8Array {
-  const bits = new Uint8Array(length);
-  for (const each of list) bits[each] = 1;
-  return bits;
 }

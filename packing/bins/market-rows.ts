@@ -1,0 +1,133 @@
+import type { Column } from './columns.js';
+import type { Content, Market, MarketProblem } from './market.js';
+
+/** The rows of the linear program over contents of bins: items, requirements, limits and markets of which there are few bins; and its columns. */
+export class MarketRows {
+  readonly items: number;
+  /** How many rows there are. */
+  readonly count: number;
+  readonly rhs: Float64Array;
+  /** First rows of requirements, limits and few bins. */
+  readonly atRequirements: number;
+  readonly atLimits: number;
+  readonly atFew: number;
+  /** By market: its row where bins are few. */
+  readonly fewRow: Int32Array;
+  /** By requirement: its items as bits. */
+  private readonly inRequirement: readonly Uint8Array[];
+  /** Bins looked at so far. */
+  work = 0;
+
+  constructor(private readonly problem: MarketProblem) {
+    const { markets, requirements, limits, pods } = problem;
+    this.items = pods.length;
+    this.atRequirements = this.items;
+    this.atLimits = this.atRequirements + requirements.length;
+    this.atFew = this.atLimits + limits.length;
+    let next = this.atFew;
+    this.fewRow = Int32Array.from(markets, ({ count }) => (count === undefined ? -1 : next++));
+    this.count = next;
+    this.rhs = new Float64Array(this.count);
+    pods.forEach((count, item) => (this.rhs[item] = count));
+    requirements.forEach(({ least }, r) => (this.rhs[this.atRequirements + r] = least));
+    limits.forEach((left, l) => (this.rhs[this.atLimits + l] = -left));
+    markets.forEach(({ count }, m) => {
+      if (count !== undefined) this.rhs[this.fewRow[m]!] = -count;
+    });
+    this.inRequirement = requirements.map(({ items }) => bitsOf(items, this.items));
+  }
+
+  /** For each item: the bin that is cheapest by the share that it takes, which is what a pod is worth to begin with; and the bin that holds it alone most cheaply. */
+  begin(): { center: Float64Array; alone: (Column | undefined)[] } {
+    const { markets, width, weight, pods } = this.problem;
+    const center = new Float64Array(this.count);
+    const alone = Array.from(pods, (): Column | undefined => undefined);
+    const rate = new Float64Array(this.items).fill(Infinity);
+    const share = new Float64Array(this.items).fill(Infinity);
+    markets.forEach((market, m) => {
+      if (market.count !== undefined) return;
+      for (const item of market.openers ?? market.items) {
+        for (const { price, capacity, use } of market.bins) {
+          this.work++;
+          let most = 0;
+          for (let d = 0; d < width; d++) most = Math.max(most, weight[item * width + d]! / capacity[d]!);
+          if (!(most <= 1)) continue;
+          share[item] = Math.min(share[item]!, price * most);
+          const count = Math.min(pods[item]!, most > 0 ? Math.floor(1 / most + 1e-9) : pods[item]!);
+          if (price / count >= rate[item]!) continue;
+          rate[item] = price / count;
+          alone[item] = this.columnOf(m, { price, use }, [item], [count]);
+        }
+      }
+    });
+    share.forEach((each, item) => (center[item] = each === Infinity ? 0 : each));
+    return { center, alone };
+  }
+
+  /** The content in the cheapest bin that holds it, none where bins are few. */
+  cheapest(content: Content): Column | undefined {
+    const { markets, width, weight } = this.problem;
+    const items = [...content.keys()];
+    const pods = [...content.values()];
+    const total = new Float64Array(width);
+    items.forEach((item, k) => {
+      for (let d = 0; d < width; d++) total[d] = total[d]! + pods[k]! * weight[item * width + d]!;
+    });
+    let best: { market: number; bin: Market['bins'][number] } | undefined;
+    markets.forEach((market, m) => {
+      const own = new Set(market.items);
+      if (market.count !== undefined || !items.every((item) => own.has(item))) return;
+      for (const bin of market.bins) {
+        this.work++;
+        if (bin.price >= (best?.bin.price ?? Infinity) || bin.capacity.some((amount, d) => amount < total[d]!))
+          continue;
+        best = { market: m, bin };
+      }
+    });
+    return best && this.columnOf(best.market, best.bin, items, pods);
+  }
+
+  /** The column of a content of a bin. */
+  columnOf(
+    market: number,
+    { price, use }: { readonly price: number; readonly use: Float64Array },
+    items: readonly number[],
+    pods: readonly number[],
+  ): Column {
+    const index = [...items];
+    const values = [...pods];
+    for (const requirement of this.problem.markets[market]!.requirements) {
+      const bits = this.inRequirement[requirement]!;
+      const inside = items.reduce((sum, item, k) => sum + (bits[item] === 1 ? pods[k]! : 0), 0);
+      if (inside === 0) continue;
+      index.push(this.atRequirements + requirement);
+      values.push(inside);
+    }
+    use.forEach((each, limit) => {
+      if (each === 0) return;
+      index.push(this.atLimits + limit);
+      values.push(-each);
+    });
+    if (this.fewRow[market]! >= 0) {
+      index.push(this.fewRow[market]!);
+      values.push(-1);
+    }
+    return { index, values, cost: price };
+  }
+
+  /** What a pod of each item is worth in the bins of a market. */
+  valuesIn({ requirements }: Market, duals: Float64Array): Float64Array {
+    const value = duals.slice(0, this.items);
+    for (const requirement of requirements) {
+      const more = duals[this.atRequirements + requirement]!;
+      if (more > 0) for (const item of this.problem.requirements[requirement]!.items) value[item] = value[item]! + more;
+    }
+    return value;
+  }
+}
+
+export function bitsOf(list: Int32Array, length: number): Uint8Array {
+  const bits = new Uint8Array(length);
+  for (const each of list) bits[each] = 1;
+  return bits;
+}
