@@ -137,7 +137,12 @@ describe('which workflows have to run', () => {
     });
     const metadata = { ...claim.metadata, creationTimestamp: created };
     const conditions = [{ type: 'Ready', status: 'False' as const, lastTransitionTime: created }];
-    const nodeOf = () => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', labels: registered }, status: { conditions } });
+    const nodeOf = () => ({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n', labels: registered },
+      status: { conditions },
+    });
 
     const { starts } = desiredWorkflows(cluster({ claims: [{ ...claim, metadata }], nodeOf }));
 
