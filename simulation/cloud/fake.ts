@@ -59,6 +59,8 @@ export class FakeCloud implements CloudProvider {
   onLaunch: (instance: LaunchedInstance, request: LaunchRequest) => void = () => undefined;
   /** Called once an instance is gone. */
   onGone: (providerId: string) => void = () => undefined;
+  /** Called when an instance begins to end, where that takes time. */
+  onShuttingDown: (providerId: string) => void = () => undefined;
 
   private readonly instances = new Map<string, FakeInstance>();
   private readonly launched = new Map<string, LaunchedInstance>();
@@ -215,7 +217,10 @@ export class FakeCloud implements CloudProvider {
       const instance = this.instances.get(providerId);
       if (instance === undefined) return 'gone';
       if (this.options.terminatesAtOnce ?? true) this.kill(providerId);
-      else this.instances.set(providerId, { ...instance, state: 'shutting-down' });
+      else if (instance.state !== 'shutting-down') {
+        this.instances.set(providerId, { ...instance, state: 'shutting-down' });
+        this.onShuttingDown(providerId);
+      }
       return 'terminating';
     });
   }

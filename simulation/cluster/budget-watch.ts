@@ -42,6 +42,10 @@ export class BudgetWatch {
     this.excusedUntil = Date.now() + countedMs;
   }
 
+  get isExcused(): boolean {
+    return Date.now() < this.excusedUntil;
+  }
+
   private noteBudgets({ metadata, spec }: NodePool): void {
     const pool = metadata.name ?? '';
     const [last] = this.budgets.filter((each) => each.pool === pool).slice(-1);
@@ -52,7 +56,7 @@ export class BudgetWatch {
 
   private expectWithin(pool: string, reason: string): void {
     const now = Date.now();
-    if (now < this.excusedUntil) return;
+    if (this.isExcused) return;
     const nodes = Math.max(0, ...this.nodes.filter((each) => each.pool === pool).map(({ value }) => value));
     const disrupted = this.ownOf(pool).filter(isDisruptedByChoice).length;
     const allowed = Math.max(...this.inEffect(pool, now).map((budgets) => mostOf(budgets, reason, nodes, now)));

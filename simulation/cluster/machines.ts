@@ -16,6 +16,8 @@ export interface MachineTimes {
   /** From CreateFleet until the kubelet registers, milliseconds, and from there until it is ready. */
   readonly joinMs: { readonly from: number; readonly to: number };
   readonly readyMs: { readonly from: number; readonly to: number };
+  /** How long the cloud takes to end an instance, milliseconds; its kubelet falls silent meanwhile. */
+  readonly endsMs: { readonly from: number; readonly to: number };
   /** Chance that a machine never joins. */
   readonly neverJoins: number;
 }
@@ -40,6 +42,7 @@ export class Machines {
     this.neverJoins = times.neverJoins;
     cloud.onLaunch = (instance) => this.boot(instance);
     cloud.onGone = (providerId) => this.vanish(providerId);
+    cloud.onShuttingDown = (providerId) => this.shutDown(providerId);
   }
 
   /** Whether the kubelet of a node says and does nothing. */
@@ -47,9 +50,17 @@ export class Machines {
     return this.away.has(name);
   }
 
+  /** The kubelet of an instance that runs finds no Node of its own, and makes it anew. */
+  rejoin(providerId: string): void {
+    const instance = this.joined.get(providerId);
+    const isKnown = this.kube.kept('Node').some(({ spec }) => spec?.providerID === providerId);
+    if (instance !== undefined && !isKnown) void this.join(instance);
+  }
+
   /** The API server is at an earlier state: kubelets and the cloud controller make nodes what machines are. */
   catchUp(): void {
-    const running = new Set(this.cloud.peek().map(({ providerId }) => providerId));
+    const instances = this.cloud.peek().filter(({ state }) => state === 'running');
+    const running = new Set(instances.map(({ providerId }) => providerId));
     const nodes = this.kube.kept('Node');
     const known = new Set(nodes.map(({ spec }) => spec?.providerID ?? ''));
     for (const { metadata, spec } of nodes) {
@@ -73,6 +84,14 @@ export class Machines {
         void this.kube.patch('Pod', ref, { status: { phase: 'Running', conditions } }, { subresource: 'status' });
       }
     }
+  }
+
+  private shutDown(providerId: string): void {
+    const { from, to } = this.times.endsMs;
+    const afterMs = this.random.int(from, to);
+    const node = this.kube.kept('Node').find(({ spec }) => spec?.providerID === providerId);
+    if (node !== undefined) setTimeout(() => this.stopKubelet(node.metadata.name ?? ''), afterMs / 2);
+    setTimeout(() => this.cloud.finishTermination(providerId), afterMs);
   }
 
   private boot(instance: LaunchedInstance): void {
@@ -126,7 +145,7 @@ export class Machines {
   }
 
   private async isThere(providerId: string): Promise<boolean> {
-    return (await this.cloud.list()).some((instance) => instance.providerId === providerId);
+    return (await this.cloud.list()).some((one) => one.providerId === providerId && one.state === 'running');
   }
 
   /** The machine is gone: its pods with it, and its Node, which the cloud controller deletes. */

@@ -17,6 +17,8 @@ export interface OverseerOptions {
   readonly hasFailedStatusCheck?: (providerId: string) => boolean;
   /** Whether the cloud has an instance still; whoever is not asked takes all for running. */
   readonly isRunning?: (providerId: string) => boolean;
+  /** Whether the cluster is at an earlier state: what workflows have waited for may be undone. */
+  readonly isRestored?: () => boolean;
   /** Hears which NodeClaim a process deletes, just before. */
   readonly onDelete?: (claimName: string) => void;
   /** When a NodeClaim was first deleted, milliseconds of the epoch: a restored cluster may have it deleted a second time. */
@@ -53,13 +55,19 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
     const claims = kube.kept('NodeClaim');
     const claim = claims.find(({ metadata }) => metadata.name === name);
     if (claim?.metadata.deletionTimestamp !== undefined || claim === undefined) return;
-    if (!isDisruptedByChoice(claim) || !isWell(kube, claim, options)) return;
+    if (!isDisruptedByChoice(claim) || !isWell(kube, claim, options) || options.isRestored?.() === true) return;
     const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
-    for (const { metadata, status } of claims) {
-      const isReplacement = owner !== undefined && metadata.annotations?.[annotations.plan]?.startsWith(`${owner}/`);
-      if (isReplacement !== true || isTrue(status?.conditions, 'Initialized')) continue;
+    const replacements = claims.filter(
+      ({ metadata }) => owner !== undefined && metadata.annotations?.[annotations.plan]?.startsWith(`${owner}/`),
+    );
+    const isUp = ({ status }: NodeClaim): boolean => isTrue(status?.conditions, 'Initialized');
+    // Of a command that began anew, since Temporal was restored, the first replacement may be on its way out.
+    const isLeftOver = ({ metadata }: NodeClaim): boolean =>
+      metadata.deletionTimestamp !== undefined && replacements.some(isUp);
+    for (const one of replacements) {
+      if (isUp(one) || isLeftOver(one)) continue;
       broken(
-        `NodeClaim ${name} is deleted before ${metadata.name ?? ''} is initialized (invariants/replacement-first)`,
+        `NodeClaim ${name} is deleted before ${one.metadata.name ?? ''} is initialized (invariants/replacement-first)`,
       );
     }
   };

@@ -9,8 +9,11 @@ export const staticPool = 'static';
 /** The budgets of the NodePool `default` in ordinary times. */
 export const usualBudgets = [{ nodes: '20%' }];
 
+/** How long nodes live in ordinary times: longer than any run. */
+export const usualLife = '720h';
+
 // What must not be disrupted goes with a node that somebody deletes.
-const shared = { template: { spec: { ...template, terminationGracePeriod: '10m' } } };
+const shared = { template: { spec: { ...template, terminationGracePeriod: '10m', expireAfter: usualLife } } };
 
 /** The NodePool `default` in ordinary times. */
 export const defaultSpec = {

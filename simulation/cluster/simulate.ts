@@ -127,8 +127,10 @@ class Simulation {
         broken: (problem) => invariants.broken(problem),
         isKnownProtected: (pod) => invariants.isKnownProtected(pod),
         hasFailedStatusCheck: (providerId) => invariants.failedChecks.has(providerId),
-        isRunning: (providerId) => cluster.cloud.peek().some((instance) => instance.providerId === providerId),
+        isRunning: (providerId) =>
+          cluster.cloud.peek().some((one) => one.providerId === providerId && one.state === 'running'),
         firstDeletedAt: (claim) => invariants.firstDeletedAt(claim),
+        isRestored: () => invariants.budgets.isExcused,
         onDelete: (claimName) => invariants.noteOwnDeletion(claimName),
       }),
       watchSilentMs: 10 * minuteMs,

@@ -30,9 +30,18 @@ export interface SimulatedCluster {
 const calmTimes: MachineTimes = {
   joinMs: { from: 20_000, to: 60_000 },
   readyMs: { from: 2000, to: 15_000 },
+  endsMs: { from: 2000, to: 90_000 },
   neverJoins: 0,
 };
-const clusterKinds = ['Pod', 'Node', 'NodeClaim', 'NodePool', 'ReplicaSet', 'PodDisruptionBudget'] as const;
+const clusterKinds = [
+  'Pod',
+  'Node',
+  'NodeClaim',
+  'NodePool',
+  'ReplicaSet',
+  'PodDisruptionBudget',
+  'DisruptionPolicy',
+] as const;
 /** Types of up to this many CPUs: enough for choice, few enough to plan quickly. */
 const mostCpus = 16;
 
@@ -46,7 +55,7 @@ export async function createCluster(
     ({ architecture, resources }) => architecture === 'amd64' && Number(resources['cpu']) <= mostCpus,
   );
   const types = parseCatalogue(JSON.stringify(entries), { overhead: kwokOverhead });
-  const cloud = new FakeCloud({ types, now });
+  const cloud = new FakeCloud({ types, now, terminatesAtOnce: false });
   const machines = new Machines(kube, cloud, random, times);
   const stopping = new AbortController();
   const cache = createClusterCache({

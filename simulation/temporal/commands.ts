@@ -162,6 +162,12 @@ function notifyParent(engine: CommandHost, run: Run, result: object): void {
   engine.add(parent, { resolveChildWorkflowExecution: { seq: parentSeq, result } });
 }
 
+/** Tells the parent of a run that somebody terminated. */
+export function tellTerminated(engine: CommandHost, run: Run): void {
+  const cause = { message: 'Workflow execution terminated', terminatedFailureInfo: {} };
+  notifyParent(engine, run, { failed: { failure: childFailure(run, cause) } });
+}
+
 function childFailure(run: Run, cause: Failure): Failure {
   const { workflowId, runId, workflowType } = run.start;
   const childWorkflowExecutionFailureInfo = {

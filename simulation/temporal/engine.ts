@@ -3,7 +3,7 @@ import { ActivityTask } from './activity-task.js';
 import type { ActivityWorker } from './activity-worker.js';
 import { keep, renew } from './backup.js';
 import type { KeptRun } from './backup.js';
-import { carryOut, startTimer } from './commands.js';
+import { carryOut, startTimer, tellTerminated } from './commands.js';
 import type { CommandHost } from './commands.js';
 import type { EngineOptions, StartOptions } from './engine-options.js';
 import { toPayloads } from './payloads.js';
@@ -14,6 +14,9 @@ import type { RunStart, RunStatus } from './run.js';
 import type { Command, Job } from './sandbox.js';
 import { WorkflowCache } from './workflow-cache.js';
 import { WorkflowTasks } from './workflow-tasks.js';
+
+/** Runs end at 1,500 events (workflows/history-limit.ts), but for what they wait for then. */
+const longestHistory = 2500;
 
 /**
  * A Temporal server and the SDK's core in memory, at the time of the process' (faked) timers: workflows, signals, updates,
@@ -137,13 +140,14 @@ export class SimulatedTemporal implements CommandHost {
 
   terminate(run: Run): void {
     this.close(run, 'TERMINATED');
+    tellTerminated(this, run);
   }
 
   /** The database is gone: nothing is left of any workflow. Schedules are kept. */
   lose(): void {
     for (const run of this.latest.values()) {
       run.underway.clear();
-      this.terminate(run);
+      this.close(run, 'TERMINATED');
     }
     this.latest.clear();
   }
@@ -203,6 +207,7 @@ export class SimulatedTemporal implements CommandHost {
     if (!run.isOpen) return;
     run.jobs.push(job);
     run.historyLength += 1;
+    if (run.historyLength === longestHistory) this.problems.push(`${run.id} has a history of ${longestHistory} events`);
     this.tasks.wake(run);
   }
 

@@ -4,8 +4,9 @@ import { reconsiderSignal } from '../../../workflows/messages.js';
 import { clusterName } from '../process.js';
 import { refOf } from '../../kube/fake-storage.js';
 import type { Stage } from '../stage.js';
-import { defaultSpec, staticPool } from '../pools.js';
-import { addNodeClass } from '../world.js';
+import { defaultSpec, staticPool, staticSpec } from '../pools.js';
+import { addNodeClass, addPool } from '../world.js';
+import { releaseAll } from './others.js';
 import { budgetedApp } from './workloads.js';
 
 /** Nothing goes wrong any more, and whatever was only for some minutes is over: a restored cluster may have brought it back. */
@@ -27,9 +28,12 @@ export function calm(stage: Stage): void {
   ] as const) {
     for (const each of kube.kept(kind)) void kube.delete(kind, refOf(each));
   }
-  const { spec: usual } = defaultSpec.template;
-  const spec = { ...defaultSpec, limits: null, template: { spec: { ...usual, expireAfter: 'Never' } } };
-  void kube.patch('NodePool', { name: 'default' }, { spec });
+  // A restored cluster may be of a time between two NodePools of a name.
+  for (const [name, spec] of Object.entries({ default: defaultSpec, [staticPool]: staticSpec })) {
+    if (kube.kept('NodePool').every(({ metadata }) => metadata.name !== name))
+      addPool(kube, name, spec, `pool-${name}-calm`);
+  }
+  void kube.patch('NodePool', { name: 'default' }, { spec: { ...defaultSpec, limits: null } });
   void kube.patch('NodePool', { name: staticPool }, { spec: { limits: null } });
   const free = { metadata: { annotations: { [annotations.doNotDisrupt]: null } }, spec: { unschedulable: null } };
   for (const node of kube.kept('Node')) void kube.patch('Node', refOf(node), free);
@@ -39,6 +43,7 @@ export function calm(stage: Stage): void {
   if (deciding !== undefined) temporal.signal(deciding, reconsiderSignal.name, [{ actor: 'ann', all: true }]);
   const nodeClass = kube.kept('EC2NodeClass')[0];
   if (nodeClass?.metadata.deletionTimestamp !== undefined || nodeClass === undefined) addNodeClass(kube, 'class-calm');
+  releaseAll(kube);
   removeExtraPools(stage);
   releasePods(stage);
 }

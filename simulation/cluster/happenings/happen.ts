@@ -1,6 +1,7 @@
 import type { Happening } from './happening.js';
 import type { Stage } from '../stage.js';
 import { machineHappenings } from './machines.js';
+import { othersHappenings } from './others.js';
 import { outageHappenings } from './outages.js';
 import { peopleHappenings } from './people.js';
 import { poolHappenings } from './pools.js';
@@ -15,6 +16,7 @@ const happenings = [
   ...peopleHappenings,
   ...settingsHappenings,
   ...poolHappenings,
+  ...othersHappenings,
   ...outageHappenings,
   ...restoreHappenings,
   ...refusalHappenings,

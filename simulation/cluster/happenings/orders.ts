@@ -17,10 +17,12 @@ const openRuns = ({ temporal }: Stage): readonly Run[] =>
 
 /** Somebody gives an order to a workflow that can obey one, or cannot. */
 export function giveOrder(stage: Stage): void {
-  const { random, temporal } = stage;
+  const { random, temporal, invariants } = stage;
   const open = openRuns(stage);
   if (open.length === 0) return;
-  temporal.signal(random.pick(open), random.pick(orders).name, [person]);
+  const order = random.pick(orders);
+  if (order === approveSignal) invariants.rules.excuse();
+  temporal.signal(random.pick(open), order.name, [person]);
 }
 
 /** Somebody holds a workflow, and lets it go on after so long. */

@@ -15,6 +15,11 @@ export const restoreHappenings = listed([
       restoreCluster(stage, (awayMs) => stage.processes.freeze(stage.random, awayMs + stage.random.int(1, 120) * 1000)),
   },
   {
+    name: 'the cluster and Temporal are restored as they were, each at another time',
+    weight: 2,
+    happens: (stage) => restoreBoth(stage),
+  },
+  {
     name: 'Temporal loses every workflow',
     weight: 1,
     happens: ({ temporal, invariants }) => {
@@ -46,6 +51,25 @@ export const restoreHappenings = listed([
   },
 ]);
 
+/** Backups of both, seconds to minutes apart; some minutes later both come back, in either order. */
+function restoreBoth(stage: Stage): void {
+  const { random, later, temporal, invariants } = stage;
+  const restoreTemporal = (afterMs: number): void => {
+    const bringBack = temporal.backup();
+    later(afterMs, () => {
+      bringBack();
+      invariants.forgetReasons();
+    });
+  };
+  const apartMs = random.int(1, 300) * 1000;
+  const isTemporalFirst = random.chance(0.5);
+  const first = isTemporalFirst ? restoreTemporal : (): void => restoreCluster(stage, () => undefined);
+  const second = isTemporalFirst ? (): void => restoreCluster(stage, () => undefined) : restoreTemporal;
+  const afterMs = random.int(1, 10 * 60) * 1000;
+  first(apartMs + afterMs);
+  setTimeout(() => second(afterMs), apartMs);
+}
+
 /** After some minutes the API server is away for a while and comes back as it is now; `begun` hears when, and for how long. */
 function restoreCluster(
   { random, later, outages, sets, cluster, invariants }: Stage,
@@ -58,6 +82,7 @@ function restoreCluster(
     const end = outages.begin('Kubernetes');
     bringBack();
     invariants.budgets.excuse();
+    invariants.rules.excuse();
     invariants.forgetReasons();
     for (const set of sets) later(5000, () => void set.resume());
     later(awayMs, end);

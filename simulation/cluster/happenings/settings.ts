@@ -1,4 +1,4 @@
-import { staticPool, usualBudgets } from '../pools.js';
+import { staticPool, usualBudgets, usualLife } from '../pools.js';
 import { addPool, template } from '../world.js';
 import { labels } from '../../../api/labels.js';
 import { disruptionPolicies } from '../../../api/stowage/disruption-policy.js';
@@ -59,7 +59,7 @@ export const settingsHappenings = listed([
         void kube.patch('NodePool', { name: 'default' }, { spec: { template: { spec: { expireAfter } } } });
       expire(`${lifeMinutes}m`);
       later(random.int(5, 30) * minuteMs, () => {
-        expire('Never');
+        expire(usualLife);
         // The last of them has come to its end by then.
         later((lifeMinutes + 10) * minuteMs, () => undefined);
       });
@@ -81,7 +81,15 @@ export const settingsHappenings = listed([
     happens: ({ random, later, cluster: { kube } }) => {
       const name = `policy-${random.int(0, 2 ** 31)}`;
       void kube.create('DisruptionPolicy', policyOf(name, random.pick(policies)));
-      later(random.int(5, 40) * minuteMs, () => void kube.delete('DisruptionPolicy', { name }));
+      later(random.int(5, 90) * minuteMs, () => void kube.delete('DisruptionPolicy', { name }));
+    },
+  },
+  {
+    name: 'a DisruptionPolicy is withdrawn',
+    weight: 1,
+    happens: ({ random, cluster: { kube } }) => {
+      const name = pickOr(random, kube.kept('DisruptionPolicy'))?.metadata.name;
+      if (name !== undefined) void kube.delete('DisruptionPolicy', { name });
     },
   },
   {
