@@ -30,6 +30,36 @@ const found: readonly Found[] = [
       ],
     },
   ],
+  [
+    'disrupt, restored to a time before nodes went, counts them in the rates of a DisruptionPolicy all the same',
+    {
+      seed: 1200001,
+      replicas: 6,
+      script: [
+        { atMs: 60_000, draw: 376, name: 'a DisruptionPolicy appears, for some minutes' },
+        { atMs: 1_800_000, draw: 172, name: 'Temporal is restored as it was some minutes ago' },
+        { atMs: 1_801_000, draw: 1, name: 'the template of a NodePool changes' },
+      ],
+    },
+  ],
+  [
+    'a Node that was removed by force and made anew by its kubelet is registered again',
+    {
+      seed: 1100002,
+      script: [{ atMs: 150_000, draw: 83, name: 'a Node is removed by force, and its kubelet registers anew' }],
+    },
+  ],
+  [
+    'a consolidation does not fail where somebody terminates the drain that it waits for',
+    {
+      seed: 1500000,
+      replicas: 3,
+      script: [
+        { atMs: 90_000, draw: 1, name: 'the template of a NodePool changes' },
+        { atMs: 170_000, draw: 4, name: 'a workflow is terminated by hand' },
+      ],
+    },
+  ],
 ];
 
 describe('what the simulator found does not come back', () => {
