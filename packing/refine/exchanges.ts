@@ -21,6 +21,9 @@ const mostExchanged = 8;
 export class Exchanges {
   private readonly state: PlacementState;
   private readonly order: PlacingOrder;
+  /** Nodes that cannot be one whatever it costs, in the plan `impossibleIn`. */
+  private readonly impossible = new Set<string>();
+  private impossibleIn = '';
 
   constructor(private readonly best: Incumbent) {
     this.state = best.state;
@@ -153,6 +156,8 @@ export class Exchanges {
 
   private joinInto(into: TentativeNode, from: readonly TentativeNode[]): boolean {
     const { best, state } = this;
+    const text = `${contentKey(into)} ${from.map(contentKey).join(' ')}`;
+    if (this.isImpossible(text)) return false;
     best.begin();
     const members = from.flatMap((each) =>
       each.members.map(({ podClass, levelIndex, pods }) => ({ podClass, levelIndex, pods: [...pods] })),
@@ -162,10 +167,20 @@ export class Exchanges {
       for (const pod of pods) {
         if (state.insertInto(into, podClass, pod, levelIndex)) continue;
         state.undo();
+        this.impossible.add(text);
         return false;
       }
     }
     return best.accept(best.unplaced);
+  }
+
+  /** Whether that was tried since the plan changed. A changed plan has another price, or fewer nodes. */
+  private isImpossible(text: string): boolean {
+    const { best, impossible } = this;
+    const plan = `${best.price} ${this.state.tentativeNodes.length} ${best.unplaced.length}`;
+    if (plan !== this.impossibleIn) impossible.clear();
+    this.impossibleIn = plan;
+    return impossible.has(text);
   }
 }
 
