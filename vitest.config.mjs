@@ -5,7 +5,8 @@ const sources =
 
 const minutes = 60_000;
 // Projects add to what stands below for all of them.
-const quickStart = { setupFiles: ['test/live/quick-start.mjs'] };
+const sharedMoto = 'test/live/shared-moto.ts';
+const onOwnStacks = { setupFiles: ['test/live/quick-start.mjs'], globalSetup: [sharedMoto] };
 const sharedFolder = { globalSetup: ['test/workflow/shared-folder.mjs'] };
 
 // What takes real time has the time that a crowded machine takes.
@@ -59,12 +60,15 @@ export default defineConfig({
       }),
       project('replay', ['test/replay/**/*.test.ts'], { testTimeout: 10 * minutes }),
       // One file at a time: they script the faults of one cloud, and wait for it most of their time.
-      project('integration-aws', ['test/integration/aws*.test.ts'], onSharedStack),
+      project('integration-aws', ['test/integration/aws*.test.ts'], {
+        ...onSharedStack,
+        globalSetup: [...onSharedStack.globalSetup, sharedMoto],
+      }),
       project('integration', ['test/integration/!(aws)*.test.ts'], onSharedStack),
-      // Stowage as a process, each file with a stack of its own.
-      project('live', ['test/{live,containment}/**/*.test.ts'], { ...inRealTime, ...quickStart }),
+      // Stowage as a process, each file with a stack of its own but for moto.
+      project('live', ['test/{live,containment}/**/*.test.ts'], { ...inRealTime, ...onOwnStacks }),
       // On one stack: what people are asked, order and are told.
-      project('situations', ['test/situations/**/*.test.ts'], { ...inRealTime, ...quickStart }),
+      project('situations', ['test/situations/**/*.test.ts'], { ...inRealTime, ...onOwnStacks }),
       // Needs root and containers: `npm run test:install` gets what is missing, and no part of npm test.
       project('install', ['test/install/**/*.test.ts'], { ...inRealTime, isolate: true }),
       // Not part of npm test yet: it finds what is still to be mended.

@@ -1,38 +1,28 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { tool, type Component, type StackContext } from './components.js';
-import { machineImages } from './cloud-proxy/images.js';
 import { answers } from './http.js';
+import { motoProgram } from './moto.js';
 import { nodeRole } from './node-class.js';
 import { repositoryRoot } from './paths.js';
 import { programPath } from './programs.js';
 export { seedCloud } from './seed.js';
 
-/** moto, and the cloud proxy in front of it, in starting order. */
+/** moto, unless it is shared, and the cloud proxy in front of it, in starting order. */
 export async function cloudComponents(context: StackContext): Promise<Component[]> {
-  return [moto(context), await proxy(context)];
+  return [...(context.moto === undefined ? [moto(context)] : []), await proxy(context)];
 }
+
+export const motoEndpoint = ({ moto, ports }: StackContext): string =>
+  moto?.endpoint ?? `http://127.0.0.1:${ports.moto}`;
 
 function moto(context: StackContext): Component {
   const port = context.ports.moto;
-  const data = join(context.folder, 'data/moto');
-  mkdirSync(data, { recursive: true });
-  const images = join(data, 'images.json');
-  writeFileSync(images, JSON.stringify(machineImages()));
   return {
     name: 'moto',
     part: 'cloud',
-    address: `http://127.0.0.1:${port}`,
     command: tool(context, 'motoPython'),
-    args: ['-m', 'moto.server', '--host=127.0.0.1', `--port=${port}`],
-    env: {
-      MOTO_AMIS_PATH: images,
-      MOTO_ENABLE_AMI_VALIDATION: '1',
-      MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION: '1',
-      PYTHONDONTWRITEBYTECODE: '',
-      PYTHONUNBUFFERED: '1',
-    },
-    ready: () => answers(`http://127.0.0.1:${port}/moto-api/`),
+    ...motoProgram(join(context.folder, 'data/moto'), port),
     graceMs: 3000,
   };
 }
@@ -56,7 +46,8 @@ async function proxy(context: StackContext): Promise<Component> {
       '--enable-source-maps',
       await programPath('cloud-proxy'),
       `--port=${ports.proxy}`,
-      `--moto=http://127.0.0.1:${ports.moto}`,
+      `--moto=${motoEndpoint(context)}`,
+      ...(context.moto === undefined ? [] : [`--moto-account=${context.moto.account}`]),
       `--cluster=${cluster}`,
       `--region=${region}`,
       `--cluster-endpoint=https://127.0.0.1:${ports.apiserver}`,

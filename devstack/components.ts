@@ -50,6 +50,13 @@ export const portNames = [
 ] as const;
 export type Ports = Record<(typeof portNames)[number], number>;
 
+/** A moto that stacks share, and the account in it that is one stack's own. */
+export interface SharedMoto {
+  readonly endpoint: string;
+  /** Twelve digits, used by no other stack. */
+  readonly account: string;
+}
+
 /** What every component's command line is made from. */
 export interface StackContext {
   name: string;
@@ -67,6 +74,8 @@ export interface StackContext {
   temporalSettings?: Readonly<Record<string, number>>;
   /** What Temporal runs on; its development server when absent. */
   engine?: Engine;
+  /** One that is there already; the stack starts one of its own when absent. */
+  moto?: SharedMoto;
 }
 
 /** One process of the stack. */

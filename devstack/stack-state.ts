@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Engine, Ports, StackPart, StartedComponent } from './components.js';
+import type { Engine, Ports, SharedMoto, StackPart, StartedComponent } from './components.js';
 import { isRunning, type ProcessRecord } from './processes.js';
 
 /** How to reach a stack; a part that was not started has none of its addresses. */
@@ -46,6 +46,8 @@ export interface StackState {
   temporalSettings?: Readonly<Record<string, number>>;
   /** As StackContext says. */
   engine?: Engine;
+  /** As StackContext says. */
+  moto?: SharedMoto;
   ports: Ports;
   parts: StackPart[];
   components: StartedComponent[];

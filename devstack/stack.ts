@@ -1,8 +1,9 @@
+import { randomInt } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { settleAll } from '../core/settle-all.js';
 import { applyManifests } from './apply.js';
-import { cloudComponents, egressFolder, seedCloud } from './cloud.js';
+import { cloudComponents, egressFolder, motoEndpoint, seedCloud } from './cloud.js';
 import { authorityFile } from './cloud-proxy/egress.js';
 import {
   portNames,
@@ -52,6 +53,8 @@ export interface StackOptions {
   temporalSettings?: Readonly<Record<string, number>>;
   /** What Temporal runs on; as `STOWAGE_ENGINE` says by default. */
   engine?: Engine;
+  /** Where a moto serves that other stacks use, too, each in an account of its own; default one of its own. */
+  moto?: string | undefined;
   /** Hears one line per step. */
   progress?: (line: string) => void;
 }
@@ -107,7 +110,13 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       engine = 'development',
     } = state;
     const facts = { cluster, region, ports, containers, proxy, temporalSettings, engine };
-    const context: StackContext = { name: state.name, folder, tools, ...facts };
+    const context: StackContext = {
+      name: state.name,
+      folder,
+      tools,
+      ...facts,
+      ...(state.moto && { moto: state.moto }),
+    };
     writeState(state);
     try {
       await bringUp(context, state, progress);
@@ -155,12 +164,15 @@ async function freshState(name: string, folder: string, options: StackOptions): 
     proxy: options.proxy ?? false,
     temporalSettings: options.temporalSettings ?? {},
     engine: options.engine ?? engineOf(process.env),
+    ...(options.moto !== undefined && { moto: { endpoint: options.moto, account: newAccount() } }),
     ports: await choosePorts(),
     parts: withDependencies(parts),
     components: [],
     endpoints: {},
   };
 }
+
+const newAccount = (): string => String(randomInt(10 ** 11, 2 * 10 ** 11));
 
 /** Stops every process of the stack in `folder`, latest first, by its pid. Returns how many ran. */
 export async function stopStack(folder: string, progress: (line: string) => void = silent): Promise<number> {
@@ -264,7 +276,7 @@ function publish(context: StackContext, state: StackState): void {
       endpoints.httpsProxy = endpoints.awsEndpoint;
       endpoints.caBundle = authorityFile(egressFolder(context));
     }
-    endpoints.motoEndpoint = `http://127.0.0.1:${ports.moto}`;
+    endpoints.motoEndpoint = motoEndpoint(context);
   }
   writeState(state);
 }

@@ -27,6 +27,8 @@ import { itemsOf, textOf } from './xml.js';
 
 export interface CloudOptions {
   motoEndpoint: string;
+  /** The account in moto that is this cloud's own; callers see that of every local cloud. */
+  motoAccount?: string | undefined;
   region: string;
   cluster: string;
   /** The API server's address, for eks:DescribeCluster. */
@@ -84,7 +86,7 @@ export class Cloud {
     const { region } = options;
     this.#settings = this.#usual();
     this.egress = options.egressFolder === undefined ? undefined : new Egress(region, options.egressFolder);
-    this.moto = new Moto(options.motoEndpoint, region);
+    this.moto = new Moto(options.motoEndpoint, region, options.motoAccount);
     this.catalogue = new Catalogue(this.moto, region, options.answersFolder);
     this.market = new SpotMarket(region, this.now);
     this.sqs = new Sqs(region, this.now);

@@ -7,6 +7,7 @@ const { values } = parseArgs({
     port: { type: 'string' },
     host: { type: 'string', default: '127.0.0.1' },
     moto: { type: 'string' },
+    'moto-account': { type: 'string' },
     cluster: { type: 'string', default: 'stowage-local' },
     region: { type: 'string', default: 'us-west-2' },
     'cluster-endpoint': { type: 'string', default: 'https://127.0.0.1:6443' },
@@ -21,6 +22,7 @@ if (values.port === undefined || values.moto === undefined) throw new Error('--p
 
 const cloud = new Cloud({
   motoEndpoint: values.moto,
+  motoAccount: values['moto-account'],
   region: values.region,
   cluster: values.cluster,
   clusterEndpoint: values['cluster-endpoint'],

@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { AwsError, type Reply } from './aws-error.js';
+import { accountId } from './events.js';
 import { formatQuery, type Params } from './query.js';
 import { parseXml, textOf, child, type XmlElement } from './xml.js';
 
@@ -12,20 +13,39 @@ export interface MotoRequest {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
-/** The client of the moto server behind the proxy. */
+/**
+ * The client of the moto server behind the proxy. Where other clouds are in the same server, each has an `account` of its own there: it is put
+ * in the place of ours in what is sent, and ours in its place in the answer.
+ */
 export class Moto {
   constructor(
     private readonly endpoint: string,
     private readonly region: string,
+    private readonly account = accountId,
   ) {}
 
   /** The same server, as another region. */
   elsewhere(region: string): Moto {
-    return new Moto(this.endpoint, region);
+    return new Moto(this.endpoint, region, this.account);
   }
 
   /** Sends a request as it is. Rejects on connection errors. `signal` gives the call up. */
-  send(message: MotoRequest, signal?: AbortSignal): Promise<Reply> {
+  async send(message: MotoRequest, signal?: AbortSignal): Promise<Reply> {
+    if (this.account === accountId) return this.#exchange(message, signal);
+    const renamed = (text: Buffer | string, from: string, to: string): Buffer =>
+      Buffer.from(text.toString().replaceAll(from, to));
+    const reply = await this.#exchange(
+      {
+        ...message,
+        headers: { ...message.headers, 'x-moto-account-id': this.account },
+        body: renamed(message.body, accountId, this.account),
+      },
+      signal,
+    );
+    return { ...reply, body: renamed(reply.body, this.account, accountId) };
+  }
+
+  #exchange(message: MotoRequest, signal?: AbortSignal): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const outgoing = request(
         new URL(message.path, this.endpoint),

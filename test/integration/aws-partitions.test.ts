@@ -29,7 +29,14 @@ describe.each([
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), `stowage-${region}-`));
-    stack = await startStack({ folder, name: region, region, parts: ['cloud'], proxy: true });
+    stack = await startStack({
+      folder,
+      name: region,
+      region,
+      parts: ['cloud'],
+      proxy: true,
+      moto: process.env.STOWAGE_TEST_MOTO,
+    });
     cloud = new CloudProxyControl(stack.awsEndpoint!);
     await cloud.configure(briefLags);
     ({ provider, problems } = awsProvider(stack, {
@@ -92,7 +99,7 @@ describe('an isolated VPC', () => {
   let stack: Stack;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'stowage-isolated-'));
-    stack = await startStack({ folder, name: 'isolated', parts: ['cloud'] });
+    stack = await startStack({ folder, name: 'isolated', parts: ['cloud'], moto: process.env.STOWAGE_TEST_MOTO });
   });
   afterAll(async () => {
     await stack.stop();

@@ -27,7 +27,7 @@ let cloud: CloudProxyControl;
 let auditor: Auditor;
 
 beforeAll(async () => {
-  stack = await startStack({ name: 'takeover', folder, parts: surroundings });
+  stack = await startStack({ name: 'takeover', folder, parts: surroundings, moto: process.env.STOWAGE_TEST_MOTO });
   kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'takeover-test' });
   cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
   auditor = new Auditor({ stack, kube, cloud });

@@ -98,7 +98,12 @@ const podsBefore = (name: string): number => (name === 'consolidate-replace' ? 3
 
 beforeAll(async () => {
   earlier = await makeEarlierBuild(join(folder, 'earlier'));
-  stack = await startStack({ name: 'upgrade', folder: join(folder, 'stack'), parts: surroundings });
+  stack = await startStack({
+    name: 'upgrade',
+    folder: join(folder, 'stack'),
+    parts: surroundings,
+    moto: process.env.STOWAGE_TEST_MOTO,
+  });
   kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'upgrade-test' });
   const cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
   temporal = await Connection.connect({ address: stack.temporalAddress ?? '' });

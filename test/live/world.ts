@@ -29,7 +29,7 @@ export async function startLiveWorld(
   options: Pick<StackOptions, 'temporalSettings' | 'proxy'> = {},
 ): Promise<LiveWorld> {
   const folder = mkdtempSync(join(tmpdir(), `stowage-${name}-`));
-  const stack = await startStack({ folder, name, parts: stackParts, ...options });
+  const stack = await startStack({ folder, name, parts: stackParts, moto: process.env.STOWAGE_TEST_MOTO, ...options });
   const kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: `${name}-test` });
   const temporal = await Connection.connect({ address: stack.temporalAddress ?? '' }).catch(async (error: unknown) => {
     kube.close();
