@@ -141,8 +141,33 @@ export async function releaseStrays(
     released.push(node);
   };
   await forEachBestEffort(deps, strays, release, { what: 'the end of a taint that is left over', nameOf });
-  return { released: released.sort(compareText), owners: ownersOf(open).slice(0, mostOwners) };
+  const ended = await endedOf(deps, own);
+  return {
+    released: released.sort(compareText),
+    owners: ownersOf(open).slice(0, mostOwners),
+    ...(ended.length === 0 ? {} : { ended }),
+  };
 }
+
+/** Ids of the workflows that have closed, of those that began some time ago: one that somebody terminated says nothing itself. */
+async function endedOf(
+  deps: ActivityDeps,
+  running: Parameters<DisruptionActivities['releaseStrays']>[0]['running'],
+): Promise<readonly string[]> {
+  const old = running.filter(({ since }) => deps.now() - since >= youngMs).map(({ workflowId }) => workflowId);
+  const ended: string[] = [];
+  const check = async (workflowId: string): Promise<void> => {
+    if (!(await deps.entities.isOpen(workflowId))) ended.push(workflowId);
+  };
+  const asked = [...new Set(old)].slice(0, mostAsked);
+  await forEachBestEffort(deps, asked, check, { what: 'a disruption that runs', nameOf: (id) => id });
+  return ended.sort(compareText);
+}
+
+/** So young a disruption may be about to begin. */
+const youngMs = 60_000;
+/** Of how many disruptions one check asks Temporal. */
+const mostAsked = 100;
 
 /** Bounded, because `disrupt` passes them to each search. */
 const mostOwners = 500;
@@ -164,16 +189,18 @@ interface Stray extends Marked {
   readonly reason: string | undefined;
 }
 
-/** The NodeClaim's node, if a disruption tainted it and it is not being deleted. */
+/** The NodeClaim's node, if a disruption tainted it or marked its claim, whose taint others may have taken off, and it is not being deleted. */
 function strayOf(deps: ActivityDeps, claim: NodeClaim): Stray[] {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
   const live = nodeOf(deps.cache, claim);
   const node = live?.metadata.name;
   // The cloud takes the instance, and the reconciler starts its workflow if it does not run (interruption/restarted).
-  if (node === undefined || !isTainted(deps, node) || interruptionNoteOf(live) !== undefined) return [];
-  const reason = conditionOf(claim.status?.conditions, 'DisruptionReason')?.reason;
-  const marked = { claim: identityOf(claim), node, nodePool: labelsOf(claim).nodePool, reason };
+  if (node === undefined || interruptionNoteOf(live) !== undefined) return [];
+  const mark = conditionOf(claim.status?.conditions, 'DisruptionReason');
   const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
+  if (!isTainted(deps, node) && owner === undefined && mark?.status !== 'True') return [];
+  const reason = mark?.reason;
+  const marked = { claim: identityOf(claim), node, nodePool: labelsOf(claim).nodePool, reason };
   if (owner !== undefined) return [{ ...marked, owner }];
   return isOfDisrupt(reason) ? [marked] : [];
 }

@@ -104,8 +104,10 @@ export interface DisruptionActivities {
    * Removes taints of disruptions that are not running (candidates/left-over-taints), and soft taints unless `disrupt` is
    * steering. Returns as `owners` the running workflows whose tainted nodes are not in `running`.
    */
-  releaseStrays(input: {
-    readonly running: readonly RunningDisruption[];
-    readonly isSteering?: boolean;
-  }): Promise<{ readonly released: readonly string[]; readonly owners?: readonly TaintOwner[] }>;
+  releaseStrays(input: { readonly running: readonly RunningDisruption[]; readonly isSteering?: boolean }): Promise<{
+    readonly released: readonly string[];
+    readonly owners?: readonly TaintOwner[];
+    /** Those of `running` whose workflow has closed, by its id. */
+    readonly ended?: readonly string[];
+  }>;
 }

@@ -171,6 +171,34 @@ describe('disruption on the cluster', () => {
     expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
   });
 
+  test('a claim that says so is freed though somebody took the taint off its node', async () => {
+    const found = await candidates();
+    await activities.taintCandidates({ reason: 'Empty', candidates: found, owner: 'w' });
+    await world.kube.patch('Node', { name: 'node-a' }, { spec: { taints: [] } });
+    await world.synced();
+    let isOpen = true;
+    Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(isOpen) });
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+
+    isOpen = false;
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: ['node-a'] });
+
+    const { metadata, status } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
+    expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
+    expect(isTrue(status?.conditions, 'DisruptionReason')).toBe(false);
+  });
+
+  test('disruptions whose workflow has closed are told, but for those that are about to begin and those that nobody can say', async () => {
+    const isOpen = (id: string): Promise<boolean> =>
+      id === 'unknown' ? Promise.reject(new Error('Temporal is away')) : Promise.resolve(id === 'open');
+    Object.assign(world.deps.entities, { isOpen });
+    const since = { open: 0, closed: 0, unknown: 0, young: world.deps.now() - 59_000 };
+    const running = Object.entries(since).map(([workflowId, at]) => ({
+      ...{ workflowId, reason: 'Empty' as const, candidates: [], since: at },
+    }));
+    await expect(activities.releaseStrays({ running })).resolves.toMatchObject({ ended: ['closed'] });
+  });
+
   test('owners that run and that nobody remembers are told, with what they have tainted', async () => {
     const [first] = await candidates();
     const marked = (name: string) => [{ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }];

@@ -132,21 +132,25 @@ class DisruptRun {
   private async forgetEnded(): Promise<void> {
     const { running } = this.known;
     const before = running.all.length;
-    await this.signals.pingOld((workflowId) => {
-      this.known.end(workflowId);
-      this.steering.end(workflowId);
-    });
+    await this.signals.pingOld((workflowId) => this.forget(workflowId));
     if (running.all.length < before) this.strayCheckAt = 0;
   }
 
-  /** Removes taints whose workflow has ended, and adopts workflows that own taints and are unknown here. */
+  private forget(workflowId: string): void {
+    this.known.end(workflowId);
+    this.steering.end(workflowId);
+  }
+
+  /** Removes taints whose workflow has ended, forgets disruptions of such, and adopts workflows that own taints and are unknown here. */
   private async removeStrayTaints(): Promise<void> {
     this.strayCheckAt = workflowNow() + strayCheckMs;
     const isSteering = this.steering.state !== undefined;
     const { running, slotRequests } = this.known;
-    const { owners = [] } = await untilHistoryFull(() =>
+    const { owners = [], ended = [] } = await untilHistoryFull(() =>
       this.activities.kube.releaseStrays({ running: running.all, ...(isSteering ? { isSteering } : {}) }),
     );
+    for (const workflowId of ended) this.forget(workflowId);
+    if (ended.length > 0) this.changes.note();
     const asking = slotRequests.waiting.map(({ workflowId }) => workflowId);
     // The `disrupt` that started them may have sent them an older state of the pauses.
     this.signals.hold(running.adopt(owners, { asking, now: workflowNow() }));
