@@ -60,6 +60,18 @@ const found: readonly Found[] = [
       ],
     },
   ],
+  [
+    'a consolidation that somebody terminates, and its taint before that, keeps nothing of its node, nor of the budget',
+    {
+      seed: 1500000,
+      replicas: 3,
+      script: [
+        { atMs: 90_000, draw: 1, name: 'the template of a NodePool changes' },
+        { atMs: 100_000, draw: 1, name: 'the taint of a disruption is taken off by hand' },
+        { atMs: 100_500, draw: 4, name: 'a workflow is terminated by hand' },
+      ],
+    },
+  ],
 ];
 
 describe('what the simulator found does not come back', () => {
