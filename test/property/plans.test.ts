@@ -16,6 +16,10 @@ const judged = (made: Case, result: Plan) =>
 
 // The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
+/** Work for a bound, which holds wherever the work ends: a long proof takes longer than the plan. */
+const shortProof = 500_000;
+const longProof = 5_000_000;
+
 const seeds = fc.integer({ min: 1, max: 1_000_000 });
 
 /** Puts the objects and the types in another order. */
@@ -51,7 +55,7 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
         expect(verdict.violations).toEqual([]);
         expect(result.pricePerHour).toBeGreaterThanOrEqual(verdict.lowerBound * (1 - 1e-6) - 1e-9);
         expect(result.pricePerHour).toBeGreaterThanOrEqual(result.lowerBoundPerHour * (1 - 1e-6) - 1e-9);
-        const proof = proofOf(compile(packingInputOf(made)), result, 5_000_000);
+        const proof = proofOf(compile(packingInputOf(made)), result, seed % 4 === 0 ? longProof : shortProof);
         expect(proof.bound).toBeLessThanOrEqual(result.pricePerHour * (1 + 1e-6) + 1e-9);
       }),
       { numRuns },
