@@ -115,6 +115,10 @@ describe('conditions that the operator writes', () => {
     expect(message).toMatch(/^none of \d+ instance types? has topology.kubernetes.io\/zone In \[mars\] \(there are /);
     await becomes('NodePool', 'default', 'Ready', 'True');
     expect(world.events.some(({ reason }) => reason === 'NoInstanceTypeSuits')).toBe(true);
+    expect(world.events.find(({ reason }) => reason === 'NoCompatibleInstanceTypes')).toMatchObject({
+      regarding: { kind: 'NodePool', name: 'default' },
+      message: 'NodePool requirements filtered out all compatible available instance types',
+    });
 
     const live = world.deps.cache.get('NodePool', { name: 'default' })!;
     const [known] = await world.cloud.instanceTypes();
@@ -126,6 +130,24 @@ describe('conditions that the operator writes', () => {
         'InstanceTypesAvailable',
       ) === undefined;
     await world.deps.cache.until(gone, AbortSignal.timeout(5000));
+  });
+
+  test('minValues that the instance types do not have are told as Karpenter tells it, and what is lacking by the condition', async () => {
+    const requirements = [{ key: 'node.kubernetes.io/instance-type', operator: 'Exists', minValues: 50 }];
+    const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
+    const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
+    world.kube.put('EC2NodeClass', { ...nodeClass('default'), status });
+    world.kube.put('NodePool', nodePool('default', { template: { spec: { nodeClassRef, requirements } } }));
+    await world.synced();
+    stops.push(watchNodePools(context()));
+
+    const message = await becomes('NodePool', 'default', 'InstanceTypesAvailable', 'False');
+    expect(message).toMatch(
+      /^the instance types .* have \d+ different node.kubernetes.io\/instance-type; minValues is 50$/,
+    );
+    expect(world.events.find(({ reason }) => reason === 'NoCompatibleInstanceTypes')?.message).toBe(
+      'NodePool requirements filtered out all compatible available instance types due to minValues incompatibility',
+    );
   });
 
   test('a node with less than it should have is not consistent (registration/consistency)', async () => {

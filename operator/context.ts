@@ -7,7 +7,7 @@ import type { WorkflowReconciler } from './workflow-reconciler.js';
 /** What every part of the operator works with. */
 export interface OperatorContext extends Pick<
   ActivityDeps,
-  'cluster' | 'kube' | 'cache' | 'cloud' | 'events' | 'log' | 'metrics' | 'gates' | 'now' | 'nominationMs'
+  'cluster' | 'kube' | 'cache' | 'cloud' | 'packing' | 'events' | 'log' | 'metrics' | 'gates' | 'now' | 'nominationMs'
 > {
   readonly starter: Starter;
   /** Starts the workflows that Kubernetes says have to run. */

@@ -12,7 +12,7 @@ import { registrationHealth } from '../core/registration-health.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { nodePoolHash, nodePoolHashVersion } from '../disruption/drift/template-hash.js';
 import type { InstanceType } from '../core/instance-type.js';
-import { whyNoInstanceType } from '../packing/output/pool-types.js';
+import { whyNoInstanceType, type NoInstanceType } from '../packing/output/pool-types.js';
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
@@ -53,7 +53,9 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
       },
     }));
   }
-  const wanted = statusOf(context, pool, await missingTypes(context, pool));
+  const noTypes = await missingTypes(context, pool);
+  publishNoTypes(context, pool, noTypes);
+  const wanted = statusOf(context, pool, noTypes);
   if (JSON.stringify(wanted(pool)) === JSON.stringify(comparable(pool))) return undefined;
   const updated = await updateObject(
     context.kube,
@@ -103,7 +105,11 @@ function removing(live: NodePool, wanted: Status): object {
   return { ...wanted, resources: { ...wanted.resources, ...Object.fromEntries(gone.map((name) => [name, null])) } };
 }
 
-function statusOf(context: OperatorContext, pool: NodePool, noTypes: string | undefined): (live: NodePool) => Status {
+function statusOf(
+  context: OperatorContext,
+  pool: NodePool,
+  noTypes: NoInstanceType | undefined,
+): (live: NodePool) => Status {
   const { resources, nodes } = usage(context, pool.metadata.name ?? '');
   const nodeClass = nodeClassOf(context, pool.spec.template.spec.nodeClassRef);
   return (live) => {
@@ -117,7 +123,7 @@ function statusOf(context: OperatorContext, pool: NodePool, noTypes: string | un
     conditions = withBudgetProblems(conditions, live, at);
     conditions = withRefusal(conditions, live, at);
     conditions = withPlanning(conditions, context, at);
-    conditions = withTypesAvailable(conditions, noTypes, at);
+    conditions = withTypesAvailable(conditions, noTypes?.why, at);
     const generation = nodeClass?.metadata.generation;
     return {
       resources: inOrderOf(live.status?.resources, resources),
@@ -221,16 +227,34 @@ function withTypesAvailable(
   return withCondition(conditions, change, at);
 }
 
+/** As Karpenter says it, word for word: alerts go by it. The condition says more. */
+function publishNoTypes({ events }: OperatorContext, { metadata }: NodePool, found: NoInstanceType | undefined): void {
+  if (found === undefined) return;
+  const { name = '', uid } = metadata;
+  const message = 'NodePool requirements filtered out all compatible available instance types';
+  events.publish({
+    regarding: regarding('NodePool', { name, uid }),
+    type: 'Warning',
+    reason: 'NoCompatibleInstanceTypes',
+    message: found.byMinValues ? `${message} due to minValues incompatibility` : message,
+    dedupeBy: [name, 'NoCompatibleInstanceTypes', String(found.byMinValues)],
+    dedupeMs: 600_000,
+  });
+}
+
 interface CheckedTypes {
   readonly types: readonly InstanceType[];
-  readonly why: string | undefined;
+  readonly why: NoInstanceType | undefined;
 }
 
 /** By template: thousands of offerings are gone through again only when they or it changed. */
 const checkedTypes = new WeakMap<NodePool['spec'], CheckedTypes>();
 
 /** Why no instance type suits; a catalogue that cannot be had says what the last one said. */
-async function missingTypes({ cloud, log, ...context }: OperatorContext, pool: NodePool): Promise<string | undefined> {
+async function missingTypes(
+  { cloud, log, packing, ...context }: OperatorContext,
+  pool: NodePool,
+): Promise<NoInstanceType | undefined> {
   const { spec } = pool;
   const nodeClass = nodeClassOf({ cloud, ...context }, spec.template.spec.nodeClassRef);
   const before = checkedTypes.get(spec);
@@ -238,7 +262,8 @@ async function missingTypes({ cloud, log, ...context }: OperatorContext, pool: N
   try {
     const types = await cloud.instanceTypes(pool, nodeClass);
     if (before?.types === types) return before.why;
-    const why = whyNoInstanceType(pool, types, cloud.wellKnownLabels);
+    const { wellKnownLabels } = cloud;
+    const why = whyNoInstanceType(pool, types, { wellKnownLabels, minValuesPolicy: packing.minValuesPolicy });
     checkedTypes.set(spec, { types, why });
     return why;
   } catch (error) {

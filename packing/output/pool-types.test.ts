@@ -31,7 +31,7 @@ const poolOf = (...requirements: readonly (readonly [string, string, string[]])[
     },
   });
 const why = (pool: ReturnType<typeof poolOf>, types = [type('m5.large', ['m']), type('z1d.large', ['z'])]) =>
-  whyNoInstanceType(pool, types, [category]);
+  whyNoInstanceType(pool, types, { wellKnownLabels: [category], minValuesPolicy: 'Strict' })?.why;
 
 describe('a NodePool that no instance type suits (node-pools/instance-types-available)', () => {
   test('is told by the key that keeps types out, with the value that was meant', () => {
@@ -53,6 +53,25 @@ describe('a NodePool that no instance type suits (node-pools/instance-types-avai
     expect(why(poolOf([category, 'In', ['m']]))).toBeUndefined();
     expect(why(poolOf([category, 'In', ['m']]), [type('m5.large', ['m'], false)])).toBeUndefined();
     expect(why(poolOf([category, 'In', ['z9']]), [])).toBeUndefined();
+  });
+
+  test('minValues that the suitable types do not have are told, unless they are relaxed', () => {
+    const types = [type('m5.large', ['m']), type('m6.large', ['m']), type('z1d.large', ['z'])];
+    const pool = poolOf([category, 'In', ['m']]);
+    const { requirements } = pool.spec.template.spec;
+    const asking = (minValues: number) => {
+      const more = { key: category, operator: 'In' as const, values: ['m', 'z'], minValues };
+      const spec = { ...pool.spec.template.spec, requirements: [...requirements, more] };
+      return { ...pool, spec: { ...pool.spec, template: { ...pool.spec.template, spec } } };
+    };
+    const found = (minValues: number, minValuesPolicy: 'Strict' | 'BestEffort') =>
+      whyNoInstanceType(asking(minValues), types, { wellKnownLabels: [category], minValuesPolicy });
+    expect(found(2, 'Strict')).toEqual({
+      why: `the instance types that its requirements allow have 1 different ${category}; minValues is 2`,
+      byMinValues: true,
+    });
+    expect(found(2, 'BestEffort')).toBeUndefined();
+    expect(found(1, 'Strict')).toBeUndefined();
   });
 
   test('where each type lacks something else, the commonest is told', () => {

@@ -2,38 +2,74 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { coreWellKnownLabels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { counted } from '../../core/plurals.js';
+import { distinctValues, meetsMinValues, minValuesRulesOf, type MinValuesRule } from '../compile/min-values.js';
 import { templateRequirements } from '../compile/pools.js';
 import { describeRequirement, isImpossible, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey } from '../../core/label-aliases.js';
 import { impossibleKey, readRequirements, type Requirements } from '../requirements/requirements.js';
+import type { PackingSettings } from '../types.js';
 import { probableKey } from '../requirements/typo.js';
 import { isAllowed, offeringTest, type OfferingTest } from './unavailable.js';
 
 /** Values that a message lists. */
 const mostValues = 10;
 
+/** Why a NodePool can launch nothing, whatever pods ask for, and whether that is by its `minValues`. */
+export interface NoInstanceType {
+  readonly why: string;
+  readonly byMinValues: boolean;
+}
+
 /**
- * Why a NodePool can launch nothing, whatever pods ask for: its requirements contradict each other, or leave no instance type
+ * Why a NodePool can launch nothing: its requirements contradict each other, leave no instance type, or leave fewer than its `minValues` ask for where these are `Strict`
  * (node-pools/instance-types-available). Offerings that are out of capacity for now count as types that are there.
- * Undefined where some type suits, and where nothing is known of any.
+ * Undefined where some types suit, and where nothing is known of any.
  */
 export function whyNoInstanceType(
   pool: NodePool,
   types: readonly InstanceType[],
-  wellKnownLabels: readonly string[],
-): string | undefined {
+  { wellKnownLabels, minValuesPolicy }: Pick<PackingSettings, 'wellKnownLabels' | 'minValuesPolicy'>,
+): NoInstanceType | undefined {
   const requirements = templateRequirements(pool);
   const contradictory = impossibleKey(requirements);
-  if (contradictory !== undefined) return contradiction(pool, contradictory);
+  if (contradictory !== undefined) return { why: contradiction(pool, contradictory), byMinValues: false };
+  const rules = minValuesPolicy === 'Strict' ? minValuesRulesOf(requirements) : [];
   const wellKnown = new Set([...coreWellKnownLabels, ...wellKnownLabels]);
+  const suitable: InstanceType[] = [];
   const keptOut = new Map<string, number>();
   for (const type of types) {
     const tests = type.offerings.map((offering) => offeringTest(type, offering, requirements, wellKnown));
-    if (tests.some((allows) => isAllowed(requirements, allows))) return undefined;
+    if (tests.some((allows) => isAllowed(requirements, allows))) {
+      if (rules.length === 0) return undefined;
+      suitable.push(type);
+      continue;
+    }
     const key = keyKeepingOut(requirements, tests);
     if (key !== undefined) keptOut.set(key, (keptOut.get(key) ?? 0) + 1);
   }
   if (types.length === 0) return undefined;
+  if (suitable.length > 0) return fewerThanMinValues(suitable, rules);
+  return { why: keptOutText(pool, types, requirements, keptOut), byMinValues: false };
+}
+
+function fewerThanMinValues(
+  suitable: readonly InstanceType[],
+  rules: readonly MinValuesRule[],
+): NoInstanceType | undefined {
+  const broken = rules.find((rule) => !meetsMinValues(suitable, rule));
+  if (broken === undefined) return undefined;
+  const found = distinctValues(suitable, broken).size;
+  const why = `the instance types that its requirements allow have ${found} different ${broken.key}; minValues is ${broken.atLeast}`;
+  return { why, byMinValues: true };
+}
+
+/** `keptOut`: how many types each requirement keeps out. */
+function keptOutText(
+  pool: NodePool,
+  types: readonly InstanceType[],
+  requirements: Requirements,
+  keptOut: ReadonlyMap<string, number>,
+): string {
   const all = counted(types.length, 'instance type');
   const [key, count] = [...keptOut].sort(([, a], [, b]) => b - a)[0] ?? [];
   if (key === undefined) return `none of ${all} satisfies all requirements together`;
