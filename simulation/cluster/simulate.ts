@@ -26,6 +26,8 @@ import type { SimulatedCluster } from './world.js';
 const startMs = Date.parse('2026-01-05T12:00:00Z');
 const minuteMs = 60_000;
 const usualFaultChance = 0.003;
+/** Runs end at 1,500 events (workflows/history-limit.ts), but for what they wait for then. */
+const mostEvents = 2500;
 /** For how long a process is away that dies at a place of its own. */
 const crashedMs = 5000;
 /** For how long what it has cached is old, from such a place on. */
@@ -189,6 +191,7 @@ class Simulation {
     const { random, plan } = this;
     const { faultChance = usualFaultChance } = plan;
     return new SimulatedTemporal({
+      mostEvents,
       random,
       sandboxes: sandboxesOf(code),
       faults: {

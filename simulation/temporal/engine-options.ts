@@ -18,6 +18,8 @@ export interface EngineOptions {
   readonly onEvent?: (line: string) => void;
   /** Closed runs are kept with all that they did, to be queried and replayed. */
   readonly keepsClosed?: boolean;
+  /** A run whose history gets so long is a problem. */
+  readonly mostEvents?: number;
   /** Workers cache no run: each workflow task is taken by one that knows the history alone. */
   readonly cachesNothing?: boolean;
 }

@@ -15,9 +15,6 @@ import type { Command, Job } from './sandbox.js';
 import { WorkflowCache } from './workflow-cache.js';
 import { WorkflowTasks } from './workflow-tasks.js';
 
-/** Runs end at 1,500 events (workflows/history-limit.ts), but for what they wait for then. */
-const longestHistory = 2500;
-
 /**
  * A Temporal server and the SDK's core in memory, at the time of the process' (faked) timers: workflows, signals, updates,
  * queries, timers, activities at least once, children, cancellation, continue-as-new. Workflow code is the real one, on the
@@ -207,7 +204,7 @@ export class SimulatedTemporal implements CommandHost {
     if (!run.isOpen) return;
     run.jobs.push(job);
     run.historyLength += 1;
-    if (run.historyLength === longestHistory) this.problems.push(`${run.id} has a history of ${longestHistory} events`);
+    if (run.historyLength === this.options.mostEvents) this.problems.push(`${run.id} has ${run.historyLength} events`);
     this.tasks.wake(run);
   }
 
