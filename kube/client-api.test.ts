@@ -104,6 +104,29 @@ describe('the client, when the API server', () => {
     expect(asked).toEqual(['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews']);
   });
 
+  test('a connection that ends as it is used again: an object with a name is created all the same, and one that the server names is not created twice', async () => {
+    const first = (): Promise<unknown> => {
+      answer = (_request, response) => json(response, { gitVersion: 'v1.36.1' });
+      return client.serverVersion();
+    };
+    const breakOnce = (): void => {
+      answer = (request) => {
+        answer = (_again, response) => json(response, { metadata: { name: 'a' } });
+        request.socket.destroy();
+      };
+    };
+    await first();
+    breakOnce();
+    expect(await client.create('Node', { metadata: { name: 'a' } })).toMatchObject({ outcome: 'created' });
+    expect(asked.slice(1)).toEqual(['POST /api/v1/nodes', 'POST /api/v1/nodes']);
+
+    await first();
+    breakOnce();
+    await expect(client.create('Node', { metadata: { generateName: 'a-' } })).rejects.toMatchObject({
+      type: 'Unavailable',
+    });
+  });
+
   test('pages, follows to the end', async () => {
     answer = (request, response) => {
       const token = new URL(request.url!, 'http://x').searchParams.get('continue');

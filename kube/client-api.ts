@@ -145,7 +145,9 @@ const createWith =
     const what = `create ${kind} ${objectKey({ name: name ?? `${object.metadata.generateName ?? ''}*`, namespace })}`;
     const body = { ...object, apiVersion: resources[kind].apiVersion, kind };
     for (let attempt = 0; ; attempt++) {
-      const answer = await call({ method: 'POST', path: pathOf(kind, { namespace }), body });
+      // A name that is there already is told as such.
+      const isRepeatable = name !== undefined;
+      const answer = await call({ method: 'POST', path: pathOf(kind, { namespace }), body, isRepeatable });
       if ('object' in answer) return { outcome: 'created', object: answer.object as Kinds[K] };
       if (answer.code !== 409 || answer.status.reason !== 'AlreadyExists' || attempt >= 3) throw refused(what, answer);
       // A name the server made up may clash; one that is given may be freed between the two calls. Both: try again.

@@ -26,6 +26,8 @@ export interface Call {
   readonly signal?: AbortSignal;
   /** For streams: a 200 has arrived. */
   readonly onOpen?: () => void;
+  /** For POST: whoever asks sees by the answer that it has been done before. */
+  readonly isRepeatable?: boolean;
   /** For streams: it ends soon, and takes a kept-alive connection as requests do. */
   readonly isShort?: boolean;
 }
@@ -70,7 +72,7 @@ const keepAliveProbeMs = 10_000;
 export function createTransport(connection: Connection, options: TransportOptions): Transport {
   const sender = createSender(connection, options);
 
-  /** Retries what cannot have been acted upon: a stale connection (except for POST) and a refused token. */
+  /** Retries what harms nothing twice: a stale connection, except for a POST that is not repeatable, and a refused token. */
   const open = async (call: Call, use: Use): Promise<http.IncomingMessage> => {
     let renewed = false;
     let stale = false;
@@ -81,7 +83,8 @@ export function createTransport(connection: Connection, options: TransportOption
         response.resume();
         renewed = true;
       } catch (error) {
-        if (stale || call.method === 'POST' || (error as { stale?: boolean }).stale !== true) throw error;
+        const isRepeatable = call.method !== 'POST' || call.isRepeatable === true;
+        if (stale || !isRepeatable || (error as { stale?: boolean }).stale !== true) throw error;
         stale = true;
       }
     }
