@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A process of the stack, told from a later one with the same pid by its start time (where /proc tells it). */
@@ -33,12 +33,16 @@ export function launch(
   }
 }
 
-/** Field 22 of /proc/<pid>/stat; undefined where there is no /proc or no such process. A zombie counts as gone. */
+/**
+ * Field 22 of /proc/<pid>/stat; undefined where there is no /proc or no such process. A zombie counts as gone once all of its threads are: until then the process holds
+ * its ports.
+ */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? undefined : fields[19];
+    const isGone = fields[0] === 'Z' && readdirSync(`/proc/${pid}/task`).length <= 1;
+    return isGone ? undefined : fields[19];
   } catch {
     return undefined;
   }
