@@ -7,7 +7,7 @@ const leastRate = 1;
 export class Knapsack {
   /** Bounds the steps of one search. */
   maxSteps = 0;
-  /** Items looked at and steps so far. */
+  /** Visits of items, and steps, so far. */
   work = 0;
   private value: Float64Array;
   private left: Int32Array;

@@ -81,8 +81,8 @@ export interface Effort {
   /** Of packings up to so many times the price of the cheapest one that with fewest bins is taken; absent: the cheapest one. */
   readonly fewest?: number;
   readonly units: number;
-  /** Looks at items and columns while contents of whole bins are searched, which are less work than a unit each; absent: ten for each unit. */
-  readonly looks?: number;
+  /** Items and columns that may be visited while contents of whole bins are searched, each less work than a unit; absent: ten for each unit. */
+  readonly visits?: number;
   /** What the packing is to cost less than: it is searched only where what is built at first comes near that. */
   readonly most?: number;
 }

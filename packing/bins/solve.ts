@@ -24,7 +24,7 @@ const stages = [0.5, 0.2, 0];
 /** From this effort on, packings far above their bound are searched by contents of whole bins. */
 const wholeBinUnits = 10_000;
 const farFromBound = 1.01;
-const looksPerUnit = 10;
+const visitsPerUnit = 10;
 /** The share of the effort for local search where contents of whole bins are searched afterwards. */
 const localShare = 0.25;
 
@@ -103,10 +103,10 @@ function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed)
 
 /** The packing, or a cheaper one by contents of whole bins. */
 function byWholeBins(compiled: CompiledProblem, packed: Packed, bound: number): Cheapest {
-  const { groups, items, afterOpen: pods, worth, units, looks } = packed;
+  const { groups, items, afterOpen: pods, worth, units, visits } = packed;
   const isFar = units >= wholeBinUnits && packed.missed === 0 && priceOf(compiled, groups) > bound * farFromBound;
   const found = isFar
-    ? searchWholeBins(compiled, { groups, items, pods, worth }, { units, looks, target: bound * nearEnough })
+    ? searchWholeBins(compiled, { groups, items, pods, worth }, { units, visits, target: bound * nearEnough })
     : undefined;
   const packing = found === undefined ? packed : { ...packed, groups: found };
   return { compiled, packing, bound, isBoundByLimits: false };
@@ -121,7 +121,7 @@ interface Packed extends Packing {
   readonly bound: number;
   /** The units of search that it was given. */
   readonly units: number;
-  readonly looks: number;
+  readonly visits: number;
   /** Number of pods that some offer holds and limits leave unplaced. */
   readonly missed: number;
 }
@@ -167,8 +167,8 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
   const isSearchedOn = units >= wholeBinUnits && missed === 0;
   new LocalSearch(best.builder, groups).run(isSearchedOn ? units * localShare : units, bound * nearEnough);
   if (units > 0) joinBins(compiled, groups, limitUsage);
-  const looks = effort.looks ?? units * looksPerUnit;
-  return { groups, filled, left, bound, units, looks, missed, items: relaxation.items, afterOpen, worth };
+  const visits = effort.visits ?? units * visitsPerUnit;
+  return { groups, filled, left, bound, units, visits, missed, items: relaxation.items, afterOpen, worth };
 }
 
 /** Whether local search may bring the packing below `most`. */

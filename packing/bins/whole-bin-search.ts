@@ -35,14 +35,14 @@ export interface FirstPacking {
 export function searchWholeBins(
   compiled: CompiledProblem,
   { groups, items, pods, worth }: FirstPacking,
-  { units, looks, target }: { readonly units: number; readonly looks: number; readonly target: number },
+  { units, visits, target }: { readonly units: number; readonly visits: number; readonly target: number },
 ): BinGroup[] | undefined {
   const binCost = (binCostShare * priceOf(compiled, groups)) / binsIn(groups);
   const dearer = { ...compiled, price: compiled.price.map((price) => price + binCost) };
   const enough = target + binCost * binsIn(groups);
   const knapsack = new Knapsack(dearer, items, worth.resource);
   const corrected = new ValueCorrection(dearer, items, pods, knapsack, { groups, worth });
-  corrected.run(looks, enough);
+  corrected.run(visits, enough);
   let found = corrected.best.map((group) => ({ ...group }));
   if (corrected.price > enough * nearlyThere) {
     const patterns = new PatternSearch(dearer, items, worth.resource, {
@@ -50,7 +50,7 @@ export function searchWholeBins(
       groups: found,
       tried: corrected.tried,
     });
-    patterns.run(looks, enough);
+    patterns.run(visits, enough);
     found = patterns.groups;
   }
   const limitUsage = new LimitUsage(compiled);

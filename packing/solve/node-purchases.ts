@@ -17,7 +17,7 @@ const fewPods = 600;
 /** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
 const effortFor = (pods: number, fewest: number): Effort => ({
   units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
-  looks: pods <= 500 ? 1_000_000 : Math.min(3_000_000, pods * 800),
+  visits: pods <= 500 ? 1_000_000 : Math.min(3_000_000, pods * 800),
   ...(pods > mostSearched && fewest > 1 && { fewest }),
 });
 
