@@ -13,7 +13,7 @@ import type { LaunchedInstance, LaunchRequest } from '../port.js';
 import { providerIdOf } from './instances.js';
 import type { Ec2Instance } from './instances.js';
 import { capacityTypeOf, tenancyOf, zoneOf } from './launch-choice.js';
-import { nodePoolTag } from './tags.js';
+import { nodePoolNameOf } from './tags.js';
 
 /** A launch from an EC2NodeClass. */
 export interface Ec2LaunchRequest extends LaunchRequest {
@@ -75,7 +75,7 @@ export function launchedInstance(
   instance: { readonly instanceId: string; readonly imageId: string | undefined },
 ): Omit<LaunchedInstance, 'unavailable' | 'pricePerHour'> {
   const { nodeClass, claim } = request;
-  const nodePool = nodePoolTag(claim);
+  const nodePool = nodePoolNameOf(claim);
   const own = nodeClass.metadata.annotations ?? {};
   const hash = own[annotations.ec2NodeClassHash];
   const version = own[annotations.ec2NodeClassHashVersion];

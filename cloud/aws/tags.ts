@@ -23,14 +23,14 @@ export function nodeClassTags(nodeClass: EC2NodeClass, clusterName: string): Rec
   };
 }
 
-/** The tag by which instances are listed: empty where the NodeClaim has no NodePool. */
-export const nodePoolTag = ({ metadata }: NodeClaim): string => metadata.labels?.[labels.nodePool] ?? '';
+/** The name of a NodeClaim's NodePool, empty where it has none: the tag of it stands all the same, since instances are listed by it. */
+export const nodePoolNameOf = ({ metadata }: NodeClaim): string => metadata.labels?.[labels.nodePool] ?? '';
 
 /** Tags of the instance, its volumes and its fleet. */
 export function launchTags(nodeClass: EC2NodeClass, claim: NodeClaim, clusterName: string): Record<string, string> {
   return {
     ...nodeClassTags(nodeClass, clusterName),
-    [labels.nodePool]: nodePoolTag(claim),
+    [labels.nodePool]: nodePoolNameOf(claim),
     [claimTag]: claim.metadata.name ?? '',
     [instanceTags.nodeClaimUid]: claim.metadata.uid ?? '',
   };

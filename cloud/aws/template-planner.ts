@@ -16,7 +16,7 @@ import type { MachineTypes } from './machine-types.js';
 import { kindOf, launchPlacementOf, reservationOf, templateKey, tenancyOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import type { LaunchTemplates, TemplateInput } from './launch-template.js';
-import { nodeClassTags, nodePoolTag } from './tags.js';
+import { nodeClassTags, nodePoolNameOf } from './tags.js';
 import type { UserDataSizes } from './user-data-sizes.js';
 import { bindsByDefault } from './user-data/bottlerocket-version.js';
 import { renderUserData } from './user-data/user-data.js';
@@ -166,7 +166,7 @@ export class TemplatePlanner {
       ipv6: [serviceCidr, dns].some((address) => address?.includes(':') === true),
       tags: {
         ...nodeClassTags(nodeClass, clusterName),
-        [labels.nodePool]: nodePoolTag(claim),
+        [labels.nodePool]: nodePoolNameOf(claim),
       },
     });
   }
