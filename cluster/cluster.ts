@@ -5,7 +5,7 @@ import { finalizers, labels, taints } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { parseResources } from '../core/resources.js';
 import type { Resources } from '../core/resources.js';
-import { hasTaint } from '../core/taints.js';
+import { hasTaint, hasUnregisteredTaint } from '../core/taints.js';
 import type { NodeClass } from '../cloud/port.js';
 import type { NodeView } from '../disruption/candidates/candidates.js';
 import { pricesIn, type NodePrices } from '../disruption/candidates/node-prices.js';
@@ -67,8 +67,7 @@ export function nodeOf(cache: ClusterCache, claim: NodeClaim): Node | undefined 
 export function isUnregistered({ metadata, spec }: Node, claim: NodeClaim): boolean {
   if (metadata.deletionTimestamp !== undefined) return false;
   if (metadata.name !== (claim.status?.nodeName ?? metadata.name)) return false;
-  if (spec?.taints?.some(({ key, effect }) => key === taints.unregistered.key && effect === taints.unregistered.effect))
-    return true;
+  if (hasUnregisteredTaint({ spec })) return true;
   const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === claim.metadata.uid) === true;
   return !isOwned && metadata.labels?.[labels.registered] === undefined;
 }

@@ -11,7 +11,7 @@ import { countDisrupted } from '../disrupted-metrics.js';
 import { InitializationBatches } from './initialization-batches.js';
 import { isUnregistered } from '../../cluster/cluster.js';
 import { labelsOf } from '../../cluster/node-labels.js';
-import { hasUnregisteredTaint, registration, whyNotInitialized } from './node-readiness.js';
+import { registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';
 import { openLabels, withOpenLabels } from './open-labels.js';
@@ -19,6 +19,7 @@ import { recordRegistration } from './registration-health.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
+import { hasUnregisteredTaint } from '../../core/taints.js';
 import { regarding } from '../../core/regarding.js';
 
 /** Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live claim and writes over that version. */
@@ -117,7 +118,7 @@ async function sync(
     return { state: 'waiting', reason: why.reason, message: why.message };
   }
   const registered = wasRegistered && !isUnregistered(node, claim);
-  const againMs = wasInitialized ? 0 : await nominates(deps, claim, node, { registered, nominator, batches });
+  const againMs = wasInitialized ? 0 : await nominate(deps, claim, node, { registered, nominator, batches });
   if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
   return registered ? initialise(deps, ref, claim, node) : registerAndInitialise(deps, ref, claim, node);
 }
@@ -126,14 +127,15 @@ async function sync(
  * Nominates before the taint is removed, since pods are bound from then on, and again at each later sync for pods that lost their nomination. Gives after how many
  * milliseconds the node is initialized together with others.
  */
-async function nominates(
+async function nominate(
   deps: ActivityDeps,
   claim: NodeClaim,
   node: Node,
   { registered, nominator, batches }: Nominations & { readonly registered: boolean },
 ): Promise<number> {
   const nominated = await nominatePlanned(deps, claim, nameOf(node), nominator);
-  return registered ? 0 : awaitsOthers(deps, claim.metadata.uid ?? '', nominated, batches);
+  const { uid = '' } = claim.metadata;
+  return !registered && (nominated > 0 || batches.isWaiting(uid)) ? batches.waitMs(uid, deps.now()) : 0;
 }
 
 /** The instance has no Node, or more than one. */
@@ -164,10 +166,6 @@ async function registerAndInitialise(
   const change = { reason: 'RegistrationHookPending', message };
   await setConditions(deps, ref, [{ type: 'Registered', status: 'Unknown', ...change }]);
   return { state: 'waiting', ...change };
-}
-
-function awaitsOthers({ now }: ActivityDeps, uid: string, nominated: number, openings: InitializationBatches): number {
-  return nominated > 0 || openings.isWaiting(uid) ? openings.waitMs(uid, now()) : 0;
 }
 
 async function nodesOfInstance(deps: ActivityDeps, { status }: NodeClaim, live: boolean): Promise<readonly Node[]> {

@@ -4,6 +4,7 @@ import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseResource } from '../../core/resources.js';
 import { lookUp } from '../../core/own.js';
+import { isSameTaint } from '../../core/taints.js';
 
 /** Taints that come and go while a node starts (labels/starting-taints). */
 function isKnownEphemeral({ key, effect, value }: Taint): boolean {
@@ -18,10 +19,6 @@ function isKnownEphemeral({ key, effect, value }: Taint): boolean {
     default:
       return key.startsWith('readiness.k8s.io/');
   }
-}
-
-function isSameTaint(a: Taint, b: Pick<Taint, 'key' | 'effect'>): boolean {
-  return a.key === b.key && a.effect === b.effect;
 }
 
 /** What registration writes to a Node (registration/registered); undefined when all of it is there. */
@@ -60,10 +57,6 @@ function taintsAfter(claim: NodeClaim, node: Node, present: readonly Taint[]): T
   if (node.metadata.labels?.[labels.doNotSyncTaints] === 'true') return kept;
   const wanted = [...(claim.spec.taints ?? []), ...(claim.spec.startupTaints ?? [])] as Taint[];
   return [...kept, ...wanted.filter((taint) => !kept.some((one) => isSameTaint(one, taint)))];
-}
-
-export function hasUnregisteredTaint(node: Node): boolean {
-  return node.spec?.taints?.some((taint) => isSameTaint(taint, taints.unregistered)) ?? false;
 }
 
 /** Why a registered node is not initialized yet (registration/initialized); undefined when it is. */
