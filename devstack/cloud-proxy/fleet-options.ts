@@ -27,12 +27,16 @@ export interface Option extends Candidate {
 export async function resolveOptions(cloud: Cloud, params: Params, capacityType: CapacityKind): Promise<Option[]> {
   const options: Option[] = [];
   const subnets = await cloud.subnets();
+  const profiles = new CheckedProfiles(cloud);
   for (const config of structs(params, 'LaunchTemplateConfigs')) {
     const { template, version, data } = cloud.templates.resolve(struct(config, 'LaunchTemplateSpecification'));
     const overrides = structs(config, 'Overrides');
     for (const override of overrides.length > 0 ? overrides : [{}]) {
       options.push(
-        await resolveOption(cloud, { template, version, data, override, capacityType, subnets, order: options.length }),
+        await resolveOption(cloud, {
+          ...{ template, version, data, override, capacityType, subnets, profiles },
+          order: options.length,
+        }),
       );
     }
   }
@@ -55,6 +59,7 @@ async function resolveOption(
   given: Pick<Option, 'template' | 'version' | 'data' | 'capacityType' | 'order'> & {
     override: Params;
     subnets: ReadonlyMap<string, Subnet>;
+    profiles: CheckedProfiles;
   },
 ): Promise<Option> {
   const { override, data, capacityType } = given;
@@ -80,12 +85,17 @@ async function resolveOption(
     priority: numberAt(override, 'Priority'),
     maxPrice: numberAt(override, 'MaxPrice') ?? numberAt(override, 'SpotPrice'),
   };
-  const refusal = await refusalOf(cloud, option, subnet);
+  const refusal = await refusalOf(cloud, option, subnet, given.profiles);
   return refusal === undefined ? option : { ...option, refusal };
 }
 
 /** Why an override can never launch, whatever the capacity. */
-async function refusalOf(cloud: Cloud, option: Option, subnet: Subnet | undefined): Promise<Refusal | undefined> {
+async function refusalOf(
+  cloud: Cloud,
+  option: Option,
+  subnet: Subnet | undefined,
+  profiles: CheckedProfiles,
+): Promise<Refusal | undefined> {
   const { instanceType, zone, data, overrides, subnetId } = option;
   if (subnetId !== undefined && subnet === undefined) {
     return { code: 'InvalidSubnetID.NotFound', message: `The subnet ID '${subnetId}' does not exist` };
@@ -101,7 +111,7 @@ async function refusalOf(cloud: Cloud, option: Option, subnet: Subnet | undefine
   }
   const unusable =
     (await otherNetwork(cloud, securityGroupIds(data), subnetId ?? '', subnet)) ??
-    (await unusableProfile(cloud, profileName(data)));
+    (await profiles.unusable(profileName(data)));
   if (unusable !== undefined) return { code: unusable.code, message: unusable.message };
   const imageId = param(overrides, 'ImageId') ?? param(data, 'ImageId') ?? '';
   const architecture = cloud.imageArchitectures.get(imageId);
@@ -147,4 +157,17 @@ export async function unusableProfile(cloud: Cloud, name: string | undefined): P
     'InvalidParameterValue',
     `Value (${name}) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name`,
   );
+}
+
+/** The instance profiles of one request, each looked up once: a fleet of hundreds of overrides has one or two. */
+class CheckedProfiles {
+  readonly #checked = new Map<string | undefined, Promise<AwsError | undefined>>();
+
+  constructor(private readonly cloud: Cloud) {}
+
+  unusable(name: string | undefined): Promise<AwsError | undefined> {
+    const known = this.#checked.get(name) ?? unusableProfile(this.cloud, name);
+    this.#checked.set(name, known);
+    return known;
+  }
 }
