@@ -1,5 +1,6 @@
 // npm run mutation: how many mutants of the requirement algebra, of topology, of placing and of consolidation the tests of these leave alive.
-// Usage: node scripts/mutation.mjs [FOLDER|FILE...] [--list]   More than a tenth of a folder alive fails. --list: says what each living mutant is.
+// Usage: node scripts/mutation.mjs [FOLDER|FILE...] [--list] [--beside]   More than a tenth of a folder alive fails.
+// --list says what each living mutant is; --beside judges by the tests beside each file alone, which is quick and says how well a file is tested on its own.
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +22,7 @@ const mostAlive = 0.1;
 async function main() {
   const asked = process.argv.slice(2).filter((each) => !each.startsWith('--'));
   const list = process.argv.includes('--list');
+  const beside = process.argv.includes('--beside');
   const groups = new Map();
   for (const each of asked.length > 0 ? asked : Object.keys(judges)) {
     const folder = each.endsWith('.ts') ? dirname(each) : each;
@@ -29,7 +31,7 @@ async function main() {
   const totals = [];
   for (const [folder, given] of groups) {
     const files = given.includes(folder) ? sourcesIn(folder) : given;
-    const tests = judges[folder] ?? files.map((file) => file.replace(/\.ts$/, '.test.ts'));
+    const tests = (!beside && judges[folder]) || files.map((file) => file.replace(/\.ts$/, '.test.ts'));
     if (!tests.some((test) => test.includes('*') || existsSync(join(root, test)))) {
       throw new Error(`${files.join(', ')}: no test is beside it`);
     }

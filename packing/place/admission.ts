@@ -77,9 +77,6 @@ export function isFree(
 ): boolean {
   return !rules.matched.some(
     (group) =>
-      group.kind === 'affinity' &&
-      group.hostname &&
-      topologyCounts.count(group, host) === 1 &&
-      others.some((other) => other.rules.hostAffinity.includes(group)),
+      topologyCounts.count(group, host) === 1 && others.some((other) => other.rules.hostAffinity.includes(group)),
   );
 }

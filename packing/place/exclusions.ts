@@ -51,7 +51,7 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
 
 /** Adds an item; they come in ascending order. */
 function note(list: number[], item: number): void {
-  if (list.length === 0 || list[list.length - 1] !== item) list.push(item);
+  if (list.at(-1) !== item) list.push(item);
 }
 
 /** By spread rule with the host name: how many pods of a bundle both have it and are selected by it. */
@@ -79,9 +79,7 @@ function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, select
   // Pods that are both are kept apart by the cap.
   const isBoth = new Set(both);
   const others = selected.filter((item) => !isBoth.has(item));
-  for (const owner of owners) {
-    for (const item of isBoth.has(owner) ? others : selected) if (owner !== item) conflicts.push([owner, item]);
-  }
+  for (const owner of owners) for (const item of isBoth.has(owner) ? others : selected) conflicts.push([owner, item]);
 }
 
 /**
@@ -158,8 +156,7 @@ function common(a: readonly number[], b: readonly number[]): number[] {
 function addPorts({ caps, conflicts }: Exclusions, parts: readonly Part[]): void {
   const users = new Map<number, { item: number; ports: HostPort[] }[]>();
   parts.forEach(({ members }, item) => {
-    if (!members.some(({ podClass }) => podClass.shape.hostPorts.length > 0)) return;
-    const ports = members.flatMap(({ podClass }) => [...podClass.shape.hostPorts]);
+    const ports = members.flatMap(({ podClass }) => podClass.shape.hostPorts);
     for (const number of new Set(ports.map(({ hostPort }) => hostPort))) {
       const own = ports.filter(({ hostPort }) => hostPort === number);
       const there = users.get(number);

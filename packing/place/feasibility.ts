@@ -66,7 +66,7 @@ export class Feasibility {
       const varieties = minValuesRulesOf(group[0]!.pool.requirements);
       if (!varieties.every((variety) => meetsMinValues(types, variety))) for (const profile of group) poor.add(profile);
     }
-    return poor.size === 0 ? profiles : profiles.filter((profile) => !poor.has(profile));
+    return profiles.filter((profile) => !poor.has(profile));
   }
 
   /** The first alternative of the level that a node with these labels satisfies. */

@@ -1,6 +1,5 @@
 import type { CSINode } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { normaliseKey } from '../../core/label-aliases.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Attachments, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 import { satisfies } from '../compile/key-space.js';
@@ -73,7 +72,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
 }
 
 function kindOf(view: CompiledNode, keys: readonly string[], kinds: Map<string, NodeKind>): NodeKind {
-  const values = keys.map((key) => lookUp(view.labels, key) ?? lookUp(view.labels, normaliseKey(key)));
+  const values = keys.map((key) => lookUp(view.labels, key));
   const text = JSON.stringify([values.map((value) => value ?? null), view.taints]);
   let kind = kinds.get(text);
   if (kind === undefined) kinds.set(text, (kind = { index: kinds.size, values, taints: view.taints }));
@@ -85,7 +84,7 @@ function allocatableOf(view: CompiledNode, { dimensions }: Compiled): Float64Arr
   for (let d = 0; d < free.length; d++) {
     const name = dimensions.names[d]!;
     const quantity = lookUp(view.allocatable, name);
-    if (quantity !== undefined) free[d] = Math.floor(parseAmount(name, quantity));
+    if (quantity !== undefined) free[d] = parseAmount(name, quantity);
   }
   return free;
 }
@@ -123,7 +122,7 @@ function attachmentsOf(
   const limits = limitsOf.get(name);
   if (limits === undefined) return undefined;
   const attached = new Map<string, Set<string>>();
-  for (const pod of pods) if (pod.spec.volumes !== undefined) attach(attached, volumes.attached(pod));
+  for (const pod of pods) attach(attached, volumes.attached(pod));
   return { limits, attached };
 }
 
@@ -167,9 +166,7 @@ export function placeOn(
     node.pods.push(pod);
     node.placed?.push(placed);
     if (isRuled) node.placedWithRules?.push(placed);
-    if (node.attach !== undefined && pod.spec.volumes !== undefined) {
-      attach(node.attach.attached, volumes.attached(pod));
-    }
+    if (node.attach !== undefined) attach(node.attach.attached, volumes.attached(pod));
   }
   node.ports.push(...podClass.shape.hostPorts);
 }
@@ -200,7 +197,6 @@ export function roomFor(free: Float64Array, demand: Float64Array, wanted: number
     const left = free[d]!;
     if (left < 0) return 0;
     if (demand[d]! * fit > left) fit = Math.floor(left / demand[d]!);
-    if (fit === 0) return 0;
   }
   return fit;
 }

@@ -52,7 +52,7 @@ export function shareOut(
     else if (choice.onDemand === undefined) tallyOf(choice).spot += choice.spot;
     else open.push(i);
   });
-  open.sort((a, b) => choices[b]!.spot! - choices[a]!.spot! || a - b);
+  open.sort((a, b) => choices[b]!.spot! - choices[a]!.spot!);
   const target = ratio.spotPercent / 100;
   let floor = ratio.minimumOnDemandVCPU * 1000 - [...tallies.values()].reduce((sum, tally) => sum + tally.onDemand, 0);
   for (const i of open) {

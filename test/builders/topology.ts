@@ -1,4 +1,4 @@
-import type { Pod, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import type { Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { compile, type Compiled } from '../../packing/compile/compiled.js';
 import type { PodClass } from '../../packing/compile/classes.js';
@@ -33,6 +33,22 @@ export const spreads = (
       ...spread,
     },
   ],
+});
+
+const required = (app: string, topologyKey: string) => ({
+  requiredDuringSchedulingIgnoredDuringExecution: [
+    { topologyKey, labelSelector: { matchLabels: { app } } } satisfies PodAffinityTerm,
+  ],
+});
+
+/** Required affinity to the pods of this app, within a zone or as said. */
+export const near = (app: string, topologyKey: string = labels.zone): Pick<PodSpec, 'affinity'> => ({
+  affinity: { podAffinity: required(app, topologyKey) },
+});
+
+/** Required anti-affinity to the pods of this app, within a zone or as said. */
+export const apart = (app: string, topologyKey: string = labels.zone): Pick<PodSpec, 'affinity'> => ({
+  affinity: { podAntiAffinity: required(app, topologyKey) },
 });
 
 export function topologyOf(input: PackingInput): Topology {
