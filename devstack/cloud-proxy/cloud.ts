@@ -19,7 +19,7 @@ import { RateLimits } from './rate-limits.js';
 import { Replay } from './replay.js';
 import type { Recording } from './recording.js';
 import { RequestLog } from './request-log.js';
-import { defaultSettings, withPatch, type Settings, type SettingsPatch } from './settings.js';
+import { defaultSettings, withPatch, type ExperimentTemplate, type Settings, type SettingsPatch } from './settings.js';
 import { Sqs } from './sqs.js';
 import { SpotMarket } from './spot-market.js';
 import { LaunchTemplates } from './templates.js';
@@ -70,6 +70,10 @@ export class Cloud {
   readonly authority: Authority;
   readonly imageParameters = imageParameters();
   readonly imageArchitectures = new Map(machineImages().map((image) => [image.ami_id, image.architecture as string]));
+  /** When images were, or will be, deprecated by a call, by id. */
+  readonly deprecations = new Map<string, string>();
+  /** What Fault Injection Service was told to do, by id. */
+  readonly experimentTemplates = new Map<string, ExperimentTemplate>();
   readonly now: () => number;
   /** When the node joiner last reported, in milliseconds of the epoch. */
   joinerSeenAt: number | undefined;
@@ -92,6 +96,7 @@ export class Cloud {
     this.sqs = new Sqs(region, this.now);
     this.events = new EventBus(() => this.sqs.queue(options.cluster), region, this.now);
     this.instances = new Instances(this.moto, this.events, () => this.#settings, this.now, region);
+    this.instances.ended = ({ facts }) => this.#giveBack(facts.capacityReservationId);
     this.templates = new LaunchTemplates(this.now);
     this.limits = new RateLimits(this.now);
     this.profiles = new InstanceProfiles(this.moto, this.now, () => this.#settings.profileUnknownMs);
@@ -201,6 +206,13 @@ export class Cloud {
     if (granted === asked) return { granted };
     const message = `The requested capacity reservation '${id}' has no capacity left for ${pool.instanceType} in ${pool.zone}.`;
     return { granted, error: { code: 'ReservationCapacityExceeded', message } };
+  }
+
+  /** An instance that ended leaves its place in the reservation. */
+  #giveBack(reservationId: string | undefined): void {
+    const reservation = this.#settings.capacityReservations.find(({ id }) => id === reservationId);
+    if (reservation === undefined || (reservation.state ?? 'active') !== 'active') return;
+    reservation.available = Math.min(reservation.total, reservation.available + 1);
   }
 
   close(): void {

@@ -4,6 +4,7 @@ import type { Fault } from './faults.js';
 import type { Instance, InstanceHealth, InstanceState } from './instances.js';
 import { onDemandPrice } from './prices.js';
 import type { PoolRule } from './pools.js';
+import { interruptSpot, reclaim } from './reclaim.js';
 import type { Recording } from './recording.js';
 import type { SettingsPatch } from './settings.js';
 import type { SpotOverride } from './spot-market.js';
@@ -69,14 +70,6 @@ const optional = (query: URLSearchParams, name: string): string | undefined => q
 /** Scripts see an instance before EC2 describes it. */
 const instanceOf = (cloud: Cloud, id: string): Instance => cloud.instances.get(id) ?? cloud.instances.require([id])[0]!;
 
-/** Terminates without a caller, as EC2 does with spot instances. */
-async function reclaim(cloud: Cloud, id: string): Promise<void> {
-  const instance = cloud.instances.get(id);
-  if (instance === undefined || instance.state === 'terminated' || instance.state === 'shutting-down') return;
-  await cloud.moto.ec2('TerminateInstances', { InstanceId: { '1': id } });
-  cloud.instances.terminate([instance], 'Server.SpotInstanceTermination');
-}
-
 const handlers: Readonly<Record<string, ControlHandler>> = {
   'GET health': () => ({ ok: true }),
   'GET settings': ({ cloud }) => cloud.settings,
@@ -128,8 +121,7 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
   'POST instances/interrupt': ({ cloud, input }) => {
     const { id, delayMs = 120_000, terminate = true } = input as { id: string; delayMs?: number; terminate?: boolean };
     instanceOf(cloud, id);
-    cloud.events.spotInterruption(id);
-    if (terminate) setTimeout(() => void reclaim(cloud, id), delayMs).unref();
+    interruptSpot(cloud, id, terminate ? delayMs : undefined);
   },
   'POST instances/reclaim': async ({ cloud, input }) => {
     for (const id of (input as { ids: string[] }).ids) await reclaim(cloud, id);

@@ -1,5 +1,14 @@
 import { AwsError } from './aws-error.js';
 import type { Cloud } from './cloud.js';
+import {
+  cancelCapacityReservation,
+  copyImage,
+  createCapacityReservation,
+  createPlacementGroup,
+  deletePlacementGroup,
+  enableImageDeprecation,
+  stopInstances,
+} from './made-resources.js';
 import { describeCapacityReservations, describePlacementGroups } from './scripted-resources.js';
 import { createFleet, dryRunSucceeds } from './fleet.js';
 import { otherNetwork, unusableProfile } from './fleet-options.js';
@@ -201,6 +210,8 @@ const describeImages: Ec2Handler = async (cloud, params) => {
   const whole = await cloud.moto.ec2('DescribeImages', withoutPaging(params));
   const items = itemsOf(whole, 'imagesSet');
   for (const item of items) {
+    const deprecated = cloud.deprecations.get(textOf(item, 'imageId') ?? '');
+    if (deprecated !== undefined) setChild(item, element('deprecationTime', deprecated));
     const created = Date.parse(textOf(item, 'creationDate') ?? '');
     // EC2 deprecates public images two years after their creation.
     if (child(item, 'deprecationTime') === undefined && !Number.isNaN(created)) {
@@ -228,6 +239,7 @@ const many = { minimum: 5, maximum: 1000, standard: unlimited };
 export const ec2Handlers: Readonly<Record<string, Ec2Handler>> = {
   CreateFleet: createFleetOnce,
   RunInstances: runInstances,
+  StopInstances: stopInstances,
   TerminateInstances: terminateInstances,
   DescribeInstances: describeInstances,
   DescribeInstanceStatus: describeInstanceStatus,
@@ -246,5 +258,11 @@ export const ec2Handlers: Readonly<Record<string, Ec2Handler>> = {
   DescribeLaunchTemplates: describeLaunchTemplates,
   DescribeVolumes: pagedByMoto('DescribeVolumes', 'volumeSet', many),
   DescribeCapacityReservations: describeCapacityReservations,
+  CreateCapacityReservation: createCapacityReservation,
+  CancelCapacityReservation: cancelCapacityReservation,
   DescribePlacementGroups: describePlacementGroups,
+  CreatePlacementGroup: createPlacementGroup,
+  DeletePlacementGroup: deletePlacementGroup,
+  CopyImage: copyImage,
+  EnableImageDeprecation: enableImageDeprecation,
 };

@@ -70,6 +70,8 @@ export interface Instance {
 export class Instances {
   readonly #instances = new Map<string, Instance>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** Told of each instance that has ended. */
+  ended: (instance: Instance) => void = () => undefined;
   #revision = 0;
   #waiters: (() => void)[] = [];
 
@@ -212,6 +214,26 @@ export class Instances {
     return previous;
   }
 
+  /** Starts the stop of those that run. */
+  stop(instances: readonly Instance[]): void {
+    for (const instance of instances) {
+      if (instance.state !== 'pending' && instance.state !== 'running') continue;
+      this.#enter(instance, 'stopping');
+      this.#after(this.settings().shuttingDownMs, () => {
+        if (instance.state === 'stopping') this.#enter(instance, 'stopped');
+      });
+    }
+  }
+
+  /** The instances of a reservation that was cancelled go on without it. */
+  leaveReservation(id: string): void {
+    for (const instance of this.all().filter(({ facts }) => facts.capacityReservationId === id)) {
+      instance.facts = { ...instance.facts, capacityReservationId: undefined };
+      instance.item.children = instance.item.children.filter(({ name }) => name !== 'capacityReservationId');
+      this.#revise(instance);
+    }
+  }
+
   /** Forces a state, with its event. */
   force(instance: Instance, state: InstanceState): void {
     this.#enter(instance, state);
@@ -244,7 +266,10 @@ export class Instances {
   #enter(instance: Instance, state: InstanceState): void {
     if (instance.state === 'terminated') return;
     instance.state = state;
-    if (state === 'terminated') instance.endedAt = this.now();
+    if (state === 'terminated') {
+      instance.endedAt = this.now();
+      this.ended(instance);
+    }
     this.#revise(instance);
     if (this.settings().stateChangeEvents) this.events.stateChanged(instance.id, state);
   }

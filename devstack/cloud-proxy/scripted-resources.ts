@@ -14,9 +14,10 @@ const tagSet = (tags: Record<string, string> | undefined): XmlElement =>
     Object.entries(tags ?? {}).map(([key, value]) => element('item', [element('key', key), element('value', value)])),
   );
 
-function reservationItem(each: CapacityReservation, region: string): XmlElement {
+/** The reservation under the name that it has in the answer. */
+export function reservationElement(name: string, each: CapacityReservation, region: string): XmlElement {
   const owner = each.ownerId ?? accountId;
-  return element('item', [
+  return element(name, [
     element('capacityReservationId', each.id),
     element('ownerId', owner),
     element(
@@ -52,7 +53,7 @@ export function describeCapacityReservations(cloud: Cloud, params: Params): Prom
   const items = all
     .filter(({ id }) => ids.length === 0 || ids.includes(id))
     .filter((each) => passes(filters, (name) => reservationValues(each, name)))
-    .map((each) => reservationItem(each, cloud.region));
+    .map((each) => reservationElement('item', each, cloud.region));
   const bounds = { minimum: 1, maximum: 1000, standard: 1000 };
   return Promise.resolve(paged('DescribeCapacityReservations', 'capacityReservationSet', items, params, bounds));
 }
@@ -69,6 +70,18 @@ function reservationValues(each: CapacityReservation, name: string): readonly st
   };
   return values[name] === undefined ? tagValues(name, new Map(Object.entries(each.tags ?? {}))) : [values[name]];
 }
+
+/** The group under the name that it has in the answer. */
+export const placementGroupElement = (name: string, each: PlacementGroup): XmlElement =>
+  element(name, [
+    element('groupId', each.id),
+    element('groupName', each.name),
+    element('strategy', each.strategy),
+    element('state', 'available'),
+    each.partitionCount === undefined ? undefined : element('partitionCount', each.partitionCount),
+    each.spreadLevel === undefined ? undefined : element('spreadLevel', each.spreadLevel),
+    tagSet(each.tags),
+  ]);
 
 /** DescribePlacementGroups of the scripted groups. */
 export function describePlacementGroups(cloud: Cloud, params: Params): Promise<XmlElement> {
@@ -89,16 +102,6 @@ export function describePlacementGroups(cloud: Cloud, params: Params): Promise<X
         return values[name] === undefined ? tagValues(name, new Map(Object.entries(each.tags ?? {}))) : [values[name]];
       }),
     )
-    .map((each) =>
-      element('item', [
-        element('groupId', each.id),
-        element('groupName', each.name),
-        element('strategy', each.strategy),
-        element('state', 'available'),
-        each.partitionCount === undefined ? undefined : element('partitionCount', each.partitionCount),
-        each.spreadLevel === undefined ? undefined : element('spreadLevel', each.spreadLevel),
-        tagSet(each.tags),
-      ]),
-    );
+    .map((each) => placementGroupElement('item', each));
   return Promise.resolve(answer('DescribePlacementGroups', [element('placementGroupSet', items)]));
 }

@@ -6,6 +6,7 @@ import type { Cloud } from './cloud.js';
 import { controlReply } from './control-server.js';
 import { ec2Handlers } from './ec2.js';
 import type { Fault } from './faults.js';
+import { experiments } from './fis.js';
 import { iamReply } from './iam.js';
 import { isUnimplemented, notImplemented } from './moto.js';
 import { stowageKey } from './permissions/authority.js';
@@ -13,7 +14,7 @@ import { param, struct, type Params } from './query.js';
 import { refuseTooMuch } from './request-limits.js';
 import type { LoggedRequest } from './request-log.js';
 import type { Settings } from './settings.js';
-import { describeCluster, jsonHandlers, managedResource } from './services.js';
+import { eksReply, jsonHandlers, managedResource, restReply } from './services.js';
 import { formatXml } from './xml.js';
 import { messageOf } from '../../core/error-message.js';
 
@@ -60,7 +61,7 @@ function answer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Reply> {
 }
 
 async function ownAnswer(cloud: Cloud, call: Call, signal: AbortSignal): Promise<Reply> {
-  const { service, action, protocol, params, path, accessKey, region } = call;
+  const { service, action, protocol, params, accessKey, region } = call;
   const refused = await cloud.authority.admit({ service, action, params, region }, accessKey, protocol);
   if (protocol === 'ec2') {
     refuseTooMuch(action, params as Params);
@@ -79,17 +80,20 @@ async function ownAnswer(cloud: Cloud, call: Call, signal: AbortSignal): Promise
   if (own !== undefined) {
     return { status: 200, headers: { 'content-type': 'application/x-amz-json-1.1' }, body: JSON.stringify(own) };
   }
-  const rest = protocol === 'rest' ? restAnswer(cloud, service, path) : undefined;
+  const rest = protocol === 'rest' ? await restAnswer(cloud, call) : undefined;
   if (rest !== undefined) return rest;
-  const { method, headers, body } = call;
+  const { method, path, headers, body } = call;
   const reply = await cloud.moto.send({ method, path, headers, body }, signal);
   if (isUnimplemented(reply)) throw notImplemented(service, action);
   return service === 'iam' ? iamReply(cloud, action, params as Params, reply) : reply;
 }
 
-function restAnswer(cloud: Cloud, service: string, path: string): Reply | undefined {
-  const cluster = /^\/clusters\/([^/?]+)$/.exec(path)?.[1];
-  if (service === 'eks' && cluster !== undefined) return describeCluster(cloud, decodeURIComponent(cluster));
+async function restAnswer(cloud: Cloud, { service, method, path, body }: Call): Promise<Reply | undefined> {
+  if (service === 'eks') return eksReply(cloud, method, path);
+  if (service === 'fis') {
+    const found = experiments(cloud, method, path, body.toString());
+    return found && restReply(found);
+  }
   if (service !== 'arc-zonal-shift') return undefined;
   return managedResource(cloud, decodeURIComponent(path.replace('/managedresources/', '')));
 }

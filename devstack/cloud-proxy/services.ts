@@ -151,7 +151,8 @@ export const jsonHandlers: Readonly<Record<string, Readonly<Record<string, JsonH
 
 // ---- EKS and zonal shift: REST services ------------------------------------------------------------------------
 
-const restReply = (body: object): Reply => ({
+/** The answer of a REST service. */
+export const restReply = (body: object): Reply => ({
   status: 200,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
@@ -162,10 +163,21 @@ const networks = {
   ipv6: { serviceIpv6Cidr: 'fd00:10:100::/108', ipFamily: 'ipv6' },
 } as const;
 
-/** `GET /clusters/NAME`: the stack's own API server as an EKS cluster. */
-export function describeCluster(cloud: Cloud, name: string): Reply {
-  const { cluster, clusterEndpoint, clusterCertificate } = cloud.options;
+/** EKS: `GET /clusters/NAME`, and the access entries of roles, without which no kubelet joins there, and any does here. */
+export async function eksReply(cloud: Cloud, method: string, path: string): Promise<Reply | undefined> {
+  const [, encoded, rest] = /^\/clusters\/([^/?]+)(?:\/(access-entries))?/.exec(path) ?? [];
+  if (encoded === undefined) return undefined;
+  const name = decodeURIComponent(encoded);
+  const { cluster } = cloud.options;
   if (name !== cluster) throw new AwsError('ResourceNotFoundException', `No cluster found for name: ${name}.`, 404);
+  if (rest === undefined) return method === 'GET' ? describeCluster(cloud, name) : undefined;
+  return restReply(method === 'POST' ? { accessEntry: { clusterName: name } } : {});
+}
+
+/** The stack's own API server as an EKS cluster. */
+async function describeCluster(cloud: Cloud, name: string): Promise<Reply> {
+  const { clusterEndpoint, clusterCertificate } = cloud.options;
+  const vpcId = [...(await cloud.subnets()).values()][0]?.vpc;
   let data = '';
   try {
     if (clusterCertificate !== undefined) data = readFileSync(clusterCertificate).toString('base64');
@@ -180,6 +192,7 @@ export function describeCluster(cloud: Cloud, name: string): Reply {
       endpoint: clusterEndpoint,
       status: 'ACTIVE',
       certificateAuthority: { data },
+      resourcesVpcConfig: { vpcId },
       kubernetesNetworkConfig: networks[cloud.settings.ipFamily],
       platformVersion: 'eks.1',
       tags: {},

@@ -46,6 +46,15 @@ export interface PlacementGroup {
   tags?: Record<string, string>;
 }
 
+/** What a template of AWS Fault Injection Service does to spot instances; other actions are not played. */
+export interface ExperimentTemplate {
+  readonly actions?: Record<
+    string,
+    { actionId?: string; parameters?: Record<string, string>; targets?: Record<string, string> }
+  >;
+  readonly targets?: Record<string, { resourceArns?: readonly string[] }>;
+}
+
 /**
  * What tests and people can script; see docs of each. Times in milliseconds. The defaults are what EC2 is like on a good day: it lags
  * behind itself and counts requests; only instances end sooner here than there, where it takes minutes.
