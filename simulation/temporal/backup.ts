@@ -28,7 +28,7 @@ interface KeptActivity {
 export function keep(run: Run, activities: Iterable<ActivityTask>): KeptRun {
   return {
     run,
-    jobs: [...run.jobs],
+    jobs: [...run.taskJobs, ...run.jobs],
     turns: [...run.turns],
     signals: run.signals.length,
     historyLength: run.historyLength,

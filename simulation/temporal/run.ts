@@ -38,6 +38,8 @@ export class Run {
   historyLength = 1;
   /** What has happened since the last workflow task. */
   jobs: Job[] = [];
+  /** Those of the workflow task that a worker has and has not answered: the server has them still. */
+  taskJobs: readonly Job[] = [];
   /** A workflow task waits for a worker or is with one. */
   hasTask = false;
   readonly turns: Turn[] = [];

@@ -72,6 +72,7 @@ export class WorkflowTasks {
     }
     this.host.noteTask();
     const jobs = inOrder(run.jobs.splice(0));
+    run.taskJobs = jobs;
     run.historyLength += 2;
     const activation: Activation = { at: Date.now(), jobs, historyLength: run.historyLength, flags: run.flags };
     const sandbox = await this.at.cache.of(run, worker, () => this.at.pollers.has(worker));
@@ -94,6 +95,7 @@ export class WorkflowTasks {
     run.flags = [...new Set([...run.flags, ...answer.flags])];
     run.turns.push({ activation: { ...activation, flags: run.flags }, digest: digestOf(answer.commands) });
     run.hasTask = false;
+    run.taskJobs = [];
     run.historyLength += 1;
     if (this.host.options.keepsClosed === true) run.commands.push(...answer.commands);
     for (const command of answer.commands) carryOut(this.host, run, command);
@@ -104,6 +106,7 @@ export class WorkflowTasks {
   /** The task is not answered: the same again, from a replay. */
   private again(run: Run, jobs: readonly Job[], afterMs: number): void {
     run.jobs.unshift(...jobs);
+    run.taskJobs = [];
     void this.at.cache.forget(run);
     this.taskAfter(run, afterMs);
   }
