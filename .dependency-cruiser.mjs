@@ -270,8 +270,8 @@ export default {
     ...only(
       'simulation',
       '^simulation/',
-      `simulation/|cases/|process/|worker/|activities/|workflows/(messages\\.ts|disruption/)|cluster/|cloud/kwok/|kube/|disruption/|packing/|core/|api/|${npm('@sinonjs/fake-timers', '@temporalio/[a-z]+', 'commander')}|${builtin}`,
-      'The simulation runs the product by its entries, the operator as process/ composes it, and is part of no test bed.',
+      `simulation/|checker/selectors\\.ts|cases/|process/|worker/|activities/|workflows/(messages\\.ts|disruption/)|cluster/|cloud/kwok/|kube/|disruption/|packing/|core/|api/|${npm('@sinonjs/fake-timers', '@temporalio/[a-z]+', 'commander')}|${builtin}`,
+      'The simulation runs the product by its entries, the operator as process/ composes it, and is part of no test bed. Its kube-scheduler reads selectors as the checker does, not as the product.',
       'cloud/port\\.ts|workflows/',
     ),
     ...only(

@@ -6,7 +6,8 @@ import { archKey, capacityTypeKey, inValues, nodePool, osKey, pod, requestsOf, r
 import { Random } from './random.js';
 import { nodeLabels } from './realistic.js';
 
-const zones = ['test-zone-a', 'test-zone-b', 'test-zone-c', 'test-zone-d'];
+/** Where every type is offered. */
+export const zones = ['test-zone-a', 'test-zone-b', 'test-zone-c', 'test-zone-d'];
 const cpus = [1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256];
 const families = [
   { name: 'c', ratio: 2 },

@@ -38,6 +38,20 @@ describe('nodes that a cluster at rest could do without', () => {
     expect(found()).toEqual([]);
   });
 
+  test('not those whose pods a rule keeps from the others', async () => {
+    run('one', 'a', '1');
+    run('two', 'b', '1');
+    const [term] = [{ topologyKey: labels.hostname, labelSelector: { matchLabels: { app: 'web' } } }];
+    const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    for (const node of kube.kept('Node')) {
+      const own = { [labels.hostname]: node.metadata.name ?? '' };
+      await kube.patch('Node', { name: node.metadata.name ?? '' }, { metadata: { labels: own } });
+    }
+    expect(found()).toHaveLength(2);
+    await kube.patch('Pod', { namespace: 'default', name: 'one' }, { spec: { affinity } });
+    expect(found()).toEqual([]);
+  });
+
   test('not those that must not be disrupted, nor where a pod must not, nor of other NodePools', () => {
     run('one', 'a', '1', { [annotations.doNotDisrupt]: 'true' });
     run('two', 'b', '1');

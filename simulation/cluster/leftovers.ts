@@ -48,8 +48,15 @@ function* ofNodes(kube: FakeKube): Iterable<string> {
   for (const { metadata, spec } of kube.kept('Node')) {
     const name = metadata.name ?? '';
     if (consolidated.has(metadata.labels?.[labels.nodePool]) && !used.has(name)) yield `node ${name} has no pods`;
-    if ((spec?.taints ?? []).length > 0) yield `node ${name} still has taints: ${JSON.stringify(spec?.taints)}`;
+    const left = (spec?.taints ?? []).filter(({ key }) => !ownTaints(kube, name).has(key));
+    if (left.length > 0) yield `node ${name} still has taints: ${JSON.stringify(left)}`;
   }
+}
+
+/** The keys of taints that a node has from its NodeClaim. */
+function ownTaints(kube: FakeKube, nodeName: string): ReadonlySet<string> {
+  const claim = kube.kept('NodeClaim').find(({ status }) => status?.nodeName === nodeName);
+  return new Set((claim?.spec.taints ?? []).map(({ key }) => key));
 }
 
 /** Conditions that a NodePool has for as long as something keeps it from getting nodes, or its budgets from having an effect. */

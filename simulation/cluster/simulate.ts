@@ -9,6 +9,8 @@ import { calm } from './happenings/calm.js';
 import { happen, happenNamed } from './happenings/happen.js';
 import { budgetedApp } from './happenings/workloads.js';
 import { addPools, workloads } from './pools.js';
+import { ruledWorkloads, takeStartupTaintsOff } from './ruled-workloads.js';
+import { Volumes } from './volumes.js';
 import { Invariants } from './invariants.js';
 import { Outages, quiet } from './network.js';
 import { overseen } from './overseer.js';
@@ -148,6 +150,9 @@ class Simulation {
     this.processes = this.processesOf(outside);
     this.processes.start();
     const sets = workloads.map((each) => new ReplicaSet(setParts(cluster, random), each));
+    const ruled = ruledWorkloads(setParts(cluster, random));
+    new Volumes(cluster);
+    takeStartupTaintsOff(cluster, random);
     const budgets = new DisruptionController(cluster, sets);
     await budgets.protect(budgetedApp, 1);
     const isBroken = (): boolean => {
@@ -155,7 +160,7 @@ class Simulation {
       return invariants.check();
     };
     const stage: Stage = {
-      ...{ random, cluster, temporal, outages, sets, plan, budgets, invariants },
+      ...{ random, cluster, temporal, outages, sets, ruled, plan, budgets, invariants },
       processes: this.processes,
       daemons: new DaemonSets(cluster),
       later: (afterMs, end) => this.later(afterMs, end),

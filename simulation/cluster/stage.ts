@@ -1,5 +1,5 @@
 import type { Random } from '../../cases/random.js';
-import type { ReplicaSet } from '../scale-down/workloads.js';
+import type { ReplicaSet, Workload } from '../scale-down/workloads.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { DaemonSets } from './daemon-sets.js';
 import type { DisruptionController } from './disruption-controller.js';
@@ -57,6 +57,8 @@ export interface Stage {
   readonly temporal: SimulatedTemporal;
   readonly outages: Outages;
   readonly sets: readonly ReplicaSet[];
+  /** Those whose pods have rules of scheduling: without pods at first. */
+  readonly ruled: readonly Workload[];
   readonly plan: SimulationPlan;
   readonly processes: Processes;
   readonly budgets: DisruptionController;

@@ -6,6 +6,8 @@ import { podKey } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { Flag, Inbox } from './clock.js';
 import { latencies } from './latencies.js';
+import { hasRules, isAdmitted, noVolumes, volumesIn } from './scheduling-rules.js';
+import type { Surroundings } from './scheduling-rules.js';
 import { favourites, fits, resourceNames } from './scheduler-scores.js';
 import type { Amounts, SchedulerNode, SchedulerPod } from './scheduler-scores.js';
 import type { ClusterParts } from './world.js';
@@ -57,11 +59,14 @@ export class Scheduler {
     if (found === undefined || !isUnbound(found)) return;
     const pod = this.seen(found);
     const nominees = this.nominees();
+    const isLetIn = this.admission(found, nominees);
     const nodes = cache.all('Node').map((node) => {
       const others = (nominees.get(node.metadata.name ?? '') ?? []).filter((each) => each !== found);
       return { node, seen: this.nodeOf(node, others) };
     });
-    const open = nodes.filter(({ node, seen }) => isOpen(node) && fits(pod, seen)).map(({ seen }) => seen);
+    const open = nodes
+      .filter(({ node, seen }) => isOpen(node) && fits(pod, seen) && isLetIn(node))
+      .map(({ seen }) => seen);
     if (open.length === 0) {
       this.unschedulable.add(key);
       const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
@@ -80,6 +85,22 @@ export class Scheduler {
         ),
       );
     await kube.patch('Pod', { namespace, name }, { spec: { nodeName: target.name } });
+  }
+
+  /** By the rules of the pod and of those that are there, with the pods that are nominated and without them. */
+  private admission(pod: Pod, nominees: ReadonlyMap<string, readonly Pod[]>): (node: Node) => boolean {
+    const { cache, kube } = this.world;
+    const nodes = cache.all('Node');
+    const pods = new Map(nodes.map(({ metadata: { name = '' } }) => [name, cache.podsOnNode(name)]));
+    const waiting = new Map(
+      nodes.map(({ metadata: { name = '' } }) => [name, (nominees.get(name) ?? []).filter((each) => each !== pod)]),
+    );
+    const isRuled = hasRules(pod) || [...pods.values(), ...waiting.values()].some((there) => there.some(hasRules));
+    const volumes = isRuled ? volumesIn(kube) : noVolumes;
+    const around: Surroundings = { nodes, volumes, pods: isRuled ? pods : noPods };
+    if (!isRuled) return (node) => isAdmitted(pod, node, around);
+    const withNominees = new Map([...pods].map(([name, there]) => [name, [...there, ...(waiting.get(name) ?? [])]]));
+    return (node) => isAdmitted(pod, node, around) && isAdmitted(pod, node, { ...around, pods: withNominees });
   }
 
   /** Pods that wait, by the node that they are nominated to: they count there for everybody else. */
@@ -123,6 +144,8 @@ export class Scheduler {
   }
 }
 
+const noPods: Surroundings['pods'] = new Map();
+
 function allocatableOf({ status }: Node): Amounts {
   const { cpu = 0, memory = 0, pods = 0 } = parseResources(status?.allocatable);
   return { cpu, memory, pods };
@@ -136,7 +159,4 @@ function sumOf(pods: readonly SchedulerPod[]): Amounts {
 
 const isUnbound = ({ spec }: Pod): boolean => (spec.nodeName ?? '') === '';
 
-const isOpen = (node: Node): boolean =>
-  node.spec?.unschedulable !== true &&
-  isTrue(node.status?.conditions, 'Ready') &&
-  (node.spec?.taints ?? []).every(({ effect }) => effect === 'PreferNoSchedule');
+const isOpen = (node: Node): boolean => node.spec?.unschedulable !== true && isTrue(node.status?.conditions, 'Ready');

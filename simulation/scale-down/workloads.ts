@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { transitionOf } from '../../core/conditions.js';
 import { isTerminating } from '../../core/pods.js';
-import { pod } from '../../cases/objects.js';
+import { pod, type PartialSpec } from '../../cases/objects.js';
 import { latencies } from './latencies.js';
 import type { ClusterParts } from './world.js';
 
@@ -12,10 +12,24 @@ export interface Replicas {
   readonly annotations?: Record<string, string>;
   /** How long its pods are given to end; default no time. */
   readonly graceSeconds?: number;
+  /** Its rules of scheduling. */
+  readonly spec?: PartialSpec;
+}
+
+/** What makes pods of one template, and ends them. */
+export interface Workload {
+  readonly app: string;
+  /** How many pods it is to have. */
+  readonly replicas: number;
+  /** Makes the pods one after the other, so many milliseconds from one to the next. */
+  readonly scaleUp: (wanted: number, everyMs: number) => Promise<void>;
+  readonly scaleDown: (wanted: number) => Promise<void>;
+  /** Makes and ends pods until there are as many as wanted, after the cluster was restored to an earlier state. */
+  readonly resume: () => Promise<void>;
 }
 
 /** A ReplicaSet and its controller: makes pods until there are as many as wanted, and chooses which go as kube's does. */
-export class ReplicaSet {
+export class ReplicaSet implements Workload {
   private wanted = 0;
   private made = 0;
 
@@ -23,13 +37,13 @@ export class ReplicaSet {
     private readonly world: ClusterParts,
     private readonly template: Replicas,
   ) {
-    const { app, requests } = template;
+    const { app, requests, spec } = template;
     world.kube.put('ReplicaSet', {
       metadata: { name: app, namespace: 'default', uid: `rs-${app}` },
       spec: {
         replicas: 0,
         selector: { matchLabels: { app } },
-        template: { metadata: { labels: { app } }, spec: { containers: pod(app, { app }, requests).spec.containers } },
+        template: { metadata: { labels: { app } }, spec: pod(app, { app }, requests, spec).spec },
       },
     });
     world.cache.on('Pod', ({ type, object, previous }) => {
@@ -43,7 +57,6 @@ export class ReplicaSet {
     return this.template.app;
   }
 
-  /** How many pods it is to have. */
   get replicas(): number {
     return this.wanted;
   }
@@ -53,7 +66,6 @@ export class ReplicaSet {
     return this.made;
   }
 
-  /** Makes the pods one after the other, so many milliseconds from one to the next. */
   async scaleUp(wanted: number, everyMs: number): Promise<void> {
     while (this.wanted < wanted) {
       this.wanted += 1;
@@ -80,7 +92,6 @@ export class ReplicaSet {
     }
   }
 
-  /** Makes and ends pods until there are as many as wanted, after the cluster was restored to an earlier state. */
   async resume(): Promise<void> {
     const { cache } = this.world;
     const own = cache
@@ -93,12 +104,13 @@ export class ReplicaSet {
   private async fill(afterMs: number): Promise<void> {
     const { clock, cache, kube, random } = this.world;
     await clock.sleep(afterMs);
-    const { app, requests, annotations, graceSeconds = 0 } = this.template;
+    const { app, requests, annotations, graceSeconds = 0, spec: rules } = this.template;
     const alive = cache.all('Pod').filter((each) => each.metadata.labels?.['app'] === app && !isTerminating(each));
     if (alive.length >= this.wanted) return;
     this.made += 1;
     const name = `${app}-${letters(random.next())}${this.made}`;
     const { metadata, spec, apiVersion, kind } = pod(name, { app }, requests, {
+      ...rules,
       terminationGracePeriodSeconds: graceSeconds,
     });
     const { labels, namespace, ownerReferences } = metadata;

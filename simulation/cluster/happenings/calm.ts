@@ -5,6 +5,7 @@ import { clusterName } from '../process.js';
 import { refOf } from '../../kube/fake-storage.js';
 import type { Stage } from '../stage.js';
 import { defaultSpec, staticPool, staticSpec } from '../pools.js';
+import { addDedicatedPool, dedicatedApp } from '../ruled-workloads.js';
 import { addNodeClass, addPool } from '../world.js';
 import { releaseAll } from './others.js';
 import { budgetedApp } from './workloads.js';
@@ -33,6 +34,7 @@ export function calm(stage: Stage): void {
     if (kube.kept('NodePool').every(({ metadata }) => metadata.name !== name))
       addPool(kube, name, spec, `pool-${name}-calm`);
   }
+  if (stage.ruled.some(({ app, replicas }) => app === dedicatedApp && replicas > 0)) addDedicatedPool(kube);
   void kube.patch('NodePool', { name: 'default' }, { spec: { ...defaultSpec, limits: null } });
   void kube.patch('NodePool', { name: staticPool }, { spec: { limits: null } });
   const free = { metadata: { annotations: { [annotations.doNotDisrupt]: null } }, spec: { unschedulable: null } };

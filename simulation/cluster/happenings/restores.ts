@@ -72,7 +72,7 @@ function restoreBoth(stage: Stage): void {
 
 /** After some minutes the API server is away for a while and comes back as it is now; `begun` hears when, and for how long. */
 function restoreCluster(
-  { random, later, outages, sets, cluster, invariants }: Stage,
+  { random, later, outages, sets, ruled, cluster, invariants }: Stage,
   begun: (awayMs: number) => void,
 ): void {
   const bringBack = cluster.backup();
@@ -84,7 +84,7 @@ function restoreCluster(
     invariants.budgets.excuse();
     invariants.rules.excuse();
     invariants.forgetReasons();
-    for (const set of sets) later(5000, () => void set.resume());
+    for (const set of [...sets, ...ruled]) later(5000, () => void set.resume());
     later(awayMs, end);
   });
 }

@@ -3,6 +3,7 @@ import { capacityBuffers } from '../../../api/autoscaling/capacity-buffer.js';
 import type { CapacityBuffer } from '../../../api/autoscaling/capacity-buffer.js';
 import type { ObjectMeta } from '../../../api/kubernetes.js';
 import { pod } from '../../../cases/objects.js';
+import { addDedicatedPool, dedicatedApp } from '../ruled-workloads.js';
 import type { Stage } from '../stage.js';
 import { listed, minuteMs, pickOr } from './happening.js';
 
@@ -15,6 +16,16 @@ export const workloadHappenings = listed([
       const set = random.pick(sets);
       const wanted = random.int(0, plan.replicas);
       void (wanted > set.replicas ? set.scaleUp(wanted, random.int(1, 200)) : set.scaleDown(wanted));
+    },
+  },
+  {
+    name: 'pods with rules of scheduling are scaled',
+    weight: 8,
+    happens: ({ random, ruled, plan, cluster: { kube } }) => {
+      const workload = random.pick(ruled);
+      if (workload.app === dedicatedApp) addDedicatedPool(kube);
+      const wanted = random.int(0, Math.min(plan.replicas, 5));
+      void (wanted > workload.replicas ? workload.scaleUp(wanted, random.int(1, 200)) : workload.scaleDown(wanted));
     },
   },
   {
