@@ -63,6 +63,7 @@ export const everyStep = [
     statics.imports,
     { name: 'unused', run: npm('run', '-s', 'unused') },
     statics.rules,
+    { name: 'workflows', run: [process.execPath, ['scripts/built-workflows.mjs']] },
   ),
   {
     lanes: [
