@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import { awsLabels } from '../../api/aws/labels.js';
+import { labels } from '../../api/labels.js';
 import { groupDrift, instanceDrift } from './drift.js';
 import type { Ec2Instance } from './instances.js';
 
@@ -41,6 +43,26 @@ describe('drift of an instance (drift/node-class)', () => {
     );
     // It runs on demand by now: its reservation matters no more.
     expect(instanceDrift({ ...reserved, capacityType: 'on-demand' }, claim, nodeClass({}), [])).toBeUndefined();
+  });
+
+  const image = (id: string, arch: string, ...more: readonly object[]) => ({
+    ...{ id, name: id },
+    requirements: [{ key: labels.arch, operator: 'In', values: [arch] }, ...more],
+  });
+  const gpus = { key: awsLabels.instanceGpuCount, operator: 'Exists' };
+  const arm = { [labels.instanceType]: 'm6g.large', [labels.arch]: 'arm64' };
+
+  // A type that no image fits is in no catalogue.
+  test.each([
+    ['none for its architecture', arm, [image('ami-2', 'amd64')], 'AMIDrift'],
+    ['one for such with accelerators alone', arm, [image('ami-2', 'arm64', gpus)], 'AMIDrift'],
+    ['one for it', arm, [image('ami-1', 'amd64'), image('ami-2', 'arm64')], undefined],
+    ['none at all', arm, [], undefined],
+    ['none for it, as far as a claim without labels tells', {}, [image('ami-2', 'amd64')], undefined],
+  ])('a machine whose node class has now %s', (_case, own, amis, expected) => {
+    const claimed = { metadata: { labels: own } } as NodeClaim;
+    const of = instance({ instanceType: 'm6g.large', imageId: 'ami-1' });
+    expect(instanceDrift(of, claimed, nodeClass({ amis }), [])).toBe(expected);
   });
 
   test('the order of security groups is none', () => {

@@ -1,8 +1,10 @@
-import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import type { EC2NodeClass, ResolvedAmi } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { annotations, labels } from '../../api/labels.js';
 import { hashDrifted } from '../../core/drift-hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
+import { admits } from '../../core/launch-options.js';
+import { lookUp } from '../../core/own.js';
 import { imageFor } from './instance-types.js';
 import type { Ec2Instance } from './instances.js';
 import type { PlacementGroup } from './placement-groups.js';
@@ -25,15 +27,26 @@ export function instanceDrift(
   types: readonly InstanceType[],
 ): string | undefined {
   const { amis = [], securityGroups = [] } = nodeClass.status ?? {};
-  const name = claim.metadata.labels?.[labels.instanceType] ?? instance.instanceType;
+  const own = claim.metadata.labels ?? {};
+  const name = own[labels.instanceType] ?? instance.instanceType;
   const type = types.find((candidate) => candidate.name === name);
-  const image = type === undefined ? undefined : imageFor(amis, type.requirements);
-  if (image !== undefined && differs(instance.imageId, [image.id])) return 'AMIDrift';
+  // A type that no image fits is in no catalogue.
+  const drifted = type === undefined ? fitsNone(amis, own) : runsAnother(instance, imageFor(amis, type.requirements));
+  if (drifted) return 'AMIDrift';
   const wanted = new Set(securityGroups.map((group) => group.id));
   const groups = new Set(instance.securityGroupIds);
   const same = groups.size === wanted.size && [...groups].every((group) => wanted.has(group));
   if (wanted.size > 0 && !same) return 'SecurityGroupDrift';
   return placeDrift(instance, nodeClass.status);
+}
+
+const runsAnother = ({ imageId }: Ec2Instance, image: ResolvedAmi | undefined): boolean =>
+  image !== undefined && differs(imageId, [image.id]);
+
+/** Whether the node class has images, and none of them is for a machine of these labels. */
+function fitsNone(amis: readonly ResolvedAmi[], own: Readonly<Record<string, string>>): boolean {
+  if (amis.length === 0 || own[labels.arch] === undefined) return false;
+  return !amis.some(({ requirements }) => requirements.every((each) => admits(each, lookUp(own, each.key))));
 }
 
 function placeDrift(instance: Ec2Instance, status: EC2NodeClass['status']): string | undefined {
