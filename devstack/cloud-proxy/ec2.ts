@@ -18,6 +18,7 @@ import { answer, paged, withoutPaging } from './ec2-answers.js';
 import type { OverrideRefusal } from './permissions/authority.js';
 import { filtersOf, param, strings, struct, structs, without, type Params } from './query.js';
 import { profileName } from './permissions/launch-demands.js';
+import { placementOf } from './placement.js';
 import { spotPriceHistory } from './spot-history.js';
 import { factsOf, securityGroupIds } from './templates.js';
 import { child, element, itemsOf, setChild, textOf, type XmlElement } from './xml.js';
@@ -122,6 +123,7 @@ const runInstances: Ec2Handler = async (cloud, params) => {
     const spot = param(params, 'InstanceMarketOptions', 'MarketType') === 'spot';
     await cloud.instances.adopt(ids, {
       ...factsOf(data, cloud.region),
+      placement: placementOf(cloud, data),
       lifecycle: spot ? 'spot' : undefined,
       securityGroups: groups.length > 0 ? await cloud.securityGroups(groups) : undefined,
       clientToken: param(params, 'ClientToken'),

@@ -3,6 +3,7 @@ import { AwsError } from './aws-error.js';
 import type { Cloud } from './cloud.js';
 import { resolveOptions, type Option } from './fleet-options.js';
 import type { OverrideRefusal } from './permissions/authority.js';
+import { placementOf } from './placement.js';
 import type { CapacityKind } from './pools.js';
 import { listOf, param, struct, type Params } from './query.js';
 import { inOrderOf, onDemandStrategies, spotStrategies } from './strategies.js';
@@ -133,6 +134,7 @@ async function launchInstances(
     ...factsOf(data, cloud.region),
     lifecycle: spot ? 'spot' : undefined,
     securityGroups: await cloud.securityGroups(securityGroupIds(data)),
+    placement: placementOf(cloud, data),
     clientToken: param(params, 'ClientToken'),
     systemTags: {
       'aws:ec2:fleet-id': fleetId,

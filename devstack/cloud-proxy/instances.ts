@@ -4,6 +4,8 @@ import { passes, tagValues } from './filters.js';
 import type { Moto } from './moto.js';
 import { listOf } from './query.js';
 import type { Settings } from './settings.js';
+import { correctDnsName, overlays } from './instance-overlays.js';
+import type { LaunchFacts } from './launch-facts.js';
 import { child, element, itemsOf, setChild, textOf, type XmlElement } from './xml.js';
 
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
@@ -20,23 +22,6 @@ const stateCodes: Readonly<Record<InstanceState, number>> = {
 /** The state as answers give it, under the name that it has there. */
 export const stateElement = (name: string, state: InstanceState): XmlElement =>
   element(name, [element('code', stateCodes[state]), element('name', state)]);
-
-/** What moto drops of a launch and the proxy lays over its answers. */
-export interface LaunchFacts {
-  lifecycle?: 'spot' | undefined;
-  securityGroups?: { id: string; name: string }[] | undefined;
-  instanceProfileArn?: string | undefined;
-  userData?: string | undefined;
-  clientToken?: string | undefined;
-  /** Tags that EC2 itself sets, such as aws:ec2:fleet-id. */
-  systemTags?: Record<string, string>;
-  metadataOptions?: Record<string, string>;
-  monitoring?: boolean;
-  /** Whether its first interface has an IPv6 address. */
-  ipv6?: boolean;
-  capacityReservationId?: string | undefined;
-  blockDevices?: { device: string; sizeGiB: number; type: string; encrypted: boolean }[];
-}
 
 /** Health as DescribeInstanceStatus tells it. */
 export interface InstanceHealth {
@@ -314,53 +299,6 @@ export class Instances {
   }
 }
 
-/** moto names every machine as us-east-1 does. */
-function correctDnsName(item: XmlElement, region: string): void {
-  const address = textOf(item, 'privateIpAddress');
-  if (address === undefined || region === 'us-east-1') return;
-  setChild(item, element('privateDnsName', `ip-${address.replaceAll('.', '-')}.${region}.compute.internal`));
-}
-
-function overlays(facts: LaunchFacts, instance: Instance): XmlElement[] {
-  const { lifecycle, securityGroups, instanceProfileArn, clientToken, metadataOptions, monitoring } = facts;
-  const found: XmlElement[] = [];
-  if (lifecycle !== undefined) {
-    found.push(element('instanceLifecycle', lifecycle));
-    found.push(element('spotInstanceRequestId', `sir-${instance.id.slice(-8)}`));
-  }
-  if (securityGroups !== undefined) {
-    const items = securityGroups.map(({ id, name }) =>
-      element('item', [element('groupId', id), element('groupName', name)]),
-    );
-    found.push(element('groupSet', items));
-    const interfaces = itemsOf(instance.item, 'networkInterfaceSet');
-    for (const each of interfaces) setChild(each, element('groupSet', items));
-  }
-  if (instanceProfileArn !== undefined) {
-    const id = `AIPA${instance.id.slice(2, 18).toUpperCase()}`;
-    found.push(element('iamInstanceProfile', [element('arn', instanceProfileArn), element('id', id)]));
-  }
-  if (clientToken !== undefined) found.push(element('clientToken', clientToken));
-  if (facts.ipv6 === true) {
-    const address = element('ipv6Address', ipv6Of(instance.id));
-    found.push(address);
-    const [first] = itemsOf(instance.item, 'networkInterfaceSet');
-    if (first !== undefined) setChild(first, element('ipv6AddressesSet', [element('item', [address])]));
-  }
-  if (metadataOptions !== undefined) {
-    const options = Object.entries(metadataOptions).map(([name, value]) => element(name, value));
-    found.push(element('metadataOptions', [element('state', 'applied'), ...options]));
-  }
-  if (monitoring === true) found.push(element('monitoring', [element('state', 'enabled')]));
-  if (facts.capacityReservationId !== undefined) found.push(...reservationElements(facts.capacityReservationId));
-  return found;
-}
-
-/** One address for one instance: its id's last digits are its own. */
-function ipv6Of(id: string): string {
-  return `2600:1f14:0:${id.slice(-16).replace(/(.{4})(?=.)/g, '$1:')}`;
-}
-
 /** DescribeInstances filters by name. */
 function valuesOf(instance: Instance, name: string, tags: ReadonlyMap<string, string>): readonly string[] | undefined {
   const { item } = instance;
@@ -405,14 +343,3 @@ const simpleFilters: Readonly<Record<string, string>> = {
   architecture: 'architecture',
   platform: 'platform',
 };
-
-function reservationElements(id: string): XmlElement[] {
-  const target = element('capacityReservationTarget', [element('capacityReservationId', id)]);
-  return [
-    element('capacityReservationId', id),
-    element('capacityReservationSpecification', [
-      element('capacityReservationPreference', 'capacity-reservations-only'),
-      target,
-    ]),
-  ];
-}

@@ -7,6 +7,7 @@ import {
   createPlacementGroup,
   deletePlacementGroup,
 } from './made-resources.js';
+import { placementOf } from './placement.js';
 import { describeCapacityReservations, describePlacementGroups } from './scripted-resources.js';
 import { itemsOf, textOf } from './xml.js';
 
@@ -78,6 +79,22 @@ test('a placement group that a call makes is there once, and no longer when it w
   expect(codeOf(() => createPlacementGroup(cloud, group))).toBe('InvalidPlacementGroup.Duplicate');
   await deletePlacementGroup(cloud, group);
   expect(codeOf(() => deletePlacementGroup(cloud, group))).toBe('InvalidPlacementGroup.Unknown');
+});
+
+test('a launch is placed in the group that its template names, in the partition that it asks for or the next', async () => {
+  const cloud = emptyCloud();
+  await createPlacementGroup(cloud, { GroupName: 'apart', Strategy: 'partition', PartitionCount: '3' });
+  await createPlacementGroup(cloud, { GroupName: 'near', Strategy: 'cluster' });
+  const [apart, near] = cloud.settings.placementGroups.map(({ id }) => id);
+
+  expect(placementOf(cloud, { Placement: { GroupName: 'apart', PartitionNumber: '3' } })).toEqual({
+    groupId: apart,
+    groupName: 'apart',
+    partition: 3,
+  });
+  expect(placementOf(cloud, { Placement: { GroupId: apart! } })).toMatchObject({ partition: 1 });
+  expect(placementOf(cloud, { Placement: { GroupId: near! } })).toEqual({ groupId: near, groupName: 'near' });
+  expect(placementOf(cloud, {})).toBeUndefined();
 });
 
 describe('experiments of Fault Injection Service', () => {

@@ -1,6 +1,6 @@
 import { AwsError } from './aws-error.js';
 import { accountId } from './events.js';
-import type { LaunchFacts } from './instances.js';
+import type { LaunchFacts } from './launch-facts.js';
 import { partitionOf } from './partition.js';
 import { param, strings, struct, structs, type Params } from './query.js';
 
@@ -130,6 +130,7 @@ export function factsOf(data: Params, region: string): Omit<LaunchFacts, 'securi
       'CapacityReservationTarget',
       'CapacityReservationId',
     ),
+    nestedVirtualization: param(data, 'CpuOptions', 'NestedVirtualization'),
     blockDevices: structs(data, 'BlockDeviceMapping').map((mapping) => ({
       device: param(mapping, 'DeviceName') ?? '',
       sizeGiB: Number(param(mapping, 'Ebs', 'VolumeSize') ?? 0),
