@@ -73,6 +73,8 @@ const ruled: readonly Replicas[] = [
     requests: { cpu: '800m', memory: '1Gi' },
     spec: { nodeSelector: { [labels.capacityType]: 'on-demand' } },
   },
+  // Less important pods go for these.
+  { app: 'urgent', requests: { cpu: '1200m', memory: '2Gi' }, graceSeconds: 10, spec: { priority: 1000 } },
   {
     app: dedicatedApp,
     requests: { cpu: '1', memory: '4Gi' },

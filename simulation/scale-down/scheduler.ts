@@ -2,10 +2,11 @@ import type { Node, Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseResources } from '../../core/resources.js';
-import { podKey } from '../../core/pods.js';
+import { isTerminating, podKey } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { Flag, Inbox } from './clock.js';
 import { latencies } from './latencies.js';
+import { priorityOf, victimsOf } from './preemption.js';
 import { hasRules, isAdmitted, noVolumes, volumesIn } from './scheduling-rules.js';
 import type { Surroundings } from './scheduling-rules.js';
 import { favourites, fits, resourceNames } from './scheduler-scores.js';
@@ -57,50 +58,92 @@ export class Scheduler {
     const [namespace = '', name = ''] = key.split('/');
     const found = cache.get('Pod', { namespace, name });
     if (found === undefined || !isUnbound(found)) return;
-    const pod = this.seen(found);
-    const nominees = this.nominees();
-    const isLetIn = this.admission(found, nominees);
-    const nodes = cache.all('Node').map((node) => {
-      const others = (nominees.get(node.metadata.name ?? '') ?? []).filter((each) => each !== found);
-      return { node, seen: this.nodeOf(node, others) };
-    });
-    const open = nodes
-      .filter(({ node, seen }) => isOpen(node) && fits(pod, seen) && isLetIn(node))
-      .map(({ seen }) => seen);
+    const view = this.view(found);
+    const { nodes } = view;
+    const open = nodes.filter(({ node }) => view.isOpenTo(node, none)).map(({ seen }) => seen);
     if (open.length === 0) {
-      this.unschedulable.add(key);
-      const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
-      await kube.patch('Pod', { namespace, name }, { status: { conditions } }, { subresource: 'status' });
-      this.refused.set();
+      await this.refuse(found, view);
       return;
     }
     const nominated = open.find((node) => node.name === found.status?.nominatedNodeName);
-    const target =
-      nominated ??
-      random.pick(
-        favourites(
-          pod,
-          open,
-          nodes.map(({ seen }) => seen),
-        ),
-      );
+    const all = nodes.map(({ seen }) => seen);
+    const target = nominated ?? random.pick(favourites(this.seen(found), open, all));
     await kube.patch('Pod', { namespace, name }, { spec: { nodeName: target.name } });
   }
 
+  /** It fits nowhere: less important pods go for it where that helps, and it is nominated to their node; a nomination that does not help is cleared. */
+  private async refuse(found: Pod, view: View): Promise<void> {
+    const { kube } = this.world;
+    const { name = '', namespace = '' } = found.metadata;
+    this.unschedulable.add(podKey(found));
+    const nominatedNodeName = this.makesRoom(found) ? found.status?.nominatedNodeName : await this.preempt(found, view);
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
+    const status = { conditions, nominatedNodeName: nominatedNodeName ?? null };
+    await kube.patch('Pod', { namespace, name }, { status }, { subresource: 'status' });
+    this.refused.set();
+  }
+
+  /** Whether less important pods are on their way out of the node that it is nominated to. */
+  private makesRoom(pod: Pod): boolean {
+    const there = this.world.cache.podsOnNode(pod.status?.nominatedNodeName ?? '');
+    return there.some((other) => isTerminating(other) && priorityOf(other) < priorityOf(pod));
+  }
+
+  /** The node that pods have to leave for this one, the one with fewest such pods. */
+  private async preempt(found: Pod, { nodes, isOpenTo }: View): Promise<string | undefined> {
+    const { cache, kube } = this.world;
+    if (priorityOf(found) <= 0) return undefined;
+    const ways = nodes.flatMap(({ node, seen }) => {
+      const victims = victimsOf(found, cache.podsOnNode(seen.name), (gone) => isOpenTo(node, gone));
+      return victims === undefined ? [] : [{ name: seen.name, victims }];
+    });
+    const [best] = ways.sort((a, b) => a.victims.length - b.victims.length);
+    for (const { metadata } of best?.victims ?? [])
+      await kube.delete('Pod', { name: metadata.name ?? '', namespace: metadata.namespace ?? '' });
+    return best?.name;
+  }
+
+  /** The cluster as it is for a pod: more important pods, and those that are as important, have the room that they are nominated to. */
+  private view(found: Pod): View {
+    const { cache } = this.world;
+    const pod = this.seen(found);
+    const nominees = this.nominees();
+    const waitingFor = ({ metadata: { name = '' } }: Node): readonly Pod[] =>
+      (nominees.get(name) ?? []).filter((each) => each !== found && priorityOf(each) >= priorityOf(found));
+    const isLetIn = this.admission(found, waitingFor);
+    const nodes = cache.all('Node').map((node) => ({ node, seen: this.nodeOf(node, waitingFor(node)) }));
+    const seenOf = new Map(nodes.map(({ node, seen }) => [node, seen]));
+    const isOpenTo: View['isOpenTo'] = (node, gone) => {
+      const seen = seenOf.get(node)!;
+      return isOpen(node) && fits(pod, this.without(seen, gone)) && isLetIn(node, gone);
+    };
+    return { nodes, isOpenTo };
+  }
+
+  private without(seen: SchedulerNode, gone: ReadonlySet<Pod>): SchedulerNode {
+    if (gone.size === 0) return seen;
+    const freed = sumOf([...gone].map((pod) => this.seen(pod)));
+    const { cpu, memory, pods } = seen.requested;
+    return { ...seen, requested: { cpu: cpu - freed.cpu, memory: memory - freed.memory, pods: pods - freed.pods } };
+  }
+
   /** By the rules of the pod and of those that are there, with the pods that are nominated and without them. */
-  private admission(pod: Pod, nominees: ReadonlyMap<string, readonly Pod[]>): (node: Node) => boolean {
+  private admission(pod: Pod, waitingFor: (node: Node) => readonly Pod[]): View['isOpenTo'] {
     const { cache, kube } = this.world;
     const nodes = cache.all('Node');
     const pods = new Map(nodes.map(({ metadata: { name = '' } }) => [name, cache.podsOnNode(name)]));
-    const waiting = new Map(
-      nodes.map(({ metadata: { name = '' } }) => [name, (nominees.get(name) ?? []).filter((each) => each !== pod)]),
-    );
+    const waiting = new Map(nodes.map((node) => [node.metadata.name ?? '', waitingFor(node)]));
     const isRuled = hasRules(pod) || [...pods.values(), ...waiting.values()].some((there) => there.some(hasRules));
-    const volumes = isRuled ? volumesIn(kube) : noVolumes;
-    const around: Surroundings = { nodes, volumes, pods: isRuled ? pods : noPods };
-    if (!isRuled) return (node) => isAdmitted(pod, node, around);
-    const withNominees = new Map([...pods].map(([name, there]) => [name, [...there, ...(waiting.get(name) ?? [])]]));
-    return (node) => isAdmitted(pod, node, around) && isAdmitted(pod, node, { ...around, pods: withNominees });
+    if (!isRuled) {
+      const around: Surroundings = { nodes, volumes: noVolumes, pods: noPods };
+      return (node) => isAdmitted(pod, node, around);
+    }
+    const volumes = volumesIn(kube);
+    return (node, gone) => {
+      const left = new Map([...pods].map(([name, there]) => [name, there.filter((each) => !gone.has(each))]));
+      const later = new Map([...left].map(([name, there]) => [name, [...there, ...(waiting.get(name) ?? [])]]));
+      return [left, later].every((each) => isAdmitted(pod, node, { nodes, volumes, pods: each }));
+    };
   }
 
   /** Pods that wait, by the node that they are nominated to: they count there for everybody else. */
@@ -144,6 +187,14 @@ export class Scheduler {
   }
 }
 
+/** What kube-scheduler sees for one pod. */
+interface View {
+  readonly nodes: readonly { readonly node: Node; readonly seen: SchedulerNode }[];
+  /** Whether a node takes the pod once some pods are gone. */
+  readonly isOpenTo: (node: Node, gone: ReadonlySet<Pod>) => boolean;
+}
+
+const none: ReadonlySet<Pod> = new Set();
 const noPods: Surroundings['pods'] = new Map();
 
 function allocatableOf({ status }: Node): Amounts {
