@@ -20,6 +20,15 @@ function milliseconds(duration: string | undefined): number | string | undefined
  * whole template but its requirements.
  */
 export function nodePoolHash(template: NodePoolTemplate): string {
+  let hash = hashes.get(template);
+  if (hash === undefined) hashes.set(template, (hash = hashOf(template)));
+  return hash;
+}
+
+/** It is asked for again and again, every few seconds for each NodePool. */
+const hashes = new WeakMap<NodePoolTemplate, string>();
+
+function hashOf(template: NodePoolTemplate): string {
   const { expireAfter, terminationGracePeriod } = template.spec;
   const hashed = {
     metadata: template.metadata,
