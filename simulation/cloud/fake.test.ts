@@ -53,6 +53,34 @@ describeCloudProvider('FakeCloud', () => {
 });
 
 describe('what tests do to FakeCloud', () => {
+  test('a capacity reservation takes as many instances as it has places, and they run on, on demand, once it ends', async () => {
+    const cloud = new FakeCloud({ types });
+    cloud.reserve({ id: 'cr-1', instanceType: 'm5.xlarge', zone: 'b', count: 1 });
+    const shown = async (): Promise<unknown> =>
+      (await cloud.instanceTypes()).flatMap(({ offerings }) =>
+        offerings.flatMap(({ reservationCapacity, available }) =>
+          reservationCapacity === undefined ? [] : [{ reservationCapacity, available }],
+        ),
+      );
+    expect(await shown()).toEqual([{ reservationCapacity: 1, available: true }]);
+    const asked = (name: string) => ({ ...request(name), claim: claim(name, ['m5.xlarge']) });
+    const first = await cloud.launch(asked('a'));
+    const second = await cloud.launch(asked('b'));
+    expect(first).toMatchObject({
+      value: {
+        instanceType: 'm5.xlarge',
+        zone: 'b',
+        capacityType: 'reserved',
+        labels: { 'karpenter.k8s.aws/capacity-reservation-id': 'cr-1' },
+      },
+    });
+    expect(second).toMatchObject({ value: { capacityType: 'spot' } });
+    expect(await shown()).toEqual([{ reservationCapacity: 0, available: false }]);
+    cloud.endReservations();
+    expect(await shown()).toEqual([]);
+    expect(cloud.peek().map(({ capacityType }) => capacityType)).toEqual(['on-demand', 'spot']);
+  });
+
   test('a lost answer took effect, and asking again finds the same instance', async () => {
     const cloud = new FakeCloud({ types });
     cloud.loseAnswer('launch');

@@ -6,6 +6,7 @@ import { parseResources } from '../../core/resources.js';
 import { err, ok } from '../../core/result.js';
 import type { Result } from '../../core/result.js';
 import { labels } from '../../api/labels.js';
+import { FakeReservations, type FakeReservation } from './reservations.js';
 import type {
   CloudInstance,
   CloudProvider,
@@ -76,6 +77,7 @@ export class FakeCloud implements CloudProvider {
   private readonly queue: Interruption[] = [];
   private wakeQueue: () => void = () => undefined;
   private serial = 0;
+  private readonly reservations = new FakeReservations();
 
   constructor(private readonly options: FakeCloudOptions) {
     this.types = options.types;
@@ -106,6 +108,19 @@ export class FakeCloud implements CloudProvider {
 
   typeNames(): readonly string[] {
     return this.types.map(({ name }) => name);
+  }
+
+  /** A capacity reservation is there from now on. */
+  reserve(reservation: FakeReservation): void {
+    this.reservations.begin(reservation);
+  }
+
+  /** It ends, or all do: their instances run on, on demand. */
+  endReservations(ids: readonly string[] = this.reservations.ids): void {
+    for (const providerId of ids.flatMap((id) => this.reservations.end(id))) {
+      const instance = this.instances.get(providerId);
+      if (instance !== undefined) this.instances.set(providerId, { ...instance, capacityType: 'on-demand' });
+    }
   }
 
   /** The next `times` calls throw `error` and do nothing. */
@@ -148,7 +163,9 @@ export class FakeCloud implements CloudProvider {
 
   /** An instance ends without anyone asking, as after a spot interruption. */
   kill(providerId: string): void {
-    if (this.instances.delete(providerId)) this.onGone(providerId);
+    if (!this.instances.delete(providerId)) return;
+    this.reservations.noteGone(providerId);
+    this.onGone(providerId);
   }
 
   finishTermination(providerId: string): void {
@@ -169,13 +186,14 @@ export class FakeCloud implements CloudProvider {
 
   instanceTypes(): Promise<readonly InstanceType[]> {
     return this.perform('instanceTypes', '', () => {
-      const key = JSON.stringify(this.unavailable.filter((offering) => this.isRefused(offering)));
+      const refused = this.unavailable.filter((offering) => this.isRefused(offering));
+      const key = `${JSON.stringify(refused)} ${this.reservations.key}`;
       if (this.shownTypes?.key !== key) {
         const shownOf = (type: InstanceType): InstanceType => ({
           ...type,
           offerings: type.offerings.map((offering) => this.shown({ type, offering })),
         });
-        this.shownTypes = { key, types: this.types.map(shownOf) };
+        this.shownTypes = { key, types: this.offered().map(shownOf) };
       }
       return this.shownTypes.types;
     });
@@ -189,7 +207,7 @@ export class FakeCloud implements CloudProvider {
       if (message !== undefined) return err({ kind: 'NodeClassNotReady' as const, message, unavailable: [] });
       const { requirements, resources } = request.claim.spec;
       const overlaid = request.overlaid ?? ((types) => types);
-      const options = launchOptions(overlaid(this.types), requirements, parseResources(resources?.requests)).filter(
+      const options = launchOptions(overlaid(this.offered()), requirements, parseResources(resources?.requests)).filter(
         (option) => !this.hidden(option),
       );
       const chosen = options.find((option) => !this.isExhausted(option));
@@ -318,10 +336,17 @@ export class FakeCloud implements CloudProvider {
       token: request.clientToken,
       claimUid,
     });
+    this.reservations.noteLaunch(providerId, option.offering);
     this.launched.set(request.clientToken, launched);
     this.launchesByClaimUid.set(claimUid, (this.launchesByClaimUid.get(claimUid) ?? 0) + 1);
     this.onLaunch(launched, request);
     return launched;
+  }
+
+  private offered(): readonly InstanceType[] {
+    return this.reservations.ids.length === 0
+      ? this.types
+      : this.types.map((type) => this.reservations.withReserved(type));
   }
 
   private async perform<T>(call: FakeCall, subject: string, effect: () => T): Promise<T> {

@@ -110,6 +110,7 @@ export class Invariants {
       ...this.nodesAtUnrest(),
       ...this.claimsAtUnrest(),
       ...this.orphans(),
+      ...this.mislabelled(),
       ...this.replicasAtUnrest(),
       ...leftovers(this.cluster.kube, this.temporal),
       ...dispensable(this.cluster.kube, 'default'),
@@ -159,6 +160,20 @@ export class Invariants {
       if (claimed.has(providerId) || Date.now() - launchedAt < orphanMs) continue;
       yield `instance ${providerId} belongs to no NodeClaim (invariants/no-orphans)`;
     }
+  }
+
+  /** Claims and nodes of instances that run under another capacity type than their labels say. */
+  private *mislabelled(): Iterable<string> {
+    const { kube, cloud } = this.cluster;
+    const capacityTypes = new Map(cloud.peek().map(({ providerId, capacityType }) => [providerId, capacityType]));
+    const isWrong = (own: Readonly<Record<string, string>> | undefined, providerId: string | undefined): boolean =>
+      capacityTypes.has(providerId ?? '') && own?.[labels.capacityType] !== capacityTypes.get(providerId ?? '');
+    for (const { metadata, status } of kube.kept('NodeClaim'))
+      if (isWrong(metadata.labels, status?.providerID))
+        yield `NodeClaim ${metadata.name ?? ''} has the label of another capacity type`;
+    for (const { metadata, spec } of kube.kept('Node'))
+      if (isWrong(metadata.labels, spec?.providerID))
+        yield `node ${metadata.name ?? ''} has the label of another capacity type`;
   }
 
   private noteProtection(isGone: boolean, { metadata }: Pod): void {

@@ -15,6 +15,7 @@ export function calm(stage: Stage): void {
   const { cluster, sets, budgets, daemons, temporal } = stage;
   const { kube, cloud, machines } = cluster;
   cloud.replenish();
+  cloud.endReservations();
   cloud.setNotReady('default');
   machines.neverJoins = 0;
   daemons.clear();

@@ -1,3 +1,4 @@
+import { zones } from '../../../cases/kwok.js';
 import type { Interruption } from '../../../cloud/port.js';
 import type { Stage } from '../stage.js';
 import { addNodeClass } from '../world.js';
@@ -60,6 +61,16 @@ export const machineHappenings = listed([
       // Of everything, now and then.
       cloud.exhaust(random.chance(0.2) ? {} : { capacityType: random.pick(['spot', 'on-demand']) });
       later(random.int(1, 10) * minuteMs, () => cloud.replenish());
+    },
+  },
+  {
+    name: 'a capacity reservation is there, for some minutes',
+    weight: 2,
+    happens: ({ random, later, cluster: { cloud } }) => {
+      const id = `cr-${random.int(0, 2 ** 31)}`;
+      const instanceType = random.pick(cloud.typeNames());
+      cloud.reserve({ id, instanceType, zone: random.pick(zones), count: random.int(1, 3) });
+      later(random.int(5, 40) * minuteMs, () => cloud.endReservations([id]));
     },
   },
   {
