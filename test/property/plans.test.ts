@@ -50,12 +50,13 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const made = generate(kind, size, seed);
-        const result = solved(made);
+        const input = packingInputOf(made);
+        const result = plan(input);
         const verdict = judged(made, result);
         expect(verdict.violations).toEqual([]);
         expect(result.pricePerHour).toBeGreaterThanOrEqual(verdict.lowerBound * (1 - 1e-6) - 1e-9);
         expect(result.pricePerHour).toBeGreaterThanOrEqual(result.lowerBoundPerHour * (1 - 1e-6) - 1e-9);
-        const proof = proofOf(compile(packingInputOf(made)), result, seed % 4 === 0 ? longProof : shortProof);
+        const proof = proofOf(compile(input), result, seed % 4 === 0 ? longProof : shortProof);
         expect(proof.bound).toBeLessThanOrEqual(result.pricePerHour * (1 + 1e-6) + 1e-9);
       }),
       { numRuns },
