@@ -108,12 +108,34 @@ describe('leader election', () => {
     expect(a.errors).toEqual(['down']);
   });
 
+  test('a leader renews by one request, and reads the lease only where somebody else has written it', async () => {
+    let reads = 0;
+    const client: LeaderElectionOptions['client'] = {
+      get: (kind, where) => {
+        reads += 1;
+        return kube.get(kind, where);
+      },
+      create: (kind, object) => kube.create(kind, object),
+      patch: (kind, where, patch) => kube.patch(kind, where, patch),
+    };
+    const a = contend('a', { client });
+    await clock.advance(30 * seconds);
+    expect(reads).toBe(1);
+    await kube.patch('Lease', ref, { metadata: { labels: { seen: 'by-a-person' } } });
+    await clock.advance(10 * seconds);
+    expect(reads).toBe(2);
+    expect(lease()).toMatchObject({ renewTime: '2026-01-01T00:00:39.000000Z', leaseTransitions: 0 });
+    a.stop.abort();
+    await clock.settle();
+    expect(await a.outcome).toBe('stopped');
+  });
+
   test('a request that never returns counts as failed', async () => {
     let hanging = false;
     const client: LeaderElectionOptions['client'] = {
-      get: (kind, where) => (hanging ? new Promise(() => undefined) : kube.get(kind, where)),
+      get: (kind, where) => kube.get(kind, where),
       create: (kind, object) => kube.create(kind, object),
-      patch: (kind, where, patch) => kube.patch(kind, where, patch),
+      patch: (kind, where, patch) => (hanging ? new Promise(() => undefined) : kube.patch(kind, where, patch)),
     };
     const a = contend('a', { client });
     await clock.advance(2 * seconds);
