@@ -84,7 +84,7 @@ export class Assigner {
       if (next === pods.length) break;
       const fit = roomFor(node.free, demand, pods.length - next);
       if (fit === 0 || !this.feasibility.admitsKind(level, node.kind)) continue;
-      for (let left = fit; left > 0 && next < pods.length;) {
+      for (let left = fit; left > 0;) {
         const room = hostRoom(node, { podClass, rules, pod: pods[next]! }, this, left);
         if (room === 0) break;
         this.putOn(node, podClass, rules, pods.slice(next, next + room));
@@ -194,7 +194,7 @@ export class Assigner {
   private addedSkew(rules: Rules, cell: Cell): number {
     let skew = 0;
     for (const group of rules.matched) {
-      if (group.hostname || group.kind !== 'spread' || !this.book.isBinding(group)) continue;
+      if (group.kind !== 'spread' || !this.book.isBinding(group)) continue;
       const domain = cell.domains.get(group.key);
       if (domain === undefined) continue;
       skew += Math.max(
@@ -213,7 +213,7 @@ export class Assigner {
   private podsSelectedBy(groups: readonly Group[], cell: Cell): number {
     let pods = 0;
     for (const group of groups) {
-      const domain = group.hostname ? undefined : cell.domains.get(group.key);
+      const domain = cell.domains.get(group.key);
       if (domain !== undefined) pods += this.topologyCounts.count(group, domain);
     }
     return pods;

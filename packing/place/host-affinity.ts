@@ -82,7 +82,7 @@ export class HostAffinity {
     let unitsLeft = units;
     for (const partner of partners) {
       let plain = partner;
-      for (let unit = 0; unit < partner.count && rest.length > 0; unit++) {
+      while (rest.length > 0) {
         const share = Math.ceil(rest.length / unitsLeft--);
         const [one, others] = split(plain);
         const bundle = this.bundle(target, rest, share, one);

@@ -35,8 +35,7 @@ export function rebalance(
   for (let changed = true; changed;) {
     changed = false;
     for (const node of nodes) {
-      const domainOf = ({ key, hostname }: Group): string | undefined =>
-        hostname ? node.host : node.kind.values[space.find(key)!];
+      const domainOf = ({ key }: Group): string | undefined => node.kind.values[space.find(key)!];
       const placed = node.placedWithRules ?? [];
       for (let i = placed.length - 1; i >= 0; i--) {
         const { podClass, rules, pod } = placed[i]!;
@@ -49,10 +48,9 @@ export function rebalance(
     }
     for (const { claim, members } of tentativeNodes) {
       const { profile } = universe.rows[claim.row]!;
+      const domainOf = ({ key }: Group): string | undefined => profile.values[space.find(key)!];
       for (const member of members) {
         const rules = book.of(member.podClass.shape, member.level);
-        const domainOf = ({ key, hostname }: Group): string | undefined =>
-          hostname || !rules.keys.includes(key) ? undefined : profile.values[space.find(key)!];
         while (member.pods.length > 0 && isBroken(rules, topologyCounts, domainOf)) {
           onUnplaced(member.podClass, member.pods.splice(-1));
           topologyCounts.recordLaunch(rules, -1, profile);

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-// A mutant that says nothing for this long does not end.
+// A mutant that says nothing for this long does not end. Without one, everything ends by itself: on a busy machine it may take that long to load the modules.
 const mostSilent = 60_000;
 
 /** `made` is what `instrument` returned; `tests` are globs from `root`. Returns the mutants that are alive, each with whether any test comes to it. Throws where the tests fail without mutants. */
@@ -52,6 +52,11 @@ function read(progress) {
   return seen;
 }
 
+/** Whether the last that the runner noted is that it tries a mutant. */
+function isTrying(progress) {
+  return /"tried":[^\n]*\n$/.test(readFileSync(progress, 'utf8'));
+}
+
 /** Runs the tests, with a mutant that is active from the start if one is given. Returns whether they passed, and what was written. */
 function vitest(root, folder, work, mutant) {
   const file = join(folder, 'work.json');
@@ -77,7 +82,7 @@ function vitest(root, folder, work, mutant) {
   const began = Date.now();
   const watch = setInterval(() => {
     const last = Math.max(began, statSync(work.progress).mtimeMs);
-    if (Date.now() - last > mostSilent) end();
+    if (Date.now() - last > mostSilent && (mutant !== undefined || isTrying(work.progress))) end();
   }, 1_000);
   return new Promise((resolve, reject) => {
     child.on('error', reject);

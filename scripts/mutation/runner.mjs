@@ -66,6 +66,8 @@ async function withCoverage(run) {
 
 async function passes(run, mutant, passed = 0) {
   forget();
+  // What a mutant leads to is no code that runs while modules are loaded.
+  stryker.currentTestId = 'judging';
   stryker.activeMutant = mutant;
   stryker.hitCount = mutant === undefined ? undefined : 0;
   stryker.hitLimit = mostPasses * (passed + 1);
@@ -75,6 +77,7 @@ async function passes(run, mutant, passed = 0) {
   } catch {
     return false;
   } finally {
+    stryker.currentTestId = undefined;
     stryker.activeMutant = undefined;
     stryker.hitCount = undefined;
     forget();
