@@ -80,7 +80,7 @@ export const taints = {
 } as const;
 
 /** In the order in which a launch tries them (launch/capacity-type-order). */
-export const capacityTypes = ['reserved', 'spot', 'on-demand'] as const;
+export const capacityTypes = Object.freeze(['reserved', 'spot', 'on-demand'] as const);
 export type CapacityType = (typeof capacityTypes)[number];
 
 /** Older label keys that mean a current one. */

@@ -44,7 +44,7 @@ export class FleetPlan {
    */
   route(
     loads: ReadonlyMap<PodClass, readonly Pod[]>,
-    worth: Worth,
+    worth: Pick<Worth, 'of'>,
     demandOf: (podClass: PodClass) => Float64Array,
     first?: number,
   ): RouteStep[] | undefined {

@@ -1,7 +1,70 @@
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { annotations, labels } from '../../api/labels.js';
 import type { Launches, Way } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { LaunchOptions } from './launch-options.js';
+import { LaunchOptions, type CandidateOffering } from './launch-options.js';
+import { spotToSpotIsOff } from './spot-to-spot.js';
+
+const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
+const tooUniform = 'fewer instance types are cheaper than minValues of its NodePool asks for';
+
+/** Ways of each type as `zone/capacity type price`. */
+type Market = Readonly<Record<string, readonly string[]>>;
+const waysIn = (market: Market, type: string): Way[] =>
+  (market[type] ?? []).map((text) => {
+    const [where, price] = text.split(' ');
+    const [zone, capacityType] = where!.split('/');
+    return { zone: zone!, capacityType: capacityType!, price: Number(price) };
+  });
+const launchesOf = (market: Market, areTooUniform: Launches['areTooUniform'] = () => false): Launches =>
+  ({
+    offers: (kind: string) =>
+      Object.keys(market).some((type) => waysIn(market, type).some(({ capacityType }) => capacityType === kind)),
+    areTooUniform,
+    waysUnder: () => (type: string) => waysIn(market, type),
+  }) as unknown as Launches;
+
+/** A claim of these types; open to spot and on-demand unless `kinds` are given. */
+const claim = (
+  instanceTypes: readonly string[],
+  kinds?: readonly string[],
+  more: Partial<PlannedClaim> = {},
+): PlannedClaim =>
+  ({
+    nodePool: 'default',
+    requirements: [
+      ...(kinds === undefined ? [] : [{ key: labels.capacityType, operator: 'In', values: kinds }]),
+      { key: labels.zone, operator: 'Exists' },
+    ],
+    annotations: {},
+    instanceTypes,
+    cheapest: {},
+    ...more,
+  }) as unknown as PlannedClaim;
+const onDemand = ['on-demand'];
+const going = (price: number, instanceType = 'old', capacityType = 'on-demand'): CandidateOffering => ({
+  instanceType,
+  capacityType,
+  price,
+});
+
+/** The types of each claim, or why there is none. */
+function decided(
+  market: Market,
+  claims: readonly PlannedClaim[],
+  candidates: readonly CandidateOffering[],
+  {
+    spotToSpot = false,
+    accompanied = false,
+    areTooUniform,
+  }: { spotToSpot?: boolean; accompanied?: boolean; areTooUniform?: Launches['areTooUniform'] } = {},
+): (readonly string[])[] | string {
+  const options = new LaunchOptions(launchesOf(market, areTooUniform), spotToSpot);
+  const chosen = options.decide(claims, candidates, accompanied);
+  const why = options.whyNone(claims, candidates, accompanied);
+  expect(chosen === undefined).toBe(why !== undefined);
+  return why ?? chosen!.map(({ instanceTypes }) => instanceTypes);
+}
 
 test('what types come to is worked out once for all claims of equal requirements', () => {
   const waysOf = vi.fn((type: string): Way[] => [
@@ -9,18 +72,180 @@ test('what types come to is worked out once for all claims of equal requirements
   ]);
   const launches = { offers: () => false, areTooUniform: () => false, waysUnder: () => waysOf } as unknown as Launches;
   const options = new LaunchOptions(launches, false);
-  const claim = (...instanceTypes: string[]) =>
-    ({
-      nodePool: 'default',
-      requirements: [],
-      annotations: {},
-      instanceTypes,
-      cheapest: {},
-    }) as unknown as PlannedClaim;
-  const going = [{ instanceType: 'huge', capacityType: 'on-demand', price: 0.9 }];
+  const open = (...instanceTypes: string[]) => claim(instanceTypes, undefined, { requirements: [] });
+  const candidates = [{ instanceType: 'huge', capacityType: 'on-demand', price: 0.9 }];
   const cheapest = (claims: PlannedClaim[]): (string | undefined)[] =>
-    (options.decide(claims, going) ?? []).map((planned) => planned.cheapest.instanceType);
-  expect(cheapest([claim('large', 'small'), claim('large')])).toEqual(['small', 'large']);
-  expect(cheapest([claim('small')])).toEqual(['small']);
+    (options.decide(claims, candidates) ?? []).map((planned) => planned.cheapest.instanceType);
+  expect(cheapest([open('large', 'small'), open('large')])).toEqual(['small', 'large']);
+  expect(cheapest([open('small')])).toEqual(['small']);
   expect(waysOf).toHaveBeenCalledTimes(2);
+  expect(cheapest([claim(['small'], ['spot'])])).toEqual(['small']);
+  expect(waysOf).toHaveBeenCalledTimes(3);
+});
+
+test('says whether spot is sold at all', () => {
+  expect(new LaunchOptions(launchesOf({ m: ['a/spot 1'] }), false).offersSpot).toBe(true);
+  expect(new LaunchOptions(launchesOf({ m: ['a/on-demand 1'] }), false).offersSpot).toBe(false);
+});
+
+describe('a replacement may be of the types', () => {
+  test('whose dearest offering is cheaper than what goes (consolidation/no-dearer-launch)', () => {
+    const market = {
+      cheap: ['a/on-demand 1'],
+      uneven: ['a/on-demand 1', 'b/on-demand 3'],
+      equal: ['a/on-demand 2'],
+      dear: ['a/on-demand 4'],
+    };
+    expect(decided(market, [claim(['dear', 'equal', 'uneven', 'cheap'], onDemand)], [going(2)])).toEqual([['cheap']]);
+    expect(decided(market, [claim(['dear', 'equal', 'uneven', 'cheap'], onDemand)], [going(3.5)])).toEqual([
+      ['cheap', 'uneven', 'equal'],
+    ]);
+  });
+
+  test('that are sold at all', () => {
+    expect(decided({ m: ['a/on-demand 1'] }, [claim(['gone', 'm'], onDemand)], [going(2)])).toEqual([['m']]);
+    expect(decided({ m: [] }, [claim(['m'], onDemand)], [going(2)])).toBe(noneCheaper);
+  });
+
+  test('none where nothing is cheaper', () => {
+    expect(decided({ m: ['a/on-demand 2'] }, [claim(['m'], onDemand)], [going(2)])).toBe(noneCheaper);
+    expect(decided({ m: ['a/on-demand 1.9'] }, [claim(['m'], onDemand)], [going(2)])).toEqual([['m']]);
+  });
+
+  test('by their prices, then by their names; the cheapest is told by its zone', () => {
+    const market = {
+      b: ['z/on-demand 1', 'y/on-demand 1', 'x/on-demand 1.5'],
+      a: ['a/on-demand 1'],
+      c: ['a/on-demand 0.5'],
+    };
+    const [planned] = new LaunchOptions(launchesOf(market), false).decide(
+      [claim(['b', 'a', 'c'], onDemand)],
+      [going(2)],
+    )!;
+    expect(planned!.instanceTypes).toEqual(['c', 'a', 'b']);
+    expect(planned!.cheapest).toEqual({ instanceType: 'c', zone: 'a', capacityType: 'on-demand', pricePerHour: 0.5 });
+    const [alone] = new LaunchOptions(launchesOf(market), false).decide([claim(['b'], onDemand)], [going(2)])!;
+    expect(alone!.cheapest).toEqual({ instanceType: 'b', zone: 'y', capacityType: 'on-demand', pricePerHour: 1 });
+  });
+
+  test('under the commitment that it was planned under', () => {
+    const committed = claim(['m'], onDemand, { cheapest: { commitment: 'c' } as PlannedClaim['cheapest'] });
+    const [planned] = new LaunchOptions(launchesOf({ m: ['a/on-demand 1'] }), false).decide([committed], [going(2)])!;
+    expect(planned!.cheapest.commitment).toBe('c');
+  });
+
+  test('by the capacity type that is launched first: reserved, spot, on-demand, others', () => {
+    const worst = (ways: readonly string[], price: number) =>
+      decided({ m: ways }, [claim(['m'], ['reserved', 'on-demand', 'other'])], [going(price)]) === noneCheaper;
+    expect(worst(['a/on-demand 9', 'a/reserved 1'], 2)).toBe(false);
+    expect(worst(['a/reserved 1', 'a/on-demand 9'], 2)).toBe(false);
+    expect(worst(['a/reserved 1', 'b/reserved 3'], 2)).toBe(true);
+    expect(worst(['b/reserved 3', 'a/reserved 1'], 2)).toBe(true);
+    expect(worst(['a/other 9', 'a/on-demand 1'], 2)).toBe(false);
+    expect(worst(['a/on-demand 1', 'a/other 9'], 2)).toBe(false);
+  });
+});
+
+describe('several replacements', () => {
+  const market = { a: ['z/on-demand 1'], b: ['z/on-demand 2'], c: ['z/on-demand 3'], d: ['z/on-demand 4'] };
+
+  test('share the saving by their least prices, so that together they cannot use it up', () => {
+    const claims = [claim(['a', 'b', 'c'], onDemand), claim(['b', 'c', 'd'], onDemand)];
+    // 6 for 1 and 2 at least: up to 2 and 4.
+    expect(decided(market, claims, [going(6)])).toEqual([['a'], ['b', 'c']]);
+    expect(decided(market, claims, [going(3)])).toBe(noneCheaper);
+    expect(decided(market, claims, [going(2), going(1.1)])).toEqual([['a'], ['b']]);
+  });
+
+  test('are none where one has no type', () => {
+    expect(decided(market, [claim(['a'], onDemand), claim(['none'], onDemand)], [going(9)])).toBe(noneCheaper);
+  });
+});
+
+describe('for several nodes (consolidation/same-type)', () => {
+  const market = { a: ['z/on-demand 1'], b: ['z/on-demand 2'], c: ['z/on-demand 3'] };
+  const types = [claim(['a', 'b', 'c'], onDemand)];
+
+  test('only types cheaper than those of the same type', () => {
+    expect(decided(market, types, [going(2, 'b'), going(3, 'c')])).toEqual([['a']]);
+    expect(decided(market, types, [going(2, 'x'), going(3, 'c')])).toEqual([['a', 'b']]);
+    expect(decided(market, types, [going(2, 'x'), going(3, 'y')])).toEqual([['a', 'b', 'c']]);
+    expect(decided(market, types, [going(2.5, 'b'), going(2.2, 'b')])).toEqual([['a', 'b']]);
+    expect(decided(market, types, [going(1, 'a'), going(9, 'y')])).toBe(noneCheaper);
+  });
+
+  test('one node may be of the same type', () => {
+    expect(decided(market, types, [going(2.5, 'b')])).toEqual([['a', 'b']]);
+  });
+});
+
+describe('minValues (min-values/at-replacement)', () => {
+  test('that the cheaper types do not meet', () => {
+    const market = { a: ['z/on-demand 1'], b: ['z/on-demand 2'], c: ['z/on-demand 9'] };
+    const areTooUniform = vi.fn<Launches['areTooUniform']>((_, __, names) => names.length < 3);
+    expect(decided(market, [claim(['a', 'b', 'c'], onDemand)], [going(3)], { areTooUniform })).toBe(tooUniform);
+    expect(areTooUniform.mock.calls[0]!.slice(1)).toEqual([false, ['a', 'b']]);
+    const relaxed = claim(['a'], onDemand, { annotations: { [annotations.minValuesRelaxed]: 'true' } });
+    decided(market, [relaxed], [going(3)], { areTooUniform });
+    expect(areTooUniform.mock.lastCall!.slice(1)).toEqual([true, ['a']]);
+  });
+});
+
+describe('spot', () => {
+  const market = { m: ['a/spot 1', 'b/spot 1.5', 'a/on-demand 4'], n: ['a/on-demand 2'] };
+
+  test('is what a claim open to both is restricted to', () => {
+    const options = new LaunchOptions(launchesOf(market), false);
+    const [open] = options.decide([claim(['m', 'n'], ['on-demand', 'spot', 'reserved'])], [going(5)])!;
+    expect(open!.instanceTypes).toEqual(['m']);
+    expect(open!.requirements).toEqual([
+      { key: labels.capacityType, operator: 'In', values: ['reserved', 'spot'] },
+      { key: labels.zone, operator: 'Exists' },
+    ]);
+    const [any] = options.decide([claim(['m', 'n'])], [going(5)])!;
+    expect(any!.requirements[0]).toEqual({ key: labels.capacityType, operator: 'In', values: ['reserved', 'spot'] });
+  });
+
+  test.each([[['spot']], [['on-demand']]])('a claim of %s alone is left as it is', (kinds) => {
+    const asked = claim(['m'], kinds);
+    const [planned] = new LaunchOptions(launchesOf(market), false).decide([asked], [going(5)])!;
+    expect(planned!.requirements).toEqual(asked.requirements);
+  });
+
+  test('for spot nodes alone is refused, unless it is turned on or others go with them (consolidation/spot-to-spot)', () => {
+    const claims = [claim(['m'], ['spot'])];
+    const both = [going(5, 'old', 'spot'), going(5, 'old', 'spot')];
+    expect(decided(market, claims, both)).toBe(spotToSpotIsOff);
+    expect(decided(market, claims, [going(5, 'old', 'spot'), going(5)])).toEqual([['m']]);
+    expect(decided(market, claims, both, { accompanied: true })).toEqual([['m']]);
+    expect(decided(market, claims, both, { spotToSpot: true })).toEqual([['m']]);
+    expect(decided(market, [claim(['n'], onDemand)], both)).toEqual([['n']]);
+  });
+});
+
+describe('a single spot node (consolidation/spot-to-spot)', () => {
+  const names = Array.from({ length: 20 }, (_, i) => `t${String(i).padStart(2, '0')}`);
+  const market = Object.fromEntries(names.map((name, i) => [name, [`a/spot ${1 + i / 100}`]]));
+  const node = [going(5, 'old', 'spot')];
+  const on = { spotToSpot: true };
+
+  test('is replaced by the fifteen cheapest types, or as many as minValues asks for', () => {
+    expect(decided(market, [claim(names, ['spot'])], node, on)).toEqual([names.slice(0, 15)]);
+    const areTooUniform: Launches['areTooUniform'] = (_, __, listed) => listed.length < 18;
+    expect(decided(market, [claim(names, ['spot'])], node, { ...on, areTooUniform })).toEqual([names.slice(0, 18)]);
+  });
+
+  test('is not replaced where fewer are to choose from', () => {
+    expect(decided(market, [claim(names.slice(6), ['spot'])], node, on)).toMatch(/there are 14$/);
+    expect(decided(market, [claim(names, ['spot']), claim(names.slice(6), ['spot'])], node, on)).toMatch(
+      /there are 14$/,
+    );
+  });
+
+  test('is replaced by all types of on-demand, or with others, or if it is not spot', () => {
+    const fixed = Object.fromEntries(names.map((name) => [name, ['a/on-demand 1']]));
+    expect(decided(fixed, [claim(names, onDemand)], node, on)).toEqual([names]);
+    expect(decided(market, [claim(names, ['spot'])], [...node, going(5, 'old', 'spot')], on)).toEqual([names]);
+    expect(decided(market, [claim(names, ['spot'])], [going(5)], on)).toEqual([names]);
+  });
 });

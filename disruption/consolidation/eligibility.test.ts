@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'vitest';
+import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import {
+  input,
+  large,
+  node,
+  now,
+  pod,
+  pool,
+  small,
+  type NodeOptions,
+  type World,
+} from '../../test/builders/consolidation.js';
+import { examineNodes, isBuffer, nodePoolOf, type ExaminedNode } from './eligibility.js';
+import type { ConsolidationInput } from './types.js';
+
+const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();
+const examine = (world: Partial<World>, more: Partial<ConsolidationInput> = {}): ExaminedNode[] =>
+  examineNodes({ ...input({ nodes: [node('n', large)], ...world }), ...more });
+const only = (world: Partial<World>, more: Partial<ConsolidationInput> = {}): ExaminedNode => examine(world, more)[0]!;
+const owned = (kind: string): Pick<Pod['metadata'], 'ownerReferences'> => ({
+  ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o', controller: true }],
+});
+const meta = (more: Partial<Pod['metadata']>): { metadata: Pod['metadata'] } => ({
+  metadata: { name: 'p', namespace: 'default', labels: { app: 'p' }, ...more },
+});
+
+describe('a node', () => {
+  test('without anything against it is a candidate, with its price, pods and cost', () => {
+    const pods = [
+      pod('b', 'n', 1),
+      pod('a', 'n', 1),
+      pod('agent', 'n', 1, { metadata: { name: 'agent', namespace: 'a', ...owned('DaemonSet') } }),
+      pod('far', 'm', 1),
+      pod('waiting', '', 1),
+    ];
+    const found = only({ pods });
+    expect(found).toMatchObject({ name: 'n', price: 0.2, why: undefined, counted: 'running', settled: true });
+    expect(found.pods.map(({ metadata }) => metadata.name)).toEqual(['a', 'agent', 'b']);
+    expect(found.movable.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+    expect(found.cost).toBeGreaterThan(2);
+    expect([found.pool?.metadata.name, nodePoolOf(found)]).toEqual(['default', 'default']);
+  });
+
+  test('has its pods by name, then by namespace', () => {
+    const named = (name: string, namespace: string) => pod(name, 'n', 1, { metadata: { name, namespace } });
+    const pods = [named('b', 'a'), named('a', 'z'), named('a', 'y')];
+    expect(only({ pods }).pods.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)).toEqual([
+      'y/a',
+      'z/a',
+      'a/b',
+    ]);
+  });
+
+  test('that nobody knows the price of costs nothing, and goes only while empty', () => {
+    const found = only({ types: [small] });
+    expect([found.price, found.why]).toEqual([0, undefined]);
+    expect(only({ types: [small], pods: [pod('p', 'n', 1)] }).why).toBe('the catalogue has no price for it');
+  });
+
+  test('without a NodePool is counted by none', () => {
+    const { nodes } = node('n', large);
+    const plain = { ...nodes[0]!, metadata: { name: 'n', labels: {} } };
+    const found = only({ nodes: [{ nodes: [plain], nodeClaims: [] }] });
+    expect(found).toMatchObject({ pool: undefined, why: 'no NodeClaim stands for it', settled: true, counted: 'no' });
+    expect(nodePoolOf(found)).toBe('');
+  });
+});
+
+describe('what keeps a node', () => {
+  const withPod = { pods: [pod('p', 'n', 1)] };
+  const labelled = (key: string) => {
+    const { nodes, nodeClaims } = node('n', large);
+    const own = Object.fromEntries(Object.entries(nodes[0]!.metadata.labels!).filter(([name]) => name !== key));
+    return { nodes: [{ ...nodes[0]!, metadata: { ...nodes[0]!.metadata, labels: own } }], nodeClaims };
+  };
+
+  test.each<[string, Partial<World>, Partial<ConsolidationInput>, string | RegExp | undefined]>([
+    ['a pause', {}, { kept: new Map([['n', 'paused']]) }, 'paused'],
+    ['no pause of others', {}, { kept: new Map([['m', 'paused']]) }, undefined],
+    ['a disruption under way', {}, { claimed: new Set(['uid-n']) }, /.+/],
+    ['pods that come', {}, { nominated: new Set(['n']) }, /.+/],
+    ['a static NodePool', { pools: [pool('default', { replicas: 1 })] }, {}, 'its NodePool is static'],
+    [
+      'consolidateAfter: Never',
+      { pools: [pool('default', { disruption: { consolidateAfter: 'Never' } })] },
+      {},
+      'consolidateAfter: Never holds for its NodePool',
+    ],
+    [
+      'consolidateAfter',
+      {
+        nodes: [node('n', large, { claim: { lastPodEventTime: ago(10) } })],
+        pools: [pool('default', { disruption: { consolidateAfter: '30s' } })],
+      },
+      {},
+      /^it is consolidatable from .* on$/,
+    ],
+    [
+      'consolidateAfter that ends just now',
+      {
+        nodes: [node('n', large, { claim: { lastPodEventTime: ago(30) } })],
+        pools: [pool('default', { disruption: { consolidateAfter: '30s' } })],
+      },
+      {},
+      undefined,
+    ],
+    [
+      'consolidateAfter that ends in time',
+      {
+        nodes: [node('n', large, { claim: { lastPodEventTime: ago(10) } })],
+        pools: [pool('default', { disruption: { consolidateAfter: '30s' } })],
+      },
+      { consolidatableBy: now + 20_000 },
+      undefined,
+    ],
+    [
+      'WhenEmpty, with pods',
+      { ...withPod, pools: [pool('default', { disruption: { consolidationPolicy: 'WhenEmpty' } })] },
+      {},
+      /^it is not empty/,
+    ],
+    [
+      'WhenEmpty, without',
+      { pools: [pool('default', { disruption: { consolidationPolicy: 'WhenEmpty' } })] },
+      {},
+      undefined,
+    ],
+    [
+      'no instance type',
+      { ...withPod, nodes: [labelled(labels.instanceType)] },
+      {},
+      `it has no label ${labels.instanceType}`,
+    ],
+    ['no zone', { ...withPod, nodes: [labelled(labels.zone)] }, {}, `it has no label ${labels.zone}`],
+    [
+      'no capacity type',
+      { ...withPod, nodes: [labelled(labels.capacityType)] },
+      {},
+      `it has no label ${labels.capacityType}`,
+    ],
+    ['no label, without pods', { nodes: [labelled(labels.zone)] }, {}, undefined],
+    [
+      'a pod that will come back',
+      { pods: [pod('p', 'n', 1, meta({ deletionTimestamp: ago(1), ...owned('StatefulSet') }))] },
+      {},
+      'pod default/p is terminating and will come back',
+    ],
+    [
+      'do-not-disrupt',
+      { pods: [pod('p', 'n', 1, meta({ annotations: { [annotations.doNotDisrupt]: 'true' } }))] },
+      {},
+      /default\/p/,
+    ],
+  ])('%s', (_, world, more, why) => {
+    const found = only(world, more).why;
+    if (why === undefined) expect(found).toBeUndefined();
+    else expect(found).toEqual(typeof why === 'string' ? why : expect.stringMatching(why));
+  });
+
+  test('an initialization that is missing', () => {
+    expect(only({ nodes: [node('n', large, { initialized: false })] }).why).toBeDefined();
+  });
+
+  const cheap = (name: string, own: Partial<Pod['metadata']> = {}) =>
+    pod(name, 'n', 1, {
+      metadata: {
+        name,
+        namespace: 'default',
+        annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-2147483648' },
+        ...own,
+      },
+    });
+  const whenEmpty = [pool('default', { disruption: { consolidationPolicy: 'WhenEmpty' } })];
+
+  test('are no pods that cost nothing to evict, but capacity buffers (capacity-buffers/nodes-are-not-empty)', () => {
+    expect(only({ pods: [cheap('p')], pools: whenEmpty }).why).toBeUndefined();
+    const fake = {
+      annotations: {
+        'controller.kubernetes.io/pod-deletion-cost': '-2147483648',
+        [annotations.capacityBufferFakePod]: 'b',
+      },
+    };
+    expect(only({ pods: [cheap('p'), cheap('q', fake)], pools: whenEmpty }).why).toMatch(/^it is not empty/);
+    expect([isBuffer(cheap('q', fake)), isBuffer(cheap('p')), isBuffer(pod('r', 'n', 1))]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('PodDisruptionBudgets', () => {
+  const budget = (name: string, disruptionsAllowed: number, app = 'p', namespace = 'default'): PodDisruptionBudget => ({
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name, namespace },
+    spec: { selector: { matchLabels: { app } }, maxUnavailable: 1 },
+    status: { disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+  });
+  const why = (budgets: readonly PodDisruptionBudget[], ...pods: Pod[]) => only({ pods, budgets }).why;
+  const own = pod('p', 'n', 1);
+
+  test('keep a node with a pod that they forbid to evict', () => {
+    expect(why([budget('b', 0)], own)).toBe('PodDisruptionBudget default/b forbids evicting pod default/p');
+    expect(why([budget('b', 1)], own)).toBeUndefined();
+    expect(why([budget('b', 0, 'other')], own)).toBeUndefined();
+    expect(why([budget('b', 0, 'p', 'elsewhere')], own)).toBeUndefined();
+    expect(why([budget('x', 1, 'other'), budget('b', 0)], pod('q', 'n', 1), own)).toMatch(/default\/b forbids/);
+  });
+
+  test('forbid where several are for one pod', () => {
+    expect(why([budget('b', 1), budget('a', 1)], own)).toMatch(
+      /^more than one PodDisruptionBudget \(default\/a, default\/b\)/,
+    );
+  });
+
+  test('say nothing of pods that nobody evicts', () => {
+    const mirror = pod('p', 'n', 1, meta({ annotations: { 'kubernetes.io/config.mirror': 'x' } }));
+    const done = pod('p', 'n', 1, { status: { phase: 'Succeeded' } });
+    expect(why([budget('b', 0)], mirror)).toBeUndefined();
+    expect(why([budget('b', 0)], done)).toBeUndefined();
+  });
+
+  test('are read by labels, namespace and readiness of the pods', () => {
+    const ready = (name: string, app: string, namespace: string, status: 'True' | 'False') =>
+      pod(name, 'n', 1, {
+        metadata: { name, namespace, labels: { app } },
+        status: { phase: 'Running', conditions: [{ type: 'Ready', status }] },
+      });
+    const lenient = (name: string): PodDisruptionBudget => ({
+      ...budget(name, 0),
+      spec: { ...budget(name, 0).spec, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+    });
+    expect(why([lenient('b')], ready('a', 'p', 'default', 'False'), ready('b', 'p', 'default', 'True'))).toMatch(
+      /pod default\/b$/,
+    );
+    expect(why([lenient('b')], ready('a', 'p', 'default', 'False'))).toBeUndefined();
+    expect(why([lenient('b')], pod('p', 'n', 1))).toBeUndefined();
+    const elsewhere = budget('z', 0, 'p', 'other');
+    expect(
+      why([budget('b', 1), elsewhere], ready('a', 'p', 'default', 'True'), ready('b', 'p', 'other', 'True')),
+    ).toMatch(/other\/z forbids evicting pod other\/b/);
+  });
+});
+
+describe('pods may be moved to a node', () => {
+  const waitingFor = (options: NodeOptions, more: Partial<ConsolidationInput> = {}) =>
+    only(
+      { nodes: [node('n', large, options)], pools: [pool('default', { disruption: { consolidateAfter: '30s' } })] },
+      more,
+    ).settled;
+
+  test('once its consolidateAfter has passed (consolidation/consolidate-after)', () => {
+    expect(waitingFor({ claim: { lastPodEventTime: ago(29) } })).toBe(false);
+    expect(waitingFor({ claim: { lastPodEventTime: ago(30) } })).toBe(true);
+    expect(waitingFor({ claim: { lastPodEventTime: ago(29) } }, { consolidatableBy: now + 1000 })).toBe(true);
+  });
+
+  test('at once if it was launched for them', () => {
+    expect(waitingFor({ claim: { lastPodEventTime: ago(1) } }, { launched: new Set(['claim-n']) })).toBe(true);
+    expect(waitingFor({ claim: { lastPodEventTime: ago(1) } }, { launched: new Set(['claim-m']) })).toBe(false);
+  });
+});

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import type { NodeState, PodClass } from '../../packing/trial.js';
+import { pod, pool } from '../../test/builders/consolidation.js';
+import { annotations } from '../../api/labels.js';
+import { addLoad, isEmptied, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
+import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
+
+const [web, db] = [{ index: 0 } as PodClass, { index: 1 } as PodClass];
+const [a, b, c] = ['a', 'b', 'c'].map((name) => pod(name, 'n', 1));
+const loads = (): FleetNode['loads'] =>
+  new Map([
+    [web, [a!, b!]],
+    [db, [c!]],
+  ]);
+const nodeOf = (more: Partial<FleetNode>): FleetNode =>
+  ({ loads: new Map(), waiting: new Map(), ...more }) as FleetNode;
+
+test('loads of nodes add up by class, and are no part of them', () => {
+  const nodes = [
+    nodeOf({ loads: new Map([[web, [a!]]]) }),
+    nodeOf({
+      loads: new Map([
+        [web, [b!]],
+        [db, [c!]],
+      ]),
+    }),
+  ];
+  expect(loadsOf(nodes)).toEqual(loads());
+  loadsOf(nodes).get(web)!.push(c!);
+  expect(nodes.map(({ loads: own }) => own.get(web))).toEqual([[a], [b]]);
+  expect(allOf(nodes.map(({ loads: own }) => own))).toEqual(loads());
+});
+
+test('a copy is no part of what was copied', () => {
+  const own = loads();
+  const copy = copyOf(own);
+  expect(copy).toEqual(own);
+  copy.get(web)!.pop();
+  copy.delete(db);
+  expect(own).toEqual(loads());
+});
+
+test('named pods are taken out', () => {
+  const own = loads();
+  expect(takeOut(own, new Set(['default/b', 'default/c', 'other/a']))).toEqual(
+    new Map([
+      [web, [b]],
+      [db, [c]],
+    ]),
+  );
+  expect(own).toEqual(new Map([[web, [a]]]));
+  expect(takeOut(own, new Set(['default/c']))).toEqual(new Map());
+  expect(own).toEqual(new Map([[web, [a]]]));
+});
+
+test('of nodes: their states, and what waits for room there', () => {
+  const [first, second] = [{ index: 0 } as NodeState, { index: 1 } as NodeState];
+  const waiting = new Map([[web, [a!]]]);
+  const nodes = [nodeOf({ state: first, waiting }), nodeOf({ state: second })];
+  expect(statesOf(nodes)).toEqual([first, second]);
+  expect(waitingOn(nodes)).toEqual([waiting, new Map()]);
+});
+
+test('added pods come after those of their class', () => {
+  const own = new Map([[web, [a!]]]);
+  const more = [b!];
+  addLoad(own, web, [c!, b!]);
+  addLoad(own, db, more);
+  expect([own.get(web), own.get(db)]).toEqual([[a, c, b], [b]]);
+  expect(own.get(db)).not.toBe(more);
+});
+
+test('prices add up', () => {
+  expect(priceOfAll([])).toBe(0);
+  expect(priceOfAll([{ price: 1 }, { price: 2 }])).toBe(3);
+});
+
+const buffer = pod('buffer', '', 1, {
+  metadata: { name: 'buffer', annotations: { [annotations.capacityBufferFakePod]: 'x' } },
+});
+test.each<[string, number, readonly (typeof buffer)[], boolean]>([
+  ['nothing', 1, [], true],
+  ['a pending pod', 1, [a!], true],
+  ['pods to evict', 2, [], false],
+  ['the room of a capacity buffer', 1, [a!, buffer], false],
+])('a node is emptied with: %s (consolidation/empty-nodes)', (_, cost, waiting, expected) => {
+  expect(isEmptied(nodeOf({ cost, waiting: new Map([[web, [...waiting]]]) }))).toBe(expected);
+});
+
+test('a NodePool lets nodes go only while empty by its policy', () => {
+  const policy = (consolidationPolicy: 'WhenEmpty' | 'WhenEmptyOrUnderutilized') =>
+    pool('p', { disruption: { consolidationPolicy } });
+  expect(isOnlyEmpty(policy('WhenEmpty'))).toBe(true);
+  expect(isOnlyEmpty(policy('WhenEmptyOrUnderutilized'))).toBe(false);
+  expect(isOnlyEmpty(undefined)).toBe(false);
+});
