@@ -1,5 +1,6 @@
 import { AwsError } from './aws-error.js';
 import type { Cloud } from './cloud.js';
+import { createAllocation, updateAllocation } from './interruptible-reservations.js';
 import {
   cancelCapacityReservation,
   copyImage,
@@ -262,6 +263,8 @@ export const ec2Handlers: Readonly<Record<string, Ec2Handler>> = {
   DescribeCapacityReservations: describeCapacityReservations,
   CreateCapacityReservation: createCapacityReservation,
   CancelCapacityReservation: cancelCapacityReservation,
+  CreateInterruptibleCapacityReservationAllocation: createAllocation,
+  UpdateInterruptibleCapacityReservationAllocation: updateAllocation,
   DescribePlacementGroups: describePlacementGroups,
   CreatePlacementGroup: createPlacementGroup,
   DeletePlacementGroup: deletePlacementGroup,

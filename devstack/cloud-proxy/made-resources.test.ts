@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Cloud } from './cloud.js';
 import { experiments } from './fis.js';
+import { createAllocation, updateAllocation } from './interruptible-reservations.js';
 import {
   cancelCapacityReservation,
   createCapacityReservation,
@@ -66,6 +67,35 @@ describe('capacity reservations that a call makes', () => {
       'InvalidCapacityReservationId.NotFound',
     );
   });
+});
+
+test('part of a reservation is a reservation of its own until it is asked back', async () => {
+  const cloud = emptyCloud();
+  const made = await createCapacityReservation(cloud, {
+    ...{ InstanceType: 'm5.large', AvailabilityZone: 'us-west-2a', InstanceCount: '3' },
+  });
+  const source = { CapacityReservationId: textOf(made, 'capacityReservation', 'capacityReservationId')! };
+  expect(codeOf(() => updateAllocation(cloud, { ...source, TargetInstanceCount: '0' }))).toBe('InvalidState');
+  expect(codeOf(() => createAllocation(cloud, { ...source, InstanceCount: '4' }))).toBe('InvalidParameterValue');
+
+  await createAllocation(cloud, { ...source, InstanceCount: '1' });
+
+  const [item] = itemsOf(
+    await describeCapacityReservations(cloud, { CapacityReservationId: { '1': source.CapacityReservationId } }),
+    'capacityReservationSet',
+  );
+  const part = textOf(item, 'interruptibleCapacityAllocation', 'interruptibleCapacityReservationId');
+  expect(cloud.settings.capacityReservations).toMatchObject([
+    { total: 3, available: 2 },
+    { id: part, total: 1, available: 1, interruptible: true, instanceType: 'm5.large', zone: 'us-west-2a' },
+  ]);
+
+  await updateAllocation(cloud, { ...source, TargetInstanceCount: '0' });
+
+  expect(cloud.settings.capacityReservations).toMatchObject([
+    { available: 3 },
+    { id: part, available: 0, state: 'cancelled' },
+  ]);
 });
 
 test('a placement group that a call makes is there once, and no longer when it was deleted', async () => {

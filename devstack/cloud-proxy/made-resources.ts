@@ -7,7 +7,8 @@ import { placementGroupElement, reservationElement } from './scripted-resources.
 import type { CapacityReservation, PlacementGroup } from './settings.js';
 import { element, type XmlElement } from './xml.js';
 
-const newId = (prefix: string): string => `${prefix}-${randomBytes(9).toString('hex').slice(0, 17)}`;
+/** An id as EC2 gives them. */
+export const newId = (prefix: string): string => `${prefix}-${randomBytes(9).toString('hex').slice(0, 17)}`;
 
 const succeeded = (action: string): Promise<XmlElement> => Promise.resolve(answer(action, [element('return', 'true')]));
 

@@ -14,6 +14,18 @@ const tagSet = (tags: Record<string, string> | undefined): XmlElement =>
     Object.entries(tags ?? {}).map(([key, value]) => element('item', [element('key', key), element('value', value)])),
   );
 
+/** What an answer says of the part of a reservation that is interruptible. */
+export const allocationElements = (allocation: CapacityReservation['allocation']): XmlElement[] =>
+  allocation === undefined
+    ? []
+    : [
+        element('instanceCount', allocation.count),
+        element('targetInstanceCount', allocation.count),
+        element('status', 'active'),
+        element('interruptibleCapacityReservationId', allocation.id),
+        element('interruptionType', 'adhoc'),
+      ];
+
 /** The reservation under the name that it has in the answer. */
 export function reservationElement(name: string, each: CapacityReservation, region: string): XmlElement {
   const owner = each.ownerId ?? accountId;
@@ -34,6 +46,7 @@ export function reservationElement(name: string, each: CapacityReservation, regi
     element('instanceMatchCriteria', each.matchCriteria ?? 'targeted'),
     element('reservationType', each.type ?? 'default'),
     each.interruptible === undefined ? undefined : element('interruptible', String(each.interruptible)),
+    each.allocation && element('interruptibleCapacityAllocation', allocationElements(each.allocation)),
     each.endDate === undefined ? element('endDateType', 'unlimited') : element('endDateType', 'limited'),
     each.endDate === undefined ? undefined : element('endDate', each.endDate),
     tagSet(each.tags),

@@ -34,6 +34,8 @@ export interface CapacityReservation {
   endDate?: string;
   ownerId?: string;
   interruptible?: boolean;
+  /** What others may use until it is asked back, as an interruptible reservation of this id. */
+  allocation?: { id: string; count: number };
   tags?: Record<string, string>;
 }
 
