@@ -24,6 +24,15 @@ function leastShare(launches: number, candidates: number): number {
 /** The least share for pods that would move a second time. */
 const secondShare = 0.05;
 
+/**
+ * Whether a node gives up its reservation for another. Both are paid for, and their prices are an order alone: beside what disk and
+ * address cost, any saving is too small for a share.
+ */
+const isBetweenReservations = (candidates: readonly Priced[], launches: readonly Priced[]): boolean =>
+  launches.length === 1 && candidates.length === 1 && [...candidates, ...launches].every(isReserved);
+
+type Priced = Pick<FleetNode, 'capacityType'>;
+
 /** The reason for a node that stays if no other is known. */
 const nothingCheaper = 'its pods find no place that costs less';
 
@@ -103,7 +112,8 @@ export class OutcomeEvaluator {
     const disruption = this.fleet.simulation.disruptionOf(candidates);
     if (launches.length === 0) return disruption;
     const isNew = candidates.some((node) => this.fleet.launched.has(node));
-    const share = priceOfAll(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
+    const ofPrice = isNew ? secondShare : leastShare(launches.length, candidates.length);
+    const share = isBetweenReservations(candidates, launches) ? 0 : priceOfAll(candidates) * ofPrice;
     const { leastSplitShare = 0, leastAgainShare = 0, movedTo } = this.fleet.input;
     const splits = launches.length > candidates.length ? leastSplitShare : 0;
     const again = candidates.some(({ name }) => movedTo?.has(name)) ? leastAgainShare : 0;
@@ -147,5 +157,7 @@ export class OutcomeEvaluator {
 }
 
 const dollars = (amount: number): string => `${String(Math.round(amount * 1e4) / 1e4)} USD`;
+
+const isReserved = ({ capacityType }: Priced): boolean => capacityType === 'reserved';
 
 const isSpot = ({ capacityType }: { readonly capacityType: string }): boolean => capacityType === 'spot';

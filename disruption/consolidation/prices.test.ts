@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { awsLabels } from '../../api/aws/labels.js';
 import { nodeOverlays } from '../../api/karpenter/node-overlay.js';
+import { labels } from '../../api/labels.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
+import type { InstanceType } from '../../core/instance-type.js';
 import { input, large, node, pod, pool, small } from '../../test/builders/consolidation.js';
 import { consolidateFleet } from './search.js';
 
@@ -21,6 +24,21 @@ const overlay = (instanceType: string, priceAdjustment: string) =>
       priceAdjustment,
     },
   });
+
+/** The type with a reservation of its own for one more instance. */
+function reservedToo(type: InstanceType, price: number): InstanceType {
+  const among = (key: string, ...values: string[]) => ({ key, operator: 'In' as const, values });
+  const capacityTypes = among(labels.capacityType, 'on-demand', 'reserved');
+  const requirements = [
+    ...[among(labels.zone, 'a'), among(labels.capacityType, 'reserved')],
+    among(awsLabels.capacityReservationId, `cr-${type.name}`),
+  ];
+  return {
+    ...type,
+    requirements: type.requirements.map((each) => (each.key === labels.capacityType ? capacityTypes : each)),
+    offerings: [...type.offerings, { requirements, price, available: true, reservationCapacity: 1 }],
+  };
+}
 
 /** Nodes that are there are priced as those that may be launched (disruption-cost/price-of-a-node, node-pools/node-cost). */
 describe('prices of nodes', () => {
@@ -51,6 +69,23 @@ describe('prices of nodes', () => {
     expect(consolidateFleet(input(world)).commands).toHaveLength(1);
     const discounted = consolidateFleet(input({ ...world, more: { nodeOverlays: [overlay('large', '-60%')] } }));
     expect(discounted.commands).toEqual([]);
+  });
+
+  // Paid for: prices are an order alone (reserved-capacity/price).
+  test('between reservations are an order, whatever a node costs besides', () => {
+    const reserved = [reservedToo(small, 1e-8), reservedToo(large, 2e-8)] as const;
+    const more = { disruptionPolicies: [policy('0.0072')] };
+    const on = (of: InstanceType, cpu: number) =>
+      consolidateFleet(
+        input({
+          ...{ types: [...reserved], nodes: [node('n0', of, { capacityType: 'reserved' })], more },
+          pods: [pod('p-0', 'n0', cpu)],
+        }),
+      ).commands.map(({ replacements }) => replacements.map(({ instanceTypes }) => instanceTypes));
+
+    expect(on(reserved[1], 1)).toEqual([[['small']]]);
+    expect(on(reserved[1], 3)).toEqual([]);
+    expect(on(reserved[0], 1)).toEqual([]);
   });
 
   test('are those of the cloud for a node whose NodePool is gone', () => {
