@@ -1,7 +1,6 @@
 import { annotations, labels, taints } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
-import type { DisruptionPause } from '../../api/stowage/disruption-pause.js';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { BudgetWatch } from './budget-watch.js';
@@ -9,16 +8,14 @@ import { dispensable } from './consolidated.js';
 import { leftovers } from './leftovers.js';
 import { QuietWatch } from './quiet-watch.js';
 import { RulesWatch } from './rules-watch.js';
-import { isDisruptedByChoice, reasonOf } from './by-choice.js';
+import { isDisruptedByChoice } from './by-choice.js';
+import { isDeletedInSpiteOf } from './pause-watch.js';
 import { clusterName } from './process.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { SimulatedCluster } from './world.js';
 
 /** An instance without a claim is collected within this, milliseconds. */
 const orphanMs = 10 * 60_000;
-
-/** A pause is heard within this, milliseconds; calls take their time. */
-const pauseMs = 3000;
 
 /** For so long after a loss nobody need know why a node is gone, milliseconds. */
 const lossMs = 30 * 60_000;
@@ -201,15 +198,13 @@ export class Invariants {
       this.broken(`workflow ${workflowId} failed: ${why} (invariants/failures-are-contained)`);
   }
 
-  /** A taint can be taken back; the deletion of a NodeClaim cannot. */
+  /** A taint can be taken back; the deletion of a NodeClaim cannot. One whose instance is gone is no disruption any more. */
   private expectNoPause(claim: NodeClaim): void {
-    const { name = '', deletionTimestamp = '' } = claim.metadata;
-    // A cluster that is restored shows deletions of before a second time.
-    const deletedAt = Date.parse(deletionTimestamp);
-    for (const pause of this.cluster.kube.kept('DisruptionPause')) {
-      if (!holds(pause, claim, deletedAt)) continue;
-      this.broken(`NodeClaim ${name} is deleted in spite of a pause (invariants/pauses-hold)`);
-    }
+    const { kube, cloud } = this.cluster;
+    const providerId = claim.status?.providerID;
+    if (!cloud.peek().some((one) => one.providerId === providerId && one.state === 'running')) return;
+    if (kube.kept('DisruptionPause').some((pause) => isDeletedInSpiteOf(pause, claim)))
+      this.broken(`NodeClaim ${claim.metadata.name ?? ''} is deleted in spite of a pause (invariants/pauses-hold)`);
   }
 
   private *replicasAtUnrest(): Iterable<string> {
@@ -233,20 +228,3 @@ export class Invariants {
 const bornProtected = ({ labels: own }: Pod['metadata']): boolean => own?.['app'] === 'protected';
 
 const isBeingDeleted = ({ metadata }: NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
-
-/** Whether a pause that everybody has heard of is about a claim, and not over when the claim was deleted. */
-function holds({ metadata, spec }: DisruptionPause, claim: NodeClaim, deletedAt: number): boolean {
-  if (deletedAt - Date.parse(metadata.creationTimestamp ?? '') < pauseMs) return false;
-  if (spec.until !== undefined && Date.parse(spec.until) <= deletedAt) return false;
-  const { kind, name, reason = reasonOf(claim) } = spec.scope;
-  switch (kind) {
-    case 'Cluster':
-      return true;
-    case 'NodePool':
-      return claim.metadata.labels?.[labels.nodePool] === name && reason === reasonOf(claim);
-    case 'Node':
-      return claim.status?.nodeName === name;
-    case 'Reason':
-      return reasonOf(claim) === name;
-  }
-}
