@@ -75,6 +75,16 @@ test.each<[string, number, readonly [string, number, number][], number, boolean]
     false,
   ],
   [
+    'nothing is saved with candidates that cost nothing',
+    1,
+    [
+      ['balanced', 0, 2],
+      ['balanced', 1, 2],
+    ],
+    1,
+    false,
+  ],
+  [
     'what nobody disturbs is none',
     1,
     [
@@ -165,4 +175,9 @@ test.each<[string, number, readonly [string, number, number][], number, boolean]
 ])('%s', (_, take, given, saving, expected) => {
   const fleet = given.map((each) => nodeOf(...each));
   expect(isBalanced(fleet, fleet.slice(0, take), saving)).toBe(expected);
+});
+
+test('a node without a NodePool asks for nothing', () => {
+  const orphan: CountedNode = { ...nodeOf('balanced', 1, 2), pool: undefined };
+  expect(isBalanced([orphan], [orphan], 0)).toBe(true);
 });

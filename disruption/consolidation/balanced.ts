@@ -31,7 +31,7 @@ function scoreOf(fleet: readonly CountedNode[], members: readonly CountedNode[],
     disruption += node.cost;
   }
   const caused = members.reduce((sum, { cost }) => sum + cost, 0);
-  if (saving <= 0 || price <= 0 || disruption <= 0) return 0;
+  if (saving <= 0 || disruption <= 0) return 0;
   // Allows for rounding errors: a score of exactly one half has to pass.
   return (saving / price / (caused / disruption)) * (1 + 1e-9);
 }

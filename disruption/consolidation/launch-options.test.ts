@@ -128,6 +128,26 @@ describe('a replacement may be of the types', () => {
     expect(alone!.cheapest).toEqual({ instanceType: 'b', zone: 'y', capacityType: 'on-demand', pricePerHour: 1 });
   });
 
+  test('whose cheapest offering is told, the first zone among equals', () => {
+    const zoneOf = (...ways: string[]) =>
+      new LaunchOptions(launchesOf({ m: ways }), false).decide([claim(['m'], onDemand)], [going(9)])![0]!.cheapest.zone;
+    expect(zoneOf('y/on-demand 1', 'z/on-demand 1')).toBe('y');
+    expect(zoneOf('z/on-demand 1', 'y/on-demand 1')).toBe('y');
+    expect(zoneOf('y/on-demand 2', 'z/on-demand 1')).toBe('z');
+    expect(zoneOf('z/on-demand 1', 'y/on-demand 2')).toBe('z');
+  });
+
+  test('that the NodePool, the requirements and the commitment leave open', () => {
+    const waysUnder = vi.fn(() => () => waysIn({ m: ['a/on-demand 1'] }, 'm'));
+    const own = claim(['m'], onDemand);
+    new LaunchOptions(
+      { offers: () => false, areTooUniform: () => false, waysUnder } as unknown as Launches,
+      false,
+    ).decide([own], [going(2)]);
+    const { nodePool, requirements, cheapest } = own;
+    expect(waysUnder).toHaveBeenCalledWith({ nodePool, requirements, cheapest });
+  });
+
   test('under the commitment that it was planned under', () => {
     const committed = claim(['m'], onDemand, { cheapest: { commitment: 'c' } as PlannedClaim['cheapest'] });
     const [planned] = new LaunchOptions(launchesOf({ m: ['a/on-demand 1'] }), false).decide([committed], [going(2)])!;
@@ -202,6 +222,8 @@ describe('spot', () => {
       { key: labels.capacityType, operator: 'In', values: ['reserved', 'spot'] },
       { key: labels.zone, operator: 'Exists' },
     ]);
+    const [some] = options.decide([claim(['m', 'n'], ['on-demand', 'spot'])], [going(5)])!;
+    expect(some!.requirements[0]).toEqual({ key: labels.capacityType, operator: 'In', values: ['spot'] });
     const [any] = options.decide([claim(['m', 'n'])], [going(5)])!;
     expect(any!.requirements[0]).toEqual({ key: labels.capacityType, operator: 'In', values: ['reserved', 'spot'] });
   });
@@ -215,6 +237,9 @@ describe('spot', () => {
   test('for spot nodes alone is refused, unless it is turned on or others go with them (consolidation/spot-to-spot)', () => {
     const claims = [claim(['m'], ['spot'])];
     const both = [going(5, 'old', 'spot'), going(5, 'old', 'spot')];
+    const options = new LaunchOptions(launchesOf(market), false);
+    expect(options.decide(claims, both)).toBeUndefined();
+    expect(options.whyNone(claims, both)).toBe(spotToSpotIsOff);
     expect(decided(market, claims, both)).toBe(spotToSpotIsOff);
     expect(decided(market, claims, [going(5, 'old', 'spot'), going(5)])).toEqual([['m']]);
     expect(decided(market, claims, both, { accompanied: true })).toEqual([['m']]);

@@ -152,13 +152,14 @@ export class LaunchOptions {
     const total = going.reduce((sum, { price }) => sum + price, 0);
     const least = choices.map(({ options }) => Math.min(...options.map(({ worst }) => worst)));
     const sum = least.reduce((a, b) => a + b, 0);
-    if (sum >= total) return noneCheaper;
     const cut: Choice[] = [];
     for (const [i, { planned, options }] of choices.entries()) {
       // The saving is divided among the NodeClaims, so that together they cannot use it up.
       const most = choices.length === 1 ? total : least[i]! * (total / sum);
-      let kept = options.filter(({ worst }) => worst < most);
-      if (going.length > 1) kept = withoutSameType(kept, going);
+      const kept = withoutSameType(
+        options.filter(({ worst }) => worst < most),
+        going,
+      );
       if (kept.length === 0) return noneCheaper;
       if (this.isTooUniform(planned, kept)) return tooUniform;
       cut.push({ planned, options: kept });

@@ -48,8 +48,7 @@ export class Purchases {
     search: PurchaseSearch,
     dearest: number,
   ): readonly BoughtBin[] {
-    const how = search === 'one node' ? search : `${search.units} ${search.most} ${search.fewest}`;
-    const question = `${how} ${dearest} ${this.textOf(parts, limits)}`;
+    const question = `${JSON.stringify(search)} ${dearest} ${this.textOf(parts, limits)}`;
     let bought = this.known.get(question);
     if (bought === undefined) {
       const { problem, rowOfOffer } = numberProblem(

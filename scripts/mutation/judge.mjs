@@ -29,6 +29,7 @@ export async function judge(root, made, tests) {
 async function judgeSwitched(run, progress) {
   for (let seen = read(progress); ;) {
     const { passed, output } = await run([...seen.killed], undefined);
+    for (const judgesNothing of output.match(/fails when it is run twice: .*/g) ?? []) console.error(judgesNothing);
     seen = read(progress);
     if (passed) return seen;
     if (!seen.ended) throw new Error(`the tests fail without any mutant\n${output}`);

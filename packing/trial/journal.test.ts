@@ -1,0 +1,117 @@
+import { describe, expect, test, vi } from 'vitest';
+import { node, packingInput, pod } from '../../test/builders/packing-fixtures.js';
+import { placingOf } from '../../test/builders/placing.js';
+import { spreads } from '../../test/builders/topology.js';
+import { Journal, JournaledAssigner, JournaledTopologyCounts } from './journal.js';
+
+describe('a journal', () => {
+  test('takes back the last first, as far as its mark', () => {
+    const journal = new Journal();
+    const done = vi.fn();
+    journal.note(() => done('a'));
+    const mark = journal.mark();
+    journal.note(() => done('b'));
+    journal.note(() => done('c'));
+    journal.rollback(mark);
+    expect(done.mock.calls.flat()).toEqual(['c', 'b']);
+    journal.rollback();
+    expect(done.mock.calls.flat()).toEqual(['c', 'b', 'a']);
+    expect(journal.mark()).toBe(0);
+  });
+
+  test('takes nothing back that is cleared', () => {
+    const journal = new Journal();
+    const done = vi.fn();
+    journal.note(done);
+    journal.clear();
+    journal.rollback();
+    expect(done).not.toHaveBeenCalled();
+    expect(journal.mark()).toBe(0);
+  });
+});
+
+test('counts are taken back', () => {
+  const own = pod('p', { labels: { app: 'web' }, ...spreads() });
+  const { compiled, nodes, rulesOf } = placingOf(packingInput({ pods: [own] }));
+  const counts = new JournaledTopologyCounts(compiled, nodes);
+  const group = rulesOf(own).spread[0]!;
+  const told = () => [counts.count(group, 'a'), counts.owners(group, 'a'), counts.meetsHostAffinity(group, 'a')];
+  counts.addSelected(group, 'a', 2);
+  counts.addSelected(group, 'b', 1);
+  counts.addOwner(group, 'a', 2);
+  const before = told();
+  expect(before).toEqual([2, 2, false]);
+  const journal = new Journal();
+  counts.journal = journal;
+  counts.addSelected(group, 'a', 3);
+  counts.addOwner(group, 'a', 4);
+  counts.addFree(group, 'a', 1);
+  expect(told()).toEqual([5, 6, true]);
+  counts.journal = undefined;
+  journal.rollback();
+  expect(told()).toEqual(before);
+});
+
+test('what is put on a node is taken back', () => {
+  const driver = 'csi';
+  const own = pod('p', {
+    labels: { app: 'web' },
+    ...spreads(),
+    containers: [{ name: 'main', ports: [{ hostPort: 80 }], resources: { requests: { cpu: '1' } } }],
+    volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }],
+  });
+  const { compiled, feasibility, nodes, book, topologyCounts, targetOf } = placingOf(
+    packingInput({
+      pods: [own],
+      nodes: [node('n')],
+      storageClasses: [
+        {
+          apiVersion: 'storage.k8s.io/v1',
+          kind: 'StorageClass',
+          metadata: { name: 's' },
+          provisioner: driver,
+          volumeBindingMode: 'WaitForFirstConsumer',
+        },
+      ],
+      persistentVolumeClaims: [
+        {
+          apiVersion: 'v1',
+          kind: 'PersistentVolumeClaim',
+          metadata: { name: 'c', namespace: 'default' },
+          spec: { storageClassName: 's' },
+        },
+      ],
+    }),
+  );
+  const attached = new Map([[driver, new Set(['old'])]]);
+  const state = { ...nodes[0]!, attach: { limits: new Map([[driver, 9]]), attached } };
+  const assigner = new JournaledAssigner(compiled, feasibility, [state], book, topologyCounts);
+  const { podClass, rules } = targetOf(own);
+  const told = () => ({
+    free: [...state.free],
+    pods: [...state.pods],
+    placed: state.placed!.length,
+    ruled: state.placedWithRules!.length,
+    ports: [...state.ports],
+    attached: [...attached].map(([name, volumes]) => [name, [...volumes]]),
+    placements: assigner.placements.length,
+  });
+  assigner.putOn(state, podClass, rules, [own]);
+  const before = told();
+  expect(before).toMatchObject({ pods: [own], placed: 1, ruled: 1, placements: 1 });
+  const journal = new Journal();
+  assigner.journal = journal;
+  attached.get(driver)!.delete('old');
+  const late = told();
+  assigner.putOn(state, podClass, rules, [own, own]);
+  expect(told()).toMatchObject({ placed: 3, ruled: 3, placements: 2 });
+  expect(assigner.placements.at(-1)).toEqual({ node: state, podClass, pods: [own, own] });
+  journal.rollback();
+  expect(told()).toEqual(late);
+  const { index, view, free, kind, ports, pods, host } = state;
+  const bare = { index, view, free, kind, ports, pods, host, attach: undefined };
+  assigner.putOn(bare, podClass, rules, [own]);
+  expect(bare.pods).toHaveLength(2);
+  journal.rollback();
+  expect(bare.pods).toHaveLength(1);
+});

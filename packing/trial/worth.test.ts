@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { labels } from '../../api/labels.js';
+import { instanceType, packingInput, pod, podsOf } from '../../test/builders/packing-fixtures.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { placingOf } from '../../test/builders/placing.js';
+import { Worth } from './worth.js';
+
+const { zone } = labels;
+const types = [
+  instanceType('a', { cpu: 4, memory: 64, price: 0.4, spot: 0, zones: ['zone-a'] }),
+  instanceType('b', { cpu: 4, memory: 64, price: 0.8, spot: 0, zones: ['zone-b'] }),
+];
+const inZone = (name: string) => ({ nodeSelector: { [zone]: name } });
+
+/** What a pod of one CPU is worth where these have to be bought for. */
+function worthOf(...pods: Pod[]) {
+  const { compiled, feasibility } = placingOf(packingInput({ pods }, { types }));
+  const worth = Worth.of(compiled, feasibility);
+  const vector = (cpu: number, gib: number) => {
+    const amounts = new Float64Array(compiled.dimensions.count);
+    amounts[0] = cpu * 1000;
+    amounts[1] = gib * 2 ** 30;
+    return amounts;
+  };
+  return { worth, vector, cpu: worth.of(vector(1, 0)), memory: worth.of(vector(0, 1)) };
+}
+
+describe('what resources are worth', () => {
+  test('is their share of the cheapest nodes for the pods', () => {
+    expect(worthOf(...podsOf(4, 'p')).cpu).toBeCloseTo(0.1, 6);
+    expect(worthOf(...podsOf(4, 'p', inZone('zone-b'))).cpu).toBeCloseTo(0.2, 6);
+  });
+
+  test('is nothing of what is left over anyway', () => {
+    expect(worthOf(...podsOf(4, 'p')).memory).toBe(0);
+  });
+
+  test('is the mean over what is wanted', () => {
+    const few = podsOf(1, 'p', inZone('zone-a'));
+    const more = podsOf(3, 'q', inZone('zone-b'));
+    expect(worthOf(...few, ...more).cpu).toBeCloseTo((0.1 + 3 * 0.2) / 4, 6);
+    const large = pod('r', { cpu: '3', ...inZone('zone-a') });
+    expect(worthOf(large, ...podsOf(1, 'q', inZone('zone-b'))).cpu).toBeCloseTo((3 * 0.1 + 0.2) / 4, 6);
+  });
+
+  test('counts no pods that cannot be placed', () => {
+    expect(worthOf(...podsOf(4, 'p'), pod('huge', { cpu: '99' }), pod('broken', { cpu: 'x' })).cpu).toBeCloseTo(0.1, 6);
+  });
+
+  test('is told of the right resource where others are asked for by no pod that can be placed', () => {
+    const [unsold, sold] = ['example.com/a', 'example.com/b'];
+    const huge = pod('huge', { requests: { [unsold]: '1' } });
+    const own = podsOf(4, 'p', { cpu: '100m', requests: { [sold]: '1' } });
+    const special = [instanceType('s', { cpu: 4, memory: 64, price: 0.4, spot: 0, resources: { [sold]: '2' } })];
+    const { compiled, feasibility } = placingOf(packingInput({ pods: [huge, ...own] }, { types: special }));
+    const of = (name: string) => {
+      const amounts = new Float64Array(compiled.dimensions.count);
+      amounts[compiled.dimensions.names.indexOf(name)] = 1;
+      return Worth.of(compiled, feasibility).of(amounts);
+    };
+    expect(compiled.dimensions.names.indexOf(unsold)).toBeLessThan(compiled.dimensions.names.indexOf(sold));
+    expect([of(sold), of(unsold)]).toEqual([expect.closeTo(0.2, 6), 0]);
+  });
+
+  test('is nothing where nothing is wanted', () => {
+    const { cpu, memory, worth, vector } = worthOf();
+    expect([cpu, memory]).toEqual([0, 0]);
+    expect(worth.unlikeness(vector(1, 1), vector(1, 1))).toBe(2);
+  });
+
+  test('of what is missing is nothing', () => {
+    const { worth, vector } = worthOf(...podsOf(4, 'p'));
+    expect(worth.of(vector(-1, 1))).toBe(0);
+  });
+});
+
+describe('how differently amounts are made up', () => {
+  const both = () => worthOf(...podsOf(4, 'p'), ...podsOf(4, 'q', { cpu: '100m', memory: '15Gi' }));
+
+  test('is nothing for multiples and most where nothing is in common', () => {
+    const { worth, vector } = both();
+    expect(worth.unlikeness(vector(1, 16), vector(2, 32))).toBeCloseTo(0, 9);
+    expect(worth.unlikeness(vector(1, 0), vector(0, 1))).toBeCloseTo(2, 9);
+    expect(worth.unlikeness(vector(1, -9), vector(1, 0))).toBeCloseTo(0, 9);
+    expect(worth.unlikeness(vector(1, 0), vector(1, -9))).toBeCloseTo(0, 9);
+  });
+
+  test('is most where one of them is worth nothing', () => {
+    const { worth, vector } = both();
+    expect(worth.unlikeness(vector(0, 0), vector(1, 1))).toBe(2);
+    expect(worth.unlikeness(vector(1, 1), vector(0, 0))).toBe(2);
+  });
+});
