@@ -26,7 +26,7 @@ const secondShare = 0.05;
 
 /**
  * Whether a node gives up its reservation for another. Both are paid for, and their prices are an order alone: beside what disk and
- * address cost, any saving is too small for a share.
+ * address cost, any saving is too small to be held against something.
  */
 const isBetweenReservations = (candidates: readonly Priced[], launches: readonly Priced[]): boolean =>
   launches.length === 1 && candidates.length === 1 && [...candidates, ...launches].every(isReserved);
@@ -109,11 +109,11 @@ export class OutcomeEvaluator {
 
   /** The least saving of the outcome, for the pods that it moves and the nodes that it launches, dollars per hour. */
   leastFor({ candidates, launches }: Outcome): number {
+    if (isBetweenReservations(candidates, launches)) return 0;
     const disruption = this.fleet.simulation.disruptionOf(candidates);
     if (launches.length === 0) return disruption;
     const isNew = candidates.some((node) => this.fleet.launched.has(node));
-    const ofPrice = isNew ? secondShare : leastShare(launches.length, candidates.length);
-    const share = isBetweenReservations(candidates, launches) ? 0 : priceOfAll(candidates) * ofPrice;
+    const share = priceOfAll(candidates) * (isNew ? secondShare : leastShare(launches.length, candidates.length));
     const { leastSplitShare = 0, leastAgainShare = 0, movedTo } = this.fleet.input;
     const splits = launches.length > candidates.length ? leastSplitShare : 0;
     const again = candidates.some(({ name }) => movedTo?.has(name)) ? leastAgainShare : 0;

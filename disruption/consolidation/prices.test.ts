@@ -75,13 +75,14 @@ describe('prices of nodes', () => {
   test('between reservations are an order, whatever a node costs besides', () => {
     const reserved = [reservedToo(small, 1e-8), reservedToo(large, 2e-8)] as const;
     const more = { disruptionPolicies: [policy('0.0072')] };
-    const on = (of: InstanceType, cpu: number) =>
-      consolidateFleet(
-        input({
-          ...{ types: [...reserved], nodes: [node('n0', of, { capacityType: 'reserved' })], more },
-          pods: [pod('p-0', 'n0', cpu)],
-        }),
-      ).commands.map(({ replacements }) => replacements.map(({ instanceTypes }) => instanceTypes));
+    const on = (of: InstanceType, cpu: number) => {
+      const world = { types: [...reserved], nodes: [node('n0', of, { capacityType: 'reserved' })], more };
+      const result = consolidateFleet({
+        ...input({ ...world, pods: [pod('p-0', 'n0', cpu)] }),
+        disruptionWeight: 0.05,
+      });
+      return result.commands.map(({ replacements }) => replacements.map(({ instanceTypes }) => instanceTypes));
+    };
 
     expect(on(reserved[1], 1)).toEqual([[['small']]]);
     expect(on(reserved[1], 3)).toEqual([]);
