@@ -18,6 +18,28 @@ export const text: Shape = (value, path) =>
 export const number: Shape = (value, path) =>
   typeof value === 'number' && !Number.isNaN(value) ? undefined : isWrong(path, value, 'give a number');
 
+/** Go's longest duration, 292 years, in milliseconds; a time is at most as far off as the longest `expireAfter` puts it. */
+const longestMs = 9_223_372_036_854;
+
+const within =
+  (least: number, most: number, allowed: string): Shape =>
+  (value, path) =>
+    typeof value === 'number' && value >= least && value <= most ? undefined : isWrong(path, value, allowed);
+
+/** Milliseconds of the epoch that a date can be made of. Others throw where the time is shown, or where a timer waits for it. */
+export const time: Shape = within(-longestMs, 2 * longestMs, 'give a number, milliseconds of the epoch');
+
+/** A duration in milliseconds that a timer can wait for. */
+export const span: Shape = within(0, longestMs, 'give a number, a duration in milliseconds');
+
+/** An id that Temporal takes: a server refuses the whole workflow task that signals a workflow with another one. */
+export const workflowId: Shape = (value, path) => {
+  const bytes = typeof value === 'string' ? new TextEncoder().encode(value).length : 0;
+  return bytes >= 1 && bytes <= 1000
+    ? undefined
+    : isWrong(path, value, 'give the id of a workflow, of 1 to 1000 bytes');
+};
+
 export const flag: Shape = (value, path) =>
   typeof value === 'boolean' ? undefined : isWrong(path, value, 'give true or false');
 
@@ -50,6 +72,11 @@ export const listOf =
     }
     return undefined;
   };
+
+export const nonEmptyListOf =
+  (shape: Shape): Shape =>
+  (value, path) =>
+    Array.isArray(value) && value.length === 0 ? isWrong(path, value, 'give at least one') : listOf(shape)(value, path);
 
 /** Fields that are not named may be anything: newer versions send more. */
 export const object =

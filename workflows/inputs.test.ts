@@ -21,6 +21,18 @@ describe('what a workflow is started with', () => {
     );
   });
 
+  test('has times and durations that dates and timers can be made of, and names some node', () => {
+    const claim = { name: 'n', uid: 'u' };
+    const input = { cluster: 'c', claim, nodePool: 'p', expiresAt: 1e300 };
+    expect(malformedInput('expireNode', [input])).toMatch('expiresAt is 1e+300: give ');
+    const window = { idleMs: 1, maxMs: 1e300 };
+    expect(malformedInput('provision', [{ cluster: 'c', window }])).toMatch('window.maxMs is 1e+300: give ');
+    const command = { id: 'i', nodes: [], finishedAt: 1 };
+    expect(malformedInput('measureSavings', [{ cluster: 'c', command }])).toBe(
+      'command.nodes is []: give at least one',
+    );
+  });
+
   test('may have more than is known', () => {
     expect(malformedInput('disrupt', [{ cluster: 'c', fromTheFuture: true }])).toBeUndefined();
   });

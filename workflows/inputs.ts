@@ -1,4 +1,4 @@
-import { listOf, number, object, text, type Shape } from '../core/shapes.js';
+import { listOf, nonEmptyListOf, object, span, text, time, type Shape } from '../core/shapes.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
@@ -21,19 +21,22 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ['collectGarbage', ofCluster],
   ['consolidate', object({ cluster: text, reason: text, candidates: listOf(candidate) })],
   ['disrupt', ofCluster],
-  ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: number })],
+  ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: time })],
   ['explainPod', object({ cluster: text, namespace: text, name: text })],
   ['handleInterruption', object({ cluster: text, instanceId: text })],
   ['keepReplicas', object({ cluster: text, nodePool: text, poolUid: text })],
   ['launchBatch', object({ cluster: text, launches: listOf(object({ input: ofClaim, summary: text })) })],
   ['launchNode', ofClaim],
-  ['measureSavings', object({ cluster: text, command: object({ id: text, nodes: listOf(text), finishedAt: number }) })],
+  [
+    'measureSavings',
+    object({ cluster: text, command: object({ id: text, nodes: nonEmptyListOf(text), finishedAt: time }) }),
+  ],
   ['offerings', ofCluster],
-  ['provision', object({ cluster: text, window: object({ idleMs: number, maxMs: number }) })],
+  ['provision', object({ cluster: text, window: object({ idleMs: span, maxMs: span }) })],
   ['refreshCatalogue', ofCluster],
   ['repairNode', ofClaim],
   ['replaceDrifted', object({ cluster: text, nodePool: text, poolUid: text, hash: text })],
-  ['replaceNode', object({ cluster: text, reason: text, candidate, withinMs: number })],
+  ['replaceNode', object({ cluster: text, reason: text, candidate, withinMs: span })],
   ['sweepCloud', ofCluster],
   ['terminateNode', object({ cluster: text, claim, nodePool: text, reason: text })],
 ]);

@@ -58,7 +58,7 @@ describe.each(Object.keys(wellFormed))('%s', (name) => {
     if (withoutPayload.includes(name)) return;
     const bad =
       name === 'podsPending'
-        ? [7, 'text', [7], { again: 'yes' }, { window: { idleMs: 1 } }]
+        ? [null, 7, 'text', [7], { again: 'yes' }, { again: null }, { window: null }, { window: { idleMs: 1 } }]
         : [undefined, null, ...nonsense];
     for (const payload of bad.filter((each) => !isFine(name, each))) {
       expect([payload, malformed(name, payload)]).toEqual([payload, expect.stringMatching(/ is .+: (give|allowed)/)]);
@@ -73,6 +73,40 @@ describe.each(Object.keys(wellFormed))('%s', (name) => {
       }
     }
   });
+});
+
+/** Numbers that no date or timer can be made of, and ids that no server takes. */
+test.each([
+  ['podsPending', { window: { idleMs: 1e300, maxMs: 1e300 } }, 'window.idleMs'],
+  ['podsPending', { window: { idleMs: 1, maxMs: -1 } }, 'window.maxMs'],
+  ['deletingNodes', { nodes: [], until: 1e300, marks: [] }, 'until'],
+  [
+    'deletingNodes',
+    { nodes: [], until: 0, marks: [{ kind: 'Pod', name: 'p', resourceVersion: '1' }] },
+    'marks[0].kind',
+  ],
+  ['replace', { id: 'i', nodes: [], replyTo: '', reason: 'expired', holdMs: 1 }, 'replyTo'],
+  ['replace', { id: 'i', nodes: [], replyTo: 'w', reason: 'expired', holdMs: 1e300 }, 'holdMs'],
+  ['stopLaunch', { replyTo: '' }, 'replyTo'],
+  ['interruption', { kind: 'spot', instanceId: 'i', at: -1e300, messageId: 'm' }, 'at'],
+  [
+    'offeringsRefused',
+    [{ capacityType: 'spot', instanceType: 't', zone: 'z', reason: 'r', until: 1e300 }],
+    '[0].until',
+  ],
+  ['nominated', [{ node: 'n', until: 1e300 }], '[0].until'],
+  ['disruptionFinished', { workflowId: '' }, 'workflowId'],
+  ['steer', { workflowId: 'w'.repeat(1001), targets: [] }, 'workflowId'],
+  ['slotRequest', { id: 'i', workflowId: '', reason: 'Drifted', candidates: [] }, 'workflowId'],
+  ['slotDecided', { id: 'i', granted: [], refused: [], nextCheckAt: 1e300 }, 'nextCheckAt'],
+] as const)('%s refuses %j, naming %s', (name, payload, field) => {
+  expect(malformed(name, payload)).toMatch(`${field} is `);
+});
+
+test('ids may be of any script, and times as far off as an expiration', () => {
+  expect(malformed('steer', { workflowId: 'kü/consolidate/1', targets: [] })).toBeUndefined();
+  const until = Date.parse('2300-01-01T00:00:00Z');
+  expect(malformed('nominated', [{ node: 'n', until }])).toBeUndefined();
 });
 
 /** Signals of optional fields alone take any object. */

@@ -1,5 +1,19 @@
 import { disruptionReasons } from '../disruption/command.js';
-import { absentOr, flag, listOf, nothing, number, object, oneOf, optional, text, type Shape } from '../core/shapes.js';
+import {
+  absentOr,
+  flag,
+  listOf,
+  nothing,
+  number,
+  object,
+  oneOf,
+  optional,
+  span,
+  text,
+  time,
+  workflowId,
+  type Shape,
+} from '../core/shapes.js';
 
 /*
  * Whoever has access to Temporal can signal a workflow by hand, with any payload. A signal handler that throws would block its
@@ -11,26 +25,26 @@ const claim = object({ name: text, uid: text });
 const going = object({ claim, node: text, nodePool: text });
 const reason = oneOf(...disruptionReasons);
 const target = object({ node: text, nodePool: text });
-const mark = object({ kind: text, name: text, resourceVersion: text });
-const batchWindow = object({ idleMs: number, maxMs: number });
-const nodeUntil = object({ node: text, until: number });
+const mark = object({ kind: oneOf('NodeClaim', 'Node'), name: text, resourceVersion: text });
+const batchWindow = object({ idleMs: span, maxMs: span });
+const nodeUntil = object({ node: text, until: time });
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
 /** The shape of each signal's payload, by its name. Signals of people's orders are in `orderSignals`. */
 export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
-  ['podsPending', optional(object({ again: optional(flag), window: optional(batchWindow) }))],
-  ['deletingNodes', object({ nodes: texts, until: number, marks: listOf(mark), request: absentOr(text) })],
-  ['replace', object({ id: text, nodes: texts, replyTo: text, reason: text, holdMs: number })],
+  ['podsPending', absentOr(object({ again: absentOr(flag), window: absentOr(batchWindow) }))],
+  ['deletingNodes', object({ nodes: texts, until: time, marks: listOf(mark), request: absentOr(text) })],
+  ['replace', object({ id: text, nodes: texts, replyTo: workflowId, reason: text, holdMs: span })],
   [
     'replacementsPlanned',
     object({ id: text, claims: listOf(claim), unplaced: number, firstReason: optional(text) }),
   ],
   ['nodeChanged', nothing],
-  ['stopLaunch', object({ replyTo: absentOr(text) })],
+  ['stopLaunch', object({ replyTo: absentOr(workflowId) })],
   ['launchSettled', object({ providerId: absentOr(text) })],
   ['replacementSettled', object({ uid: text, outcome: oneOf('initialized', 'deleted', 'superseded') })],
-  ['interruption', object({ kind: text, instanceId: text, at: number, messageId: text })],
-  ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(number) }))],
+  ['interruption', object({ kind: text, instanceId: text, at: time, messageId: text })],
+  ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(time) }))],
   ['offeringSucceeded', object(offering)],
   ['clusterChanged', nothing],
   ['pausesChanged', nothing],
@@ -38,22 +52,22 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   [
     'disruptionFinished',
     object({
-      workflowId: text,
+      workflowId,
       outcome: absentOr(oneOf('done', 'abandoned', 'rejected', 'aborted', 'withdrawn', 'failed')),
       reason: absentOr(text),
       targets: absentOr(listOf(target)),
     }),
   ],
-  ['steer', object({ workflowId: text, targets: texts })],
+  ['steer', object({ workflowId, targets: texts })],
   ['steered', nothing],
-  ['slotRequest', object({ id: text, workflowId: text, reason, candidates: listOf(going) })],
+  ['slotRequest', object({ id: text, workflowId, reason, candidates: listOf(going) })],
   [
     'slotDecided',
     object({
       id: text,
       granted: listOf(going),
       refused: listOf(object({ node: text, why: text, paused: absentOr(flag), gone: absentOr(flag) })),
-      nextCheckAt: optional(number),
+      nextCheckAt: optional(time),
     }),
   ],
   ['slotReturned', object({ id: text, nodes: absentOr(texts) })],
