@@ -27,7 +27,7 @@ const within =
     typeof value === 'number' && value >= least && value <= most ? undefined : isWrong(path, value, allowed);
 
 /** Milliseconds of the epoch that a date can be made of. Others throw where the time is shown, or where a timer waits for it. */
-export const time: Shape = within(-longestMs, 2 * longestMs, 'give a number, milliseconds of the epoch');
+export const epochMs: Shape = within(-longestMs, 2 * longestMs, 'give a number, milliseconds of the epoch');
 
 /** A duration in milliseconds that a timer can wait for. */
 export const span: Shape = within(0, longestMs, 'give a number, a duration in milliseconds');

@@ -1,4 +1,4 @@
-import { listOf, nonEmptyListOf, object, span, text, time, type Shape } from '../core/shapes.js';
+import { listOf, nonEmptyListOf, object, span, text, epochMs, type Shape } from '../core/shapes.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
@@ -21,7 +21,7 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ['collectGarbage', ofCluster],
   ['consolidate', object({ cluster: text, reason: text, candidates: listOf(candidate) })],
   ['disrupt', ofCluster],
-  ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: time })],
+  ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: epochMs })],
   ['explainPod', object({ cluster: text, namespace: text, name: text })],
   ['handleInterruption', object({ cluster: text, instanceId: text })],
   ['keepReplicas', object({ cluster: text, nodePool: text, poolUid: text })],
@@ -29,7 +29,7 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ['launchNode', ofClaim],
   [
     'measureSavings',
-    object({ cluster: text, command: object({ id: text, nodes: nonEmptyListOf(text), finishedAt: time }) }),
+    object({ cluster: text, command: object({ id: text, nodes: nonEmptyListOf(text), finishedAt: epochMs }) }),
   ],
   ['offerings', ofCluster],
   ['provision', object({ cluster: text, window: object({ idleMs: span, maxMs: span }) })],

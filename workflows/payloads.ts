@@ -10,7 +10,7 @@ import {
   optional,
   span,
   text,
-  time,
+  epochMs,
   workflowId,
   type Shape,
 } from '../core/shapes.js';
@@ -27,13 +27,13 @@ const reason = oneOf(...disruptionReasons);
 const target = object({ node: text, nodePool: text });
 const mark = object({ kind: oneOf('NodeClaim', 'Node'), name: text, resourceVersion: text });
 const batchWindow = object({ idleMs: span, maxMs: span });
-const nodeUntil = object({ node: text, until: time });
+const nodeUntil = object({ node: text, until: epochMs });
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
 /** The shape of each signal's payload, by its name. Signals of people's orders are in `orderSignals`. */
 export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['podsPending', absentOr(object({ again: absentOr(flag), window: absentOr(batchWindow) }))],
-  ['deletingNodes', object({ nodes: texts, until: time, marks: listOf(mark), request: absentOr(text) })],
+  ['deletingNodes', object({ nodes: texts, until: epochMs, marks: listOf(mark), request: absentOr(text) })],
   ['replace', object({ id: text, nodes: texts, replyTo: workflowId, reason: text, holdMs: span })],
   [
     'replacementsPlanned',
@@ -43,8 +43,8 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['stopLaunch', object({ replyTo: absentOr(workflowId) })],
   ['launchSettled', object({ providerId: absentOr(text) })],
   ['replacementSettled', object({ uid: text, outcome: oneOf('initialized', 'deleted', 'superseded') })],
-  ['interruption', object({ kind: text, instanceId: text, at: time, messageId: text })],
-  ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(time) }))],
+  ['interruption', object({ kind: text, instanceId: text, at: epochMs, messageId: text })],
+  ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(epochMs) }))],
   ['offeringSucceeded', object(offering)],
   ['clusterChanged', nothing],
   ['pausesChanged', nothing],
@@ -67,7 +67,7 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
       id: text,
       granted: listOf(going),
       refused: listOf(object({ node: text, why: text, paused: absentOr(flag), gone: absentOr(flag) })),
-      nextCheckAt: optional(time),
+      nextCheckAt: optional(epochMs),
     }),
   ],
   ['slotReturned', object({ id: text, nodes: absentOr(texts) })],
