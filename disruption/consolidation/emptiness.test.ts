@@ -167,4 +167,80 @@ describe('emptyNodes', () => {
 
     expect(removed([...views].reverse())).toEqual(removed(views));
   });
+
+  const ofPool = (name: string, own: NodePool, more: Parameters<typeof view>[1] = {}): NodeView =>
+    view(name, { ...more, pool: own, claim: { labels: { [labels.nodePool]: own.metadata.name! } } });
+  const poolWith = (name: string, nodes: string, consolidateAfter = '0s'): NodePool =>
+    nodePool(name, { disruption: { consolidateAfter, budgets: [{ nodes }] } });
+
+  test('each NodePool has its own budget, in order of their names', () => {
+    const [a, b] = [poolWith('a', '1'), poolWith('b', '0')];
+    const views = [ofPool('y', b), ofPool('x', a, { price: 1 }), ofPool('z', a, { price: 2 }), ofPool('w', b)];
+    const { remove, held } = decide(views);
+    expect(remove.map(({ claim }) => claim.metadata.name)).toEqual(['z']);
+    expect(held.map(({ nodePool: name, why }) => `${name}: ${why}`)).toEqual([
+      'a: 2 empty, 1 more allowed by budget 1',
+      'b: 2 empty, 0 more allowed by budget 0',
+    ]);
+  });
+
+  test('nothing is held where all of them go, and there is nothing to wait for', () => {
+    const decision = decide([ofPool('x', poolWith('a', '100%'))]);
+    expect(decision.held).toEqual([]);
+    expect('nextCheckAt' in decision).toBe(false);
+  });
+
+  test('a node without a NodePool stays', () => {
+    expect(removed([{ ...view('a'), pool: undefined }])).toEqual([]);
+  });
+
+  test('nodes of equal saving go by name, and what they cost counts', () => {
+    const tight = poolWith('default', '1');
+    const names = (...views: NodeView[]) => removed(views);
+    expect(names(ofPool('b', tight), ofPool('a', tight))).toEqual(['a']);
+    expect(names(ofPool('a', tight), ofPool('b', tight))).toEqual(['a']);
+    expect(names(ofPool('a', tight, { price: 1 }), ofPool('b', tight, { price: 2 }))).toEqual(['b']);
+    expect(names(ofPool('b', tight, { price: 2 }), ofPool('a', tight, { price: 1 }))).toEqual(['b']);
+  });
+
+  test('the next look is when the first of them becomes consolidatable, if it does', () => {
+    const slow = poolWith('default', '100%', '30s');
+    const early = ofPool('a', slow, { idle: 20 });
+    const late = ofPool('b', slow, { idle: 5 });
+    expect(decide([late, early]).nextCheckAt).toBe(now + 10_000);
+    expect(removed([ofPool('c', slow, { idle: 30 })])).toEqual(['c']);
+    const young: NodeView = { ...early, claim: { ...early.claim, status: { ...early.claim.status, conditions: [] } } };
+    expect('nextCheckAt' in decide([young])).toBe(false);
+    expect(decide([young]).held).toEqual([]);
+  });
+
+  test('the next look is when a budget changes, where that holds them', () => {
+    const told = (allowed: number) =>
+      emptyNodes(
+        [ofPool('a', poolWith('default', '1'))],
+        () => ({ allowed, changesAt: now + 5_000 }),
+        context,
+      );
+    expect(told(0)).toMatchObject({
+      remove: [],
+      held: [{ nodePool: 'default', why: '1 empty, 0 more allowed by what is disrupting already' }],
+      nextCheckAt: now + 5_000,
+    });
+    expect('nextCheckAt' in told(1)).toBe(false);
+  });
+
+  test('a claim without a Node is told by its own name', () => {
+    const bare: NodeView = { ...ofPool('a', poolWith('default', '1')), node: undefined };
+    expect(decide([bare]).held).toEqual([{ nodePool: 'default', why: 'a: it has no Node' }]);
+  });
+
+  test('a capacity buffer keeps the node beside others that do not', () => {
+    const buffer = pod('b', {
+      metadata: { annotations: { [annotations.capacityBufferFakePod]: 'true' } },
+      spec: { priority: -(2 ** 31) },
+    });
+    const weightless = pod('w', { spec: { priority: -(2 ** 31) } });
+    expect(removed([view('a', { pods: [weightless, buffer] })])).toEqual([]);
+    expect(removed([view('a', { pods: [weightless] })])).toEqual(['a']);
+  });
 });
