@@ -74,6 +74,7 @@ function cacheOf(instanceIds: readonly string[]): Parameters<typeof interruption
     all: () => claims,
     // None has a node that could be noted on.
     nodeByProviderId: () => undefined,
+    get: () => undefined,
   };
 }
 

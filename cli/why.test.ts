@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import { claimAnswer, whyText, type ClaimKnown, type WhyWorkflow } from './why/claim-answer.js';
+import { claimAnswer, claimText, whyText, type ClaimKnown, type WhyWorkflow } from './why/claim-answer.js';
 import { why } from './why.js';
 
 type Conditions = NonNullable<NonNullable<NodeClaim['status']>['conditions']>;
@@ -90,6 +90,11 @@ describe('why answers first what its reader came to ask', () => {
       '',
     ]);
   });
+});
+
+test('a claim that somebody made by hand is of no NodePool', () => {
+  const byHand = { ...claim([]), metadata: { name: 'hand' } };
+  expect(claimText(byHand)).toBe('NodeClaim hand of no NodePool (not launched yet)');
 });
 
 test.each(['web-0', 'pod/', 'service/web', 'pod/a/b', 'constructor/a'])('%s is no subject', async (subject) => {

@@ -53,11 +53,17 @@ export function isDeletingNode(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted);
 }
 
-/** The Node of a claim's instance. */
-export function nodeOf(cache: ClusterCache, claim: NodeClaim): Node | undefined {
-  const providerId = claim.status?.providerID;
-  if (providerId === undefined || providerId === '') return undefined;
-  return cache.nodeByProviderId(providerId);
+/** The Node of a claim's instance: where several have its providerID, the one that registered (registration/second-node). */
+export function nodeOf(
+  cache: Pick<ClusterCache, 'nodeByProviderId'> & {
+    get(kind: 'Node', ref: { readonly name: string }): Node | undefined;
+  },
+  claim: NodeClaim,
+): Node | undefined {
+  const { providerID = '', nodeName = '' } = claim.status ?? {};
+  if (providerID === '') return undefined;
+  const registered = nodeName === '' ? undefined : cache.get('Node', { name: nodeName });
+  return registered?.spec?.providerID === providerID ? registered : cache.nodeByProviderId(providerID);
 }
 
 /**

@@ -23,3 +23,6 @@ export function labelsOf({ metadata }: KubernetesObject): NodeLabels {
 export function identityOf({ metadata }: KubernetesObject): { readonly name: string; readonly uid: string } {
   return { name: metadata.name ?? '', uid: metadata.uid ?? '' };
 }
+
+/** The NodePool of a claim in a sentence: one that somebody made by hand may have none. */
+export const poolText = (nodePool: string): string => (nodePool === '' ? 'no NodePool' : `NodePool ${nodePool}`);

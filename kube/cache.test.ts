@@ -82,6 +82,12 @@ describe('the cluster cache', () => {
     );
     expect(cache.nodeByProviderId('aws:///z/i-1')?.metadata.name).toBe('n2');
 
+    kube.put('Node', { metadata: { name: 'n3' }, spec: { providerID: 'aws:///z/i-1' } });
+    await cache.until(() => cache.nodeByProviderId('aws:///z/i-1')?.metadata.name === 'n3', timeout());
+    kube.remove('Node', { name: 'n3' });
+    await cache.until(() => cache.all('Node').length === 1, timeout());
+    expect(cache.nodeByProviderId('aws:///z/i-1')?.metadata.name).toBe('n2');
+
     const claim = { metadata: { name: 'c' }, spec: {} } as never;
     kube.put('NodeClaim', claim);
     await kube.patch('NodeClaim', { name: 'c' }, { status: { providerID: 'aws:///z/i-2' } }, { subresource: 'status' });

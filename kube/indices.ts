@@ -7,9 +7,9 @@ import type { Change } from './store.js';
 /** Look-ups across the cache, kept in step with every change. */
 export class Indices {
   /** By `spec.providerID`. */
-  readonly nodes = new Map<string, Node>();
+  readonly nodes = new NewestByKey<Node>(({ spec }) => spec?.providerID);
   /** By `status.providerID`. */
-  readonly nodeClaims = new Map<string, NodeClaim>();
+  readonly nodeClaims = new NewestByKey<NodeClaim>(({ status }) => status?.providerID);
   private readonly podsByNode = new Map<string, Map<string, Pod>>();
 
   podsOnNode(nodeName: string): readonly Pod[] {
@@ -20,12 +20,9 @@ export class Indices {
     const before = change.previous;
     const after = change.type === 'deleted' ? undefined : change.object;
     if (kind === 'Pod') this.takePod(before as Pod | undefined, after as Pod | undefined);
-    else if (kind === 'Node') {
-      move(this.nodes, before as Node | undefined, after as Node | undefined, (node) => node.spec?.providerID);
-    } else if (kind === 'NodeClaim') {
-      const [old, now] = [before as NodeClaim | undefined, after as NodeClaim | undefined];
-      move(this.nodeClaims, old, now, (claim) => claim.status?.providerID);
-    }
+    else if (kind === 'Node') this.nodes.move(before as Node | undefined, after as Node | undefined);
+    else if (kind === 'NodeClaim')
+      this.nodeClaims.move(before as NodeClaim | undefined, after as NodeClaim | undefined);
   }
 
   private takePod(before: Pod | undefined, after: Pod | undefined): void {
@@ -42,15 +39,31 @@ export class Indices {
   }
 }
 
-function move<T extends { metadata: { name?: string } }>(
-  index: Map<string, T>,
-  before: T | undefined,
-  after: T | undefined,
-  keyOf: (object: T) => string | undefined,
-): void {
-  const from = before === undefined ? undefined : keyOf(before);
-  const to = after === undefined ? undefined : keyOf(after);
-  // A newer object may have taken the key over: a node that was deleted and joined again under another name.
-  if (from !== undefined && from !== to && index.get(from)?.metadata.name === before!.metadata.name) index.delete(from);
-  if (to !== undefined && to !== '') index.set(to, after!);
+/**
+ * The object that was written last of those with a key. A kubelet that comes up under another name makes a second Node of one instance; when that goes,
+ * the first is found again.
+ */
+class NewestByKey<T extends { readonly metadata: { readonly name?: string } }> {
+  private readonly holders = new Map<string, Map<string, T>>();
+
+  constructor(private readonly keyOf: (object: T) => string | undefined) {}
+
+  get(key: string): T | undefined {
+    return [...(this.holders.get(key)?.values() ?? [])].at(-1);
+  }
+
+  move(before: T | undefined, after: T | undefined): void {
+    if (before !== undefined) this.remove(before);
+    const key = after === undefined ? undefined : this.keyOf(after);
+    if (after === undefined || key === undefined || key === '') return;
+    const holders = this.holders.get(key) ?? new Map<string, T>();
+    this.holders.set(key, holders.set(after.metadata.name ?? '', after));
+  }
+
+  private remove(object: T): void {
+    const key = this.keyOf(object) ?? '';
+    const holders = this.holders.get(key);
+    holders?.delete(object.metadata.name ?? '');
+    if (holders?.size === 0) this.holders.delete(key);
+  }
 }

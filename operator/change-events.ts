@@ -2,7 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { DisruptionPause } from '../api/stowage/disruption-pause.js';
 import { annotations } from '../api/labels.js';
-import { labelsOf } from '../cluster/node-labels.js';
+import { labelsOf, poolText } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';
 import { timeText } from '../core/time-text.js';
@@ -47,9 +47,9 @@ function claimEvents(before: NodeClaim, now: NodeClaim): readonly ObjectEvent[] 
   const what = instanceType === '' ? 'what was never launched' : `${instanceType} (${capacityType}) in ${zone}`;
   const events: ObjectEvent[] = [];
   if (!launched(before) && launched(now))
-    events.push(['Normal', 'Launched', `Launched ${what} for NodePool ${nodePool}`]);
+    events.push(['Normal', 'Launched', `Launched ${what} for ${poolText(nodePool)}`]);
   if (before.metadata.deletionTimestamp === undefined && now.metadata.deletionTimestamp !== undefined)
-    events.push(['Normal', 'Terminating', `Terminating ${what} of NodePool ${nodePool}`]);
+    events.push(['Normal', 'Terminating', `Terminating ${what} of ${poolText(nodePool)}`]);
   events.push(
     ...refusalEvents([before, now], annotations.expirationDeclined, 'Expiration', [
       'It does not expire',

@@ -30,6 +30,7 @@ const cacheOf = (
   connected: true,
   isFresh: () => Promise.resolve(true),
   nodeByProviderId: (id) => (id === '' ? undefined : over.node),
+  get: () => undefined,
   ...over,
   all: () => claims,
 });

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node } from '../api/kubernetes.js';
 import type { Interruption } from '../cloud/port.js';
+import { nodeOf } from '../cluster/cluster.js';
 import { noteInterruption } from '../cluster/interruption-note.js';
 import { messageOf } from '../core/error-message.js';
 import { isHint } from '../core/interruption-kinds.js';
@@ -66,13 +68,14 @@ const directly = <T>(work: () => T): T => work();
 /** On the node, beside its workflow: what cannot be written there does not keep that waiting. */
 async function note({ kube, cache }: HandlerContext, { kind, instanceId, at }: Interruption): Promise<void> {
   const claim = claimsOf(cache.all('NodeClaim')).byInstance.get(instanceId);
-  const node = cache.nodeByProviderId(claim?.status?.providerID ?? '');
+  const node = claim && nodeOf(cache, claim);
   if (isHint(kind) || node === undefined || claim?.metadata.deletionTimestamp !== undefined) return;
   await noteInterruption(kube, node, { kind, at });
 }
 
 interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected' | 'nodeByProviderId'> {
   all(kind: 'NodeClaim'): readonly NodeClaim[];
+  get(kind: 'Node', ref: { readonly name: string }): Node | undefined;
   isFresh(kind: 'NodeClaim', since: number): Promise<boolean>;
 }
 

@@ -1,5 +1,5 @@
 import type { Condition } from '../../api/kubernetes.js';
-import { labelsOf } from '../../cluster/node-labels.js';
+import { labelsOf, poolText } from '../../cluster/node-labels.js';
 import type { NodeRecords } from './records.js';
 import type { LifeEntry } from './life-entries.js';
 
@@ -15,7 +15,7 @@ export function objectLines(records: NodeRecords): readonly LifeEntry[] {
   const { claim, node } = records;
   const hasLaunch = records.runs.some(({ kind }) => kind === 'launch');
   const created =
-    claim === undefined ? '' : `NodeClaim ${records.claimName} of NodePool ${labelsOf(claim).nodePool} created`;
+    claim === undefined ? '' : `NodeClaim ${records.claimName} of ${poolText(labelsOf(claim).nodePool)} created`;
   return [
     ...at(claim?.metadata.creationTimestamp, created),
     ...(claim?.status?.conditions ?? []).flatMap((condition) => conditionLine(condition, hasLaunch)),

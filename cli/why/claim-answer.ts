@@ -1,6 +1,6 @@
 import type { Condition } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { labelsOf } from '../../cluster/node-labels.js';
+import { labelsOf, poolText } from '../../cluster/node-labels.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
 import { timeText } from '../../core/time-text.js';
@@ -62,7 +62,7 @@ function conditionText(claim: NodeClaim, type: string): string {
 export function claimText(claim: NodeClaim): string {
   const { nodePool, instanceType, zone, capacityType } = labelsOf(claim);
   const what = instanceType === '' ? 'not launched yet' : `${instanceType} ${capacityType} in ${zone}`;
-  return `NodeClaim ${claim.metadata.name ?? ''} of NodePool ${nodePool} (${what})`;
+  return `NodeClaim ${claim.metadata.name ?? ''} of ${poolText(nodePool)} (${what})`;
 }
 
 /** The answer first, then what it is, then what is under way for it with its facts, and its launch with why; what else is over has a line. */
