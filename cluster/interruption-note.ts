@@ -1,6 +1,7 @@
 import type { Node } from '../api/kubernetes.js';
 import { annotations, taints } from '../api/labels.js';
 import { isHint } from '../core/interruption-kinds.js';
+import { object, text, time } from '../core/shapes.js';
 import { hasTaint } from '../core/taints.js';
 import type { KubeClient } from '../kube/port.js';
 import { updateNode } from './writes.js';
@@ -17,7 +18,7 @@ export interface InterruptionNote {
  * at once take no more pods within seconds, and the notice outlives whatever handles it. `seen` is what a cache has of the node.
  */
 export async function noteInterruption(kube: KubeClient, seen: Node, { kind, at }: InterruptionNote): Promise<void> {
-  const text = JSON.stringify({ kind, at });
+  const noted = JSON.stringify({ kind, at });
   const change = ({ metadata, spec }: Node): ReturnType<Parameters<typeof updateNode>[2]> => {
     const known = metadata.annotations?.[annotations.interruption];
     if (metadata.uid !== seen.metadata.uid || metadata.deletionTimestamp !== undefined || known !== undefined) {
@@ -26,20 +27,23 @@ export async function noteInterruption(kube: KubeClient, seen: Node, { kind, at 
     const present = spec?.taints ?? [];
     const isTainted = hasTaint({ spec: { taints: present } }, taints.disrupted);
     return {
-      metadata: { annotations: { [annotations.interruption]: text } },
+      metadata: { annotations: { [annotations.interruption]: noted } },
       ...(isTainted ? {} : { spec: { taints: [...present, taints.disrupted] } }),
     };
   };
   await updateNode(kube, seen.metadata.name ?? '', change, seen);
 }
 
+const noteShape = object({ kind: text, at: time });
+const isNote = (value: unknown): value is InterruptionNote => noteShape(value, '') === undefined;
+
 /** The notice on the node; undefined where there is none, and for text that is none. */
 export function interruptionNoteOf(node: Node | undefined): InterruptionNote | undefined {
-  const text = node?.metadata.annotations?.[annotations.interruption];
-  if (text === undefined) return undefined;
+  const noted = node?.metadata.annotations?.[annotations.interruption];
+  if (noted === undefined) return undefined;
   try {
-    const { kind, at } = JSON.parse(text) as Partial<Record<keyof InterruptionNote, unknown>>;
-    return typeof kind === 'string' && typeof at === 'number' && !isHint(kind) ? { kind, at } : undefined;
+    const note: unknown = JSON.parse(noted);
+    return isNote(note) && !isHint(note.kind) ? { kind: note.kind, at: note.at } : undefined;
   } catch {
     return undefined;
   }

@@ -25,6 +25,10 @@ describe('what a workflow is started with', () => {
     const claim = { name: 'n', uid: 'u' };
     const input = { cluster: 'c', claim, nodePool: 'p', expiresAt: 1e300 };
     expect(malformedInput('expireNode', [input])).toMatch('expiresAt is 1e+300: give ');
+    const notices = [{ kind: 'spot_interrupted', instanceId: 'i', at: 1e300, messageId: 'm' }];
+    expect(malformedInput('handleInterruption', [{ cluster: 'c', instanceId: 'i', notices }])).toMatch(
+      'notices[0].at is ',
+    );
     const window = { idleMs: 1, maxMs: 1e300 };
     expect(malformedInput('provision', [{ cluster: 'c', window }])).toMatch('window.maxMs is 1e+300: give ');
     const command = { id: 'i', nodes: [], finishedAt: 1 };

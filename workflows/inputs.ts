@@ -1,4 +1,4 @@
-import { listOf, nonEmptyListOf, object, span, text, epochMs, type Shape } from '../core/shapes.js';
+import { absentOr, epochMs, listOf, nonEmptyListOf, object, span, text, type Shape } from '../core/shapes.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
@@ -10,6 +10,7 @@ import { unreadableIn } from './unreadable.js';
 const claim = object({ name: text, uid: text });
 const ofCluster = object({ cluster: text });
 const ofClaim = object({ cluster: text, claim, nodePool: text });
+const notice = object({ kind: text, instanceId: text, at: epochMs, messageId: text });
 const candidate = object({ claim, node: text, nodePool: text });
 
 /**
@@ -23,7 +24,7 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ['disrupt', ofCluster],
   ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: epochMs })],
   ['explainPod', object({ cluster: text, namespace: text, name: text })],
-  ['handleInterruption', object({ cluster: text, instanceId: text })],
+  ['handleInterruption', object({ cluster: text, instanceId: text, notices: absentOr(listOf(notice)) })],
   ['keepReplicas', object({ cluster: text, nodePool: text, poolUid: text })],
   ['launchBatch', object({ cluster: text, launches: listOf(object({ input: ofClaim, summary: text })) })],
   ['launchNode', ofClaim],
