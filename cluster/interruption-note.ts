@@ -1,7 +1,7 @@
 import type { Node } from '../api/kubernetes.js';
 import { annotations, taints } from '../api/labels.js';
 import { isHint } from '../core/interruption-kinds.js';
-import { object, text, time } from '../core/shapes.js';
+import { epochMs, object, text } from '../core/shapes.js';
 import { hasTaint } from '../core/taints.js';
 import type { KubeClient } from '../kube/port.js';
 import { updateNode } from './writes.js';
@@ -34,7 +34,7 @@ export async function noteInterruption(kube: KubeClient, seen: Node, { kind, at 
   await updateNode(kube, seen.metadata.name ?? '', change, seen);
 }
 
-const noteShape = object({ kind: text, at: time });
+const noteShape = object({ kind: text, at: epochMs });
 const isNote = (value: unknown): value is InterruptionNote => noteShape(value, '') === undefined;
 
 /** The notice on the node; undefined where there is none, and for text that is none. */
