@@ -265,6 +265,12 @@ Next
 `);
   });
 
+  test('what is about no node and no NodePool is about the cluster', () => {
+    const collecting = row({ workflowId: 'prod/collect-garbage-1', nodeClaim: '', nodePool: '', phase: 'looking' });
+    expect(statusText(state([collecting]))).toMatch(/collect-garbage-1 +the cluster /);
+    expect(statusText(state([row({ nodeClaim: '' })]))).toContain('NodePool default');
+  });
+
   test('a question whose yes takes protection away says so, and how to answer it; another one asks for no force (surfaces/force-overrides-protection)', () => {
     const harmless: AskedQuestion = {
       ...{ what: 'force the drain of node-1?', yes: 'deletes the pods shop/db-0', no: 'ends the escalation' },

@@ -158,9 +158,11 @@ function fewMoves({ podCount, first }: NonNullable<AskedQuestion['moves']>): str
   return podCount > movesShown ? `${podCount}: ${shown}; and ${podCount - movesShown} more` : shown;
 }
 
-/** A rollout is about a NodePool, everything else about a node. */
-const subjectOf = ({ nodeClaim, nodePool }: WorkflowRow): string =>
-  nodeClaim === '' ? `NodePool ${nodePool}` : nodeClaim;
+/** A rollout is about a NodePool, what has neither about all there is, such as garbage collection; everything else is about a node. */
+function subjectOf({ nodeClaim, nodePool }: WorkflowRow): string {
+  if (nodeClaim !== '') return nodeClaim;
+  return nodePool === '' ? 'the cluster' : `NodePool ${nodePool}`;
+}
 
 function blockedLine(row: WorkflowRow): string {
   const { reason, blockedBy, causes = [blockedBy], facts, startedAt } = row;
