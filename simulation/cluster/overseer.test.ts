@@ -71,9 +71,12 @@ describe('a node that goes by choice', () => {
     readonly isNodeReady?: boolean;
     readonly isNodeDeleted?: boolean;
     readonly isRunning?: boolean;
+    /** When it was marked, and its replacement is made at noon. */
+    readonly markedAt?: string;
   }
   const play = async (going: Going): Promise<readonly string[]> => {
     const { isReplacementInitialized = false, isNodeReady = true, isNodeDeleted = false, isRunning = true } = going;
+    const { markedAt = '2026-01-01T12:00:00Z' } = going;
     const kube = createFakeKube();
     const problems: string[] = [];
     const seen = overseen(kube, { broken: (problem) => problems.push(problem), isRunning: () => isRunning });
@@ -85,10 +88,19 @@ describe('a node that goes by choice', () => {
     kube.put('NodeClaim', {
       metadata: { name: 'old', annotations: { [annotations.disruptionOwner]: owner } },
       spec: {},
-      status: { nodeName: 'n', conditions: [{ type: 'DisruptionReason', status: 'True', reason: 'Underutilized' }] },
+      status: {
+        nodeName: 'n',
+        conditions: [
+          { type: 'DisruptionReason', status: 'True', reason: 'Underutilized', lastTransitionTime: markedAt },
+        ],
+      },
     } as never);
     kube.put('NodeClaim', {
-      metadata: { name: 'new', annotations: { [annotations.plan]: `${owner}/run/0` } },
+      metadata: {
+        name: 'new',
+        creationTimestamp: '2026-01-01T12:00:00Z',
+        annotations: { [annotations.plan]: `${owner}/run/0` },
+      },
       spec: {},
       status: { conditions: [{ type: 'Initialized', status: status(isReplacementInitialized) }] },
     } as never);
@@ -106,6 +118,7 @@ describe('a node that goes by choice', () => {
     ['its node is not ready, so that it goes without a choice', { isNodeReady: false }],
     ['its node is being deleted', { isNodeDeleted: true }],
     ['its instance is gone', { isRunning: false }],
+    ['a replacement is of a command that was lost, before it was marked', { markedAt: '2026-01-01T12:00:01Z' }],
   ])('may go where %s', async (_, going) => {
     expect(await play(going)).toEqual([]);
   });

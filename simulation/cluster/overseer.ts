@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
-import { isTrue } from '../../core/conditions.js';
+import { isTrue, transitionOf } from '../../core/conditions.js';
 import { parseDuration } from '../../core/durations.js';
 import type { KubeClient } from '../../kube/port.js';
 import type { FakeKube } from '../kube/fake.js';
@@ -57,9 +57,9 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
     if (claim?.metadata.deletionTimestamp !== undefined || claim === undefined) return;
     if (!isDisruptedByChoice(claim) || !isWell(kube, claim, options) || options.isRestored?.() === true) return;
     const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
-    const replacements = claims.filter(
-      ({ metadata }) => owner !== undefined && metadata.annotations?.[annotations.plan]?.startsWith(`${owner}/`),
-    );
+    const isOfOwner = ({ metadata }: NodeClaim): boolean =>
+      owner !== undefined && metadata.annotations?.[annotations.plan]?.startsWith(`${owner}/`) === true;
+    const replacements = claims.filter((each) => isOfOwner(each) && !isOlderThanMark(each, claim));
     const isUp = ({ status }: NodeClaim): boolean => isTrue(status?.conditions, 'Initialized');
     // Of a command that began anew, since Temporal was restored, the first replacement may be on its way out.
     const isLeftOver = ({ metadata }: NodeClaim): boolean =>
@@ -86,6 +86,12 @@ export function overseen(kube: FakeKube, options: OverseerOptions): KubeClient {
       return kube.delete(kind, ref, options);
     },
   };
+}
+
+/** A command whose workflow was lost may be decided anew under its id, without the replacements of before: nodes are marked before their replacements are made. */
+function isOlderThanMark({ metadata }: NodeClaim, { status }: NodeClaim): boolean {
+  const markedAt = transitionOf(status?.conditions, 'DisruptionReason');
+  return markedAt !== undefined && Date.parse(metadata.creationTimestamp ?? '') < markedAt;
 }
 
 /** Nothing but choice ends its node: it is ready and nobody has deleted it, no notice has come for it, and its instance runs. */
