@@ -36,6 +36,11 @@ export interface RunOptions {
   readonly flags?: Readonly<Record<string, string>>;
 }
 
+/** For the calls that follow the drain of a worker, milliseconds. */
+const drainCallsMs = 15_000;
+/** A process that is to end has ended after so long, whatever its parts wait for: longer than workers take (worker/workers.ts). */
+const mostEndMs = 30_000;
+
 /**
  * `stowage run`: runs until SIGTERM or SIGINT. Gives the exit status: 0 after an orderly end, 2 for settings that do not
  * work. An API server, Temporal or cloud that cannot be reached is waited for.
@@ -73,6 +78,7 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     alive: () => progress.alive(),
     ready: () => readyChecks(world, role, progress, queues),
   });
+  shutdown.ending.addEventListener('abort', () => endLate(world));
   world.log.info({ role, cluster: world.cluster }, 'starting');
   try {
     await run(world, { role, progress, tracing }, shutdown);
@@ -88,6 +94,14 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     await tracing?.close();
     world.log.info({}, 'stopped');
   }
+}
+
+/** Ends the process where something keeps it: nothing that it has begun needs it, as nothing does after a crash. */
+function endLate({ log }: World): void {
+  setTimeout(() => {
+    log.error({}, 'not everything has ended in time: ending all the same');
+    process.exit(1);
+  }, mostEndMs).unref();
 }
 
 /** Throws `SettingsError`, also for what only the files say that settings name. */
@@ -172,7 +186,7 @@ async function workersOn(
   const buildId = await retryUntilWorks(() => buildIdFor(settings, deployment, log), temporal, log, shutdown.ending);
   const rollout = new Rollout({ deployment, buildId, log, clock: limiterClock });
   progress.build = rollout;
-  shutdown.finish(() => rollout.drained(settings.WORKER_DRAIN_DURATION));
+  shutdown.finish(() => rollout.drained(settings.WORKER_DRAIN_DURATION), settings.WORKER_DRAIN_DURATION + drainCallsMs);
   return async (free) => {
     const extras = { dataConverter, tracing: tracing?.worker, buildId };
     await Promise.all([runWorkers(world, forWorkers, free, progress, extras), rollout.follow(free)]);

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 
 /** How a process ends: it stops beginning things, finishes what only it can finish, and ends. Told twice, it ends at once. */
 export class Shutdown {
@@ -21,9 +22,9 @@ export class Shutdown {
     return this.ended.signal;
   }
 
-  /** Has `work` done between the two. */
-  finish(work: () => Promise<void>): void {
-    this.work.push(work);
+  /** Has `work` done between the two, for `mostMs` milliseconds at most: a call to a server that is silent never ends. */
+  finish(work: () => Promise<void>, mostMs: number): void {
+    this.work.push(() => Promise.race([work(), setTimeout(mostMs, undefined, { signal: this.ending, ref: false })]));
   }
 
   /** Tells the process to end. */
