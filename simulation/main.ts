@@ -7,6 +7,7 @@ import type { SimulationResult } from './cluster/simulate.js';
 import { shrink } from './cluster/shrink.js';
 import type { Play, Shrunk } from './cluster/shrink.js';
 import type { SimulationPlan } from './cluster/stage.js';
+import { Totals } from './cluster/totals.js';
 
 interface SimulateCommand {
   readonly seeds: number;
@@ -80,12 +81,14 @@ async function main(): Promise<number> {
   const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
   const play: Play = (plan) => simulate(plan, code);
   const first = values.firstSeed;
+  const totals = new Totals();
   let failed = 0;
   for (let seed = first; seed < first + values.seeds; seed++) {
     const plan = planOf(seed);
     const began = process.hrtime.bigint();
     const result = await play(plan);
     report(result, Number(process.hrtime.bigint() - began) / 1e9);
+    totals.add(result);
     if (result.problems.length === 0) {
       if (values.perturb > 0) failed += await perturb(plan, result, play);
       continue;
@@ -93,6 +96,7 @@ async function main(): Promise<number> {
     failed += 1;
     if (values.shrink) reportShrunk(await shrink(plan, play, (left) => console.error(`  ${left} happenings left`)));
   }
+  if (values.seeds > 1) for (const line of totals.lines()) console.log(line);
   console.log(
     failed === 0
       ? 'every seed passed'
