@@ -216,11 +216,7 @@ describe('emptyNodes', () => {
 
   test('the next look is when a budget changes, where that holds them', () => {
     const told = (allowed: number) =>
-      emptyNodes(
-        [ofPool('a', poolWith('default', '1'))],
-        () => ({ allowed, changesAt: now + 5_000 }),
-        context,
-      );
+      emptyNodes([ofPool('a', poolWith('default', '1'))], () => ({ allowed, changesAt: now + 5_000 }), context);
     expect(told(0)).toMatchObject({
       remove: [],
       held: [{ nodePool: 'default', why: '1 empty, 0 more allowed by what is disrupting already' }],
