@@ -2,38 +2,19 @@ import type { Pod } from '../../api/kubernetes.js';
 import { pod } from '../../cases/objects.js';
 import { isTerminating } from '../../core/pods.js';
 import { latencies } from '../scale-down/latencies.js';
-import type { Replicas, Workload } from '../scale-down/workloads.js';
+import { ScaledPods, type Replicas } from '../scale-down/workloads.js';
 import type { ClusterParts } from '../scale-down/world.js';
 
 /**
  * A StatefulSet and its controller (podManagementPolicy `Parallel`): a pod comes back under the name that it had, once the one before is gone,
  * and to the volume that it had.
  */
-export class StatefulSet implements Workload {
-  private wanted = 0;
-
-  constructor(
-    private readonly world: ClusterParts,
-    private readonly template: Replicas,
-  ) {
+export class StatefulSet extends ScaledPods {
+  constructor(world: ClusterParts, template: Replicas) {
+    super(world, template);
     world.cache.on('Pod', ({ type, object }) => {
       if (type === 'deleted' && object.metadata.labels?.['app'] === this.app) void this.fill(latencies.replicaMs);
     });
-  }
-
-  get app(): string {
-    return this.template.app;
-  }
-
-  get replicas(): number {
-    return this.wanted;
-  }
-
-  async scaleUp(wanted: number, everyMs: number): Promise<void> {
-    while (this.wanted < wanted) {
-      this.wanted += 1;
-      await this.fill(everyMs);
-    }
   }
 
   /** The last ones go first. */
@@ -54,7 +35,7 @@ export class StatefulSet implements Workload {
     return this.world.kube.kept('Pod').filter(({ metadata }) => metadata.labels?.['app'] === this.app);
   }
 
-  private async fill(afterMs: number): Promise<void> {
+  protected async fill(afterMs: number): Promise<void> {
     await this.world.clock.sleep(afterMs);
     const there = new Set(this.own().map(ordinalOf));
     for (let ordinal = 0; ordinal < this.wanted; ordinal++) if (!there.has(ordinal)) this.make(ordinal);

@@ -28,15 +28,42 @@ export interface Workload {
   readonly resume: () => Promise<void>;
 }
 
-/** A ReplicaSet and its controller: makes pods until there are as many as wanted, and chooses which go as kube's does. */
-export class ReplicaSet implements Workload {
-  private wanted = 0;
-  private made = 0;
+/** What controllers of pods have in common: so many are wanted, and are made one by one. */
+export abstract class ScaledPods implements Workload {
+  protected wanted = 0;
 
   constructor(
-    private readonly world: ClusterParts,
-    private readonly template: Replicas,
-  ) {
+    protected readonly world: ClusterParts,
+    protected readonly template: Replicas,
+  ) {}
+
+  get app(): string {
+    return this.template.app;
+  }
+
+  get replicas(): number {
+    return this.wanted;
+  }
+
+  async scaleUp(wanted: number, everyMs: number): Promise<void> {
+    while (this.wanted < wanted) {
+      this.wanted += 1;
+      await this.fill(everyMs);
+    }
+  }
+
+  abstract scaleDown(wanted: number): Promise<void>;
+  abstract resume(): Promise<void>;
+  /** Makes what is lacking, after so many milliseconds. */
+  protected abstract fill(afterMs: number): Promise<void>;
+}
+
+/** A ReplicaSet and its controller: makes pods until there are as many as wanted, and chooses which go as kube's does. */
+export class ReplicaSet extends ScaledPods {
+  private made = 0;
+
+  constructor(world: ClusterParts, template: Replicas) {
+    super(world, template);
     const { app, requests, spec } = template;
     world.kube.put('ReplicaSet', {
       metadata: { name: app, namespace: 'default', uid: `rs-${app}` },
@@ -53,24 +80,9 @@ export class ReplicaSet implements Workload {
     });
   }
 
-  get app(): string {
-    return this.template.app;
-  }
-
-  get replicas(): number {
-    return this.wanted;
-  }
-
   /** How many pods there have been. */
   get count(): number {
     return this.made;
-  }
-
-  async scaleUp(wanted: number, everyMs: number): Promise<void> {
-    while (this.wanted < wanted) {
-      this.wanted += 1;
-      await this.fill(everyMs);
-    }
   }
 
   /** Those go first whose node has most pods of this set, then those that have been ready for the shortest time. */
@@ -101,7 +113,7 @@ export class ReplicaSet implements Workload {
     for (let lacking = this.wanted - own.length; lacking > 0; lacking--) await this.fill(latencies.replicaMs);
   }
 
-  private async fill(afterMs: number): Promise<void> {
+  protected async fill(afterMs: number): Promise<void> {
     const { clock, cache, kube, random } = this.world;
     await clock.sleep(afterMs);
     const { app, requests, annotations, graceSeconds = 0, spec: rules } = this.template;
