@@ -32,6 +32,8 @@ export class Invariants {
   private readonly protectedAt = new Map<string, number>();
   /** When a NodeClaim was first deleted, by its UID, milliseconds of the epoch. */
   private readonly deletedAt = new Map<string, number>();
+  /** NodeClaims that were being deleted, by the names of their nodes, as they were last. */
+  private readonly lastClaims = new Map<string, NodeClaim>();
   /** Instances, by provider id, of which the queue has said that a status check failed. */
   readonly failedChecks = new Set<string>();
   /** NodeClaims that Stowage has deleted, by their names; people may delete others in spite of a pause. */
@@ -52,6 +54,7 @@ export class Invariants {
     cluster.cache.on('NodeClaim', ({ type, object, previous }) => {
       const isMarked = isBeingDeleted(object) && (previous === undefined || !isBeingDeleted(previous));
       if (isMarked) this.noteDeletion(object);
+      if (isBeingDeleted(object)) this.lastClaims.set(object.status?.nodeName ?? '', object);
       const isOwn = this.ownDeletions.has(object.metadata.name ?? '');
       if (isDisruptedByChoice(object) && isMarked && isOwn) this.expectNoPause(object);
       if (type === 'deleted') this.expectReason(object);
@@ -177,6 +180,10 @@ export class Invariants {
     const uid = metadata.uid ?? '';
     if (isGone || metadata.annotations?.[annotations.doNotDisrupt] !== 'true') this.protectedAt.delete(uid);
     else if (!this.protectedAt.has(uid)) this.protectedAt.set(uid, bornProtected(metadata) ? 0 : Date.now());
+  }
+
+  lastClaimOf(nodeName: string): NodeClaim | undefined {
+    return this.lastClaims.get(nodeName);
   }
 
   private noteDeletion({ metadata }: NodeClaim): void {

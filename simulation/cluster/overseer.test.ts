@@ -43,6 +43,15 @@ describe('a pod that must not be disrupted', () => {
     expect(problems).toEqual([expect.stringMatching(/^pod holy was evicted before its time.*protection-holds/)]);
   });
 
+  test('has the deadline of the claim that its node had, once somebody let that go', async () => {
+    claim(11 * 60_000);
+    const gone = kube.kept('NodeClaim')[0];
+    kube.remove('NodeClaim', { name: 'c' });
+    seen = overseen(kube, { broken: (problem) => problems.push(problem), lastClaimOf: () => gone });
+    await seen.delete('Pod', own);
+    expect(problems).toEqual([]);
+  });
+
   test('may be deleted once its node has to be empty', async () => {
     claim(11 * 60_000);
     await seen.delete('Pod', own);

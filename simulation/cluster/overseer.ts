@@ -23,6 +23,8 @@ export interface OverseerOptions {
   readonly onDelete?: (claimName: string) => void;
   /** When a NodeClaim was first deleted, milliseconds of the epoch: a restored cluster may have it deleted a second time. */
   readonly firstDeletedAt?: (claim: NodeClaim) => number | undefined;
+  /** The claim that a node had, where that is gone: somebody took its finalizer off, and its node is still drained. */
+  readonly lastClaimOf?: (nodeName: string) => NodeClaim | undefined;
 }
 
 /**
@@ -109,8 +111,10 @@ const instanceOf = (kube: FakeKube, { spec }: Pod): string =>
   kube.kept('Node').find(({ metadata }) => metadata.name === spec.nodeName)?.spec?.providerID ?? '';
 
 /** When the node of a pod may be emptied whatever runs there, milliseconds of the epoch; never for one that stays. */
-function deadlineOf(kube: FakeKube, { spec }: Pod, { firstDeletedAt = deletedAt }: OverseerOptions): number {
-  const claim = kube.kept('NodeClaim').find(({ status }) => status?.nodeName === spec.nodeName);
+function deadlineOf(kube: FakeKube, { spec }: Pod, options: OverseerOptions): number {
+  const { firstDeletedAt = deletedAt, lastClaimOf = () => undefined } = options;
+  const isOfNode = ({ status }: NodeClaim): boolean => status?.nodeName === spec.nodeName;
+  const claim = kube.kept('NodeClaim').find(isOfNode) ?? lastClaimOf(spec.nodeName ?? '');
   const deleted = claim === undefined ? undefined : firstDeletedAt(claim);
   if (claim === undefined || deleted === undefined) return Number.POSITIVE_INFINITY;
   const grace = claim.spec.terminationGracePeriod;

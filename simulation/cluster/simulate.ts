@@ -134,6 +134,7 @@ class Simulation {
         isRunning: (providerId) =>
           cluster.cloud.peek().some((one) => one.providerId === providerId && one.state === 'running'),
         firstDeletedAt: (claim) => invariants.firstDeletedAt(claim),
+        lastClaimOf: (nodeName) => invariants.lastClaimOf(nodeName),
         isRestored: () => invariants.budgets.isExcused,
         onDelete: (claimName) => invariants.noteOwnDeletion(claimName),
       }),
