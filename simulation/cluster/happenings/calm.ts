@@ -7,6 +7,7 @@ import type { Stage } from '../stage.js';
 import { defaultSpec, staticPool, staticSpec } from '../pools.js';
 import { addDedicatedPool, dedicatedApp } from '../ruled-workloads.js';
 import { addNodeClass, addPool } from '../world.js';
+import { liftHolds } from './orders.js';
 import { releaseAll } from './others.js';
 import { budgetedApp } from './workloads.js';
 
@@ -44,6 +45,7 @@ export function calm(stage: Stage): void {
   // What was refused is not refused for ever.
   const deciding = temporal.find(workflowIds.disrupt(clusterName));
   if (deciding !== undefined) temporal.signal(deciding, reconsiderSignal.name, [{ actor: 'ann', all: true }]);
+  liftHolds(stage);
   const nodeClass = kube.kept('EC2NodeClass')[0];
   if (nodeClass?.metadata.deletionTimestamp !== undefined || nodeClass === undefined) addNodeClass(kube, 'class-calm');
   releaseAll(kube);

@@ -39,6 +39,11 @@ export function hold(stage: Stage, forMs: number): void {
   });
 }
 
+/** Whatever is held goes on: a Temporal that was restored may have brought a hold back that nobody lifts any more. */
+export function liftHolds(stage: Stage): void {
+  for (const run of openRuns(stage)) stage.temporal.signal(run, holdSignal.name, [{ ...person, on: false }]);
+}
+
 /** Any open workflow is sent what it cannot read. */
 export function sendNonsense({ random, temporal }: Stage): void {
   const open = [...temporal.all].filter(({ isOpen }) => isOpen);
