@@ -53,13 +53,13 @@ export function isDeletingNode(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted);
 }
 
+/** What finds Nodes in a cache. */
+export interface NodeLookUps extends Pick<ClusterCache, 'nodeByProviderId'> {
+  get(kind: 'Node', ref: { readonly name: string }): Node | undefined;
+}
+
 /** The Node of a claim's instance: where several have its providerID, the one that registered (registration/second-node). */
-export function nodeOf(
-  cache: Pick<ClusterCache, 'nodeByProviderId'> & {
-    get(kind: 'Node', ref: { readonly name: string }): Node | undefined;
-  },
-  claim: NodeClaim,
-): Node | undefined {
+export function nodeOf(cache: NodeLookUps, claim: NodeClaim): Node | undefined {
   const { providerID = '', nodeName = '' } = claim.status ?? {};
   if (providerID === '') return undefined;
   const registered = nodeName === '' ? undefined : cache.get('Node', { name: nodeName });

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import type { Node } from '../api/kubernetes.js';
 import type { Interruption } from '../cloud/port.js';
-import { nodeOf } from '../cluster/cluster.js';
+import { nodeOf, type NodeLookUps } from '../cluster/cluster.js';
 import { noteInterruption } from '../cluster/interruption-note.js';
 import { messageOf } from '../core/error-message.js';
 import { isHint } from '../core/interruption-kinds.js';
@@ -73,9 +72,8 @@ async function note({ kube, cache }: HandlerContext, { kind, instanceId, at }: I
   await noteInterruption(kube, node, { kind, at });
 }
 
-interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected' | 'nodeByProviderId'> {
+interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected'>, NodeLookUps {
   all(kind: 'NodeClaim'): readonly NodeClaim[];
-  get(kind: 'Node', ref: { readonly name: string }): Node | undefined;
   isFresh(kind: 'NodeClaim', since: number): Promise<boolean>;
 }
 

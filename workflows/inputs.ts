@@ -1,4 +1,5 @@
 import { absentOr, epochMs, listOf, nonEmptyListOf, object, span, text, type Shape } from '../core/shapes.js';
+import { interruptionShape } from './payloads.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
@@ -10,7 +11,6 @@ import { unreadableIn } from './unreadable.js';
 const claim = object({ name: text, uid: text });
 const ofCluster = object({ cluster: text });
 const ofClaim = object({ cluster: text, claim, nodePool: text });
-const notice = object({ kind: text, instanceId: text, at: epochMs, messageId: text });
 const candidate = object({ claim, node: text, nodePool: text });
 
 /**
@@ -24,7 +24,7 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ['disrupt', ofCluster],
   ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: epochMs })],
   ['explainPod', object({ cluster: text, namespace: text, name: text })],
-  ['handleInterruption', object({ cluster: text, instanceId: text, notices: absentOr(listOf(notice)) })],
+  ['handleInterruption', object({ cluster: text, instanceId: text, notices: absentOr(listOf(interruptionShape)) })],
   ['keepReplicas', object({ cluster: text, nodePool: text, poolUid: text })],
   ['launchBatch', object({ cluster: text, launches: listOf(object({ input: ofClaim, summary: text })) })],
   ['launchNode', ofClaim],

@@ -1,6 +1,7 @@
 import { disruptionReasons } from '../disruption/command.js';
 import {
   absentOr,
+  epochMs,
   flag,
   listOf,
   nothing,
@@ -10,7 +11,6 @@ import {
   optional,
   span,
   text,
-  epochMs,
   workflowId,
   type Shape,
 } from '../core/shapes.js';
@@ -30,6 +30,9 @@ const batchWindow = object({ idleMs: span, maxMs: span });
 const nodeUntil = object({ node: text, until: epochMs });
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
+/** A notice about an instance, as a signal and among the input of a run that goes on. */
+export const interruptionShape = object({ kind: text, instanceId: text, at: epochMs, messageId: text });
+
 /** The shape of each signal's payload, by its name. Signals of people's orders are in `orderSignals`. */
 export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['podsPending', absentOr(object({ again: absentOr(flag), window: absentOr(batchWindow) }))],
@@ -43,7 +46,7 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['stopLaunch', object({ replyTo: absentOr(workflowId) })],
   ['launchSettled', object({ providerId: absentOr(text) })],
   ['replacementSettled', object({ uid: text, outcome: oneOf('initialized', 'deleted', 'superseded') })],
-  ['interruption', object({ kind: text, instanceId: text, at: epochMs, messageId: text })],
+  ['interruption', interruptionShape],
   ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(epochMs) }))],
   ['offeringSucceeded', object(offering)],
   ['clusterChanged', nothing],

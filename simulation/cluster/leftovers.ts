@@ -48,7 +48,8 @@ function* ofNodes(kube: FakeKube): Iterable<string> {
   for (const { metadata, spec } of kube.kept('Node')) {
     const name = metadata.name ?? '';
     if (consolidated.has(metadata.labels?.[labels.nodePool]) && !used.has(name)) yield `node ${name} has no pods`;
-    const left = (spec?.taints ?? []).filter(({ key }) => !ownTaints(kube, name).has(key));
+    const own = ownTaints(kube, name);
+    const left = (spec?.taints ?? []).filter(({ key }) => !own.has(key));
     if (left.length > 0) yield `node ${name} still has taints: ${JSON.stringify(left)}`;
   }
 }

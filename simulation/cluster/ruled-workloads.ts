@@ -2,7 +2,7 @@ import type { Taint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { Random } from '../../cases/random.js';
 import type { FakeKube } from '../kube/fake.js';
-import { ReplicaSet, type Replicas, type Workload } from '../scale-down/workloads.js';
+import { ReplicaSet, type Replicas, type ScaledPods } from '../scale-down/workloads.js';
 import type { ClusterParts } from '../scale-down/world.js';
 import { defaultSpec } from './pools.js';
 import { StatefulSet } from './stateful-set.js';
@@ -30,6 +30,11 @@ export function addDedicatedPool(kube: FakeKube): void {
 
 const own = (app: string): { matchLabels: Record<string, string> } => ({ matchLabels: { app } });
 
+/** A required term about the pods of an app. */
+const requiredBy = (topologyKey: string, app: string) => ({
+  requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: own(app) }],
+});
+
 /** Pods with rules of scheduling. */
 const ruled: readonly Replicas[] = [
   {
@@ -47,11 +52,7 @@ const ruled: readonly Replicas[] = [
     graceSeconds: 20,
     spec: {
       affinity: {
-        podAntiAffinity: {
-          requiredDuringSchedulingIgnoredDuringExecution: [
-            { topologyKey: labels.hostname, labelSelector: own('apart') },
-          ],
-        },
+        podAntiAffinity: requiredBy(labels.hostname, 'apart'),
       },
     },
   },
@@ -60,11 +61,7 @@ const ruled: readonly Replicas[] = [
     requests: { cpu: '1', memory: '2Gi' },
     spec: {
       affinity: {
-        podAffinity: {
-          requiredDuringSchedulingIgnoredDuringExecution: [
-            { topologyKey: labels.zone, labelSelector: own('together') },
-          ],
-        },
+        podAffinity: requiredBy(labels.zone, 'together'),
       },
     },
   },
@@ -89,7 +86,7 @@ const ruled: readonly Replicas[] = [
 /** Its pods keep their names and their volumes. */
 const stateful: Replicas = { app: 'store', requests: { cpu: '600m', memory: '2Gi' }, graceSeconds: 30 };
 
-export function ruledWorkloads(parts: ClusterParts): readonly Workload[] {
+export function ruledWorkloads(parts: ClusterParts): readonly ScaledPods[] {
   return [...ruled.map((each) => new ReplicaSet(parts, each)), new StatefulSet(parts, stateful)];
 }
 

@@ -1,5 +1,5 @@
 import type { Random } from '../../cases/random.js';
-import type { ReplicaSet, Workload } from '../scale-down/workloads.js';
+import type { ReplicaSet, ScaledPods } from '../scale-down/workloads.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { DaemonSets } from './daemon-sets.js';
 import type { DisruptionController } from './disruption-controller.js';
@@ -58,7 +58,7 @@ export interface Stage {
   readonly outages: Outages;
   readonly sets: readonly ReplicaSet[];
   /** Those whose pods have rules of scheduling: without pods at first. */
-  readonly ruled: readonly Workload[];
+  readonly ruled: readonly ScaledPods[];
   readonly plan: SimulationPlan;
   readonly processes: Processes;
   readonly budgets: DisruptionController;

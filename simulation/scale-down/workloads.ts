@@ -16,20 +16,8 @@ export interface Replicas {
   readonly spec?: PartialSpec;
 }
 
-/** What makes pods of one template, and ends them. */
-export interface Workload {
-  readonly app: string;
-  /** How many pods it is to have. */
-  readonly replicas: number;
-  /** Makes the pods one after the other, so many milliseconds from one to the next. */
-  readonly scaleUp: (wanted: number, everyMs: number) => Promise<void>;
-  readonly scaleDown: (wanted: number) => Promise<void>;
-  /** Makes and ends pods until there are as many as wanted, after the cluster was restored to an earlier state. */
-  readonly resume: () => Promise<void>;
-}
-
 /** What controllers of pods have in common: so many are wanted, and are made one by one. */
-export abstract class ScaledPods implements Workload {
+export abstract class ScaledPods {
   protected wanted = 0;
 
   constructor(
@@ -41,10 +29,12 @@ export abstract class ScaledPods implements Workload {
     return this.template.app;
   }
 
+  /** How many pods it is to have. */
   get replicas(): number {
     return this.wanted;
   }
 
+  /** Makes the pods one after the other, so many milliseconds from one to the next. */
   async scaleUp(wanted: number, everyMs: number): Promise<void> {
     while (this.wanted < wanted) {
       this.wanted += 1;
@@ -53,6 +43,7 @@ export abstract class ScaledPods implements Workload {
   }
 
   abstract scaleDown(wanted: number): Promise<void>;
+  /** Makes and ends pods until there are as many as wanted, after the cluster was restored to an earlier state. */
   abstract resume(): Promise<void>;
   /** Makes what is lacking, after so many milliseconds. */
   protected abstract fill(afterMs: number): Promise<void>;
