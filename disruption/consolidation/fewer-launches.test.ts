@@ -1,13 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
+import { letters, recordedAttempts } from '../../test/builders/attempts.js';
 import { nearlyCheapest, type Launch } from '../../packing/trial.js';
 import { launchFewer } from './fewer-launches.js';
 import type { FleetNode } from './fleet.js';
-import type { Outcome, Purchase } from './outcome.js';
 import type { Simulation } from './simulation.js';
 
 const nodeOf = (name: string, price: number, more: Partial<FleetNode> = {}): FleetNode =>
   ({ name, price, gone: false, open: true, removable: true, onlyEmpty: false, ...more }) as FleetNode;
-const names = (nodes: readonly FleetNode[]): string => nodes.map(({ name }) => name).join('');
 
 /** Launches of these prices in a fleet with `others`; `offer` tells at what prices nodes are found for a group. */
 function run(
@@ -16,26 +15,18 @@ function run(
   others: readonly FleetNode[] = [],
 ) {
   const launches = Object.entries(prices).map(([name, price]) => nodeOf(name, price));
-  const tried: string[] = [];
-  const purchases: Purchase[] = [];
+  const { tried, purchases, attempts } = recordedAttempts(offer);
   const targets: string[] = [];
   const undo = vi.fn();
   const simulation = {
     nodes: [...launches, ...others],
-    setTargets: (nodes: readonly FleetNode[]) => targets.push(names(nodes)),
-    attempts: {
-      byPlacing: (group: readonly FleetNode[], purchase: Purchase): Outcome | undefined => {
-        tried.push(names(group));
-        purchases.push(purchase);
-        const found = offer(names(group))?.map((price) => ({ price }) as Launch);
-        return found && { candidates: group, placements: [], launches: found };
-      },
-    },
+    setTargets: (nodes: readonly FleetNode[]) => targets.push(letters(nodes)),
+    attempts,
     undo,
   } as unknown as Simulation;
   const settled: string[] = [];
   launchFewer(simulation, new Map(launches.map((node) => [node, {} as Launch])), ({ candidates, launches: bought }) => {
-    settled.push(`${names(candidates)} ${bought.map(({ price }) => price).join()}`);
+    settled.push(`${letters(candidates)} ${bought.map(({ price }) => price).join()}`);
     for (const node of candidates) node.gone = true;
   });
   return { tried, purchases, targets, settled, undone: undo.mock.calls.length };

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
+import { letters, recordedAttempts } from '../../test/builders/attempts.js';
 import type { Launch } from '../../packing/trial.js';
 import type { FleetNode } from './fleet.js';
 import { improve } from './improve.js';
-import type { Outcome, Purchase } from './outcome.js';
 import type { Simulation } from './simulation.js';
 
 interface Given {
@@ -12,8 +12,6 @@ interface Given {
   readonly planned?: boolean;
   readonly more?: Partial<FleetNode>;
 }
-
-const names = (nodes: readonly FleetNode[]): string => nodes.map(({ name }) => name).join('');
 
 interface Options {
   /** At what prices nodes are found for a group. */
@@ -43,8 +41,7 @@ function run(
   const launches = new Map(
     fleet.filter(({ name }) => nodes[name]!.planned === true).map((node) => [node, {} as Launch]),
   );
-  const tried: string[] = [];
-  const purchases: Purchase[] = [];
+  const { tried, purchases, attempts } = recordedAttempts(offer);
   const targets: string[] = [];
   const undo = vi.fn();
   const asked: string[] = [];
@@ -53,26 +50,19 @@ function run(
     worth: { of: (load: unknown) => load },
     trial: { loadOf: (loads: unknown) => loads },
     disruptionOf: (some: readonly FleetNode[]) => rate * some.length,
-    setTargets: (some: readonly FleetNode[]) => targets.push(names(some)),
+    setTargets: (some: readonly FleetNode[]) => targets.push(letters(some)),
     undo,
-    attempts: {
-      byPlacing: (group: readonly FleetNode[], purchase: Purchase): Outcome | undefined => {
-        tried.push(names(group));
-        purchases.push(purchase);
-        const found = offer(names(group))?.map((price) => ({ price }) as Launch);
-        return found && { candidates: group, placements: [], launches: found };
-      },
-    },
+    attempts,
   } as unknown as Simulation;
   const settled: string[] = [];
   improve(simulation, launches, {
     settle: ({ candidates }) => {
-      settled.push(names(candidates));
+      settled.push(letters(candidates));
       for (const node of candidates) node.gone = true;
     },
     pays: ({ candidates }) => {
-      asked.push(names(candidates));
-      return pays(names(candidates));
+      asked.push(letters(candidates));
+      return pays(letters(candidates));
     },
   });
   // Sizes beyond the number of nodes try all of them again.

@@ -9,6 +9,19 @@ const types = [instanceType('m4', { cpu: 4, spot: 0, zones: ['zone-a', 'zone-b']
 const taint: Taint = { key: 'own', effect: 'NoSchedule' };
 const anywhere = pod('anywhere', { nodeSelector: { [zone]: 'zone-a' } });
 
+/** A term of node affinity for each zone. */
+const terms = (...zones: string[]) => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: zones.map((each) => ({
+          matchExpressions: [{ key: zone, operator: 'In' as const, values: [each] }],
+        })),
+      },
+    },
+  },
+});
+
 describe('profiles that admit a pod', () => {
   test.each([
     ['any', {}, ['default/zone-a', 'default/zone-b', 'other/zone-a', 'other/zone-b']],
@@ -66,17 +79,6 @@ describe('profiles that admit a pod', () => {
   });
 
   test('are no list of others that have more alternatives', () => {
-    const terms = (...zones: string[]) => ({
-      affinity: {
-        nodeAffinity: {
-          requiredDuringSchedulingIgnoredDuringExecution: {
-            nodeSelectorTerms: zones.map((each) => ({
-              matchExpressions: [{ key: zone, operator: 'In' as const, values: [each] }],
-            })),
-          },
-        },
-      },
-    });
     const [one, two] = [pod('one', terms('zone-a')), pod('two', terms('zone-a', 'zone-b'))];
     const placing = placingOf(packingInput({ pods: [one, two] }, { types }));
     const names = (each: typeof one) => {
@@ -175,18 +177,6 @@ describe('existing nodes that admit a pod', () => {
 });
 
 describe('the alternative of the level that a node satisfies', () => {
-  const terms = (...zones: string[]) => ({
-    affinity: {
-      nodeAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: zones.map((each) => ({
-            matchExpressions: [{ key: zone, operator: 'In' as const, values: [each] }],
-          })),
-        },
-      },
-    },
-  });
-
   test('is the first one', () => {
     const own = pod('own', terms('zone-a', 'zone-b'));
     const placing = placingOf(packingInput({ pods: [own] }, { types }));
