@@ -2,6 +2,7 @@
 // said at the end, with what failed before it done all the same.
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { chosenIn, namedIn } from './test/choose.mjs';
 import { runSteps } from './test/run.mjs';
 
 const dayMs = 86_400_000;
@@ -54,20 +55,11 @@ function stepsOf(seeds) {
   ];
 }
 
-/** The groups with the steps that are chosen; none is empty. */
+/** The steps that are named, with those that they need. */
 function chosenOf(groups, only) {
   if (only === undefined) return groups;
-  const wanted = only.split(',');
-  const known = groups.flatMap(({ lanes }) => lanes.flat()).map(({ name }) => name);
-  const unknown = wanted.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`--only ${unknown.join(',')}: no such step; there are ${known.join(', ')}`);
-  const isChosen = ({ name, needed = false }) => needed || wanted.includes(name);
-  return groups
-    .map((group) => ({
-      ...group,
-      lanes: group.lanes.map((lane) => lane.filter(isChosen)).filter(({ length }) => length > 0),
-    }))
-    .filter(({ lanes }) => lanes.length > 0);
+  const isNamed = namedIn(groups, only);
+  return chosenIn(groups, (step) => step.needed === true || isNamed(step));
 }
 
 function seedsIn(text) {

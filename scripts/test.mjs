@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { chosenIn, namedIn } from './test/choose.mjs';
 import { root } from './test/root.mjs';
 import { runSteps } from './test/run.mjs';
 import { everyStep, stepsFor } from './test/steps.mjs';
@@ -19,22 +20,11 @@ function chosenSteps() {
     return withoutSkipped(stepsFor(changedSince(since), since), () => true);
   }
   if (values.only === undefined) return withoutSkipped(everyStep, ({ onRequest = false }) => !onRequest);
-  const wanted = values.only.split(',');
-  const known = everyStep.flatMap(({ lanes }) => lanes.flat()).flatMap(namesOf);
-  const unknown = wanted.filter((name) => !known.includes(name));
-  if (unknown.length > 0)
-    throw new Error(`--only ${unknown.join(',')}: no such step; there are ${[...new Set(known)].join(', ')}`);
-  return withoutSkipped(everyStep, (step) => namesOf(step).some((name) => wanted.includes(name)));
+  return withoutSkipped(everyStep, namedIn(everyStep, values.only));
 }
 
-const namesOf = ({ name, part }) => (part === undefined ? [name] : [part, name]);
-
-/** The groups with the lanes and steps that are chosen and due; none is empty. */
-const withoutSkipped = (groups, isChosen) => {
-  const isDue = (step) => isChosen(step) && step.skip?.() !== true;
-  const lanesOf = ({ lanes }) => lanes.map((lane) => lane.filter(isDue)).filter(({ length }) => length > 0);
-  return groups.map((group) => ({ ...group, lanes: lanesOf(group) })).filter(({ lanes }) => lanes.length > 0);
-};
+/** The chosen steps that are due. */
+const withoutSkipped = (groups, isChosen) => chosenIn(groups, (step) => isChosen(step) && step.skip?.() !== true);
 
 /** The files that differ from a revision, new ones included, deleted ones not. */
 function changedSince(revision) {
