@@ -197,6 +197,8 @@ export function roomFor(free: Float64Array, demand: Float64Array, wanted: number
     const left = free[d]!;
     if (left < 0) return 0;
     if (demand[d]! * fit > left) fit = Math.floor(left / demand[d]!);
+    // Asked for each node and kind of pod: what has no room for one is not looked through to the end.
+    if (fit === 0) return 0;
   }
   return fit;
 }
