@@ -12,6 +12,7 @@ import { interruptionNoteOf } from '../../cluster/interruption-note.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import { isHint } from '../../core/interruption-kinds.js';
+import { beyondBudgets } from './budgets-at-the-taint.js';
 import { steerPods } from '../consolidation/steering.js';
 import { taintNode } from '../termination/mark-nodes.js';
 import { updateClaim, updateNode } from '../../cluster/writes.js';
@@ -24,12 +25,17 @@ type UntaintInput = Parameters<DisruptionActivities['untaintCandidates']>[0];
 
 /**
  * Taints candidates and sets DisruptionReason; returns those that were marked (commands/taint-first, commands/partly-tainted). A
- * node that cannot be written stays as it is.
+ * node that cannot be written, or that budgets do not allow any more, stays as it is.
  */
 export async function taintCandidates(
   deps: ActivityDeps,
-  { candidates, ...why }: TaintInput,
-): Promise<{ tainted: string[] }> {
+  { candidates: asked, ...why }: TaintInput,
+): Promise<Awaited<ReturnType<DisruptionActivities['taintCandidates']>>> {
+  const beyond = await beyondBudgets(deps, why.reason, asked);
+  const isBeyond = ({ node }: Marked): boolean => beyond.some((one) => one.node === node);
+  const candidates = asked.filter((candidate) => !isBeyond(candidate));
+  // An earlier attempt, whose answer was lost, may have tainted them.
+  if (beyond.length > 0) await untaintCandidates(deps, { candidates: asked.filter(isBeyond), ...ownerOf(why) });
   const tainted = new Set<string>();
   const mark = async (candidate: Marked): Promise<void> => {
     if (await taintCandidate(deps, candidate, why)) tainted.add(candidate.claim.uid);
@@ -38,10 +44,16 @@ export async function taintCandidates(
   for (const { item, why: message } of refused) {
     publishOnNode(deps, item.node, 'Warning', 'DisruptionBlocked', `The API server refused the taint: ${message}`);
     // The taint may have been written, and the condition not.
-    await untaintCandidates(deps, { candidates: [item], ...(why.owner === undefined ? {} : { owner: why.owner }) });
+    await untaintCandidates(deps, { candidates: [item], ...ownerOf(why) });
   }
-  return { tainted: candidates.flatMap(({ claim }) => (tainted.has(claim.uid) ? [claim.uid] : [])) };
+  return {
+    tainted: candidates.flatMap(({ claim }) => (tainted.has(claim.uid) ? [claim.uid] : [])),
+    ...(beyond.length === 0 ? {} : { overBudget: beyond }),
+  };
 }
+
+const ownerOf = ({ owner }: Pick<TaintInput, 'owner'>): Pick<UntaintInput, 'owner'> =>
+  owner === undefined ? {} : { owner };
 
 async function taintCandidate(
   deps: ActivityDeps,

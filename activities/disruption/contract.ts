@@ -79,13 +79,19 @@ export interface DisruptionActivities {
     readonly valid: readonly Candidate[];
     readonly dropped: readonly { readonly node: string; readonly why: string }[];
   }>;
-  /** Taints nodes and sets DisruptionReason; returns those that were marked. */
+  /**
+   * Taints nodes and sets DisruptionReason; returns those that were marked. `overBudget`: those that budgets do not allow any more
+   * (budgets/counted-at-the-taint), and why.
+   */
   taintCandidates(input: {
     reason: string;
     /** Id of the workflow that removes the taints if the nodes stay. */
     owner?: string;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
-  }): Promise<{ readonly tainted: readonly string[] }>;
+  }): Promise<{
+    readonly tainted: readonly string[];
+    readonly overBudget?: readonly { readonly node: string; readonly why: string }[];
+  }>;
   /** The tainted nodes that must stay after all (commands/checked-after-the-taint), and why. */
   confirmCandidates(input: {
     readonly method: DisruptionMethod;

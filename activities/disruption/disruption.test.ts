@@ -11,6 +11,7 @@ import { disruptionContext } from '../disruption-context/disruption-context.js';
 import { createDisruptionActivities } from './disruption.js';
 
 const nothing = { nominations: [], pauses: [], running: [] };
+const both = ['a', 'b'].map((name) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }));
 
 describe('disruption on the cluster', () => {
   let world: ActivityWorld;
@@ -257,10 +258,9 @@ describe('disruption on the cluster', () => {
   });
 
   test('a node that may not be written holds up no other', async () => {
-    const both = ['a', 'b'].map((name) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }));
     refuse('node-a');
 
-    await expect(activities.taintCandidates({ reason: 'Empty', candidates: both, owner: 'w' })).resolves.toEqual({
+    await expect(activities.taintCandidates({ reason: 'Unhealthy', candidates: both, owner: 'w' })).resolves.toEqual({
       tainted: ['uid-b'],
     });
     expect(world.events).toContainEqual(
@@ -271,6 +271,59 @@ describe('disruption on the cluster', () => {
     );
     await activities.untaintCandidates({ candidates: both, owner: 'w' });
     expect(await taintsOf('node-b')).toEqual([]);
+  });
+
+  describe('budgets are counted when nodes are about to be tainted (budgets/counted-at-the-taint)', () => {
+    test.each([
+      ['Empty', ['uid-a']],
+      ['Underutilized', ['uid-a']],
+      ['Drifted', ['uid-a']],
+      ['Expired', ['uid-a']],
+      ['Unhealthy', ['uid-a', 'uid-b']],
+      ['spot_interrupted', ['uid-a', 'uid-b']],
+    ])('%s: of two nodes where half may go, %j', async (reason, tainted) => {
+      const marked = await activities.taintCandidates({ reason, candidates: both, owner: 'w' });
+
+      expect(marked.tainted).toEqual(tainted);
+      const refused = both.filter(({ claim }) => !tainted.includes(claim.uid)).map(({ node }) => node);
+      expect(marked.overBudget ?? []).toEqual(refused.map((node) => ({ node, why: 'budget 50% allows no more' })));
+    });
+
+    test('what others have tainted meanwhile counts, and what an earlier attempt of this one has is counted once', async () => {
+      const [a, b] = both;
+      await activities.taintCandidates({ reason: 'Empty', candidates: [a!], owner: 'w' });
+      await world.synced();
+      const again = await activities.taintCandidates({ reason: 'Empty', candidates: [a!], owner: 'w' });
+      const other = await activities.taintCandidates({ reason: 'Drifted', candidates: [b!], owner: 'x' });
+
+      expect(again).toEqual({ tainted: ['uid-a'] });
+      expect(other).toEqual({ tainted: [], overBudget: [{ node: 'node-b', why: 'budget 50% allows no more' }] });
+    });
+
+    test('a node that an earlier attempt tainted, and that another budget forbids since, is free again', async () => {
+      const candidates = both.slice(0, 1);
+      await activities.taintCandidates({ reason: 'Empty', candidates, owner: 'w' });
+      const disruption = { consolidateAfter: '30s', budgets: [{ nodes: '0' }] };
+      world.kube.put('NodePool', ready(nodePool('default', { disruption })));
+      await world.synced();
+
+      const { tainted } = await activities.taintCandidates({ reason: 'Empty', candidates, owner: 'w' });
+
+      expect(tainted).toEqual([]);
+      expect(await taintsOf('node-a')).toEqual([]);
+    });
+
+    test('while the cache lags behind the API server nothing is tainted, and the step is tried again', async () => {
+      world.deps.cache.isFresh = (kind) => Promise.resolve(kind !== 'NodeClaim');
+
+      await expect(activities.taintCandidates({ reason: 'Empty', candidates: both })).rejects.toMatchObject({
+        type: 'Unavailable',
+        message: 'the cache lags behind the API server: NodeClaim. Budgets cannot be counted.',
+      });
+      expect(await taintsOf('node-a')).toEqual([]);
+      const hint = await activities.taintCandidates({ reason: 'spot_interrupted', candidates: both });
+      expect(hint.tainted).toHaveLength(2);
+    });
   });
 
   test('budgets count a node that is tainted, whoever remembers it', async () => {

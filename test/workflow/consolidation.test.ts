@@ -248,6 +248,27 @@ describe('consolidation with replacements', () => {
     });
   });
 
+  describe('budgets allow one of two nodes no more when they are about to be tainted (budgets/counted-at-the-taint)', () => {
+    beforeEach(() => {
+      activities.overBudget = [['node-b']];
+    });
+
+    test('a replacement is called off, and the other is let go of', async () => {
+      await expect((await start()).result()).resolves.toMatchObject({
+        outcome: 'abandoned',
+        reason: 'node-b: budget 20% allows no more',
+        terminated: [],
+      });
+      untainted();
+      expect(activities.callsOf()).not.toContain('createClaims');
+    });
+
+    test('a deletion goes on with the other', async () => {
+      const deleting: Decision = { ...replacing, decision: 'delete', replacements: [] };
+      await expect((await start({ decision: deleting })).result()).resolves.toMatchObject({ terminated: ['node-a'] });
+    });
+  });
+
   describe('a pod that is not to be disrupted landed before the taint', () => {
     const landed = [{ node: 'node-a', why: 'pod default/db has come to it, and is marked do-not-disrupt' }];
 

@@ -149,6 +149,20 @@ describe('expireNode by policy', () => {
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
   });
 
+  // Rule `budgets/counted-at-the-taint`.
+  test('where budgets allow no more when it is about to be tainted it launches nothing, gives its slot back, and tries again', async () => {
+    activities.expiration = [live()];
+    activities.overBudget = [['node-old']];
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
+    const handle = await start();
+    await inPhase(handle, 'waiting');
+    expect(activities.callsOf('planNodes')).toEqual([]);
+    expect(await running()).toBe(0);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
+  });
+
   test('after an attempt that failed pods are planned onto the node again (commands/given-back)', async () => {
     activities.expiration = [live()];
     activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1, unschedulable: 1 }];

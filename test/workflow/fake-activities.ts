@@ -146,6 +146,8 @@ export class FakeActivities
   admits: (node: string) => boolean = () => true;
   slotsCheckAt: number | undefined;
   tainted = new Set<string>();
+  /** Nodes that budgets allow no more when they are about to be tainted, a taint after the other. */
+  overBudget: (readonly string[])[] = [];
   /** One after the other; the last one stays. */
   expiration: ExpirationView[] = [{ state: 'gone' }];
   rollout: (launched: readonly ClaimRef[]) => RolloutView = () => ({ state: 'superseded', by: 'nothing' });
@@ -475,9 +477,12 @@ export class FakeActivities
     candidates,
   }: {
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
-  }): Promise<{ tainted: string[] }> {
-    for (const { claim } of candidates) this.tainted.add(claim.uid);
-    return Promise.resolve({ tainted: candidates.map(({ claim }) => claim.uid) });
+  }): ReturnType<DisruptionActivities['taintCandidates']> {
+    const refused = this.overBudget.shift() ?? [];
+    const marked = candidates.filter(({ node }) => !refused.includes(node)).map(({ claim }) => claim.uid);
+    for (const uid of marked) this.tainted.add(uid);
+    const overBudget = refused.map((node) => ({ node, why: 'budget 20% allows no more' }));
+    return Promise.resolve({ tainted: marked, ...(refused.length === 0 ? {} : { overBudget }) });
   }
 
   async untaintCandidates({ candidates }: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[] }): Promise<void> {

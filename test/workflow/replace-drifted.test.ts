@@ -248,7 +248,17 @@ describe('replaceDrifted', () => {
     expect(activities.callsOf('untaintCandidates').length).toBe(result.failed);
   });
 
-  test('a node that goes by another hand while it waits for leave holds up nothing', async () => {
+  // Rule `budgets/counted-at-the-taint`.
+  test('nodes that budgets allow no more when they are about to be tainted are no failures, and go with a later wave', async () => {
+    activities.overBudget = [['node-0'], ['node-1']];
+    const handle = await start();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 4, failed: 0 });
+    expect(activities.overBudget).toEqual([]);
+    await slotsGone();
+  });
+
+  test('a node that goes by another hand while it waits for a slot holds up nothing', async () => {
     more = { rules: { ...rules, canary: '2' } };
     const [first, second] = nodes;
     activities.admits = (node) => node !== second!.node;

@@ -149,9 +149,10 @@ class Consolidation {
   private async taint(valid: readonly Candidate[]): Promise<readonly Candidate[]> {
     const { reason, decision } = this.input;
     this.progress.enter('tainting');
-    const deleting = await this.replacement.taint(reason, valid);
+    const { nodes: deleting, overBudget } = await this.replacement.taint(reason, valid);
     const partly = deleting.length < valid.length && (decision?.replacements.length ?? 0) > 0;
-    if (deleting.length === 0 || partly) throw this.endsEarly('abandoned', 'not every candidate could be tainted');
+    if (deleting.length === 0 || partly)
+      throw this.endsEarly('abandoned', overBudget ?? 'not every candidate could be tainted');
     await this.replacement.narrow(deleting);
     return deleting;
   }

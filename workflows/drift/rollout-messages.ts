@@ -55,7 +55,7 @@ export interface ReplaceNodeInput {
 }
 
 export interface ReplaceNodeResult {
-  readonly outcome: 'replaced' | 'failed' | 'gone' | 'aborted';
+  readonly outcome: 'replaced' | 'failed' | 'gone' | 'aborted' | 'overBudget';
   readonly reason?: string;
   readonly replacements: readonly { readonly name: string; readonly uid: string }[];
 }

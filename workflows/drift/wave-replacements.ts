@@ -82,7 +82,8 @@ export class WaveReplacements {
         onReplaced();
         return replacements;
       }
-      onFailed(`${node}: ${reason ?? outcome}`);
+      // It goes with a later wave.
+      if (outcome !== 'overBudget') onFailed(`${node}: ${reason ?? outcome}`);
     } catch (error) {
       if (CancellationScope.current().consideredCancelled) throw error;
       onFailed(`${node}: ${messageOf(error)}`);

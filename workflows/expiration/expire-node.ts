@@ -224,8 +224,8 @@ class Expiration {
     await oversight.gate();
     const wait = Math.min(attemptMs, untilHardDeadlineMs(view));
     const replacement = this.begin(view);
-    await replacement.taint('Expired', [candidate]);
-    const refused = await replacement.launch(wait);
+    const { overBudget } = await replacement.taint('Expired', [candidate]);
+    const refused = overBudget ?? (await replacement.launch(wait));
     this.progress.enter('replacing', {
       waitingFor: 'the replacement to be up',
       until: workflowNow() + wait,

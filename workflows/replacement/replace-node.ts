@@ -30,6 +30,8 @@ export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeR
 }
 setWorkflowOptions(endsOnItsBuild, replaceNode);
 
+type Attempted = Readiness | { readonly state: 'overBudget'; readonly why: string };
+
 class ReplaceNodeRun {
   private readonly activities;
   readonly progress: Progress;
@@ -58,6 +60,7 @@ class ReplaceNodeRun {
     for (let attempts = 1; ; attempts++) {
       const readiness = await this.untilReady();
       if (readiness === 'gone') return this.end('gone');
+      if (readiness.state === 'overBudget') return this.end('overBudget', readiness.why);
       if (readiness.state === 'failed') return this.end('failed', readiness.why);
       const end = await this.drain();
       if (end.state !== 'paused') return this.end('replaced');
@@ -67,7 +70,7 @@ class ReplaceNodeRun {
   }
 
   /** Makes attempts, and undoes those that a pause or a person holds. */
-  private async untilReady(): Promise<Exclude<Readiness, { state: 'interrupted' }> | 'gone'> {
+  private async untilReady(): Promise<Exclude<Attempted, { state: 'interrupted' }> | 'gone'> {
     const { oversight, replacement } = this;
     const { claim } = this.input.candidate;
     for (;;) {
@@ -101,11 +104,12 @@ class ReplaceNodeRun {
   }
 
   /** Taints, launches and waits until the replacements are initialized or the wait is interrupted. */
-  private async attempt(): Promise<Readiness> {
+  private async attempt(): Promise<Attempted> {
     const { oversight, replacement } = this;
     const { reason, candidate, withinMs } = this.input;
     const stops = (): boolean => oversight.isHeld || oversight.isAborted;
-    await replacement.taint(reason, [candidate]);
+    const { overBudget } = await replacement.taint(reason, [candidate]);
+    if (overBudget !== undefined) return { state: 'overBudget', why: overBudget };
     if (stops()) return { state: 'interrupted' };
     await replacement.launch(withinMs);
     this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until: workflowNow() + withinMs });

@@ -12,6 +12,12 @@ export type DrainRequest = Omit<TerminationRequest, 'cluster'>;
 
 type ReplacedNode = Pick<Candidate, 'claim' | 'node'>;
 
+/** Which nodes are tainted. `overBudget`: why budgets allow one of the others no more, if one of them does not. */
+export interface Tainted<Node extends ReplacedNode = ReplacedNode> {
+  readonly nodes: readonly Node[];
+  readonly overBudget?: string;
+}
+
 /**
  * The steps by which all workflows replace nodes before they terminate them (commands/replacements-first): taint, launch, wait until
  * the replacements are initialized, drain. Everything before the drain can be undone: the taints are removed, and `provision` plans
@@ -44,15 +50,17 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     return this.launched;
   }
 
-  /** Taints the nodes, so that no new pods are scheduled to them; returns those that could be tainted. */
-  async taint<Node extends ReplacedNode>(reason: string, candidates: readonly Node[]): Promise<readonly Node[]> {
+  /** Taints the nodes, so that no new pods are scheduled to them, as far as budgets still allow (budgets/counted-at-the-taint). */
+  async taint<Node extends ReplacedNode>(reason: string, candidates: readonly Node[]): Promise<Tainted<Node>> {
     // Set before the call: an attempt that fails may have tainted some of them.
     this.noteTainted(reason, candidates);
-    const { tainted } = await this.kube.taintCandidates.executeWithOptions(
+    const { tainted, overBudget = [] } = await this.kube.taintCandidates.executeWithOptions(
       { summary: `taint ${counted(candidates.length, 'node')}` },
       [{ reason, candidates, owner: workflowInfo().workflowId }],
     );
-    return candidates.filter(({ claim }) => tainted.includes(claim.uid));
+    const nodes = candidates.filter(({ claim }) => tainted.includes(claim.uid));
+    const [first] = overBudget;
+    return first === undefined ? { nodes } : { nodes, overBudget: `${first.node}: ${first.why}` };
   }
 
   /** Notes nodes that another step of this workflow has tainted. */

@@ -1,0 +1,65 @@
+import { disruptionReasons, type DisruptionReason } from '../../api/disruption-reasons.js';
+import type { Kind } from '../../kube/port.js';
+import { settleAll } from '../../core/settle-all.js';
+import { DomainError } from '../../core/failures.js';
+import { decideAdmission } from '../../disruption/budgets/admission.js';
+import { isDisrupting } from '../../disruption/budgets/pool-counts.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
+import type { Candidate } from '../../workflows/messages.js';
+import { nodeNameOf } from '../../cluster/cluster.js';
+import { disruptionContext, poolNameOf } from '../disruption-context/disruption-context.js';
+import type { ActivityDeps } from '../deps.js';
+
+type Marked = Pick<Candidate, 'claim' | 'node'>;
+
+/** What budgets are counted from. */
+const countedKinds: readonly Kind[] = ['NodePool', 'NodeClaim', 'Node'];
+/** So old may what is counted be, milliseconds: a watch that is silent for three seconds is checked, and begins anew when it lags behind. */
+const freshWithinMs = 30_000;
+
+/**
+ * Of nodes that are about to be tainted, those that budgets and maintenance windows do not allow any more, and why
+ * (budgets/counted-at-the-taint). None for a reason that no budget binds. Throws `Unavailable` while the cache lags behind the API server, as it does after an outage.
+ */
+export async function beyondBudgets(
+  deps: ActivityDeps,
+  reason: string,
+  candidates: readonly Marked[],
+): Promise<readonly { readonly node: string; readonly why: string }[]> {
+  if (!isBudgeted(reason)) return [];
+  await expectFresh(deps);
+  const judged = new Set(candidates.map(({ claim }) => claim.uid));
+  const context = await disruptionContext(deps, { nominations: [], pauses: [], running: [] }, judged);
+  const going = context.views.filter((view) => judged.has(uidOf(view)));
+  const [admission] = decideAdmission(
+    [{ id: '', reason, candidates: going.map((view) => ({ ...marksOf(view), nodePool: poolNameOf(view) })) }],
+    {
+      ...context,
+      // Rates and quotas were counted when the slot was granted.
+      pastDisruptions: [],
+      // Whether the others are still there is found out by the taint itself.
+      present: judged,
+      disrupting: new Set(context.views.filter((view) => isDisrupting(view, none, judged)).map(uidOf)),
+      paused: () => undefined,
+    },
+  );
+  return admission?.refused.map(({ node, why }) => ({ node, why })) ?? [];
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** No budget binds `Unhealthy` (budgets/reasons), nor interruptions. */
+function isBudgeted(reason: string): reason is DisruptionReason {
+  return reason !== 'Unhealthy' && disruptionReasons.some((one) => one === reason);
+}
+
+async function expectFresh({ cache, now }: ActivityDeps): Promise<void> {
+  const since = now() - freshWithinMs;
+  const fresh = await settleAll(countedKinds, (kind) => cache.isFresh(kind, since));
+  if (fresh.every((each) => each)) return;
+  const behind = countedKinds.filter((_, index) => !fresh[index]).join(', ');
+  throw new DomainError('Unavailable', `the cache lags behind the API server: ${behind}. Budgets cannot be counted.`);
+}
+
+const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
+const marksOf = (view: NodeView) => ({ uid: uidOf(view), node: nodeNameOf(view) });
