@@ -20,6 +20,8 @@ export interface StackEndpoints {
   temporalAddress?: string;
   /** Temporal's UI, `http://127.0.0.1:port`. */
   temporalUiUrl?: string;
+  /** Temporal's own metrics, as Prometheus reads them. */
+  temporalMetricsUrl?: string;
   /** The cloud proxy: every AWS service and the control API under /_stowage/. */
   awsEndpoint?: string;
   /** The HTTP proxy that is the way to AWS' own endpoints, and the certificate that it is trusted by; absent where there is none. */

@@ -268,6 +268,7 @@ function publish(context: StackContext, state: StackState): void {
   if (state.parts.includes('temporal')) {
     if (tools.temporal !== undefined) endpoints.temporal = tools.temporal;
     endpoints.temporalAddress = `127.0.0.1:${ports.temporal}`;
+    endpoints.temporalMetricsUrl = `http://127.0.0.1:${ports.temporalMetrics}/metrics`;
     if (context.engine !== 'postgres') endpoints.temporalUiUrl = `http://127.0.0.1:${ports.temporalUi}`;
   }
   if (state.parts.includes('cloud')) {
