@@ -72,7 +72,7 @@ export interface DisruptionActivities {
     reason: DisruptionReason;
     candidates: readonly Candidate[];
     /** Absent for the removal of empty nodes. */
-    decision?: Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'>;
+    decision?: Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'> & Partial<Pick<Decision, 'moves'>>;
     /** NodeClaims that were created for the decision already, in place of its replacements. */
     created?: readonly string[];
   }): Promise<{

@@ -1374,21 +1374,27 @@ describe('findDisruptions', () => {
 
   // Rule `commands/validation`.
   describe('validation', () => {
-    test('asks whether it still does with as many replacements as it was to launch', async () => {
+    test('asks whether pods still go where it was decided, else whether as many replacements still do; what was launched in place of these counts', async () => {
       putNode('a', [2]);
       putNode('b', [1]);
       const [command] = (await find()).commands;
       const { packer } = world.deps;
-      const asked: (number | undefined)[] = [];
-      const reconsider = packer.reconsider.bind(packer);
-      packer.reconsider = async (input, names) => {
-        asked.push(input.mostReplacements);
-        return reconsider(input, names);
+      const asked: unknown[] = [];
+      packer.reconsider = ({ mostReplacements, decided, decidedMoves }) => {
+        asked.push([mostReplacements, decided?.length, decidedMoves?.map(({ to }) => to)]);
+        return Promise.resolve(undefined);
       };
       const { reason, candidates, decision } = command!;
-      await activities.validateCandidates({ reason, candidates, decision: decision! });
-      await activities.validateCandidates({ reason, candidates, decision: decision!, created: ['launched'] });
-      expect(asked).toEqual([decision!.replacements.length, 0]);
+      const again = { ...decision!, moves: ['node-b', 'replacement-0-0'].map((to) => ({ pod: 'default/web', to })) };
+      await activities.validateCandidates({ reason, candidates, decision: again });
+      await activities.validateCandidates({ reason, candidates, decision: again, created: ['launched'] });
+      const { length } = again.replacements;
+      expect(asked).toEqual([
+        [length, length, ['node-b', 'replacement-0-0']],
+        [length, undefined, undefined],
+        [0, 0, ['node-b', 'launched']],
+        [0, undefined, undefined],
+      ]);
     });
 
     test('the same answer 15 seconds later holds; a changed cluster does not', async () => {

@@ -1,3 +1,4 @@
+import type { PodMove } from '../../disruption/command.js';
 import type { Candidate, Decision } from '../../workflows/messages.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
@@ -23,7 +24,8 @@ import { counted } from '../../core/plurals.js';
 
 type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
 type Validated = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
-type ValidatedDecision = Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'>;
+type ValidatedDecision = Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'> &
+  Partial<Pick<Decision, 'moves'>>;
 
 const emptiness: ValidatedDecision = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
 
@@ -141,11 +143,10 @@ async function whyResultDiffers(
     launched: new Set(created),
   };
   const names = candidates.map(({ node }) => node);
-  if (created.length === 0 && decision.replacements.length > 0) {
-    // The best command for these nodes alone may differ from that within a plan: the decided one may still be valid.
-    const same = await deps.packer.reconsider({ ...input, decided: plannedOf(decision) }, names);
-    if (same !== undefined && !waitsForEmptyNodes(same, context)) return undefined;
-  }
+  // The best command for these nodes alone may differ from that within a plan: the decided one may still be valid.
+  const decided = created.length === 0 ? plannedOf(decision) : [];
+  const same = await deps.packer.reconsider({ ...input, decided, decidedMoves: movesOf(decision, created) }, names);
+  if (same !== undefined && (created.length > 0 || !waitsForEmptyNodes(same, context))) return undefined;
   const now = await deps.packer.reconsider(input, names);
   if (now === undefined) return 'removing it saves nothing any more, or its pods find no place';
   if (created.length === 0 && waitsForEmptyNodes(now, context))
@@ -163,6 +164,12 @@ function whyOtherReplacements(
   if (isCreated || now.replacements.length < decision.replacements.length) return undefined;
   if (fits(decision, now)) return undefined;
   return 'prices or offerings have changed: not every instance type planned would still do';
+}
+
+/** Where the decision has pods go, to the NodeClaims that were created in place of its replacements. */
+function movesOf({ moves = [] }: ValidatedDecision, created: readonly string[]): readonly PodMove[] {
+  const names = new Map(created.map((name, index) => [`replacement-0-${index}`, name]));
+  return moves.map(({ pod, to }) => ({ pod, to: names.get(to) ?? to }));
 }
 
 const plannedOf = ({ replacements, typeLists }: ValidatedDecision): PlannedClaim[] =>

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { Launch, Member, NodePlacement, NodeState, Part, Trial } from '../../packing/trial.js';
+import type { Launch, Member, NodePlacement, NodeState, Part, PodClass, Trial } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { isBuffer } from './eligibility.js';
 import type { FleetPlan } from './fleet-plan.js';
@@ -122,10 +122,14 @@ export class Attempts {
   }
 
   /**
-   * Moves the pods of `candidates` as a decision says, to its replacements as they can be launched now and to targets; undefined
-   * if rules or prices forbid it.
+   * Moves the pods of `candidates` as a decision says, to its replacements as they can be launched now and to the targets that
+   * `moves` names for pods (`namespace/name`), the others to any target; undefined if rules or prices forbid it.
    */
-  byDecision(candidates: readonly FleetNode[], decided: readonly PlannedClaim[]): Outcome | undefined {
+  byDecision(
+    candidates: readonly FleetNode[],
+    decided: readonly PlannedClaim[],
+    moves: ReadonlyMap<NodeState, ReadonlySet<string>> = new Map(),
+  ): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
     for (const { state, loads } of candidates) trial.removePods(state, loads);
@@ -142,13 +146,18 @@ export class Attempts {
       const state = trial.blank(launch, `decided ${i}`);
       launches.push(launch);
       temporary.add(state);
-      return [...loads].every(([podClass, pods]) => trial.placer.putAll(state, podClass, pods));
+      return this.putAll(state, loads);
     });
-    if (!isThere || !trial.placer.place(rest, false, []) || !this.shift([waiting])) {
+    const isMoved = isThere && [...moves].every(([state, names]) => this.putAll(state, takeOut(rest, names)));
+    if (!isMoved || !trial.placer.place(rest, false, []) || !this.shift([waiting])) {
       trial.undo();
       return undefined;
     }
     return { candidates, placements: this.placementsOnExisting(temporary, landed), launches };
+  }
+
+  private putAll(state: NodeState, loads: ReadonlyMap<PodClass, readonly Pod[]>): boolean {
+    return [...loads].every(([podClass, pods]) => this.trial.placer.putAll(state, podClass, pods));
   }
 
   /** The placements since `landed`, without those on nodes to be launched, which are counted when they are registered. */

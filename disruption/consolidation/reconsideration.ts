@@ -1,3 +1,4 @@
+import type { NodeState } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import type { ChangingFleet } from './changing-fleet.js';
 import { groupUnits } from './command-budgets.js';
@@ -45,9 +46,13 @@ export class Reconsideration {
     return this.within(nodes, most) ?? (outcome && this.judge.evaluate(nodes, groupUnits));
   }
 
-  /** The outcome with exactly these replacements at current prices; undefined if it is no longer allowed or saves too little. */
+  /**
+   * The outcome with exactly these replacements at current prices; undefined if it is no longer allowed or saves too little. Pods go where
+   * the decision has them go. In any other order they may take one another's only place.
+   */
   private asDecided(nodes: readonly FleetNode[], decided: readonly PlannedClaim[]): DecidedOutcome | undefined {
-    const outcome = this.fleet.simulation.attempts.byDecision(nodes, decided);
+    const { attempts } = this.fleet.simulation;
+    const outcome = attempts.byDecision(nodes, decided, this.decidedMoves()) ?? attempts.byDecision(nodes, decided);
     if (outcome === undefined) return undefined;
     const gain = priceOfAll(nodes);
     const saving = gain - priceOfAll(outcome.launches);
@@ -57,19 +62,39 @@ export class Reconsideration {
     return { ...outcome, planned: decided };
   }
 
+  /** Names of the pods that are to move to each target that is still there. */
+  private decidedMoves(): ReadonlyMap<NodeState, ReadonlySet<string>> {
+    const podsTo = new Map<string, Set<string>>();
+    for (const { pod, to } of this.fleet.input.decidedMoves ?? []) {
+      const there = podsTo.get(to);
+      if (there === undefined) podsTo.set(to, new Set([pod]));
+      else there.add(pod);
+    }
+    const targets = this.fleet.alive().filter(({ open }) => open);
+    return new Map(
+      targets.flatMap(({ name, state }) => {
+        const pods = podsTo.get(name) ?? podsTo.get(state.view.claim?.metadata.name ?? '');
+        return pods === undefined ? [] : [[state, pods] as const];
+      }),
+    );
+  }
+
+  /** Ways to move the pods, the quickest first. A plan of the whole fleet finds places that pods one after the other take from each other. */
+  private *ways(nodes: readonly FleetNode[], most: number): Iterable<() => Outcome | undefined> {
+    const { attempts } = this.fleet.simulation;
+    yield () => attempts.byPlacing(nodes);
+    this.fleet.alive(); // as it is, not as it is imagined
+    const { fleetPlan } = this.makePlan();
+    yield () => attempts.byPlan(nodes, fleetPlan);
+    if (most > 0) yield () => attempts.byPlacing(nodes, { search: 'one node', most: priceOfAll(nodes) });
+  }
+
   /**
    * The best outcome with at most this many launches. The decision may be part of a larger plan, in which one launch serves
    * several commands, while these nodes alone would be replaced more cheaply by smaller ones.
    */
   private within(nodes: readonly FleetNode[], most: number): DecidedOutcome | undefined {
-    const ways: (() => Outcome | undefined)[] = [() => this.fleet.simulation.attempts.byPlacing(nodes)];
-    if (most > 0) {
-      this.fleet.alive();
-      const { fleetPlan } = this.makePlan();
-      ways.push(() => this.fleet.simulation.attempts.byPlan(nodes, fleetPlan));
-      ways.push(() => this.fleet.simulation.attempts.byPlacing(nodes, { search: 'one node', most: priceOfAll(nodes) }));
-    }
-    for (const way of ways) {
+    for (const way of this.ways(nodes, most)) {
       this.fleet.setTargetsWithout(nodes);
       const outcome = way();
       if (outcome === undefined) continue;

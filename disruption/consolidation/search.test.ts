@@ -17,6 +17,7 @@ import {
   type NodeOptions,
   type World,
 } from '../../test/builders/consolidation.js';
+import { near } from '../../test/builders/topology.js';
 import { consolidateFleet, reconsiderNodes, whyStays } from './search.js';
 import type { Consolidation, ConsolidationInput } from './types.js';
 
@@ -564,6 +565,45 @@ describe('a decision looked at again', () => {
     test('it does no more where another pod has come that finds no place', () => {
       const node0 = first.candidates[0]!;
       expect(again(fleet([half, bulk(0.75), huge], { pods: [...pods, pod('late', node0, 15)] }))).toBeUndefined();
+    });
+  });
+
+  describe('of pods of which each could take the only place of another', () => {
+    /** Room for a pod of 1 CPU is on n1 alone, room for one of half a CPU on both; pods with affinity are placed last. */
+    const kept = (name: string, at: string, cpu: number): Pod =>
+      pod(name, at, cpu, { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+    const tight: World = {
+      nodes: numbered(3, small),
+      pods: [
+        pod('affine', 'n0', 1, { spec: near('mate') }),
+        pod('half', 'n0', 0.5),
+        kept('mate', 'n1', 0.8),
+        kept('other', 'n2', 1.1),
+      ],
+    };
+    const moves = [
+      { pod: 'default/affine', to: 'n1' },
+      { pod: 'default/half', to: 'n2' },
+    ];
+    const again = (more: Partial<ConsolidationInput>, there = tight) =>
+      reconsiderNodes({ ...input(there), mostReplacements: 0, ...more }, ['n0'])?.moves;
+
+    test('it is what was decided, by Node or by NodeClaim', () => {
+      expect(run(tight).commands).toMatchObject([{ candidates: ['n0'], moves }]);
+      expect(again({ decided: [], decidedMoves: moves })).toEqual(moves);
+      const byClaim = moves.map(({ pod: name, to }) => ({ pod: name, to: `claim-${to}` }));
+      expect(again({ decided: [], decidedMoves: byClaim })).toEqual(moves);
+    });
+
+    test('it is found again where the decision does not tell where pods go, or tells of nodes and pods that are gone', () => {
+      expect(again({})).toEqual(moves);
+      const gone = [{ pod: 'default/gone', to: 'n1' }, { pod: 'default/affine', to: 'gone' }, moves[1]!]; // prettier-ignore
+      expect(again({ decided: [], decidedMoves: gone })).toEqual(moves);
+    });
+
+    test('it is none where another pod has taken the place meanwhile', () => {
+      const late = { ...tight, pods: [...(tight.pods ?? []), kept('late', 'n1', 0.5)] };
+      expect(again({ decided: [], decidedMoves: moves }, late)).toBeUndefined();
     });
   });
 

@@ -38,6 +38,8 @@ export interface ConsolidationInput extends PackingInput {
   readonly mostReplacements?: number;
   /** For validation: exactly these replacements with the same pods, as they can be launched now; absent: whatever is best. */
   readonly decided?: readonly PlannedClaim[];
+  /** With `decided`: the nodes to which pods were to move, by name of the Node or NodeClaim; others find a place by themselves. */
+  readonly decidedMoves?: readonly PodMove[];
   /** Nodes that stay because of a pause or cool-down, by name, with the reason. */
   readonly kept?: ReadonlyMap<string, string>;
   /** The most nodes of a NodePool in one command, besides its budgets; absent: no limit. */

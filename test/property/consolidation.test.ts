@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { generate, type Case, type Kind } from '../../cases/index.js';
 import { Random } from '../../cases/random.js';
-import { consolidateFleet } from '../../disruption/consolidation/search.js';
+import { consolidateFleet, reconsiderNodes } from '../../disruption/consolidation/search.js';
 import type { Consolidation } from '../../disruption/consolidation/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
 import { checkConsolidation } from '../../checker/consolidation.js';
@@ -41,6 +41,24 @@ describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRu
           expect(candidates.length).toBeGreaterThan(0);
           expect(priceAfter).toBeLessThanOrEqual(priceBefore);
         }
+      }),
+      { numRuns },
+    );
+  });
+
+  // Rule `commands/validation`.
+  test('are still valid where nothing has changed', () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const input = packingInputOf(generate(kind, size, seed));
+        const [first] = consolidateFleet(input).commands;
+        if (first === undefined || first.method === 'empty') return;
+        const { candidates, replacements, moves } = first;
+        const asked = { ...input, mostReplacements: replacements.length };
+        const same =
+          reconsiderNodes({ ...asked, decided: replacements, decidedMoves: moves }, candidates) ??
+          reconsiderNodes(asked, candidates);
+        expect(same?.candidates.toSorted()).toEqual(candidates.toSorted());
       }),
       { numRuns },
     );

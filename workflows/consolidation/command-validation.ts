@@ -46,6 +46,6 @@ export class CommandValidation {
 
 function validatedParts(decision: ConsolidateInput['decision']) {
   if (decision === undefined) return {};
-  const { method, replacements, typeLists, alongside } = decision;
-  return { decision: { method, replacements, typeLists, alongside } };
+  const { method, replacements, typeLists, alongside, moves } = decision;
+  return { decision: { method, replacements, typeLists, alongside, moves } };
 }
