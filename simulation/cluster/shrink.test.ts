@@ -45,6 +45,18 @@ describe('shrinking a failing seed', () => {
     expect((await play(small)).problems).toEqual(['broken']);
   });
 
+  test('keeps to the failure, which names other objects each time, and not to another one', async () => {
+    const play: Play = async (asked) => {
+      const result = await playing(() => true)(asked);
+      const steps = result.happened.map(({ step }) => step);
+      const problem = steps.includes(6) ? `node node-00${steps.length} is tainted, ${steps.length} of 8` : 'another';
+      return { ...result, problems: [problem] };
+    };
+    const { result } = await shrink(plan, play);
+    expect(result.problems).toEqual(['node node-001 is tainted, 1 of 8']);
+    expect(result.happened.map(({ step }) => step)).toEqual([6]);
+  });
+
   test('a seed that passes is played once', async () => {
     expect(
       (
