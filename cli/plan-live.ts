@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { pino } from 'pino';
@@ -131,8 +130,6 @@ async function readCluster(
   });
   const patience = AbortSignal.timeout(readMs);
   const signal = AbortSignal.any([ending, patience]);
-  // Every kind's watch hangs on it.
-  setMaxListeners(0, signal);
   try {
     await cache.start(signal);
   } catch (error) {

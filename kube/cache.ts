@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { isDomainError } from '../core/failures.js';
@@ -96,6 +97,8 @@ class WatchedCluster implements ClusterCache {
   }
 
   async start(signal: AbortSignal): Promise<void> {
+    // Every kind's watch hangs on it.
+    setMaxListeners(0, signal);
     void this.continuity.watchOwnTime(signal);
     for (const kind of this.stores.keys()) void this.follow(kind, signal);
     await this.until(() => this.synced, signal);
