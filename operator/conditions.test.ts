@@ -70,6 +70,29 @@ describe('conditions that the operator writes', () => {
     await becomes('NodePool', 'default', 'Ready', 'True');
   });
 
+  test('a refusal that counts no more is taken off a NodePool: ten minutes after it rested, or of an earlier spec', async () => {
+    const names = ['rests', 'rested', 'changed', 'nonsense'];
+    const refusal = { generation: 2, times: 1, until: world.clock.now + 60_000, message: 'no' };
+    const texts = [refusal, { ...refusal, until: world.clock.now - 600_000 }, { ...refusal, generation: 1 }, 'no'];
+    names.forEach((name, i) => {
+      const pool = nodePool(name);
+      const own = { [annotations.claimsRefused]: JSON.stringify(texts[i]) };
+      world.kube.put('NodePool', { ...pool, metadata: { ...pool.metadata, generation: 2, annotations: own } });
+    });
+    await world.synced();
+    const noted = (): string[] =>
+      names.filter((name) => {
+        const { annotations: own = {} } = world.deps.cache.get('NodePool', { name })?.metadata ?? {};
+        return annotations.claimsRefused in own || !(annotations.nodePoolHash in own);
+      });
+
+    stops.push(watchNodePools(context()));
+
+    await world.deps.cache.until(() => noted().length === 1, AbortSignal.timeout(5000));
+    await becomes('NodePool', 'rests', 'NodeClaimsAccepted', 'False');
+    expect(noted()).toEqual(['rests']);
+  });
+
   // Rule `budgets/without-effect`.
   test('budgets of which one has no effect are told by condition and event, naming the field, and hold nothing up', async () => {
     const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };

@@ -44,14 +44,11 @@ export function watchNodePools(context: OperatorContext): () => void {
 async function reconcile(context: OperatorContext, name: string): Promise<undefined> {
   const pool = context.cache.get('NodePool', { name });
   if (pool === undefined || !isManaged(context, pool.spec.template.spec.nodeClassRef)) return undefined;
-  const hash = nodePoolHash(pool.spec.template);
-  const own = pool.metadata.annotations ?? {};
-  if (own[annotations.nodePoolHash] !== hash || own[annotations.nodePoolHashVersion] !== nodePoolHashVersion) {
-    await updateObject(context.kube, 'NodePool', name, () => ({
-      metadata: {
-        annotations: { [annotations.nodePoolHash]: hash, [annotations.nodePoolHashVersion]: nodePoolHashVersion },
-      },
-    }));
+  if (annotationsDue(pool, context.now()) !== undefined) {
+    await updateObject(context.kube, 'NodePool', name, (live) => {
+      const due = annotationsDue(live, context.now());
+      return due === undefined ? undefined : { metadata: { annotations: due } };
+    });
   }
   const noTypes = await missingTypes(context, pool);
   publishNoTypes(context, pool, noTypes);
@@ -74,6 +71,22 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
     if (ready.status === 'True') await planPending(context);
   }
   return undefined;
+}
+
+/**
+ * Changes of its annotations: its hash, and the end of a refusal that counts no more. Whoever creates a NodeClaim after a refusal forgets that, but
+ * may not get to write it.
+ */
+function annotationsDue({ metadata, spec }: NodePool, now: number): Record<string, string | null> | undefined {
+  const own = metadata.annotations ?? {};
+  const hashes = {
+    [annotations.nodePoolHash]: nodePoolHash(spec.template),
+    [annotations.nodePoolHashVersion]: nodePoolHashVersion,
+  };
+  const refusal = own[annotations.claimsRefused];
+  const isPast = refusal !== undefined && claimRefusalOf(refusal, metadata.generation, now) === undefined;
+  if (!isPast && Object.entries(hashes).every(([key, value]) => lookUp(own, key) === value)) return undefined;
+  return { ...hashes, ...(isPast ? { [annotations.claimsRefused]: null } : {}) };
 }
 
 /** Pods that pended for want of this pool are planned at once. */
