@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
-import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import { workflowSources } from '../../worker/bundle.js';
 import * as workflows from '../../workflows/index.js';
+import { testBundle } from '../workflow/bundle.js';
 import { expectedCounts, recordedHistories, recordedTypes, versionsOf } from './history-folder.mjs';
 
 const workflowIdOf = ({ events }: History): string =>
@@ -11,12 +10,11 @@ const workflowIdOf = ({ events }: History): string =>
 
 // Histories of a real server, as running workflows have them when a new build takes over (test/replay/record.mjs).
 describe('recorded histories', () => {
-  let workflowBundle: WorkflowBundleWithSourceMap;
+  let workflowBundle: { readonly code: string };
 
   beforeAll(async () => {
-    const logger = new DefaultLogger('ERROR');
-    Runtime.install({ logger });
-    workflowBundle = await bundleWorkflowCode({ ...workflowSources(), logger });
+    Runtime.install({ logger: new DefaultLogger('ERROR') });
+    workflowBundle = await testBundle();
   });
 
   test('there are some of every workflow type, and of nothing else', () => {
