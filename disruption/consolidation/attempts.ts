@@ -23,11 +23,6 @@ export class Attempts {
     private readonly waiting: ReadonlySet<Pod>,
   ) {}
 
-  /** To be called when the nodes that take pods change: placements are counted anew. */
-  restart(): void {
-    this.from = 0;
-  }
-
   /** Moves the pods of `candidates` to targets, and to new nodes if `purchase` is given; undefined if some have no place. */
   byPlacing(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
     const { trial } = this;

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { NodeState, PodClass, Trial } from '../../packing/trial.js';
-import type { ExaminedNode } from './eligibility.js';
+import { nodePoolOf, type ExaminedNode } from './eligibility.js';
 import { addLoad, isOnlyEmpty, type FleetNode } from './fleet.js';
 
 /** The nodes of the trial with their running pods on them. */
@@ -30,15 +30,16 @@ function movingPods(trial: Trial, { why, movable }: ExaminedNode): { loads: Map<
 
 function fleetNode(
   state: NodeState,
-  { pool, price, counted, settled, cost }: ExaminedNode,
+  examined: ExaminedNode,
   loads: Map<PodClass, Pod[]>,
   removable: boolean,
 ): FleetNode {
   const { view } = state;
+  const { pool, price, counted, settled, cost } = examined;
   return {
     name: view.name,
     state,
-    nodePool: view.labels[labels.nodePool] ?? '',
+    nodePool: nodePoolOf(examined),
     pool,
     instanceType: view.labels[labels.instanceType] ?? '',
     capacityType: view.labels[labels.capacityType] ?? '',
@@ -48,7 +49,7 @@ function fleetNode(
     waiting: new Map(),
     removable,
     onlyEmpty: isOnlyEmpty(pool),
-    open: view.node !== undefined && view.initialized && settled,
+    open: view.initialized && settled,
     cost,
     gone: false,
   };

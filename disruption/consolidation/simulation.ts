@@ -56,7 +56,6 @@ export class Simulation {
       targets.map(({ state }) => state),
       filling,
     );
-    this.attempts.restart();
   }
 
   /** Drops the pending pods of the node, but keeps capacity buffers (capacity-buffers/nodes-are-not-empty). */
@@ -78,7 +77,7 @@ export class Simulation {
 
   /** The launches of an outcome as NodeClaims; undefined if they cannot be made. */
   describe({ candidates, launches }: Outcome): readonly PlannedClaim[] | undefined {
-    return launches.length === 0 ? [] : this.trial.describe(launches, statesOf(candidates));
+    return this.trial.describe(launches, statesOf(candidates));
   }
 
   /** Runs `run` on a copy of the state, with no launch above `dearest`, and reverts everything that it settles. */
