@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
-import { input, large, node, od, pod, pool, small, type, type World } from '../../test/builders/consolidation.js';
+import {
+  apartBy,
+  input,
+  large,
+  node,
+  od,
+  pod,
+  pool,
+  small,
+  type,
+  type World,
+} from '../../test/builders/consolidation.js';
 import { consolidateFleet } from './search.js';
 import type { Consolidation } from './types.js';
 
@@ -26,17 +37,8 @@ const holding = (name: string, on: string, cpu: number, memory = cpu): Pod => {
 const needing = (name: string, on: string, cpu: number, memory: number): Pod =>
   pod(name, on, cpu, { spec: { ...requesting(cpu, memory).spec, nodeName: on } });
 /** At most one of its app a node. */
-const alone = (name: string, on: string, cpu: number): Pod => {
-  const matchLabels = { app: name.split('-')[0]! };
-  const term = { labelSelector: { matchLabels }, topologyKey: labels.hostname };
-  return pod(name, on, cpu, {
-    spec: {
-      ...requesting(cpu, cpu).spec,
-      nodeName: on,
-      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
-    },
-  });
-};
+const alone = (name: string, on: string, cpu: number): Pod =>
+  pod(name, on, cpu, { spec: { ...apartBy(labels.hostname, name.split('-')[0]!), nodeName: on } });
 
 describe('how nodes that stay are filled', () => {
   test('an app that needs every node comes before one whose pods are larger but can go elsewhere', () => {

@@ -1,12 +1,15 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Pod } from '../../api/kubernetes.js';
-import { annotations } from '../../api/labels.js';
+import { annotations, labels } from '../../api/labels.js';
 import {
+  apartBy,
+  bufferOf,
   huge,
   input,
   large,
   node,
   od,
+  pending,
   pod,
   pool,
   small,
@@ -26,10 +29,6 @@ const removed = (name: string, options?: NodeOptions): ReturnType<typeof node> =
   const metadata = { ...nodeClaims[0]!.metadata, deletionTimestamp: '2026-11-21T11:59:00Z' };
   return { nodes, nodeClaims: [{ ...nodeClaims[0]!, metadata }] };
 };
-const pending = (name: string, cpu: number): Pod =>
-  pod(name, '', cpu, {
-    status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
-  });
 
 describe('nodes on their way out', () => {
   test('cost until they are gone, and are no candidates', () => {
@@ -79,35 +78,19 @@ describe('pods that wait', () => {
   });
 
   test('keep the nodes that hold what a capacity buffer keeps free (capacity-buffers/nodes-are-not-empty)', () => {
-    const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '2', memory: '2Gi' } } }];
-    const buffers = (replicas: number): World['more'] => ({
-      capacityBuffers: [
-        {
-          metadata: { name: 'spare', namespace: 'default' },
-          spec: { replicas, podTemplateRef: { name: 't' }, provisioningStrategy: 'buffer.x-k8s.io/active-capacity' },
-        },
-      ] as never,
-      podTemplates: [{ metadata: { name: 't', namespace: 'default' }, template: { spec: { containers } } }] as never,
-    });
     // Two of them to a node.
     const world = { nodes: ['n0', 'n1', 'n2'].map((name) => node(name, large)), types: [large] };
-    expect(gone(run({ ...world, more: buffers(1) }))).toEqual(['n1', 'n2']);
-    expect(gone(run({ ...world, more: buffers(3) }))).toEqual(['n2']);
-    expect(gone(run({ ...world, more: buffers(5) }))).toEqual([]);
+    expect(gone(run({ ...world, more: bufferOf(1, 2) }))).toEqual(['n1', 'n2']);
+    expect(gone(run({ ...world, more: bufferOf(3, 2) }))).toEqual(['n2']);
+    expect(gone(run({ ...world, more: bufferOf(5, 2) }))).toEqual([]);
   });
 
   test('go to a smaller node with the pods beside them, where they are of a capacity buffer', () => {
-    const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: '1', memory: '1Gi' } } }];
-    const more = {
-      capacityBuffers: [
-        {
-          metadata: { name: 'spare', namespace: 'default' },
-          spec: { replicas: 1, podTemplateRef: { name: 't' }, provisioningStrategy: 'buffer.x-k8s.io/active-capacity' },
-        },
-      ],
-      podTemplates: [{ metadata: { name: 't', namespace: 'default' }, template: { spec: { containers } } }],
-    } as never;
-    const ofSize = (cpu: number) => ({ nodes: [node('n0', huge)], pods: [pod('web-0', 'n0', cpu)], more });
+    const ofSize = (cpu: number) => ({
+      nodes: [node('n0', huge)],
+      pods: [pod('web-0', 'n0', cpu)],
+      more: bufferOf(1, 1),
+    });
     expect(run(ofSize(1)).commands).toMatchObject([
       {
         candidates: ['n0'],
@@ -213,18 +196,8 @@ describe('prices', () => {
   });
 
   test('replacements together must be cheaper, whichever offering each launch ends on', () => {
-    const apart = {
-      spec: {
-        affinity: {
-          podAntiAffinity: {
-            requiredDuringSchedulingIgnoredDuringExecution: [
-              { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 'kubernetes.io/hostname' },
-            ],
-          },
-        },
-      } as Partial<Pod['spec']>,
-    };
-    const two = [0, 1].map((i) => pod(`web-${i}`, `n${i}`, 1, apart));
+    const apart = (on: string) => ({ spec: { ...apartBy(labels.hostname, 'web'), nodeName: on } });
+    const two = [0, 1].map((i) => pod(`web-${i}`, `n${i}`, 1, apart(`n${i}`)));
     const nodes = [node('n0', large), node('n1', large)];
     const steep = type('steep', 2, 8, { 'a/on-demand': 0.1, 'b/on-demand': 0.3 });
     for (const { replacements, priceBefore } of run({ nodes, pods: two, types: [large, steep] }).commands) {

@@ -4,6 +4,7 @@ import type { Node, Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import {
+  apartBy,
   type,
   od,
   small,
@@ -24,6 +25,9 @@ import type { Consolidation, ConsolidationInput } from './types.js';
 const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
   consolidateFleet({ ...input(world), ...more });
 const gone = ({ commands }: Consolidation): string[] => commands.flatMap(({ candidates }) => candidates).sort();
+/** At most one of them a node. */
+const apart = (name: string, on: string): Pod =>
+  pod(name, on, 1, { spec: { ...apartBy(labels.hostname, 'web'), nodeName: on } });
 const numbered = (
   count: number,
   of: InstanceType,
@@ -219,19 +223,8 @@ describe('where pods go', () => {
   });
 
   test('apart where anti-affinity says so', () => {
-    const apart = {
-      spec: {
-        affinity: {
-          podAntiAffinity: {
-            requiredDuringSchedulingIgnoredDuringExecution: [
-              { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: labels.hostname },
-            ],
-          },
-        },
-      } as Partial<Pod['spec']>,
-    };
     const world = { nodes: numbered(3, large), types: [large] };
-    const pods = [pod('web-0', 'n0', 1, apart), pod('web-1', 'n1', 1, apart), pod('other-0', 'n2', 1)];
+    const pods = [apart('web-0', 'n0'), apart('web-1', 'n1'), pod('other-0', 'n2', 1)];
     const result = run({ ...world, pods });
     expect(gone(result)).toEqual(['n2']);
     expect(result.nodesAfter).toBe(2);
@@ -276,18 +269,7 @@ describe('replacements', () => {
 
   test('several nodes make way for several cheaper ones', () => {
     // Each pod needs a node of its own, for which a small one does.
-    const apart = {
-      spec: {
-        affinity: {
-          podAntiAffinity: {
-            requiredDuringSchedulingIgnoredDuringExecution: [
-              { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: labels.hostname },
-            ],
-          },
-        },
-      } as Partial<Pod['spec']>,
-    };
-    const result = run({ nodes: numbered(3, huge), pods: [0, 1, 2].map((i) => pod(`web-${i}`, `n${i}`, 1, apart)) });
+    const result = run({ nodes: numbered(3, huge), pods: [0, 1, 2].map((i) => apart(`web-${i}`, `n${i}`)) });
     expect(result).toMatchObject({ nodesAfter: 3 });
     expect(result.priceAfter).toBeCloseTo(0.3, 9);
     expect(result.commands).toHaveLength(1);

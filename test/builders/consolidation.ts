@@ -163,6 +163,36 @@ export function pod(
   };
 }
 
+/** What keeps pods of the same app apart: at most one of them in a domain of `topologyKey`. */
+export const apartBy = (topologyKey: string, app: string): Pick<Pod['spec'], 'affinity'> => ({
+  affinity: {
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: { matchLabels: { app } }, topologyKey }],
+    },
+  },
+});
+
+/** A pod that has no node yet. */
+export const pending = (name: string, cpu: number, spec: Partial<Pod['spec']> = {}): Pod =>
+  pod(name, '', cpu, {
+    spec,
+    status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+  });
+
+/** Objects that keep room free for so many pods of this size. */
+export const bufferOf = (replicas: number, cpu: number): Partial<ClusterObjects> => {
+  const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: String(cpu), memory: `${cpu}Gi` } } }];
+  return {
+    capacityBuffers: [
+      {
+        metadata: { name: 'spare', namespace: 'default' },
+        spec: { replicas, podTemplateRef: { name: 't' }, provisioningStrategy: 'buffer.x-k8s.io/active-capacity' },
+      },
+    ] as never,
+    podTemplates: [{ metadata: { name: 't', namespace: 'default' }, template: { spec: { containers } } }] as never,
+  };
+};
+
 export interface World {
   readonly pools?: readonly NodePool[];
   readonly nodes: readonly { nodes: Node[]; nodeClaims: NodeClaim[] }[];

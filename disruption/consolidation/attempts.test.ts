@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest';
+import { labels } from '../../api/labels.js';
+import {
+  apartBy,
+  bufferOf,
+  huge,
+  large,
+  node,
+  pending,
+  pod,
+  small,
+  type,
+  type World,
+} from '../../test/builders/consolidation.js';
+import { bought, named, placed, simulationOf } from '../../test/builders/simulation.js';
+import { FleetPlan } from './fleet-plan.js';
+import type { Purchase } from './outcome.js';
+import type { Simulation } from './simulation.js';
+
+const buying: Purchase = { search: { units: 0 }, most: 99 };
+const nameOf = (launch: number): string => `new-${launch}`;
+/** Pods of app `web`, at most one of them in the zone: what is counted wrongly leaves none a place, or places for two. */
+const alone = (name: string, on: string) =>
+  pod(name, on, 1, { spec: { ...apartBy(labels.zone, 'web'), nodeName: on } });
+
+/** Moves the pods of nodes, by name, to targets. */
+function placing(simulation: Simulation, from: readonly string[], targets: readonly string[], purchase?: Purchase) {
+  simulation.setTargets(named(simulation, ...targets));
+  return simulation.attempts.byPlacing(named(simulation, ...from), purchase);
+}
+
+describe('pods are placed', () => {
+  const world: World = {
+    nodes: [node('n0', huge), node('n1', large)],
+    pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 2)],
+  };
+
+  test('on targets, and on launches where they may be bought', () => {
+    const outcome = placing(simulationOf(world), ['n0'], ['n1'], buying)!;
+    expect([placed(outcome), bought(outcome)]).toEqual([['n1: web-0'], ['small: db-0']]);
+  });
+
+  test('nowhere where some find no place, and then nothing is changed', () => {
+    const simulation = simulationOf(world);
+    const room = () => simulation.nodes.map(({ state }) => [...state.free]);
+    const before = room();
+    expect(placing(simulation, ['n0'], ['n1'])).toBeUndefined();
+    expect(placing(simulation, ['n0'], [], { ...buying, most: 0.1 })).toBeUndefined();
+    simulation.attempts.highestPrice = 0.05;
+    expect(placing(simulation, ['n0'], ['n1'], buying)).toBeUndefined();
+    expect(room()).toEqual(before);
+  });
+
+  test('with nothing bought for the rest alone where nothing else takes a pod in', () => {
+    const forRest = (targets: readonly string[], onlyForRest: boolean) =>
+      placing(simulationOf({ ...world, pods: [pod('web-0', 'n0', 1)] }), ['n0'], targets, { ...buying, onlyForRest });
+    expect(bought(forRest([], false)!)).toEqual(['small: web-0']);
+    expect(forRest([], true)).toBeUndefined();
+    expect(placed(forRest(['n1'], true)!)).toEqual(['n1: web-0']);
+    const empty = simulationOf({ nodes: world.nodes });
+    expect(placing(empty, ['n0'], [], { ...buying, onlyForRest: true })).toMatchObject({
+      placements: [],
+      launches: [],
+    });
+  });
+
+  test('also if they only wait for room, which is never bought', () => {
+    const waiting = (cpu: number): World => ({ ...world, pods: [pending('late-0', cpu)] });
+    expect(placed(placing(simulationOf(waiting(3)), ['n0'], ['n1'])!)).toEqual(['n1: late-0']);
+    expect(placing(simulationOf(waiting(3)), ['n0'], [], buying)).toBeUndefined();
+  });
+
+  // Rule `capacity-buffers/nodes-are-not-empty`.
+  test('also if they are of a capacity buffer, whose room is bought where anything is', () => {
+    const buffered = () => simulationOf({ nodes: world.nodes, more: bufferOf(2, 1) });
+    expect(bought(placing(buffered(), ['n0'], [], buying)!)).toEqual(['small: spare-buffer-0, spare-buffer-1']);
+    expect(placing(buffered(), ['n0'], [])).toBeUndefined();
+  });
+});
+
+describe('one more node is removed', () => {
+  const nodes = [node('n0', large), node('n1', large), node('n2', large)];
+
+  test('with its own pods and those that have just come to it, and with no others', () => {
+    const pods = [pod('big-0', 'n0', 3), pod('web-0', 'n0', 1.5), pod('own-0', 'n2', 1.5)];
+    const simulation = simulationOf({ nodes: [...nodes, node('n3', large)], pods });
+    const first = placing(simulation, ['n0'], ['n1', 'n2', 'n3'])!;
+    expect(placed(first)).toEqual(['n1: big-0', 'n2: web-0']);
+    const more = named(simulation, 'n2');
+    expect(simulation.attempts.extend(more[0]!)).toBe(true);
+    const both = simulation.attempts.extended(first, more);
+    expect(both.candidates.map(({ name }) => name)).toEqual(['n0', 'n2']);
+    expect([placed(both), both.launches]).toEqual([['n1: big-0', 'n3: own-0, web-0'], []]);
+  });
+
+  test('unless they find no room, and then the attempt stays as it was', () => {
+    const pods = [pod('big-0', 'n0', 2), pod('own-0', 'n1', 1), pod('own-1', 'n2', 2)];
+    const simulation = simulationOf({ nodes, pods });
+    const first = placing(simulation, ['n0'], ['n1', 'n2'])!;
+    expect(simulation.attempts.extend(named(simulation, 'n2')[0]!)).toBe(false);
+    expect(placed(simulation.attempts.extended(first, []))).toEqual(['n1: big-0']);
+  });
+
+  test('and what has come to it counts in its zone no more', () => {
+    const simulation = simulationOf({ nodes, pods: [alone('web-0', 'n0')] });
+    const first = placing(simulation, ['n0'], ['n1', 'n2'])!;
+    const more = named(simulation, 'n1');
+    expect(simulation.attempts.extend(more[0]!)).toBe(true);
+    expect(placed(simulation.attempts.extended(first, more))).toEqual(['n2: web-0']);
+  });
+
+  test('only where the pods that wait there find other room too', () => {
+    const extended = (cpu: number): boolean => {
+      const simulation = simulationOf({ nodes, pods: [pending('late-0', 3), pod('own-0', 'n1', cpu)] });
+      placing(simulation, ['n2'], ['n1']);
+      return simulation.attempts.extend(named(simulation, 'n0')[0]!);
+    };
+    expect([extended(1), extended(2)]).toEqual([true, false]);
+  });
+
+  test('though those that wait have come there from another', () => {
+    const simulation = simulationOf({ nodes, pods: [pending('late-0', 1, apartBy(labels.zone, 'late'))] });
+    const first = placing(simulation, ['n0'], ['n1', 'n2'])!;
+    expect(placed(first)).toEqual(['n1: late-0']);
+    expect(simulation.attempts.extend(named(simulation, 'n1')[0]!)).toBe(true);
+    expect(placed(simulation.attempts.extended(first, named(simulation, 'n1')))).toEqual(['n2: late-0']);
+  });
+});
+
+describe('pods go as a fleet plan says', () => {
+  const world: World = {
+    nodes: [node('n0', huge), node('n1', large)],
+    pods: [pod('web-0', 'n0', 2), pod('db-0', 'n0', 3), pod('own-0', 'n1', 1)],
+  };
+  /** The plan that fills these targets with the pods of n0 and buys for the rest, and the attempt to follow it. */
+  function following(more: Partial<World>, targets: readonly string[]) {
+    const simulation = simulationOf({ ...world, ...more });
+    const plan = new FleetPlan(placing(simulation, ['n0'], targets, buying)!);
+    simulation.undo();
+    return { simulation, plan, follow: () => simulation.attempts.byPlan(named(simulation, 'n0'), plan) };
+  }
+
+  test('to the same nodes and launches', () => {
+    const outcome = following({}, ['n1']).follow()!;
+    expect([placed(outcome), bought(outcome)]).toEqual([['n1: db-0'], ['small: web-0']]);
+    expect(outcome.route?.map(({ to }) => (typeof to === 'number' ? to : to.view.name))).toEqual(['n1', 0]);
+  });
+
+  test('unless rules forbid a step, and then nothing is changed', () => {
+    const { simulation, follow } = following({}, ['n1']);
+    const [n0, n1] = named(simulation, 'n0', 'n1');
+    const free = [...n0!.state.free];
+    simulation.trial.occupy(n1!.state, [pod('more-0', 'n1', 1)]);
+    expect(follow()).toBeUndefined();
+    expect([...n0!.state.free]).toEqual(free);
+  });
+
+  test('unless it says nothing of a pod, or what waits finds no room', () => {
+    const { simulation, plan } = following({}, ['n1']);
+    expect(simulation.attempts.byPlan(named(simulation, 'n0', 'n1'), plan)).toBeUndefined();
+    const waiting = following({ pods: [pod('web-0', 'n0', 3), pending('late-0', 1)] }, ['n1']);
+    expect(placed(waiting.follow()!)).toEqual(['n1: late-0, web-0']);
+    waiting.simulation.undo();
+    waiting.simulation.trial.occupy(named(waiting.simulation, 'n1')[0]!.state, [pod('more-0', 'n1', 1)]);
+    expect(waiting.follow()).toBeUndefined();
+  });
+
+  test('and those on launches count once the launches are there', () => {
+    const zoned: Partial<World> = { pods: [alone('web-0', 'n0')] };
+    const { simulation, follow } = following(zoned, []);
+    const [launched] = simulation.apply(follow()!, nameOf);
+    expect(placed(placing(simulation, [launched!.name], ['n1'])!)).toEqual(['n1: web-0']);
+  });
+
+  test('each launch with a host of its own', () => {
+    const apart = (name: string) =>
+      pod(name, 'n0', 1, { spec: { ...apartBy(labels.hostname, 'web'), nodeName: 'n0' } });
+    const spread = following({ pods: [apart('web-0'), apart('web-1')] }, []);
+    expect(bought(spread.follow()!)).toEqual(['small: web-0', 'small: web-1']);
+  });
+});
+
+describe('pods go as was decided', () => {
+  const world: World = {
+    nodes: [node('n0', huge), node('n1', large)],
+    pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 2)],
+  };
+  /** What removing n0 comes to in one world, decided again in another. */
+  function decidedIn(first: World, targets: readonly string[], then: World = first) {
+    const before = simulationOf(first);
+    const decided = before.describe(placing(before, ['n0'], targets, buying)!)!;
+    const simulation = simulationOf(then);
+    simulation.setTargets(named(simulation, ...targets));
+    return { simulation, outcome: simulation.attempts.byDecision(named(simulation, 'n0'), decided) };
+  }
+
+  test('to replacements as they can be launched now, and the rest to targets', () => {
+    const { outcome } = decidedIn(world, ['n1']);
+    expect([placed(outcome!), bought(outcome!)]).toEqual([['n1: web-0'], ['small: db-0']]);
+  });
+
+  test.each<[string, World]>([
+    ['a type is not offered any more', { ...world, types: [large, huge] }],
+    ['a pod has grown beyond the replacement', { ...world, pods: [pod('web-0', 'n0', 3), pod('db-0', 'n0', 3)] }],
+    ['the rest has no room on targets', { ...world, pods: [...world.pods!, pod('new-0', 'n0', 2)] }],
+    ['what waits has no room', { ...world, pods: [...world.pods!, pending('late-0', 11)] }],
+  ])('not where %s', (_, then) => {
+    const { simulation, outcome } = decidedIn(world, ['n1'], then);
+    expect(outcome).toBeUndefined();
+    const fresh = simulationOf(then);
+    expect(simulation.nodes.map(({ state }) => [...state.free])).toEqual(
+      fresh.nodes.map(({ state }) => [...state.free]),
+    );
+  });
+
+  test('only if all pods of a replacement fit on it', () => {
+    const pods = (cpu: number) => [pod('web-0', 'n0', 1), pod('db-0', 'n0', cpu)];
+    expect(bought(decidedIn({ ...world, pods: pods(3) }, []).outcome!)).toEqual(['large: db-0, web-0']);
+    expect(decidedIn({ ...world, pods: pods(3) }, [], { ...world, pods: pods(4) }).outcome).toBeUndefined();
+  });
+
+  test('each replacement with a host of its own', () => {
+    const apart = (name: string) =>
+      pod(name, 'n0', 1, { spec: { ...apartBy(labels.hostname, 'web'), nodeName: 'n0' } });
+    const spread = { ...world, pods: [apart('web-0'), apart('web-1')] };
+    expect(bought(decidedIn(spread, []).outcome!)).toEqual(['small: web-0', 'small: web-1']);
+  });
+
+  test('and count in their zone once, where they are', () => {
+    const zoned: World = { nodes: [node('n0', huge), node('n1', small)], pods: [alone('web-0', 'n0')] };
+    const { simulation, outcome } = decidedIn(zoned, []);
+    const [launched] = simulation.apply(outcome!, nameOf);
+    expect(placed(placing(simulation, [launched!.name], ['n1'])!)).toEqual(['n1: web-0']);
+
+    const both = type('both', 4, 16, { 'a/on-demand': 0.2, 'b/on-demand': 0.2 });
+    const others: World = {
+      nodes: [node('n0', both), node('n1', both), node('n2', both, { zone: 'b' }), node('n3', both)],
+      pods: [alone('web-0', 'n0'), alone('web-1', 'n2')],
+      types: [both],
+    };
+    const moved = decidedIn(others, ['n1']);
+    moved.simulation.apply(moved.outcome!, nameOf);
+    expect(placing(moved.simulation, ['n2'], ['n3'])).toBeUndefined();
+  });
+});
