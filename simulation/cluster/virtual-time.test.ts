@@ -19,6 +19,23 @@ describe('virtual time', () => {
     expect(performance.now() - before).toBe(60_000);
   });
 
+  it('stands still for as long as anything goes on in turns of the event loop, however many', async () => {
+    let ended: number | undefined;
+    const goOn = (turns: number): void => {
+      if (turns === 0) ended = Date.now();
+      else setImmediate(() => goOn(turns - 1));
+    };
+    setTimeout(() => goOn(50), 1000);
+
+    await time.advance(startMs + 60_000);
+    expect(ended).toBe(startMs + 1000);
+
+    const own = setImmediate(() => goOn(1));
+    clearImmediate(own);
+    await time.settle();
+    expect(ended).toBe(startMs + 1000);
+  });
+
   it('ends signals that are to time out, then and not before', async () => {
     const signal = AbortSignal.timeout(5000);
 

@@ -1,11 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import FakeTimers from '@sinonjs/fake-timers';
+import { Immediates } from './immediates.js';
 
 /** Before anything is faked. */
 const turn = setImmediate;
-/** Turns of the event loop without any sign of life after which everything waits for time. */
-const quietTurns = 4;
 
 /** What a timer does belongs to whoever set it, as with real ones: an activity's heartbeat finds its activity. */
 function keepAsyncContext(): void {
@@ -33,6 +32,7 @@ function timeoutSignal(milliseconds: number): AbortSignal {
  */
 export class VirtualTime {
   private readonly clock;
+  private readonly immediates = new Immediates();
   private readonly machineTimeout = Object.getOwnPropertyDescriptor(AbortSignal, 'timeout')!;
 
   /**
@@ -59,13 +59,13 @@ export class VirtualTime {
     return this.clock.now;
   }
 
-  /** Lets everything run that waits for no time. */
+  /** Lets everything run that waits for no time: after a turn of the event loop nothing is left but what the turn itself began. */
   async settle(): Promise<void> {
-    for (let [quiet, before] = [0, this.signsOfLife()]; quiet < quietTurns;) {
+    for (let [isQuiet, before] = [false, this.signsOfLife()]; !isQuiet;) {
       await new Promise<void>((resolve) => void turn(resolve));
       this.signal?.throwIfAborted();
       const after = this.signsOfLife();
-      quiet = after === before ? quiet + 1 : 0;
+      isQuiet = after === before && !this.immediates.areWaiting;
       before = after;
     }
   }
@@ -92,6 +92,7 @@ export class VirtualTime {
 
   restore(): void {
     this.clock.uninstall();
+    this.immediates.restore();
     Object.defineProperty(AbortSignal, 'timeout', this.machineTimeout);
     syncBuiltinESMExports();
   }
