@@ -15,6 +15,9 @@ export interface OperatorContext extends Pick<
   readonly window: BatchWindow;
   /** Does something so that its requests to the API server go before others that wait. */
   readonly urgently?: <T>(work: () => T) => T;
-  /** Knows what keeps nodes from being planned, if anything does. */
-  readonly stuck?: { readonly planning: Finding | undefined };
+  /** Knows what keeps nodes from being planned, if anything does, and tells when that changes. */
+  readonly stuck?: {
+    readonly planning: Finding | undefined;
+    readonly onPlanning: (then: () => void) => () => void;
+  };
 }

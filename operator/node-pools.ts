@@ -16,28 +16,39 @@ import { whyNoInstanceType, type NoInstanceType } from '../packing/output/pool-t
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
+import type { Requeue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
 import { regarding } from '../core/regarding.js';
 import { timeText } from '../core/time-text.js';
 import { usage } from './pool-usage.js';
 
-const everyMs = 5000;
+/** Nodes are counted this long after they have changed, milliseconds: once for all changes of that time. */
+const countedAfterMs = 5000;
+/** What nobody tells of is looked at this often, milliseconds: instance types, and refusals that are over. */
+const everyMs = 60_000;
 
-/** Writes status and hashes of NodePools (node-pools/status): on changes, and its resources every five seconds. */
+/** Writes status and hashes of NodePools (node-pools/status): on changes, and its resources within five seconds of them. */
 export function watchNodePools(context: OperatorContext): () => void {
-  const { cache, log } = context;
+  const { cache, log, stuck } = context;
   const queue = new WorkQueue('writing the status of a NodePool', (name) => reconcile(context, name), log);
-  const all = (): void => cache.all('NodePool').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
+  const all = (): Promise<Requeue> => {
+    cache.all('NodePool').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
+    return Promise.resolve({ afterMs: everyMs });
+  };
+  const counts = new WorkQueue('counting the nodes of NodePools', all, log);
+  const count = (): void => counts.addAfter('all', countedAfterMs);
+  const look = (): void => counts.add('all');
   const stops = [
     cache.on('NodePool', ({ object }) => queue.add(object.metadata.name ?? '')),
-    cache.on(context.cloud.nodeClassKind.kind as 'EC2NodeClass', all),
+    cache.on(context.cloud.nodeClassKind.kind as 'EC2NodeClass', look),
+    cache.on('Node', count),
+    cache.on('NodeClaim', count),
+    ...(stuck === undefined ? [] : [stuck.onPlanning(look)]),
   ];
-  const timer = setInterval(all, everyMs);
-  all();
+  look();
   return () => {
-    clearInterval(timer);
     for (const stop of stops) stop();
-    queue.stop();
+    for (const each of [queue, counts]) each.stop();
   };
 }
 

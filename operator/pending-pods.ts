@@ -1,15 +1,17 @@
 import { lacksNode } from '../cluster/awaited-nodes.js';
+import { isPending } from '../core/pods.js';
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /** Pods of one `kubectl apply` come within this; they are told in one signal. */
 const collectMs = 100;
-/** That pods still pend is told again this often (provisioning/signalled-again). */
+/** That pods still pend is told again this often, for as long as any do (provisioning/signalled-again). */
 const againMs = 10_000;
 
 const newPods = 'new';
 const stillPending = 'still';
+const pods = 'pods';
 
 /** Tells `provision` of pods that pend for lack of a node (provisioning/pending-pods). */
 export function watchPendingPods(context: OperatorContext): () => void {
@@ -31,11 +33,20 @@ export function watchPendingPods(context: OperatorContext): () => void {
     context.log,
     1,
   );
-  const noteAll = (): void => {
-    if (context.cache.all('Pod').some((pod) => lacksNode(context, pod))) queue.add(stillPending);
-  };
+  // One that waits for its node may lack it later, without any change of its own.
+  const looks = new WorkQueue(
+    'looking for pending pods',
+    () => {
+      const pending = context.cache.all('Pod').filter(isPending);
+      if (pending.some((pod) => lacksNode(context, pod))) queue.add(stillPending);
+      return Promise.resolve(pending.length === 0 ? undefined : { afterMs: againMs });
+    },
+    context.log,
+  );
   const stopWatching = context.cache.on('Pod', ({ type, object, previous }) => {
-    if (type === 'deleted' || !lacksNode(context, object)) return;
+    if (type === 'deleted' || !isPending(object)) return;
+    looks.addAfter(pods, againMs);
+    if (!lacksNode(context, object)) return;
     if (previous === undefined || !lacksNode(context, previous)) noteNew();
   });
   // The pods of a node that goes need a place before they are evicted (provisioning/pods-of-deleting-nodes).
@@ -44,13 +55,11 @@ export function watchPendingPods(context: OperatorContext): () => void {
     if (previous?.metadata.deletionTimestamp !== undefined) return;
     noteNew();
   });
-  const timer = setInterval(noteAll, againMs);
-  noteAll();
+  looks.add(pods);
   return () => {
-    clearInterval(timer);
     stopWatching();
     stopNodes();
-    queue.stop();
+    for (const each of [looks, queue]) each.stop();
   };
 }
 

@@ -28,8 +28,7 @@ import { watchReservations } from '../operator/reservations.js';
 import { watchNodesWithoutClaim } from '../operator/nodes-without-claim.js';
 import { watchStaticPools } from '../operator/static-pools.js';
 import { Starter } from '../operator/starter.js';
-import { observeEngine } from '../operator/stuck/observe-engine.js';
-import type { ObservationMemory } from '../operator/stuck/observe-engine.js';
+import { noMemory, observeEngine } from '../operator/stuck/observe-engine.js';
 import { StuckWatch, watchStuck } from '../operator/stuck/watch-stuck.js';
 import type { ObservedCluster } from '../operator/observed-cluster.js';
 import { observedCluster, watchWorkflows } from '../operator/watch-workflows.js';
@@ -81,7 +80,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const observe = (): ObservedCluster => observedCluster({ ...world, starter });
   const register = (): Promise<void> => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log);
   const workflows = new WorkflowReconciler(registeringWhereLacking(starter, register), observe, log, world.metrics);
-  const memory: ObservationMemory = { turn: 0, failing: [] };
+  const memory = noMemory();
   const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory));
   const context: OperatorContext = { ...world, starter, workflows, stuck, urgently };
   const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { Client } from '@temporalio/client';
 import { startOptions, taskQueues } from '../../workflows/messages.js';
-import { chosen, observeQueues } from './observe-engine.js';
+import { chosen, noMemory, observeEngine, observeQueues } from './observe-engine.js';
 
 test('every open workflow is looked at in turn, whoever runs longest or fails besides', () => {
   fc.assert(
-    fc.property(fc.nat(300), fc.nat(50), (count, turn) => {
+    fc.property(fc.nat(300), fc.nat(50), fc.constantFrom(4, 20), (count, turn, mostInTurn) => {
       const all = Array.from({ length: count }, (_, n) => `w${n}`);
       const looked = new Set<string>();
-      for (let look = 0; look * 20 < count + 20; look++) {
-        const ids = chosen({ failing: ['f'], oldest: all.slice(0, 50), all, turn: turn + look });
-        expect(ids.length).toBeLessThanOrEqual(41);
+      for (let look = 0; look * mostInTurn < count + mostInTurn; look++) {
+        const ids = chosen({ failing: ['f'], oldest: all.slice(0, 50), all, turn: turn + look, mostInTurn });
+        expect(ids.length).toBeLessThanOrEqual(21 + mostInTurn);
         expect(ids).toEqual(expect.arrayContaining(['f', ...all.slice(0, 20)]));
         for (const id of ids) looked.add(id);
       }
@@ -35,4 +35,40 @@ test('every queue in which workflows start is looked at for workers that take wo
   expect(new Set(workflowQueues)).toEqual(new Set(started));
   const activityQueues = observed.filter(({ tasks }) => tasks === 'activity').map(({ name }) => name);
   expect(new Set(activityQueues)).toEqual(new Set(Object.values(taskQueues('c'))));
+});
+
+test('an entity is asked why it fails once for each state of its history', async () => {
+  const entity = { historyLength: 10, why: 'no instance types' };
+  let asked = 0;
+  const described = (workflowId: string): object => ({
+    ...{ workflowId, runId: 'run', type: workflowId.split('/')[1], status: { name: 'RUNNING' }, raw: {} },
+    historyLength: entity.historyLength,
+    taskQueue: taskQueues('c').control,
+    typedSearchAttributes: { get: () => undefined },
+  });
+  const handle = (workflowId: string): object => ({
+    describe: () => Promise.resolve(described(workflowId)),
+    query: () => {
+      asked += 1;
+      return Promise.resolve({ facts: {}, failing: { since: '2026-01-05T12:00:00Z', why: entity.why } });
+    },
+  });
+  const client = {
+    options: { namespace: 'default' },
+    connection: { withDeadline: (_: number, call: () => Promise<unknown>) => call() },
+    workflow: { list: async function* () {}, getHandle: handle },
+    schedule: { getHandle: () => ({ describe: () => Promise.resolve({ state: { paused: false } }) }) },
+    workflowService: { describeTaskQueue: () => Promise.resolve({ pollers: [], stats: {} }) },
+  } as unknown as Client;
+  const memory = noMemory();
+  const look = async (): Promise<(string | undefined)[]> =>
+    (await observeEngine(client, 'c', memory)).workflows.map(({ failing }) => failing?.why);
+
+  expect(await look()).toEqual(['no instance types', 'no instance types']);
+  expect(await look()).toEqual(['no instance types', 'no instance types']);
+  expect(asked).toBe(2);
+
+  [entity.historyLength, entity.why] = [12, 'the cloud is away'];
+  expect(await look()).toEqual(['the cloud is away', 'the cloud is away']);
+  expect(asked).toBe(4);
 });

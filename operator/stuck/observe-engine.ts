@@ -22,6 +22,8 @@ import type { ObservedActivity, ObservedEngine, ObservedQueue, ObservedTask, Obs
 
 /** Of each sort of other workflows than the entities, so many are described in one look. */
 const mostOthers = 20;
+/** So many in turn, where the server says itself of which workflows the tasks fail. */
+const fewInTurn = 4;
 /** Of which they are chosen. */
 const mostListed = 1000;
 /** So many failed look-ups are an outage. */
@@ -47,7 +49,14 @@ export interface ObservationMemory {
   turn: number;
   /** Workflows that were failing: they are looked at until they are not. */
   failing: readonly string[];
+  /** What workflows said of themselves, by run and length of history: one to which nothing has happened since says the same. */
+  said: ReadonlyMap<string, Said>;
 }
+
+/** What a workflow says of itself when it is asked. */
+type Said = Pick<ObservedWorkflow, 'failing' | 'leftOut'>;
+
+export const noMemory = (): ObservationMemory => ({ turn: 0, failing: [], said: new Map() });
 
 /**
  * What Temporal tells of the cluster's workflows and queues, in a bounded number of requests. With a memory every open workflow is looked at
@@ -56,7 +65,7 @@ export interface ObservationMemory {
 export async function observeEngine(
   client: Client,
   cluster: string,
-  memory: ObservationMemory = { turn: 0, failing: [] },
+  memory: ObservationMemory = noMemory(),
 ): Promise<ObservedEngine> {
   return client.connection.withDeadline(Date.now() + deadlineMs, async () => {
     const entities = [workflowIds.provision(cluster), workflowIds.disrupt(cluster)];
@@ -65,6 +74,7 @@ export async function observeEngine(
     const missing: string[] = [];
     const foreign: ForeignWorkflow[] = [];
     const failures: unknown[] = [];
+    const said = new Map<string, Said>();
     await inBatches(
       [...entities, ...others.filter((id) => !entities.includes(id))],
       async (workflowId) => {
@@ -72,7 +82,8 @@ export async function observeEngine(
           const description = await describeWorkflow(client, workflowId);
           const other = foreignIn(description, cluster);
           if (other !== undefined) foreign.push(other);
-          else if (description?.status.name === 'RUNNING') workflows.push(await observeWorkflow(client, description));
+          else if (description?.status.name === 'RUNNING')
+            workflows.push(await observeWorkflow(client, description, { before: memory.said, now: said }));
           else if (entities.includes(workflowId)) missing.push(workflowId);
         } catch (error) {
           failures.push(error);
@@ -84,6 +95,7 @@ export async function observeEngine(
     if (failures.length >= mostFailures || workflows.length + missing.length + foreign.length === 0)
       throwFirst(failures);
     memory.turn += 1;
+    memory.said = said;
     memory.failing = workflows.filter(isFailing).map(({ workflowId }) => workflowId).slice(0, mostOthers); // prettier-ignore
     const [queues, failed, paused] = await Promise.all([
       observeQueues(client, cluster),
@@ -117,14 +129,15 @@ async function otherWorkflows(
 ): Promise<string[]> {
   const open = openWorkflowsQuery(cluster);
   const retrying = await listed(client, `${open} AND ${searchAttributes.phase.name} = 'retrying'`, mostOthers);
-  const stopped = await listed(client, `${open} AND ${reported}`, mostOthers).catch(() => []);
+  const stopped = await listed(client, `${open} AND ${reported}`, mostOthers).catch(() => undefined);
   const all = await listed(client, open);
   const lasting = all.filter(({ type }) => !timers.includes(type));
   return chosen({
-    failing: [...failing, ...[...retrying, ...stopped].map(({ workflowId }) => workflowId)],
+    failing: [...failing, ...[...retrying, ...(stopped ?? [])].map(({ workflowId }) => workflowId)],
     oldest: byAge(lasting),
     all: byAge(all),
     turn,
+    mostInTurn: stopped === undefined ? mostOthers : fewInTurn,
   });
 }
 
@@ -137,10 +150,11 @@ export function chosen(known: {
   readonly oldest: readonly string[];
   readonly all: readonly string[];
   readonly turn: number;
+  readonly mostInTurn: number;
 }): string[] {
-  const { failing, oldest, all, turn } = known;
-  const from = all.length === 0 ? 0 : (turn * mostOthers) % all.length;
-  const inTurn = [...all.slice(from), ...all.slice(0, from)].slice(0, mostOthers);
+  const { failing, oldest, all, turn, mostInTurn } = known;
+  const from = all.length === 0 ? 0 : (turn * mostInTurn) % all.length;
+  const inTurn = [...all.slice(from), ...all.slice(0, from)].slice(0, mostInTurn);
   return [...new Set([...failing, ...oldest.slice(0, mostOthers), ...inTurn])];
 }
 
@@ -152,13 +166,23 @@ async function listed(client: Client, query: string, most = mostListed): Promise
   return found;
 }
 
-async function observeWorkflow(client: Client, description: WorkflowExecutionDescription): Promise<ObservedWorkflow> {
+/** What workflows said at the look before, and what they say at this one. */
+interface Sayings {
+  readonly before: ReadonlyMap<string, Said>;
+  readonly now: Map<string, Said>;
+}
+
+async function observeWorkflow(
+  client: Client,
+  description: WorkflowExecutionDescription,
+  sayings: Sayings,
+): Promise<ObservedWorkflow> {
   const { raw, workflowId, runId, type, historyLength, historySize } = description;
   const hasFailed =
     (raw.pendingWorkflowTask?.attempt ?? 0) > 1 || raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
   const tail = hasFailed === true ? await tailOf(client, workflowId, runId) : undefined;
   const task = taskOf(description, tail);
-  const said = task === undefined ? await reportedBy(client, description) : {};
+  const said = task === undefined ? await reportedBy(client, description, sayings) : {};
   return {
     workflowId,
     type,
@@ -202,25 +226,36 @@ function activityOf(activity: RawActivity, tail: HistoryTail | undefined): Obser
   };
 }
 
-/** Entities and whatever is in phase `retrying` say themselves why they fail, and what they leave out. */
+/**
+ * Entities and whatever is in phase `retrying` say themselves why they fail, and what they leave out. The history decides what they say: while
+ * it has not grown they are not asked again.
+ */
 async function reportedBy(
   client: Client,
-  { workflowId, runId, type, typedSearchAttributes }: WorkflowExecutionDescription,
-): Promise<Pick<ObservedWorkflow, 'failing' | 'leftOut'>> {
+  { workflowId, runId, type, historyLength, typedSearchAttributes }: WorkflowExecutionDescription,
+  { before, now }: Sayings,
+): Promise<Said> {
   const asked = type === 'provision' || type === 'disrupt' || type === 'keepReplicas';
   if (!asked && typedSearchAttributes.get(searchAttributes.phase) !== 'retrying') return {};
+  const key = `${workflowId} ${runId} ${historyLength}`;
   try {
-    const { failing, facts } = await client.connection.withDeadline(Date.now() + queryMs, () =>
-      client.workflow.getHandle(workflowId, runId).query(explainQuery),
-    );
-    const leftOut = String(lookUp(facts, leftOutFact) ?? '');
-    return {
-      ...(failing === undefined ? {} : { failing: { since: Date.parse(failing.since), why: failing.why } }),
-      ...(leftOut === '' ? {} : { leftOut }),
-    };
+    const said = before.get(key) ?? (await askedOf(client, workflowId, runId));
+    now.set(key, said);
+    return said;
   } catch {
     return {};
   }
+}
+
+async function askedOf(client: Client, workflowId: string, runId: string): Promise<Said> {
+  const { failing, facts } = await client.connection.withDeadline(Date.now() + queryMs, () =>
+    client.workflow.getHandle(workflowId, runId).query(explainQuery),
+  );
+  const leftOut = String(lookUp(facts, leftOutFact) ?? '');
+  return {
+    ...(failing === undefined ? {} : { failing: { since: Date.parse(failing.since), why: failing.why } }),
+    ...(leftOut === '' ? {} : { leftOut }),
+  };
 }
 
 /** Who polls the cluster's task queues, and what waits in them. */

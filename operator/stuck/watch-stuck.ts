@@ -27,6 +27,9 @@ export class StuckWatch {
   private readonly firstSeen = new Map<string, number>();
   private findings: readonly Finding[] = [];
   private hasEnded = false;
+  private readonly planningListeners = new Set<() => void>();
+  /** What `planning` was when listeners heard of it last. */
+  private told: string | undefined;
 
   constructor(
     private readonly context: Context,
@@ -37,6 +40,12 @@ export class StuckWatch {
   get planning(): Finding | undefined {
     const found = planningFinding(this.findings, workflowIds.provision(this.context.cluster));
     return found !== undefined && this.ageOf(found) >= publishedAfterMs ? found : undefined;
+  }
+
+  /** Calls `then` whenever a look finds that `planning` has changed. Gives how to stop that. */
+  onPlanning(then: () => void): () => void {
+    this.planningListeners.add(then);
+    return () => void this.planningListeners.delete(then);
   }
 
   async check(): Promise<void> {
@@ -62,6 +71,15 @@ export class StuckWatch {
     this.findings = findings;
     this.measure();
     this.publishOnPods();
+    this.tellPlanning();
+  }
+
+  private tellPlanning(): void {
+    const { planning } = this;
+    const found = planning === undefined ? undefined : `${keyOf(planning)} ${planning.why}`;
+    if (found === this.told) return;
+    this.told = found;
+    for (const then of this.planningListeners) then();
   }
 
   private publishChanges(findings: readonly Finding[]): void {

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import type { OperatorContext } from './context.js';
+import { watchNodePools } from './node-pools.js';
+import { watchPendingPods } from './pending-pods.js';
+import type { Starter } from './starter.js';
+
+describe('a cluster in which nothing happens', () => {
+  let world: ActivityWorld;
+  let signals: boolean[];
+  let stop: () => void;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    [signals, stop] = [[], () => undefined];
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  });
+  afterEach(() => {
+    stop();
+    vi.useRealTimers();
+    world.stop();
+  });
+
+  const context = (): OperatorContext => ({
+    ...world.deps,
+    starter: {
+      podsPending: ({ again }: { again: boolean }) => {
+        signals.push(again);
+        return Promise.resolve();
+      },
+    } as unknown as Starter,
+    window: { idleMs: 1000, maxMs: 10_000 },
+    workflows: idleWorkflows,
+  });
+  const putPod = (nodeName?: string): void => {
+    const pending = { conditions: [{ type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' }] };
+    const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
+    const status = nodeName === undefined ? pending : { phase: 'Running' };
+    world.kube.put('Pod', { metadata: { name: 'web', namespace: 'shop', uid: 'u' }, spec, status });
+  };
+
+  // Rule `provisioning/signalled-again`.
+  test('is not looked through for pods that pend; while one does, it is every ten seconds', async () => {
+    const timers = vi.getTimerCount();
+    stop = watchPendingPods(context());
+    await world.synced();
+    expect(vi.getTimerCount()).toBe(timers);
+
+    putPod();
+    await world.synced();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(signals).toEqual([false, true, true]);
+
+    putPod('node-a');
+    await world.synced();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect([signals.length, vi.getTimerCount()]).toEqual([3, timers]);
+  });
+
+  // Rule `node-pools/status`.
+  test('has its NodePools looked at once a minute, and within five seconds of a change of its nodes', async () => {
+    const status = { conditions: [{ type: 'Ready', status: 'True' as const }] };
+    world.kube.put('EC2NodeClass', { ...nodeClass('default'), status });
+    world.kube.put('NodePool', nodePool('default'));
+    await world.synced();
+    const counted = (): number | undefined => world.deps.cache.get('NodePool', { name: 'default' })?.status?.nodes;
+    const own = context();
+    const { cloud } = own;
+    let looks = 0;
+    const instanceTypes: typeof cloud.instanceTypes = async (...args) => {
+      looks += 1;
+      return cloud.instanceTypes(...args);
+    };
+    const counting = new Proxy(cloud, {
+      get: (target, name) => (name === 'instanceTypes' ? instanceTypes : Reflect.get(target, name)),
+    });
+    stop = watchNodePools({ ...own, cloud: counting });
+    await world.deps.cache.until(() => counted() === 0, AbortSignal.timeout(5000));
+    await vi.advanceTimersByTimeAsync(60_000);
+    const before = looks;
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(looks - before).toBe(10);
+
+    const capacity = { cpu: '4', memory: '16Gi' };
+    world.kube.put('NodeClaim', nodeClaim('a', { status: { providerID: 'fake:///a/i-1', capacity } }));
+    await world.synced();
+    await vi.advanceTimersByTimeAsync(5000);
+    await world.synced();
+    expect(counted()).toBe(1);
+  });
+});
