@@ -12,6 +12,7 @@ import { isConsolidatable, otherMode, searchInput } from './search-input.js';
 import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
 import { concurrentCommands } from './concurrent-commands.js';
 import { waitsOfCommands } from './waiting-commands.js';
+import { SearchMemory } from './search-memory.js';
 import { StableSince } from '../disruption-context/stable-since.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import { listedNames } from '../../core/listed-names.js';
@@ -42,6 +43,7 @@ export interface LastSearch {
   /** Since when consolidatable nodes have waited for others to become consolidatable, while no command started. */
   waitingSince: number | undefined;
   readonly stableSince: StableSince;
+  readonly memory: SearchMemory;
 }
 
 export function noSearch(): LastSearch {
@@ -53,6 +55,7 @@ export function noSearch(): LastSearch {
     waits: [],
     waitingSince: undefined,
     stableSince: new StableSince(),
+    memory: new SearchMemory(),
   };
 }
 
@@ -101,7 +104,12 @@ async function searchNow(
     isPatient ? soon : context.now,
   );
   let began = deps.now();
-  const { first, result, proposed, moot } = await search(deps, input, context, () => (began = deps.now()));
+  const { first, result, proposed, moot } = await search(
+    answering(deps, last.memory),
+    input,
+    context,
+    () => (began = deps.now()),
+  );
   publishExcluded(deps, 'Consolidation', result.setAside);
   const tookMs = deps.now() - began;
   last.at = context.now;
@@ -149,7 +157,7 @@ export async function whyNotTaken(
 
 /** Searches nodes with open questions or refusals only if there is nothing else to do. */
 async function search(
-  deps: ActivityDeps,
+  consolidate: ActivityDeps['packer']['consolidate'],
   input: ConsolidationInput,
   context: DisruptionContext,
   onBegin: () => void,
@@ -160,13 +168,24 @@ async function search(
   readonly proposed: readonly ConsolidationCommand[];
   readonly moot: NonNullable<Proposals['moot']>;
 }> {
-  const first = await deps.packer.consolidate(input, { onBegin });
+  const first = await consolidate(input, { onBegin });
   const again = first.commands.length > 0 ? undefined : withAnswered(input, context);
   if (again === undefined) return { first, result: first, proposed: first.commands, moot: [] };
-  const result = await deps.packer.consolidate(again);
+  const result = await consolidate(again);
   const { commands, moot } = betterThanAnswered(result.commands, context);
   return { first, result, proposed: commands, moot };
 }
+
+/** Searches what was not searched before. */
+const answering =
+  ({ packer }: ActivityDeps, memory: SearchMemory): ActivityDeps['packer']['consolidate'] =>
+  async (input, options) => {
+    const known = memory.find(input);
+    if (known !== undefined) return known;
+    const answer = await packer.consolidate(input, options);
+    memory.note(input, answer);
+    return answer;
+  };
 
 /** When consolidatable nodes stop waiting for others. */
 function waitEndOf({ waitingSince }: LastSearch): readonly number[] {

@@ -434,10 +434,13 @@ describe('findDisruptions', () => {
   });
 
   // Rule `consolidation/when-it-searches`.
-  test('the search rests until something changes, or for five minutes', async () => {
+  test.each([
+    ['for five minutes', { nodes: '100%', schedule: '@daily', duration: '1h' }, 1],
+    ['where time alone changes nothing', { nodes: '100%' }, 0],
+  ])('the search rests until something changes, or %s', async (_, budget, again) => {
     putNode('a', [2]);
     putNode('b', [1]);
-    putPool({ budgets: [{ nodes: '100%' }], consolidationPolicy: 'WhenEmpty' });
+    putPool({ budgets: [{ nodes: '100%' }, budget], consolidationPolicy: 'WhenEmpty' });
     const first = await find();
     expect(first.commands).toEqual([]);
     let searches = 0;
@@ -454,10 +457,13 @@ describe('findDisruptions', () => {
 
     world.clock.now += 300_000;
     await find();
-    expect(searches).toBe(1);
-    world.kube.put('Pod', { metadata: { name: 'new', namespace: 'default' }, spec: { containers: [] } });
+    expect(searches).toBe(again);
+    world.kube.put('Pod', {
+      metadata: { name: 'new', namespace: 'default' },
+      spec: { nodeName: 'other', containers: [] },
+    });
     await find();
-    expect(searches).toBe(2);
+    expect(searches).toBe(again + 1);
   });
 
   test('pods may go to a node that nobody manages', async () => {
@@ -585,7 +591,10 @@ describe('findDisruptions', () => {
     await find();
     packer.consolidate = consolidate;
     world.clock.now = began + 61_000;
-    world.kube.put('Pod', { metadata: { name: 'new', namespace: 'default' }, spec: { containers: [] } });
+    world.kube.put('Pod', {
+      metadata: { name: 'new', namespace: 'default' },
+      spec: { nodeName: 'other', containers: [] },
+    });
 
     expect(goingNodes(await find())).toEqual(['node-a', 'node-b']);
   });
