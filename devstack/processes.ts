@@ -100,13 +100,17 @@ export async function waitUntilReady(
   condition: () => Promise<boolean>,
   timeoutMs = 120_000,
 ): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+  const begun = Date.now();
+  const deadline = begun + timeoutMs;
   for (;;) {
     if (await condition().catch(() => false)) return;
     if (!isRunning(record)) throw new Error(`${what} ended before it was ready; the end of ${log}:\n${tailOf(log)}`);
     if (Date.now() > deadline) {
       throw new Error(`${what} was not ready after ${timeoutMs / 1000}s; the end of ${log}:\n${tailOf(log)}`);
     }
-    await sleep(50);
+    await sleep(pauseAfter(Date.now() - begun));
   }
 }
+
+/** Milliseconds. A look takes processor time from what it waits for: to the API server it is a connection of its own. */
+const pauseAfter = (waitedMs: number): number => Math.min(Math.max(waitedMs / 10, 50), 500);
