@@ -3,7 +3,7 @@ import { fullName } from '../../packing/names.js';
 import { Budgets } from './command-budgets.js';
 import type { PodMove } from '../command.js';
 import { examineNodes, nodePoolOf } from './eligibility.js';
-import { priceOfAll, type CountedNode, type FleetNode } from './fleet.js';
+import { byPricePerCost, priceOfAll, type CountedNode, type FleetNode } from './fleet.js';
 import type { DecidedOutcome } from './outcome.js';
 import { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -86,8 +86,9 @@ export class ChangingFleet {
   }
 
   bySaving(): FleetNode[] {
-    const nodes = this.alive().filter((node) => !isFixed(node));
-    return nodes.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+    return this.alive()
+      .filter((node) => !isFixed(node))
+      .sort(byPricePerCost);
   }
 
   carryOut(outcome: DecidedOutcome, method?: ConsolidationMethod): FleetNode[] {

@@ -1,7 +1,6 @@
-import { compareText } from '../../core/compare-text.js';
 import type { ChangingFleet } from './changing-fleet.js';
 import { mostCandidates } from './command-budgets.js';
-import { isEmptied, type FleetNode } from './fleet.js';
+import { byPricePerCost, isEmptied, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 
 /** Removes the nodes on which no pod needs another node (consolidation/empty-nodes). */
@@ -25,8 +24,7 @@ export class EmptyRemoval {
     const kept = new Set<FleetNode>();
     const isMeant = (node: FleetNode): boolean => node.removable && node.cost <= 1 && which(node) && !kept.has(node);
     while (!this.fleet.isEnough()) {
-      const empty = this.fleet.alive().filter(isMeant);
-      empty.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+      const empty = this.fleet.alive().filter(isMeant).sort(byPricePerCost);
       const group = this.fleet.budgets.take(this.fleet.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
       this.fleet.simulation.setTargets(this.fleet.alive().filter(({ open }) => open));
@@ -49,8 +47,11 @@ export class EmptyRemoval {
     for (const node of group) {
       if (this.fleet.simulation.attempts.byPlacing([...fine, node]) !== undefined) this.fleet.simulation.undo();
       else if (node.waiting.size === 0) this.fleet.simulation.remove(node);
-      else kept.add(node);
-      if (!kept.has(node)) fine.push(node);
+      else {
+        kept.add(node);
+        continue;
+      }
+      fine.push(node);
     }
     return fine.length === 0 ? undefined : this.fleet.simulation.attempts.byPlacing(fine);
   }

@@ -1,5 +1,6 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
+import { compareText } from '../../core/compare-text.js';
 import type { NodeState, PodClass } from '../../packing/trial.js';
 import { isBuffer, type ExaminedNode } from './eligibility.js';
 
@@ -50,6 +51,12 @@ export function addLoad(loads: Map<PodClass, Pod[]>, podClass: PodClass, pods: r
   if (there === undefined) loads.set(podClass, [...pods]);
   else there.push(...pods);
 }
+
+/** By price for each unit of disruption cost, highest first (disruption-cost/order); then by name, so that the order is fixed. */
+export const byPricePerCost = (
+  a: Pick<FleetNode, 'name' | 'price' | 'cost'>,
+  b: Pick<FleetNode, 'name' | 'price' | 'cost'>,
+): number => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name);
 
 /** The sum of the prices, dollars per hour. */
 export const priceOfAll = (things: readonly { readonly price: number }[]): number =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { NodeState, PodClass } from '../../packing/trial.js';
 import { pod, pool } from '../../test/builders/consolidation.js';
 import { annotations } from '../../api/labels.js';
-import { addLoad, isEmptied, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
+import { addLoad, byPricePerCost, isEmptied, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
 import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
 
 const [web, db] = [{ index: 0 } as PodClass, { index: 1 } as PodClass];
@@ -68,6 +68,22 @@ test('added pods come after those of their class', () => {
   addLoad(own, db, more);
   expect([own.get(web), own.get(db)]).toEqual([[a, c, b], [b]]);
   expect(own.get(db)).not.toBe(more);
+});
+
+// Rule `disruption-cost/order`.
+test('nodes come by price for each unit of disruption cost, the highest first, then by name', () => {
+  const all = [
+    { name: 'b', price: 2, cost: 2 },
+    { name: 'a', price: 2, cost: 2 },
+    { name: 'c', price: 3, cost: 2 },
+    { name: 'd', price: 9, cost: 18 },
+  ];
+  const inOrder = (some: typeof all): string =>
+    [...some]
+      .sort(byPricePerCost)
+      .map(({ name }) => name)
+      .join('');
+  expect([inOrder(all), inOrder([...all].reverse())]).toEqual(['cabd', 'cabd']);
 });
 
 test('prices add up', () => {

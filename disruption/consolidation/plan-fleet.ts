@@ -1,6 +1,6 @@
 import { compareText } from '../../core/compare-text.js';
 import { nearlyCheapest, type Filling, type Launch, type Worth } from '../../packing/trial.js';
-import { priceOfAll, type FleetNode } from './fleet.js';
+import { byPricePerCost, priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { chooseTarget, isFixed, type Estimate, type FleetTarget } from './target.js';
@@ -222,7 +222,7 @@ function removeMore(simulation: Simulation, target: Ordered): Ordered {
   const { keep, remove } = target;
   if (attempt(simulation, target, firstUnits) === undefined) return target;
   const optional = keep.filter((node) => !isFixed(node) && node.price > simulation.disruptionOf([node]));
-  optional.sort((a, b) => b.price / b.cost - a.price / a.cost || compareText(a.name, b.name));
+  optional.sort(byPricePerCost);
   const more = new Set(optional.filter((node) => simulation.attempts.extend(node)));
   simulation.undo();
   if (more.size === 0) return target;
