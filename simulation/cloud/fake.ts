@@ -54,6 +54,8 @@ export class FakeCloud implements CloudProvider {
   readonly wellKnownLabels: readonly string[];
   /** How often each claim UID got an instance of its own: anything above 1 breaks `invariants/one-instance`. */
   readonly launchesByClaimUid = new Map<string, number>();
+  /** All of them. */
+  launches = 0;
   /** Every call in order, for assertions. */
   readonly calls: { readonly call: FakeCall; readonly subject: string }[] = [];
   /** Called after an instance came to be; simulated kubelets hook in here. */
@@ -338,6 +340,7 @@ export class FakeCloud implements CloudProvider {
     });
     this.reservations.noteLaunch(providerId, option.offering);
     this.launched.set(request.clientToken, launched);
+    this.launches += 1;
     this.launchesByClaimUid.set(claimUid, (this.launchesByClaimUid.get(claimUid) ?? 0) + 1);
     this.onLaunch(launched, request);
     return launched;

@@ -39,6 +39,8 @@ export class Invariants {
   /** NodeClaims that Stowage has deleted, by their names; people may delete others in spite of a pause. */
   private readonly ownDeletions = new Set<string>();
   private lossesUntil = 0;
+  /** How many launches there had been at the last check. */
+  private launchesChecked = 0;
   /** NodeClaims, by their UIDs, that somebody let go past Stowage. */
   private readonly excused = new Set<string>();
 
@@ -92,8 +94,12 @@ export class Invariants {
 
   /** After every event. Gives whether anything is broken. */
   check(): boolean {
-    for (const [uid, count] of this.cluster.cloud.launchesByClaimUid) {
-      if (count > 1) this.broken(`NodeClaim ${uid} got ${count} instances (invariants/one-instance)`);
+    const { launches, launchesByClaimUid } = this.cluster.cloud;
+    if (launches !== this.launchesChecked) {
+      for (const [uid, count] of launchesByClaimUid) {
+        if (count > 1) this.broken(`NodeClaim ${uid} got ${count} instances (invariants/one-instance)`);
+      }
+      this.launchesChecked = launches;
     }
     return this.isBroken || this.temporal.problems.length > 0;
   }

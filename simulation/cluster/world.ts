@@ -43,14 +43,14 @@ const clusterKinds = [
   'DisruptionPolicy',
 ] as const;
 /** Types of up to this many CPUs: enough for choice, few enough to plan quickly. */
-const mostCpus = 16;
+export const mostCpus = 16;
 
 export async function createCluster(
   random: Random,
   { onCall, times = calmTimes }: { readonly onCall: () => void; readonly times?: MachineTimes },
 ): Promise<SimulatedCluster> {
   const now = (): number => Date.now();
-  const kube = counting(createFakeKube({ now, podsTerminate: 'when-told' }), onCall);
+  const kube = counting(createFakeKube({ now, podsTerminate: 'when-told', sharesReads: true }), onCall);
   const entries = kwokCatalogue().filter(
     ({ architecture, resources }) => architecture === 'amd64' && Number(resources['cpu']) <= mostCpus,
   );

@@ -6,3 +6,10 @@ export function copyOf<T>(value: T): T {
   for (const key of Object.keys(value)) copy[key] = copyOf((value as Record<string, unknown>)[key]);
   return copy as T;
 }
+
+/** The same, with all its parts, which can never be changed from now on. */
+export function frozen<T>(value: T): T {
+  if (value === null || typeof value !== 'object' || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
+}

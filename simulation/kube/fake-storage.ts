@@ -5,7 +5,7 @@ import { canonicalJson } from '../../core/hash.js';
 import { DomainError } from '../../core/failures.js';
 import { compareVersions, objectKey, resources } from '../../kube/kinds.js';
 import { mergePatch } from '../../kube/merge-patch.js';
-import { copyOf } from './copy.js';
+import { copyOf, frozen } from './copy.js';
 import type { Kind, Kinds, ObjectRef, WatchEvent } from '../../kube/port.js';
 
 type Any = Kinds[Kind];
@@ -18,6 +18,8 @@ export interface LogEntry {
   readonly object: Any;
   readonly previous: Any | undefined;
 }
+
+const nothing: readonly LogEntry[] = [];
 
 /** Kinds whose generation the API server keeps. */
 const withGeneration: ReadonlySet<Kind> = new Set<Kind>([
@@ -42,7 +44,8 @@ export class FakeStorage {
   private readonly kinds = new Map<Kind, Map<string, Any>>();
   /** What `all` gave, until something is written. */
   private readonly listed = new Map<Kind, readonly Any[]>();
-  private log: LogEntry[] = [];
+  /** By kind, in the order of their versions. */
+  private readonly logs = new Map<Kind, LogEntry[]>();
   private writes = 0;
   private uids = 0;
   private listeners = new Set<() => void>();
@@ -71,11 +74,12 @@ export class FakeStorage {
     return this.of(kind).get(objectKey(ref));
   }
 
-  /** Writes between `version` and now. */
-  since(version: string): readonly LogEntry[] {
-    let start = this.log.length;
-    while (start > 0 && compareVersions(this.log[start - 1]!.version, version) > 0) start--;
-    return this.log.slice(start);
+  /** Writes of a kind between `version` and now. */
+  since(version: string, kind: Kind): readonly LogEntry[] {
+    const log = this.logs.get(kind) ?? [];
+    let start = log.length;
+    while (start > 0 && compareVersions(log[start - 1]!.version, version) > 0) start--;
+    return start === log.length ? nothing : log.slice(start);
   }
 
   onWrite(listener: () => void): () => void {
@@ -84,7 +88,7 @@ export class FakeStorage {
   }
 
   compact(): void {
-    this.log = [];
+    this.logs.clear();
     this.writes++;
     this.floor = this.version;
     this.announce();
@@ -98,7 +102,7 @@ export class FakeStorage {
       this.kinds.clear();
       this.listed.clear();
       for (const [kind, objects] of kept) this.kinds.set(kind, new Map(objects));
-      this.log = [];
+      this.logs.clear();
       this.writes = writes;
       this.floor = this.version;
       this.restores += 1;
@@ -204,11 +208,13 @@ export class FakeStorage {
   private versioned(kind: Kind, object: Any): Any {
     const resourceVersion = String(++this.writes);
     const metadata = { ...object.metadata, resourceVersion };
-    return { ...object, apiVersion: resources[kind].apiVersion, kind, metadata };
+    return frozen({ ...object, apiVersion: resources[kind].apiVersion, kind, metadata });
   }
 
   private append(entry: LogEntry): void {
-    this.log.push(entry);
+    const log = this.logs.get(entry.kind) ?? [];
+    log.push(entry);
+    this.logs.set(entry.kind, log);
     this.listed.delete(entry.kind);
     this.announce();
   }

@@ -17,6 +17,8 @@ export interface FakeKubeOptions {
    * kubelet's grace period; `at-once`: it is gone immediately.
    */
   readonly podsTerminate?: 'when-told' | 'at-once';
+  /** What is read is what is kept, which nobody can change, and no copy: for simulations, where all is read often. */
+  readonly sharesReads?: boolean;
 }
 
 /**
@@ -61,6 +63,7 @@ export function createFakeKube(options: FakeKubeOptions = {}): FakeKube {
     silenced: 0,
     failure: undefined,
     atOnce: options.podsTerminate === 'at-once',
+    read: options.sharesReads === true ? (object) => object : copyOf,
   };
   return {
     ...fakeReads(state),
@@ -99,6 +102,8 @@ interface FakeState {
   readonly storage: FakeStorage;
   readonly absent: Set<Kind>;
   readonly atOnce: boolean;
+  /** An object as a reader gets it. */
+  readonly read: <T>(object: T) => T;
   failure: Error | undefined;
   /** Watches so far, and how many of the first of them are silent. */
   opened: number;
@@ -116,28 +121,27 @@ function admit({ failure, absent }: FakeState, kind: Kind, ref?: { name?: string
 
 function fakeReads(state: FakeState): Pick<KubeClient, 'get' | 'list' | 'listForWatch' | 'serverVersion'> {
   const { storage } = state;
-  const listForWatch: KubeClient['listForWatch'] = async <K extends Kind>(
-    kind: K,
-    options: ListOptions & { transform?: (object: Kinds[K]) => Kinds[K] } = {},
-  ) => {
+  const listed = async <K extends Kind>(kind: K, options: ListOptions, give: (object: Kinds[K]) => Kinds[K]) => {
     await Promise.resolve();
     admit(state, kind);
-    const { transform = (object) => object } = options;
     const items = storage.all(kind).filter((object) => isSelected(object, options));
-    return {
-      items: items.map((item) => transform(copyOf(item) as Kinds[K])),
-      resourceVersion: storage.version,
-    };
+    return { items: items.map((item) => give(item as Kinds[K])), resourceVersion: storage.version };
   };
   return {
     get: async <K extends Kind>(kind: K, ref: ObjectRef) => {
       await Promise.resolve();
       if (state.absent.has(kind) && state.failure === undefined) return undefined;
       admit(state, kind, ref);
-      return copyOf(storage.find(kind, ref)) as Kinds[K] | undefined;
+      return state.read(storage.find(kind, ref)) as Kinds[K] | undefined;
     },
-    listForWatch,
-    list: async (kind, options) => (await listForWatch(kind, options)).items,
+    listForWatch: <K extends Kind>(
+      kind: K,
+      options: ListOptions & { transform?: (object: Kinds[K]) => Kinds[K] } = {},
+    ) => {
+      const { transform = (object) => object } = options;
+      return listed(kind, options, (object) => transform(copyOf(object)));
+    },
+    list: async (kind, options = {}) => (await listed(kind, options, state.read)).items,
     serverVersion: async () => {
       await Promise.resolve();
       if (state.failure !== undefined) throw state.failure;
@@ -259,9 +263,9 @@ function fakeWatch(state: FakeState): KubeClient['watch'] {
         else if (compareVersions(version, storage.floor) < 0) stop(() => resolve('expired'));
         else {
           try {
-            for (const entry of storage.since(version)) {
+            for (const entry of storage.since(version, kind)) {
               version = entry.version;
-              const event = entry.kind === kind ? eventOf(entry, options) : undefined;
+              const event = eventOf(entry, options);
               if (event !== undefined) onEvent(event as WatchEvent<Kinds[K]>);
             }
           } catch (error) {

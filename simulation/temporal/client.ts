@@ -6,7 +6,7 @@ import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@tempo
 import type { SimulatedTemporal } from './engine.js';
 import { mayReplace } from './commands.js';
 import { fromPayload, toError, toPayloads } from './payloads.js';
-import type { Run } from './run.js';
+import type { Run, RunStatus } from './run.js';
 import type { Schedules, ScheduleOptions } from './schedules.js';
 import { selectedBy } from './visibility.js';
 
@@ -128,10 +128,9 @@ function handleOf(engine: SimulatedTemporal, wire: Wire, workflowId: string, run
       await wire.carry('describe');
       const run = engine.find(workflowId, runId);
       if (run === undefined) throw new WorkflowNotFoundError('workflow not found', workflowId, runId);
-      return {
-        ...described(run),
-        raw: { pendingActivities: engine.pendingActivities(run).map((task) => task.described()) },
-      };
+      return new Described(run, {
+        pendingActivities: engine.pendingActivities(run).map((task) => task.described()),
+      });
     },
     query: async (definition: Named, ...args: unknown[]) => {
       await wire.carry('query');
@@ -164,23 +163,51 @@ async function answerOf(
 async function* listed(engine: SimulatedTemporal, wire: Wire, query: string): AsyncGenerator<object> {
   await wire.carry('list');
   const isSelected = selectedBy(query);
-  for (const run of [...engine.all]) if (isSelected(run)) yield described(run);
+  for (const run of [...engine.all]) if (isSelected(run)) yield new Described(run);
 }
 
-function described(run: Run): object {
-  const { workflowId, runId, workflowType, startedAt } = run.start;
-  return {
-    workflowId,
-    runId,
-    type: workflowType,
-    status: { name: run.status },
-    historyLength: run.historyLength,
-    startTime: new Date(startedAt),
-    closeTime: run.closedAt === undefined ? undefined : new Date(run.closedAt),
-    searchAttributes: Object.fromEntries([...run.attributes].map(([name, value]) => [name, [value]])),
-    taskQueue: run.start.taskQueue,
-    typedSearchAttributes: { get: ({ name }: { readonly name: string }) => run.attributes.get(name) ?? undefined },
-  };
+/** What the server tells of a run, as it is when it is told; what is costly is worked out for who reads it. */
+class Described {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly type: string;
+  readonly taskQueue: string;
+  readonly status: { readonly name: RunStatus };
+  readonly historyLength: number;
+  private readonly startedAt: number;
+  private readonly closedAt: number | undefined;
+
+  constructor(
+    private readonly run: Run,
+    readonly raw: object = {},
+  ) {
+    const { workflowId, runId, workflowType, startedAt, taskQueue } = run.start;
+    this.workflowId = workflowId;
+    this.runId = runId;
+    this.type = workflowType;
+    this.taskQueue = taskQueue;
+    this.status = { name: run.status };
+    this.historyLength = run.historyLength;
+    this.startedAt = startedAt;
+    this.closedAt = run.closedAt;
+  }
+
+  get startTime(): Date {
+    return new Date(this.startedAt);
+  }
+
+  get closeTime(): Date | undefined {
+    return this.closedAt === undefined ? undefined : new Date(this.closedAt);
+  }
+
+  get searchAttributes(): object {
+    return Object.fromEntries([...this.run.attributes].map(([name, value]) => [name, [value]]));
+  }
+
+  get typedSearchAttributes(): { readonly get: (key: { readonly name: string }) => unknown } {
+    const { attributes } = this.run;
+    return { get: ({ name }) => attributes.get(name) ?? undefined };
+  }
 }
 
 const nameOf = (definition: Named): string => (typeof definition === 'string' ? definition : definition.name);
