@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { workflowBundle } from '../worker/bundle.js';
 import { perturbationsOf } from './cluster/perturbations.js';
+import { replicasFor } from './cluster/pools.js';
 import { simulate } from './cluster/simulate.js';
 import type { SimulationResult } from './cluster/simulate.js';
 import { shrink } from './cluster/shrink.js';
@@ -13,7 +14,9 @@ interface SimulateCommand {
   readonly seeds: number;
   readonly firstSeed: number;
   readonly minutes: number;
+  readonly days?: number;
   readonly replicas: number;
+  readonly nodes?: number;
   readonly processes: number;
   readonly pace: number;
   readonly faults: number;
@@ -27,6 +30,7 @@ interface SimulateCommand {
 }
 
 const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
 
 function count(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('a whole number that is not negative is wanted');
@@ -56,7 +60,13 @@ const values = new Command('simulate')
   .option('--seeds <number>', 'how many seeds to play', count, 10)
   .option('--first-seed <number>', 'the first of them', count, 1)
   .option('--minutes <number>', 'simulated minutes in which things happen', count, 60)
+  .option('--days <number>', 'simulated days, in place of minutes', count)
   .option('--replicas <number>', 'pods of each Deployment at most', count, 10)
+  .option(
+    '--nodes <number>',
+    'as many pods as fill about so many nodes, in place of replicas, a tenth less at times',
+    count,
+  )
   .option('--processes <number>', 'processes of Stowage, of which one leads', count, 1)
   .option('--pace <seconds>', 'simulated seconds from one happening to the next, on average', count, 300)
   .option('--faults <percent>', 'of calls that fail or lose their answers', percentage, 0.3)
@@ -123,11 +133,17 @@ async function perturb(plan: SimulationPlan, { traffic }: SimulationResult, play
   return failed;
 }
 
+function replicasOf({ nodes, replicas }: SimulateCommand): Pick<SimulationPlan, 'replicas' | 'leastReplicas'> {
+  if (nodes === undefined) return { replicas };
+  const most = replicasFor(nodes);
+  return { replicas: most, leastReplicas: Math.round(most * 0.9) };
+}
+
 function planOf(seed: number): SimulationPlan {
   return {
     seed,
-    unrestMs: values.minutes * minuteMs,
-    replicas: values.replicas,
+    unrestMs: values.days === undefined ? values.minutes * minuteMs : values.days * dayMs,
+    ...replicasOf(values),
     processes: values.processes,
     paceMs: values.pace * 1000,
     faultChance: values.faults / 100,
@@ -146,6 +162,12 @@ function report({ seed, problems, simulatedMs, faults, launches, steps }: Simula
   for (const problem of problems) console.log(`  ${problem}`);
 }
 
+const sizeText = (): string =>
+  [
+    values.days === undefined ? `--minutes ${values.minutes}` : `--days ${values.days}`,
+    values.nodes === undefined ? `--replicas ${values.replicas}` : `--nodes ${values.nodes}`,
+  ].join(' ');
+
 function reportShrunk({ plan, result, played }: Shrunk): void {
   console.log(
     `  after ${played} runs, what it takes${plan.withoutFaults === true ? ', without faults of calls' : ''}:`,
@@ -158,7 +180,7 @@ function reportShrunk({ plan, result, played }: Shrunk): void {
     `  as a script: ${JSON.stringify(result.happened.map(({ atMs, draw, name }) => ({ atMs, draw, name })))}`,
   );
   const flags = [
-    `--first-seed ${plan.seed} --seeds 1 --minutes ${values.minutes} --replicas ${values.replicas} --processes ${values.processes} --pace ${values.pace} --faults ${values.faults} --heal ${values.heal}`,
+    `--first-seed ${plan.seed} --seeds 1 ${sizeText()} --processes ${values.processes} --pace ${values.pace} --faults ${values.faults} --heal ${values.heal}`,
     ...(values.only === undefined ? [] : [`--only '${values.only.source}'`]),
     ...(plan.withoutFaults === true ? ['--without-faults'] : []),
     ...((plan.leftOut?.size ?? 0) > 0 ? [`--leave-out ${[...plan.leftOut!].join(',')}`] : []),

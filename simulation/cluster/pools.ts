@@ -1,7 +1,8 @@
 import { annotations } from '../../api/labels.js';
+import { parseQuantity } from '../../core/quantities.js';
 import type { FakeKube } from '../kube/fake.js';
 import type { Replicas } from '../scale-down/workloads.js';
-import { addPool, template } from './world.js';
+import { addPool, mostCpus, template } from './world.js';
 
 /** The NodePool with `replicas`. */
 export const staticPool = 'static';
@@ -44,3 +45,10 @@ export const workloads: readonly Replicas[] = [
     annotations: { [annotations.doNotDisrupt]: 'true' },
   },
 ];
+
+/** How much of the CPUs of a node pods take. */
+const usedCpus = 0.95 * mostCpus;
+const cpusTogether = workloads.reduce((sum, { requests }) => sum + parseQuantity(requests['cpu'] ?? '0'), 0);
+
+/** How many pods each of the workloads has where they fill so many nodes. */
+export const replicasFor = (nodes: number): number => Math.floor((nodes * usedCpus) / cpusTogether);

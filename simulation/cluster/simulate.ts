@@ -168,7 +168,7 @@ class Simulation {
       restart: (chance, afterMs) => this.restart(chance, afterMs),
       say: this.say,
     };
-    for (const set of sets) void set.scaleUp(random.int(1, plan.replicas), random.int(1, 200));
+    for (const set of sets) void set.scaleUp(random.int(plan.leastReplicas ?? 1, plan.replicas), random.int(1, 200));
     await this.unrest(stage, startMs + plan.unrestMs, isBroken);
     this.traffic = this.placed.traffic;
     if (!invariants.isBroken) await this.rest(stage, invariants, isBroken);
@@ -186,7 +186,7 @@ class Simulation {
       problems,
       simulatedMs: time.now - startMs,
       faults: this.faults,
-      launches: [...cluster.cloud.launchesByClaimUid.values()].reduce((sum, count) => sum + count, 0),
+      launches: cluster.cloud.launches,
       steps: this.steps,
       traffic: this.traffic,
       happened: this.happened,

@@ -28,8 +28,10 @@ export interface SimulationPlan {
   readonly faultChance?: number;
   /** How many processes of Stowage there are; default one. Of several, one leads by election. */
   readonly processes?: number;
-  /** Pods of each of three Deployments at most. */
+  /** Pods of each Deployment at most. */
   readonly replicas: number;
+  /** And at least; default none. */
+  readonly leastReplicas?: number;
   /** How long everything may take to come to rest afterwards, and for how long nothing must change then. */
   readonly healMs: number;
   readonly restMs: number;

@@ -14,7 +14,7 @@ export const workloadHappenings = listed([
     weight: 16,
     happens: ({ random, sets, plan }) => {
       const set = random.pick(sets);
-      const wanted = random.int(0, plan.replicas);
+      const wanted = random.int(plan.leastReplicas ?? 0, plan.replicas);
       void (wanted > set.replicas ? set.scaleUp(wanted, random.int(1, 200)) : set.scaleDown(wanted));
     },
   },
