@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as workflows from './index.js';
-import { inputShapes, malformedInput } from './inputs.js';
+import { workflowIds } from '../core/ids.js';
+import { inputShapes, malformedInput, misplaced } from './inputs.js';
 import { Unreadable } from './unreadable.js';
 
 describe('what a workflow is started with', () => {
@@ -40,4 +41,34 @@ describe('what a workflow is started with', () => {
   test('may have more than is known', () => {
     expect(malformedInput('disrupt', [{ cluster: 'c', fromTheFuture: true }])).toBeUndefined();
   });
+});
+
+describe('the id under which a workflow is started', () => {
+  const claim = { name: 'n', uid: 'u' };
+  const ofClaim = { cluster: 'c', claim, nodePool: 'p' };
+
+  test.each<[string, object, string]>([
+    ['provision', { cluster: 'c', window: { idleMs: 1, maxMs: 1 } }, workflowIds.provision('c')],
+    ['disrupt', { cluster: 'c' }, workflowIds.disrupt('c')],
+    ['offerings', { cluster: 'c' }, workflowIds.offerings('c')],
+    ['launchNode', ofClaim, workflowIds.launch('c', 'u')],
+    ['terminateNode', { ...ofClaim, reason: 'r' }, workflowIds.terminate('c', 'u')],
+    ['expireNode', { ...ofClaim, expiresAt: 1 }, workflowIds.expire('c', 'u')],
+    ['repairNode', ofClaim, workflowIds.repair('c', 'u')],
+    ['keepReplicas', { cluster: 'c', nodePool: 'p', poolUid: 'u' }, workflowIds.replicas('c', 'u')],
+    ['handleInterruption', { cluster: 'c', instanceId: 'i-1' }, workflowIds.interrupt('c', 'i-1')],
+    ['replaceDrifted', { cluster: 'c', nodePool: 'p', poolUid: 'u', hash: 'h' }, workflowIds.drift('c', 'u', 'h')],
+    ['replaceNode', { cluster: 'c', candidate: { claim, node: 'n', nodePool: 'p' } }, workflowIds.replace('c', 'u')],
+    ['consolidate', { cluster: 'c', candidates: [{ claim }] }, workflowIds.consolidate('c', ['u'])],
+  ])('of %s is that of what it works on, so that no two do the same', (type, input, id) => {
+    expect(misplaced(type, id, [input])).toBeUndefined();
+    expect(misplaced(type, `${id}-2`, [input])).toBe(`its id is ${id}-2: give ${id}`);
+  });
+
+  test.each(['collectGarbage', 'sweepCloud', 'explainPod', 'measureSavings', 'refreshCatalogue', 'launchBatch'])(
+    'of %s may be any: a Schedule or a plan makes it',
+    (type) => {
+      expect(misplaced(type, 'any', [{ cluster: 'c' }])).toBeUndefined();
+    },
+  );
 });

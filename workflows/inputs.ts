@@ -1,5 +1,6 @@
 import { absentOr, epochMs, listOf, nonEmptyListOf, object, span, text, type Shape } from '../core/shapes.js';
 import { interruptionShape } from './payloads.js';
+import { workflowIds } from '../core/ids.js';
 import { unreadableIn } from './unreadable.js';
 
 /*
@@ -45,4 +46,40 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
 /** Why a workflow of this type cannot begin with these arguments; undefined if it can. */
 export function malformedInput(type: string, args: readonly unknown[]): string | undefined {
   return unreadableIn(args) ?? inputShapes.get(type)?.(args[0], '');
+}
+
+/** What ids are made of, once the input has its shape. */
+interface Named {
+  readonly cluster: string;
+  readonly claim: { readonly uid: string };
+  readonly poolUid: string;
+  readonly hash: string;
+  readonly instanceId: string;
+  readonly candidate: { readonly claim: { readonly uid: string } };
+  readonly candidates: readonly { readonly claim: { readonly uid: string } }[];
+}
+
+/** The id of each workflow type of which there may be one for each thing that it works on. */
+const idsOf: ReadonlyMap<string, (input: Named) => string> = new Map([
+  ['consolidate', ({ cluster, candidates }) => workflowIds.consolidate(cluster, candidates.map(({ claim: { uid } }) => uid))], // prettier-ignore
+  ['disrupt', ({ cluster }) => workflowIds.disrupt(cluster)],
+  ['expireNode', (input) => workflowIds.expire(input.cluster, input.claim.uid)],
+  ['handleInterruption', ({ cluster, instanceId }) => workflowIds.interrupt(cluster, instanceId)],
+  ['keepReplicas', ({ cluster, poolUid }) => workflowIds.replicas(cluster, poolUid)],
+  ['launchNode', (input) => workflowIds.launch(input.cluster, input.claim.uid)],
+  ['offerings', ({ cluster }) => workflowIds.offerings(cluster)],
+  ['provision', ({ cluster }) => workflowIds.provision(cluster)],
+  ['repairNode', (input) => workflowIds.repair(input.cluster, input.claim.uid)],
+  ['replaceDrifted', ({ cluster, poolUid, hash }) => workflowIds.drift(cluster, poolUid, hash)],
+  ['replaceNode', (input) => workflowIds.replace(input.cluster, input.candidate.claim.uid)],
+  ['terminateNode', (input) => workflowIds.terminate(input.cluster, input.claim.uid)],
+]);
+
+/**
+ * Why a workflow may not run under this id: another of its type could do the same beside it, since ids alone keep them apart. Undefined if it
+ * may. `args` have their shape.
+ */
+export function misplaced(type: string, id: string, args: readonly unknown[]): string | undefined {
+  const due = idsOf.get(type)?.(args[0] as Named);
+  return due === undefined || due === id ? undefined : `its id is ${id}: give ${due}`;
 }

@@ -1,12 +1,12 @@
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 import { failures } from '../core/failures.js';
-import { malformedInput } from './inputs.js';
+import { malformedInput, misplaced } from './inputs.js';
 import { orderOrigin } from './people/order-origin.js';
 import { Unreadable } from './unreadable.js';
 
 /**
- * Fails a workflow whose input is malformed (inputs.ts), and an activity or child workflow whose result could not be decoded: its
+ * Fails a workflow whose input is malformed or whose id is not the one of what it works on (inputs.ts), and an activity or child workflow whose result could not be decoded: its
  * fields would all read as undefined, which often means "no". Marks or refuses orders that did not come through the `stowage`
  * command. Signals, queries and updates are checked in their handlers. Bundled with the workflows.
  */
@@ -16,9 +16,14 @@ export function interceptors(): WorkflowInterceptors {
     inbound: [
       {
         execute: (input, next) => {
-          const { workflowType } = workflowInfo();
-          const wrong = malformedInput(workflowType, input.args);
-          return wrong === undefined ? next(input) : Promise.reject(malformed(workflowType, wrong));
+          const { workflowType, workflowId } = workflowInfo();
+          const malformed = malformedInput(workflowType, input.args);
+          if (malformed !== undefined)
+            return Promise.reject(invalid(`the input of ${workflowType} is malformed: ${malformed}`));
+          const wrong = misplaced(workflowType, workflowId, input.args);
+          return wrong === undefined
+            ? next(input)
+            : Promise.reject(invalid(`this ${workflowType} may not run: ${wrong}`));
         },
       },
       orders.inbound,
@@ -34,12 +39,8 @@ export function interceptors(): WorkflowInterceptors {
   };
 }
 
-const malformed = (workflowType: string, wrong: string): ApplicationFailure =>
-  ApplicationFailure.create({
-    type: failures.invalid.type,
-    message: `the input of ${workflowType} is malformed: ${wrong}`,
-    nonRetryable: true,
-  });
+const invalid = (message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type: failures.invalid.type, message, nonRetryable: true });
 
 function readable(what: string, result: Promise<unknown>): Promise<unknown> {
   const read = result.then((value) => {

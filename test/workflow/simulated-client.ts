@@ -60,7 +60,6 @@ function drivenHandle(
     },
     executeUpdate: async (...args: Args) => clockwork.during(update(...args)),
     result: async () => resultOf(temporal, clockwork, find()),
-    describe: async () => described(await handle.describe(), find()),
     fetchHistory: () => Promise.resolve(historyOf(find(), temporal.problems)),
   };
   return driven as unknown as WorkflowHandle;
@@ -85,11 +84,6 @@ async function resultOf(temporal: SimulatedTemporal, clockwork: Clockwork, first
 }
 
 const isOver = (run: Run) => (): boolean => !run.isOpen;
-
-function described(description: object, run: Run): object {
-  const get = ({ name }: { readonly name: string }): unknown => run.attributes.get(name) ?? undefined;
-  return { ...description, typedSearchAttributes: { get } };
-}
 
 interface RawSignal {
   readonly workflowExecution: { readonly workflowId: string };
