@@ -95,7 +95,6 @@ function planned(
     launchFewer(simulation, launches, settle);
     const placements: NodePlacement[] = [];
     before.forEach((node, i) => {
-      if (node.gone) return;
       for (const [podClass, pods] of node.loads) {
         const come = pods.slice(counts[i]!.get(podClass) ?? 0);
         if (come.length > 0) placements.push({ node: node.state, podClass, pods: come });

@@ -1,4 +1,5 @@
 import { withoutUnreadable } from '../../packing/exclude-objects.js';
+import { affordable } from './affordable.js';
 import { ChangingFleet } from './changing-fleet.js';
 import { CommandBuilder, type CommandTools } from './command-builder.js';
 import { groupUnits, mostCandidates } from './command-budgets.js';
@@ -8,13 +9,7 @@ import { OutcomeEvaluator } from './outcome-evaluator.js';
 import { NodeByNode } from './node-by-node.js';
 import { makePlan, type ConsolidationPlan } from './plan.js';
 import { Reconsideration } from './reconsideration.js';
-import { isFixed } from './target.js';
 import type { Consolidation, ConsolidationCommand, ConsolidationInput } from './types.js';
-
-/**
- * The most that one launch may cost, as a share of the price of the nodes that may be disrupted at once: not all of them use it.
- */
-const paidWith = 0.8;
 
 /** A fleet within this factor of the planned price counts as reached: a replacement has to save more than the difference. */
 const nearlyPlanned = 1.01;
@@ -122,21 +117,8 @@ class Search {
   }
 
   private plan(): ConsolidationPlan {
-    return makePlan(this.fleet.simulation, this.evaluator.pays, this.affordable());
-  }
-
-  /** The highest price of the nodes that budgets allow at once, dollars per hour: a launch above it can never save. */
-  private affordable(): number {
     const most = this.fleet.budgets.atMost(this.fleet.counted(), 'Underutilized');
-    const taken = new Map<string, number>();
-    const dearest = this.fleet.alive().filter((node) => !isFixed(node));
-    dearest.sort((a, b) => b.price - a.price);
-    const together = dearest.filter((node) => {
-      const count = (taken.get(node.nodePool) ?? 0) + 1;
-      taken.set(node.nodePool, count);
-      return count <= most(node);
-    });
-    return Math.max(together[0]?.price ?? 0, paidWith * priceOfAll(together.slice(0, mostCandidates)));
+    return makePlan(this.fleet.simulation, this.evaluator.pays, affordable(this.fleet.alive(), most));
   }
 
   private get tools(): CommandTools {
