@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../api/labels.js';
+import { huge, input, large, node, od, pod, pool, small, type, type World } from '../../test/builders/consolidation.js';
+import { consolidateFleet, reconsiderNodes, whyStays } from './search.js';
+import type { Consolidation, ConsolidationInput } from './types.js';
+
+const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
+  consolidateFleet({ ...input(world), ...more });
+const kept = { annotations: { [annotations.doNotDisrupt]: 'true' } };
+const nothingCheaper = 'its pods find no place that costs less';
+
+describe('of nodes that stay is told', () => {
+  const full = (...names: string[]) => names.map((name) => pod(`web-${name}`, name, 4));
+
+  test('what holds those that may not go, and why the others are not taken', () => {
+    const result = run({ nodes: [node('n0', large), node('n1', large, kept)], pods: full('n0', 'n1'), types: [large] });
+    expect(result.held).toEqual([{ node: 'n1', why: expect.stringContaining('do-not-disrupt') as string }]);
+    expect(result.notTaken).toEqual([{ node: 'n0', why: nothingCheaper }]);
+  });
+
+  test('nothing where they are gone, and nothing of what came', () => {
+    const result = run({ nodes: [node('n0', huge)], pods: [pod('web-0', 'n0', 1)] });
+    expect(result.commands).toHaveLength(1);
+    expect([result.held, result.notTaken]).toEqual([[], []]);
+  });
+
+  // Rule `budgets/reasons`.
+  test.each<[string, readonly { nodes: string; reasons?: ('Empty' | 'Underutilized')[] }[], boolean]>([
+    ['nothing goes', [{ nodes: '0' }], true],
+    ['none goes as underutilized', [{ nodes: '100%' }, { nodes: '0', reasons: ['Underutilized'] }], false],
+    ['none goes as empty', [{ nodes: '100%' }, { nodes: '0', reasons: ['Empty'] }], false],
+  ])('that budgets hold them, where it is so for whatever reason: %s', (_, budgets, isHeld) => {
+    const pools = [pool('default', { disruption: { budgets: [...budgets] } })];
+    const { held, notTaken } = run({ pools, nodes: [node('n0', large)], pods: full('n0'), types: [large] });
+    const why = 'what bounds the disruption of its NodePool lets none go now';
+    expect(held).toEqual(isHeld ? [{ node: 'n0', why }] : []);
+    expect(notTaken).toEqual(isHeld ? [] : [{ node: 'n0', why: nothingCheaper }]);
+  });
+
+  test('that budgets hold no other', () => {
+    const pools = [pool('default'), pool('held', { disruption: { budgets: [{ nodes: '0' }] } })];
+    const nodes = [
+      node('n0', large),
+      node('n1', large, { pool: 'held' }),
+      node('n2', large, { pool: 'held', ...kept }),
+    ];
+    const { held } = run({ pools, nodes, pods: full('n0', 'n1', 'n2'), types: [large] });
+    expect(held.map((each) => each.node).sort()).toEqual(['n1', 'n2']);
+  });
+
+  test('the best that was rejected, with what it would have saved', () => {
+    const leaner = type('leaner', 4, 16, od(0.199));
+    const result = run({ nodes: [node('n0', large)], pods: full('n0'), types: [large, leaner] });
+    expect(result.commands).toEqual([]);
+    expect(result.rejected).toEqual([
+      {
+        candidates: ['n0'],
+        saving: expect.closeTo(0.001, 9) as number,
+        why: expect.stringContaining('must save') as string,
+      },
+    ]);
+    expect(result.notTaken).toEqual([{ node: 'n0', why: result.rejected[0]!.why }]);
+  });
+
+  test('not why, by a search that was stopped', () => {
+    const world = { nodes: [node('n0', large)], pods: full('n0'), types: [large] };
+    const stopped = consolidateFleet(input(world), () => true);
+    expect([stopped.notTaken, stopped.cutShort]).toEqual([[], true]);
+  });
+});
+
+describe('what cannot be read is left out by name', () => {
+  const world: World = { nodes: [node('n0', large), node('n1', small)] };
+
+  test('and nothing is said where all can be read', () => {
+    expect(run(world)).not.toHaveProperty('setAside');
+  });
+
+  test('with the commands for the rest', () => {
+    const bad = { ...pool('bad'), spec: undefined as never };
+    const result = run({ ...world, pools: [pool('default'), bad], pods: [] });
+    expect(result.setAside).toEqual([expect.objectContaining({ name: 'bad' })]);
+    expect(result.commands.flatMap(({ candidates }) => candidates).sort()).toEqual(['n0', 'n1']);
+  });
+});
+
+test('a node that is looked at alone goes, or stays for a reason', () => {
+  const world: World = { nodes: [node('n0', huge), node('n1', large, kept)], pods: [pod('web-0', 'n0', 1)] };
+  expect(reconsiderNodes(input(world), ['n0'])).toMatchObject({ decision: 'delete', moves: [{ to: 'n1' }] });
+  expect(whyStays(input(world), 'n0')).toBeUndefined();
+  expect(whyStays(input(world), 'n1')).toContain('do-not-disrupt');
+});
