@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { OwnWorldsFirst } from './test/live/own-worlds-first.mjs';
 
 const sources =
   '{api,core,packing,disruption,cloud,kube,cluster,workflows,activities,worker,operator,process,cli,devstack,bench,cases,checker,simulation,aws-conformance,scripts}';
@@ -39,6 +40,7 @@ export default defineConfig({
     // Titles are told whole.
     taskTitleValueFormatTruncate: 0,
     exclude: ['**/node_modules/**', 'dist/**'],
+    sequence: { sequencer: OwnWorldsFirst },
     projects: [
       project('unit', [`${sources}/**/*.test.ts`], { setupFiles: ['test/no-cluster.mjs'] }),
       // Karpenter's own tests, told anew: docs/conformance.md.
@@ -65,8 +67,12 @@ export default defineConfig({
         globalSetup: [...onSharedStack.globalSetup, sharedMoto],
       }),
       project('integration', ['test/integration/!(aws)*.test.ts'], onSharedStack),
-      // Stowage as a process, each file with a stack of its own but for moto.
-      project('live', ['test/{live,containment}/**/*.test.ts'], { ...inRealTime, ...onOwnStacks }),
+      // Stowage as a process. Each file has its own stack but for moto, or one that an earlier file has left.
+      project('live', ['test/{live,containment}/**/*.test.ts'], {
+        ...inRealTime,
+        ...onOwnStacks,
+        globalSetup: [...onOwnStacks.globalSetup, 'test/live/shared-worlds.ts'],
+      }),
       // On one stack: what people are asked, order and are told.
       project('situations', ['test/situations/**/*.test.ts'], { ...inRealTime, ...onOwnStacks }),
       // Needs root and containers: `npm run test:install` gets what is missing, and no part of npm test.

@@ -118,6 +118,7 @@ const handlers: Readonly<Record<string, ControlHandler>> = {
       instances: cloud.instances.changedSince(since).map(view),
     };
   },
+  'DELETE instances': ({ cloud }) => cloud.instances.forgetEnded(),
   'POST instances/interrupt': ({ cloud, input }) => {
     const { id, delayMs = 120_000, terminate = true } = input as { id: string; delayMs?: number; terminate?: boolean };
     instanceOf(cloud, id);

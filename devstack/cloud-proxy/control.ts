@@ -110,6 +110,11 @@ export class CloudProxyControl {
     return (await this.#call<{ instances: InstanceView[] }>('GET', 'instances')).instances;
   }
 
+  /** From now on the instances that are terminated are not among them. */
+  async forgetEnded(): Promise<void> {
+    await this.#call('DELETE', 'instances');
+  }
+
   /** Whether the instance still exists as a machine: pending, running, stopping or stopped. */
   async isRunning(id: string): Promise<boolean> {
     const instance = (await this.instances()).find((each) => each.id === id);

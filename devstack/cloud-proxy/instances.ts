@@ -228,6 +228,11 @@ export class Instances {
     instance.health = { ...instance.health, ...health };
   }
 
+  /** Those that are terminated are not described any more, as in EC2 after an hour. */
+  forgetEnded(): void {
+    for (const { id, state } of this.all()) if (state === 'terminated') this.#instances.delete(id);
+  }
+
   clear(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();

@@ -11,14 +11,17 @@ import {
   type OpenQuestion,
 } from '../../workflows/messages.js';
 import { createNodeClass, createNodePool, deploy, within } from '../live/world.js';
-import { containment, instanceOf } from './containment.js';
+import { instanceOf, sharedContainment } from './containment.js';
 
 // Who tainted a node is written on its claim: a `disrupt` that is begun anew takes over what is under way (candidates/left-over-taints).
-const on = containment('adoption', async (world) => {
+const on = sharedContainment(async (world) => {
   await createNodeClass(world, 'default');
   await allow(['r5.2xlarge'], world);
   await world.kube.create('DisruptionPolicy', { metadata: { name: 'rules' }, spec: { rates: rate('2') } } as never);
 });
+
+/** What went of NodePools of other files counts for theirs. */
+const pool = 'adopted';
 
 /** So many nodes may go in a day. */
 const rate = (nodes: string): object[] => [{ nodes, per: '24h' }];
@@ -30,7 +33,7 @@ async function allow(types: readonly string[], world = on.world): Promise<void> 
     { key: 'node.kubernetes.io/instance-type', operator: 'In', values: [...types] },
   ];
   const spec = { disruption: { consolidateAfter: '0s', budgets: [{ nodes: '1' }] } };
-  await createNodePool(world, 'default', { template: { requirements }, spec });
+  await createNodePool(world, pool, { template: { requirements }, spec });
 }
 
 const disrupt = (): ReturnType<typeof on.workflow> => on.workflow(workflowIds.disrupt(on.cluster));
@@ -119,9 +122,9 @@ describe('disrupt, terminated by hand after a person said no and a node went', (
     await on.until('The no taken', isRejected, 90);
     const refusal = 'rejected by ann (not authenticated) (release)';
     const isKept = async (): Promise<boolean> =>
-      (await kube.get('NodePool', { name: 'default' }))?.metadata.annotations?.[
-        annotations.disruptionRecords
-      ]?.includes(refusal) === true;
+      (await kube.get('NodePool', { name: pool }))?.metadata.annotations?.[annotations.disruptionRecords]?.includes(
+        refusal,
+      ) === true;
     await on.until('The NodePool saying so', isKept, 60);
 
     await loseDisrupt();

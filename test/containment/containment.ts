@@ -3,6 +3,7 @@ import { Client, type WorkflowHandle } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
 import { observe } from '../../devstack/demo/observe.js';
+import { onSharedWorld } from '../live/shared-world.js';
 import { nodeOf, startLiveWorld, within, type LiveWorld } from '../live/world.js';
 
 /** None fits beside another on a node that is there. */
@@ -12,14 +13,12 @@ export const instanceOf = ({ status }: NodeClaim): string => status?.providerID?
 
 export const isInitialized = ({ status }: NodeClaim): boolean => isTrue(status?.conditions, 'Initialized');
 
-/** The stack of a test file, with Stowage as a process; it runs between the hooks that `containment` sets. */
+/** The world of a test file, between the hooks that `containment` or `sharedContainment` sets. */
 export class Containment {
   private running: { readonly world: LiveWorld; readonly client: Client } | undefined;
 
-  async start(...how: Parameters<typeof startLiveWorld>): Promise<LiveWorld> {
-    const world = await startLiveWorld(...how);
+  enter(world: LiveWorld): void {
     this.running = { world, client: new Client({ connection: world.temporal }) };
-    return world;
   }
 
   get world(): LiveWorld {
@@ -120,14 +119,28 @@ export class Containment {
   }
 }
 
-/** A stack for the tests of the file, once `prepare` has made what they begin with. */
+/** The tests of the file are on a world that files pass on (test/live/shared-world.ts), once `prepare` has made what they begin with. */
+export function sharedContainment(prepare: (world: LiveWorld) => Promise<void>): Containment {
+  const on = new Containment();
+  onSharedWorld(async (world) => {
+    on.enter(world);
+    await prepare(world);
+  });
+  return on;
+}
+
+/** A stack of its own for the tests of the file, once `prepare` has made what they begin with. */
 export function containment(
   name: string,
   prepare: (world: LiveWorld) => Promise<void>,
   options: Parameters<typeof startLiveWorld>[1] = {},
 ): Containment {
   const on = new Containment();
-  beforeAll(async () => prepare(await on.start(name, options)), 600_000);
+  beforeAll(async () => {
+    const world = await startLiveWorld(name, options);
+    on.enter(world);
+    await prepare(world);
+  }, 600_000);
   afterAll(async () => on.stop(), 60_000);
   return on;
 }

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { workflowIds } from '../../core/ids.js';
 import { searchAttributes, taskQueues } from '../../workflows/messages.js';
 import { createDefaultPool, deploy } from '../live/world.js';
-import { containment, large } from './containment.js';
+import { large, sharedContainment } from './containment.js';
 
 // The namespace is shared with applications that know nothing of Stowage, and with people who start workflows by hand.
 
-const on = containment('foreign', createDefaultPool);
+const on = sharedContainment(createDefaultPool);
 
 async function told(app: string): Promise<string> {
   const events = await on.world.kube.list('Event', { namespace: 'default' });
@@ -25,6 +25,7 @@ test("another application's workflow that names the cluster in its search attrib
   await deploy(on.world, 'beside', large);
   await on.runs('beside');
   expect(await on.isOpen('orders/1')).toBe(true);
+  await on.workflow('orders/1').terminate('containment test');
 }, 400_000);
 
 test('workflows of ours that somebody starts with nonsense fail at once and say why', async () => {

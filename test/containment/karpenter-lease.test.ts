@@ -6,13 +6,13 @@ import { workflowIds } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { createDefaultPool, deploy, nodeOf, within } from '../live/world.js';
 import { metrics, readiness, status, workerAnswers } from './answers.js';
-import { containment } from './containment.js';
+import { sharedContainment } from './containment.js';
 
 // Karpenter's lease counts in one namespace and with plausible times alone; while it is alive, nothing at all is done.
 const name = 'karpenter-leader-election';
 const year2099 = '2099-01-01T00:00:00.000000Z';
 
-const on = containment('lease', createDefaultPool);
+const on = sharedContainment(createDefaultPool);
 
 interface Leader {
   /** How often it has renewed its lease. */

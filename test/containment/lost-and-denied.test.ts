@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
 import { createDefaultPool, deploy } from '../live/world.js';
-import { containment, instanceOf, isInitialized, large } from './containment.js';
+import { instanceOf, isInitialized, large, sharedContainment } from './containment.js';
 
 // Answers that are lost, rights that are missing, objects and workflows that somebody takes away: each harms what it belongs to, and heals.
-const on = containment('lost', createDefaultPool);
+const on = sharedContainment(createDefaultPool);
 
 describe('what is lost or denied', () => {
   test('the answer that there is no capacity: the launch ends with it, and the pod gets a node once there is some', async () => {

@@ -6,11 +6,11 @@ import { apply } from '../live/kubectl.js';
 import { workflowIds } from '../../core/ids.js';
 import { podsPendingSignal } from '../../workflows/messages.js';
 import { createDefaultPool, deploy, isRunning, nodeOf, within } from '../live/world.js';
-import { containment, large } from './containment.js';
+import { large, sharedContainment } from './containment.js';
 
 // Pods that the API server takes and that are hard to work with cost ordinary pods nothing, and are told why.
 
-const on = containment('nasty', async (world) => {
+const on = sharedContainment(async (world) => {
   await createDefaultPool(world);
   // What a pod is told first counts for minutes: it is not to be that the pool is not ready yet.
   const isReady = async (): Promise<boolean> => {

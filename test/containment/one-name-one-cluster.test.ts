@@ -12,11 +12,11 @@ import type { KubeClient } from '../../kube/port.js';
 import { TemporalClusterIdentityStore } from '../../process/cluster-identity.js';
 import { createDefaultPool, deploy, within } from '../live/world.js';
 import { readiness, workerAnswers } from './answers.js';
-import { containment, large } from './containment.js';
+import { large, sharedContainment } from './containment.js';
 
 // Two installations with one cluster name in one Temporal namespace do not execute each other's workflows.
 
-const on = containment('name', createDefaultPool);
+const on = sharedContainment(createDefaultPool);
 
 const says = (text: string, ask = (): Promise<string> => readiness(on.world)): Promise<true> =>
   observe(`/readyz saying ${text}`, async () => (await ask()).includes(text), within(120), ask);

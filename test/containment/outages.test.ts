@@ -6,11 +6,11 @@ import { Replica } from '../../devstack/replica.js';
 import { clusterChangedSignal, explainQuery, type Explanation } from '../../workflows/messages.js';
 import { createDefaultPool, deploy } from '../live/world.js';
 import { readiness, valueOf } from './answers.js';
-import { containment, instanceOf, large } from './containment.js';
+import { instanceOf, large, sharedContainment } from './containment.js';
 import { SilentWatches } from './silent-watches.js';
 
 // What is away deletes nothing (invariants/outages-harm-nothing). Seconds here; the workflow tests have the hours.
-const on = containment('outages', createDefaultPool);
+const on = sharedContainment(createDefaultPool);
 
 /** Ids of the machines that end or have ended. */
 const ended = async (): Promise<string[]> =>

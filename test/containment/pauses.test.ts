@@ -8,11 +8,11 @@ import { hasTaint, withoutTaint } from '../../core/taints.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { pausesQuery, runningQuery, whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
-import { containment, isInitialized, large } from './containment.js';
+import { isInitialized, large, sharedContainment } from './containment.js';
 
 // What must outlive a workflow is in Kubernetes. Rule `invariants/pauses-hold`.
 
-const on = containment('pauses', async (world) => {
+const on = sharedContainment(async (world) => {
   await createNodeClass(world, 'default');
   await createNodePool(world, 'default', { spec: { disruption: { consolidateAfter: '0s' } } });
 });

@@ -66,14 +66,14 @@ describe('while more instances take their time to end than there are slots', () 
         const claims = await claimsOf('slow');
         return claims.length === endingNodes && claims.every((one) => instanceOf(one) !== '') ? claims : undefined;
       },
-      within(240),
+      within(480),
     );
     await on.world.cloud.configure({ shuttingDownMs: 3_600_000 });
     for (const name of names) await on.world.kube.delete('NodeClaim', { name });
     await observe(
       'Every slow instance ending',
       async () => (await ending()).length >= endingNodes,
-      within(240),
+      within(480),
       async () => `${(await ending()).length} are`,
     );
 
@@ -106,5 +106,5 @@ describe('while more instances take their time to end than there are slots', () 
       within(180),
       async () => `${(await claimsOf('slow')).length} are left`,
     );
-  }, 900_000);
+  }, 1_500_000);
 });

@@ -12,11 +12,11 @@ import { stowage } from '../situations/stowage.js';
 import { status } from './answers.js';
 import { denying } from './denying.js';
 import { refusalText, startRefusingWebhook, webhookOf, type RefusingWebhook } from './refusing-webhook.js';
-import { containment } from './containment.js';
+import { sharedContainment } from './containment.js';
 
 // What the API server refuses for one object costs others nothing, is told where its owner looks, and is tried again.
 
-const on = containment('refused', async (world) => {
+const on = sharedContainment(async (world) => {
   await createNodeClass(world, 'default');
 });
 

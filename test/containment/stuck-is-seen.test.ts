@@ -12,11 +12,11 @@ import { apply } from '../live/kubectl.js';
 import { createDefaultPool, deploy, nodeOf, within } from '../live/world.js';
 import { stowage } from '../situations/stowage.js';
 import { valueOf, metricsAddress } from './answers.js';
-import { containment, large } from './containment.js';
+import { large, sharedContainment } from './containment.js';
 
 // What does not go on is told by `stowage status`, metrics, conditions and events, and no longer once it goes on.
 
-const on = containment('stuck', createDefaultPool);
+const on = sharedContainment(createDefaultPool);
 
 const environment = () => ({ ...process.env, ...on.world.stack.environment });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
@@ -8,7 +8,8 @@ import { deploymentOf } from '../../devstack/deployment.js';
 import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient } from '../../kube/port.js';
 import { phaseQuery } from '../../workflows/messages.js';
-import { createNodeClass, createNodePool, isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
+import { onSharedWorld } from './shared-world.js';
+import { createNodeClass, createNodePool, isRunning, within, type LiveWorld } from './world.js';
 
 // Consolidation on real parts: pods are moved by the eviction API and bound by kube-scheduler, nodes join and leave.
 let world: LiveWorld;
@@ -18,13 +19,9 @@ let temporal: Connection;
 
 const pool = 'consolidated';
 
-beforeAll(async () => {
-  world = await startLiveWorld('consolidation');
+onSharedWorld((given) => {
+  world = given;
   ({ stack, kube, temporal } = world);
-}, 600_000);
-
-afterAll(async () => {
-  await world.stop();
 });
 
 /** A pool of these instance types alone; its nodes may all go at once. */

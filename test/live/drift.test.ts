@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
@@ -10,7 +10,8 @@ import { observe } from '../../devstack/demo/observe.js';
 import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 import { pauseUpdate, resumeUpdate } from '../../workflows/messages.js';
-import { createNodeClass, createNodePool, isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
+import { onSharedWorld } from './shared-world.js';
+import { createNodeClass, createNodePool, isRunning, within, type LiveWorld } from './world.js';
 
 // Drift and expiration on real parts: a node class changes, and its nodes are replaced under real budgets of pods.
 let world: LiveWorld;
@@ -21,13 +22,9 @@ let temporal: Connection;
 
 const pool = 'drifting';
 
-beforeAll(async () => {
-  world = await startLiveWorld('drift');
+onSharedWorld((given) => {
+  world = given;
   ({ stack, kube, cloud, temporal } = world);
-}, 600_000);
-
-afterAll(async () => {
-  await world.stop();
 });
 
 /** What nodes of the class were launched with is no longer what it says. */

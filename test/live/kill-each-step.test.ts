@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { Client } from '@temporalio/client';
 import type { WorkflowHandle, Connection } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
@@ -15,7 +15,8 @@ import { createClusterCache } from '../../kube/cache.js';
 import type { ClusterCache, KubeClient } from '../../kube/port.js';
 import type { consolidate } from '../../workflows/consolidation/consolidate.js';
 import { pauseUpdate, phaseQuery, resumeUpdate } from '../../workflows/messages.js';
-import { createNodeClass, createNodePool, isRunning, startLiveWorld, type LiveWorld } from './world.js';
+import { onSharedWorld } from './shared-world.js';
+import { createNodeClass, createNodePool, isRunning, type LiveWorld } from './world.js';
 
 /*
  * The process dies by SIGKILL in the middle of every step of a consolidation, and the consolidation finishes as if nothing
@@ -75,8 +76,8 @@ const homeless = new Set<string>();
 const short = new Set<string>();
 const patience = { withinMs: 240_000 };
 
-beforeAll(async () => {
-  world = await startLiveWorld('kills');
+onSharedWorld(async (given) => {
+  world = given;
   ({ stack, kube, cloud, temporal } = world);
   cache = createClusterCache({ client: kube, kinds: ['Pod', 'Node', 'NodeClaim'] });
   await cache.start(stopping.signal);
@@ -95,12 +96,9 @@ beforeAll(async () => {
       if (podsOf(name).filter(isRunning).length < replicas - 1) short.add(name);
     }
   });
-}, 600_000);
-
-afterAll(async () => {
-  stopping.abort();
-  await world.stop();
 });
+
+afterAll(() => stopping.abort());
 
 /** The round's pool may launch these types; all of its nodes may go at once. */
 async function allow({ pool }: Round, instanceTypes: Iterable<string>): Promise<void> {

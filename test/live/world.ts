@@ -14,21 +14,27 @@ import { startStack, type Stack, type StackOptions } from '../../devstack/stack.
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 
-/** A stack of a test file's own, with Stowage as a process, and clients of a person who looks on. */
+/** A stack with Stowage as a process, and clients of a person who looks on. */
 export interface LiveWorld {
   readonly stack: Stack;
   readonly kube: KubeClient;
   readonly cloud: CloudProxyControl;
   readonly temporal: Connection;
+  /** Ends the clients; every process goes on. */
+  leave(): Promise<void>;
   /** Stops every process and removes what they wrote. */
   stop(): Promise<void>;
 }
 
-export async function startLiveWorld(
-  name: string,
-  options: Pick<StackOptions, 'temporalSettings' | 'proxy'> = {},
-): Promise<LiveWorld> {
-  const folder = mkdtempSync(join(tmpdir(), `stowage-${name}-`));
+type WorldOptions = Pick<StackOptions, 'temporalSettings' | 'proxy'>;
+
+/** A world of a test file's own. */
+export function startLiveWorld(name: string, options: WorldOptions = {}): Promise<LiveWorld> {
+  return openWorld(mkdtempSync(join(tmpdir(), `stowage-${name}-`)), name, options);
+}
+
+/** The world whose stack is in `folder`: started, or entered where it runs. */
+export async function openWorld(folder: string, name: string, options: WorldOptions = {}): Promise<LiveWorld> {
   const stack = await startStack({ folder, name, parts: stackParts, moto: process.env.STOWAGE_TEST_MOTO, ...options });
   const kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: `${name}-test` });
   const temporal = await Connection.connect({ address: stack.temporalAddress ?? '' }).catch(async (error: unknown) => {
@@ -36,15 +42,19 @@ export async function startLiveWorld(
     await stack.stop();
     throw error;
   });
+  const leave = async (): Promise<void> => {
+    await temporal.close();
+    kube.close();
+  };
   return {
     stack,
     kube,
     cloud: new CloudProxyControl(stack.awsEndpoint ?? ''),
     temporal,
+    leave,
     stop: async () => {
       await recordHistories(stack);
-      await temporal.close();
-      kube.close();
+      await leave();
       await stack.stop();
       rmSync(folder, { recursive: true, force: true });
     },
