@@ -8,7 +8,8 @@ import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';
 import { apply, kubectl } from '../live/kubectl.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
-import { stowage } from '../situations/stowage.js';
+import { answerIn } from '../situations/people.js';
+import { environmentOf, stowageHere } from '../situations/stowage.js';
 import { status } from './answers.js';
 import { denying } from './denying.js';
 import { refusalText, startRefusingWebhook, webhookOf, type RefusingWebhook } from './refusing-webhook.js';
@@ -17,6 +18,7 @@ import { sharedContainment } from './containment.js';
 // What the API server refuses for one object costs others nothing, is told where its owner looks, and is tried again.
 
 const on = sharedContainment(async (world) => {
+  Object.assign(process.env, environmentOf(world));
   await createNodeClass(world, 'default');
 });
 
@@ -59,8 +61,7 @@ async function explained(subject: string, says: RegExp): Promise<string> {
   return observe(
     `stowage why ${subject} says ${String(says)}`,
     async () => {
-      const { stdout } = await stowage(on.world, 'why', subject, '-o', 'json');
-      last = stdout === '' ? '' : ((JSON.parse(stdout) as { answer?: string }).answer ?? '');
+      last = answerIn(await stowageHere('why', subject, '-o', 'json'));
       return says.test(last) ? last : undefined;
     },
     within(120),

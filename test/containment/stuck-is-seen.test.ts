@@ -10,19 +10,22 @@ import { readState } from '../../devstack/stack-state.js';
 import { searchAttributes, taskQueues } from '../../workflows/messages.js';
 import { apply } from '../live/kubectl.js';
 import { createDefaultPool, deploy, nodeOf, within } from '../live/world.js';
-import { stowage } from '../situations/stowage.js';
+import { environmentOf, stowageHere } from '../situations/stowage.js';
 import { valueOf, metricsAddress } from './answers.js';
 import { large, sharedContainment } from './containment.js';
 
 // What does not go on is told by `stowage status`, metrics, conditions and events, and no longer once it goes on.
 
-const on = sharedContainment(createDefaultPool);
+const on = sharedContainment(async (world) => {
+  Object.assign(process.env, environmentOf(world));
+  await createDefaultPool(world);
+});
 
 const environment = () => ({ ...process.env, ...on.world.stack.environment });
 
 /** The section of what is wrong. */
 async function stuck(): Promise<string> {
-  return (await stowage(on.world, 'status')).stdout.split('\n\n').find((section) => section.startsWith('Wrong')) ?? '';
+  return (await stowageHere('status')).split('\n\n').find((section) => section.startsWith('Wrong')) ?? '';
 }
 
 const metric = (name: string, kind: string): Promise<number | undefined> =>

@@ -1,8 +1,9 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
+import type { CommandName } from '../../cli/command-texts.js';
 import { observe } from '../../devstack/demo/observe.js';
 import { nodeOf, within, type LiveWorld } from '../live/world.js';
-import { environmentOf, statusHere, stowage, type Said } from './stowage.js';
+import { environmentOf, stowage, stowageHere, type Said } from './stowage.js';
 
 export const patience = 300_000;
 
@@ -17,6 +18,11 @@ export interface Surfaces {
 export const section = (status: string, title: string): string =>
   status.split('\n\n').find((text) => text.startsWith(title)) ?? '';
 
+/** The answer that `stowage why -o json` printed; the empty text where it printed no report. */
+export function answerIn(printed: string): string {
+  return printed.startsWith('{') ? ((JSON.parse(printed) as { answer?: string }).answer ?? '') : '';
+}
+
 /** People who look on, and who order. */
 export class People {
   private running: LiveWorld | undefined;
@@ -24,7 +30,7 @@ export class People {
   /** Set once the stack is up. */
   set world(world: LiveWorld) {
     this.running = world;
-    // For `statusHere`.
+    // For `stowageHere`.
     Object.assign(process.env, environmentOf(world));
   }
 
@@ -49,18 +55,17 @@ export class People {
   }
 
   status(): Promise<string> {
-    return statusHere();
+    return stowageHere('status');
   }
 
-  /** Until the command says this. */
-  says(words: RegExp, ...args: string[]): Promise<string> {
-    const isStatus = args.length === 1 && args[0] === 'status';
+  /** Until the command says this, as a program too. */
+  says(words: RegExp, name: CommandName, ...args: string[]): Promise<string> {
     let last: Said | string | undefined;
     return observe(
-      `stowage ${args.join(' ')} says ${String(words)}`,
+      `stowage ${[name, ...args].join(' ')} says ${String(words)}`,
       async () => {
-        if (isStatus && !words.test((last = await this.status()))) return undefined;
-        last = await this.stowage(...args);
+        if (!words.test((last = await stowageHere(name, ...args)))) return undefined;
+        last = await this.stowage(name, ...args);
         return words.test(last.stdout) ? last.stdout : undefined;
       },
       within(150),
@@ -106,14 +111,14 @@ export class People {
       .map(({ reason = '', message = '' }) => `${reason}: ${message}`);
   }
 
+  /** What `stowage why` answers; the empty text where it does not. */
+  private async answer(subject: string): Promise<string> {
+    return answerIn(await stowageHere('why', subject, '-o', 'json'));
+  }
+
   async surfaces(subject: string, kind: string, name: string): Promise<Surfaces> {
-    const [why, status, events] = await Promise.all([
-      this.stowage('why', subject, '-o', 'json'),
-      this.status(),
-      this.told(kind, name),
-    ]);
-    const { answer = '' } = why.code === 0 ? (JSON.parse(why.stdout) as { answer?: string }) : {};
-    return { why: answer, status, events };
+    const [why, status, events] = await Promise.all([this.answer(subject), this.status(), this.told(kind, name)]);
+    return { why, status, events };
   }
 
   /** The workflow that asks about the claim of this node. */

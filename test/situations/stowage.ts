@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { status } from '../../cli/status.js';
+import type { CommandName } from '../../cli/command-texts.js';
+import { liveCommands } from '../../cli/live-commands.js';
 import { messageOf } from '../../core/error-message.js';
 import type { LiveWorld } from '../live/world.js';
 
@@ -28,7 +29,11 @@ export function stowage(world: Reached, ...args: string[]): Promise<Said> {
 }
 
 /**
- * What `stowage status` prints, without the start of a program: for looking again and again. The process has the environment of a person
- * (`environmentOf`).
+ * What a command on a live cluster prints, or why it does not, without the start of a program: for looking again and again. The process has the environment
+ * of a person (`environmentOf`).
  */
-export const statusHere = (...args: string[]): Promise<string> => status(args).catch(messageOf);
+export async function stowageHere(name: CommandName, ...args: string[]): Promise<string> {
+  const command = await liveCommands.get(name)?.();
+  if (command === undefined) throw new Error(`stowage ${name} is no command on a live cluster`);
+  return command.run(args).catch(messageOf);
+}
