@@ -28,6 +28,7 @@ describe('of nodes that stay is told', () => {
   test.each<[string, readonly { nodes: string; reasons?: ('Empty' | 'Underutilized')[] }[], boolean]>([
     ['nothing goes', [{ nodes: '0' }], true],
     ['none goes as underutilized', [{ nodes: '100%' }, { nodes: '0', reasons: ['Underutilized'] }], false],
+    ['none goes as either', [{ nodes: '100%' }, { nodes: '0', reasons: ['Empty', 'Underutilized'] }], true],
     ['none goes as empty', [{ nodes: '100%' }, { nodes: '0', reasons: ['Empty'] }], false],
   ])('that budgets hold them, where it is so for whatever reason: %s', (_, budgets, isHeld) => {
     const pools = [pool('default', { disruption: { budgets: [...budgets] } })];
