@@ -95,8 +95,8 @@ interface Strategy {
   /** The order in which the remaining nodes are filled. */
   readonly order: (simulation: Simulation, nodes: readonly FleetNode[]) => readonly FleetNode[];
   readonly filling: Filling;
-  /** How many nodes may be kept instead of one launch. */
-  readonly keptEach: number;
+  /** Whether nodes are kept that would only be launched again. */
+  readonly keepsLaunched: boolean;
 }
 
 const asEstimated: Strategy['order'] = (_simulation, nodes) => nodes;
@@ -111,13 +111,13 @@ const cautious: Estimate = { usable: 0, dearest: 1.001 };
  * nearly always the best.
  */
 const strategies: readonly Strategy[] = [
-  { estimate: likely, order: asEstimated, filling: 'alike', keptEach: 0 },
-  { estimate: likely, order: asEstimated, filling: 'pickiest', keptEach: 0 },
-  { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 0 },
-  { estimate: likely, order: fullestFirst, filling: 'pickiest', keptEach: 1 },
-  { estimate: cautious, order: asEstimated, filling: 'pickiest', keptEach: 0 },
-  { estimate: likely, order: fullestFirst, filling: 'scarcest', keptEach: 0 },
-  { estimate: cautious, order: asEstimated, filling: 'scarcest', keptEach: 0 },
+  { estimate: likely, order: asEstimated, filling: 'alike', keepsLaunched: false },
+  { estimate: likely, order: asEstimated, filling: 'pickiest', keepsLaunched: false },
+  { estimate: likely, order: fullestFirst, filling: 'pickiest', keepsLaunched: false },
+  { estimate: likely, order: fullestFirst, filling: 'pickiest', keepsLaunched: true },
+  { estimate: cautious, order: asEstimated, filling: 'pickiest', keepsLaunched: false },
+  { estimate: likely, order: fullestFirst, filling: 'scarcest', keepsLaunched: false },
+  { estimate: cautious, order: asEstimated, filling: 'scarcest', keepsLaunched: false },
 ];
 
 /** With more nodes than this only the first way is tried. */
@@ -130,11 +130,11 @@ export const isLarge = ({ nodes }: Simulation): boolean => nodes.length > largeF
 function* targets(simulation: Simulation, given: FleetTarget | undefined): Generator<Ordered> {
   const estimated = new Map<Estimate, FleetTarget>();
   const seen = new Set<string>();
-  for (const { estimate, order, filling, keptEach } of isLarge(simulation) ? strategies.slice(0, 1) : strategies) {
+  for (const { estimate, order, filling, keepsLaunched } of isLarge(simulation) ? strategies.slice(0, 1) : strategies) {
     let target = given ?? estimated.get(estimate);
     if (target === undefined) estimated.set(estimate, (target = chooseTarget(simulation, estimate)));
     const ordered = { ...target, keep: order(simulation, target.keep), filling };
-    const kept = keptEach === 0 ? ordered : keepInsteadOfLaunching(simulation, ordered, keptEach);
+    const kept = keepsLaunched ? keepInsteadOfLaunching(simulation, ordered) : ordered;
     const text = [filling, ...[kept.keep, kept.remove].map((nodes) => nodes.map(({ name }) => name).join())].join(' ');
     if (seen.has(text)) continue;
     seen.add(text);
@@ -169,14 +169,14 @@ function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, uni
   });
 }
 
-/** Keeps nodes that would only be launched again, at most `each` for one launch. */
-function keepInsteadOfLaunching(simulation: Simulation, estimate: Ordered, each: number): Ordered {
+/** Keeps nodes that would only be launched again, one for each launch at a time. */
+function keepInsteadOfLaunching(simulation: Simulation, estimate: Ordered): Ordered {
   let target = estimate;
-  for (let look = 0; look < rounds && target.remove.length > 0; look++) {
+  for (let look = 0; look < rounds; look++) {
     const outcome = attempt(simulation, target, 0);
     if (outcome === undefined) return target;
     simulation.undo();
-    const kept = substitutes(simulation, target.remove, outcome.launches, each);
+    const kept = substitutes(simulation, target.remove, outcome.launches);
     if (kept.size === 0) return target;
     target = {
       ...target,
@@ -187,14 +187,12 @@ function keepInsteadOfLaunching(simulation: Simulation, estimate: Ordered, each:
   return target;
 }
 
-/** For each launch, candidates with as much room for the same price, the fullest first. */
+/** For each launch the fullest candidate that costs no more for what it can hold. */
 function substitutes(
-  simulation: Simulation,
+  { worth, trial }: Simulation,
   remove: readonly FleetNode[],
   launches: readonly Launch[],
-  each: number,
 ): Set<FleetNode> {
-  const { worth, trial } = simulation;
   const rated = remove.map((node) => {
     const load = worth.of(trial.loadOf(node.loads));
     return { node, load, whole: load + worth.of(node.state.free) };
@@ -202,17 +200,14 @@ function substitutes(
   rated.sort((a, b) => b.load / b.whole - a.load / a.whole || compareText(a.node.name, b.node.name));
   const kept = new Set<FleetNode>();
   for (const { claim, price } of launches) {
-    let usage = 0;
-    for (const { podClass, pods } of claim.members) usage += worth.of(trial.demandOf(podClass)) * pods.length;
+    const usage = claim.members.reduce(
+      (sum, { podClass, pods }) => sum + worth.of(trial.demandOf(podClass)) * pods.length,
+      0,
+    );
+    if (usage <= 0) continue;
     const rate = (price / usage) * keptUpToPriceFactor;
-    let count = 0;
-    for (const { node, whole } of rated) {
-      if (usage <= 0 || count === each) break;
-      if (kept.has(node) || !node.open || node.price > whole * rate) continue;
-      kept.add(node);
-      count++;
-      usage -= whole;
-    }
+    const found = rated.find(({ node, whole }) => !kept.has(node) && node.open && node.price <= whole * rate);
+    if (found !== undefined) kept.add(found.node);
   }
   return kept;
 }
@@ -225,6 +220,5 @@ function removeMore(simulation: Simulation, target: Ordered): Ordered {
   optional.sort(byPricePerCost);
   const more = new Set(optional.filter((node) => simulation.attempts.extend(node)));
   simulation.undo();
-  if (more.size === 0) return target;
   return { ...target, keep: keep.filter((node) => !more.has(node)), remove: [...remove, ...more] };
 }
