@@ -214,10 +214,18 @@ function restingPool({ metadata, status }: NodePool): Finding[] {
   return [{ kind: 'pool', subject, ...at(refused.lastTransitionTime), why, then: 'its pods are planned elsewhere' }];
 }
 
+/** Worked out once for each list of pods: in a cluster at rest it stays the same. */
+function pendingOf(pods: readonly Pod[]): readonly Pod[] {
+  let pending = knownPending.get(pods);
+  if (pending === undefined) knownPending.set(pods, (pending = pods.filter(isPending)));
+  return pending;
+}
+
+const knownPending = new WeakMap<readonly Pod[], readonly Pod[]>();
+
 /** All of them are one finding: the one that has waited longest speaks for them. */
 function waitingPods(pods: readonly Pod[], now: number): Finding[] {
-  const late = pods
-    .filter(isPending)
+  const late = pendingOf(pods)
     .map((pod) => ({ pod, ...at(unschedulableSince(pod)) }))
     .filter(({ since }) => since !== undefined && now - since >= podsMs)
     .sort((a, b) => (a.since ?? 0) - (b.since ?? 0));

@@ -39,6 +39,7 @@ export class Invariants {
   /** NodeClaims that Stowage has deleted, by their names; people may delete others in spite of a pause. */
   private readonly ownDeletions = new Set<string>();
   private lossesUntil = 0;
+  private known: { readonly version: string; readonly dispensable: readonly string[] } | undefined;
   /** How many launches there had been at the last check. */
   private launchesChecked = 0;
   /** NodeClaims, by their UIDs, that somebody let go past Stowage. */
@@ -119,8 +120,16 @@ export class Invariants {
       ...this.mislabelled(),
       ...this.replicasAtUnrest(),
       ...leftovers(this.cluster.kube, this.temporal),
-      ...dispensable(this.cluster.kube, 'default'),
+      ...this.dispensable(),
     ];
+  }
+
+  /** Worked out once for each state of the API server, which alone decides it. */
+  private dispensable(): readonly string[] {
+    const { kube } = this.cluster;
+    const version = kube.version();
+    if (this.known?.version !== version) this.known = { version, dispensable: [...dispensable(kube, 'default')] };
+    return this.known.dispensable;
   }
 
   /** Nodes and claims that there are, as a text. */

@@ -174,26 +174,24 @@ class Described {
   readonly taskQueue: string;
   readonly status: { readonly name: RunStatus };
   readonly historyLength: number;
-  private readonly startedAt: number;
   private readonly closedAt: number | undefined;
 
   constructor(
     private readonly run: Run,
     readonly raw: object = {},
   ) {
-    const { workflowId, runId, workflowType, startedAt, taskQueue } = run.start;
+    const { workflowId, runId, workflowType, taskQueue } = run.start;
     this.workflowId = workflowId;
     this.runId = runId;
     this.type = workflowType;
     this.taskQueue = taskQueue;
     this.status = { name: run.status };
     this.historyLength = run.historyLength;
-    this.startedAt = startedAt;
     this.closedAt = run.closedAt;
   }
 
   get startTime(): Date {
-    return new Date(this.startedAt);
+    return this.run.startTime;
   }
 
   get closeTime(): Date | undefined {

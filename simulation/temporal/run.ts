@@ -61,7 +61,12 @@ export class Run {
 
   private last: Promise<unknown> = Promise.resolve();
 
-  constructor(readonly start: RunStart) {}
+  /** One for all who ask. */
+  readonly startTime: Date;
+
+  constructor(readonly start: RunStart) {
+    this.startTime = new Date(start.startedAt);
+  }
 
   /** Does `work` once everything before it is done: a worker has one task of a run in its hands at a time. */
   alone<T>(work: () => Promise<T>): Promise<T> {
