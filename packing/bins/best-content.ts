@@ -1,14 +1,5 @@
-/** What may be in a bin: amounts that add up, and pairs that exclude each other. */
-export interface Contents {
-  /** How many amounts each item has: its resources, then one for each cap. */
-  readonly width: number;
-  /** `weight[item * width + d]`. */
-  readonly weight: Float64Array;
-  /** By item: the pods that there are. */
-  readonly pods: Int32Array;
-  /** By item: others that may not be in the same bin. */
-  readonly conflicts: readonly (readonly number[])[];
-}
+import { mostOf, type Contents } from './contents.js';
+import { RestBounds } from './rest-bounds.js';
 
 /** The best content of one bin that was found, and what no content exceeds. */
 export interface BestContent {
@@ -19,9 +10,13 @@ export interface BestContent {
 }
 
 /** Rounds in which the multipliers of one bin are made better, and steps along the subgradient in each. */
-const mostRounds = 4;
-const mostSteps = 12;
+const mostRounds = 2;
+const mostSteps = 4;
 const leastGain = 1e-4;
+/** A search leaves out what is worth so many times the best content that was found. */
+const nearlyBest = 1 + 2e-4;
+/** Steps after which the thorough bound, which takes longer, is worth its time. */
+const quickSteps = 60;
 
 /**
  * The most that the content of one bin is worth, whole pods and all amounts counted. Multipliers of the amounts (a Lagrangian relaxation, which is
@@ -40,6 +35,9 @@ export class ContentSearch {
   private best = 0;
   private bestCount = new Int32Array(0);
   private stepsLeft = 0;
+  /** With no more steps left than these the thorough bound is taken too. */
+  private thoroughFrom = 0;
+  private readonly rest: RestBounds;
   private unexplored = 0;
   private openers: Uint8Array | undefined;
   private value: Float64Array = new Float64Array(0);
@@ -52,6 +50,7 @@ export class ContentSearch {
     this.residual = new Float64Array(contents.width);
     this.blocked = new Int32Array(items);
     this.count = new Int32Array(items);
+    this.rest = new RestBounds(contents);
   }
 
   /**
@@ -75,8 +74,11 @@ export class ContentSearch {
     this.stepsLeft = steps;
     this.unexplored = 0;
     this.openers = openers;
+    this.thoroughFrom = steps - quickSteps;
+    const before = this.rest.work;
+    this.rest.aim({ items: this.candidates, fits: this.fits, size: this.size, value }, bin.multipliers);
     this.search(0, 0, all);
-    this.work += steps - this.stepsLeft;
+    this.work += steps - this.stepsLeft + this.rest.work - before;
     const most = Math.min(all, Math.max(this.best, this.unexplored));
     return this.best > floor ? { most, found: { worth: this.best, ...this.content() } } : { most };
   }
@@ -212,11 +214,15 @@ export class ContentSearch {
 
   /** Tries each number of the candidate `at`, then the later ones. `most`: what is inside and all that could come after are worth at most. */
   private search(at: number, worth: number, most: number): void {
-    if (most <= this.best * (1 + 1e-9)) return;
     if (at === this.size) {
       if (worth <= this.best || (this.openers !== undefined && !this.isOpened(this.openers))) return;
       this.best = worth;
       this.bestCount = this.count.slice(0, this.size);
+      return;
+    }
+    const ceiling = this.ceiling(at, worth, most);
+    if (ceiling <= this.best * nearlyBest) {
+      if (ceiling > this.best) this.unexplored = Math.max(this.unexplored, ceiling);
       return;
     }
     const { candidates, fits, reduced } = this;
@@ -226,12 +232,12 @@ export class ContentSearch {
     for (let n = this.fitting(at, item); n >= 0; n--) {
       const bound = without + n * rest;
       // Fewer of an item that adds to the bound are no better.
-      if (bound <= this.best * (1 + 1e-9)) {
+      if (bound <= this.best) {
         if (rest >= 0) return;
         continue;
       }
       if (this.stepsLeft-- <= 0) {
-        this.unexplored = Math.max(this.unexplored, rest >= 0 ? bound : without);
+        this.unexplored = Math.max(this.unexplored, Math.min(ceiling, rest >= 0 ? bound : without));
         return;
       }
       this.put(item, n);
@@ -240,6 +246,13 @@ export class ContentSearch {
       this.count[at] = 0;
       this.put(item, -n);
     }
+  }
+
+  /** What is inside and the candidates from `at` on are worth together at most. */
+  private ceiling(at: number, worth: number, most: number): number {
+    const quick = Math.min(most, worth + this.rest.quick(at, this.residual));
+    const isDecided = quick <= this.best * nearlyBest || this.stepsLeft > this.thoroughFrom || at + 2 >= this.size;
+    return isDecided ? quick : Math.min(quick, worth + this.rest.thorough(at, this.residual, this.blocked));
   }
 
   private isOpened(openers: Uint8Array): boolean {
@@ -259,14 +272,4 @@ export class ContentSearch {
     for (let d = 0; d < width; d++) this.residual[d] = this.residual[d]! - pods * weight[item * width + d]!;
     for (const other of conflicts[item]!) this.blocked[other] = this.blocked[other]! + Math.sign(pods);
   }
-}
-
-/** How many of what is at `from` in `weight` the room holds, `most` at most. Amounts are whole numbers. */
-function mostOf(weight: Float64Array, from: number, room: Float64Array, most: number): number {
-  let fits = most;
-  for (let d = 0; d < room.length; d++) {
-    const own = weight[from + d]!;
-    if (own * fits > room[d]!) fits = Math.floor(room[d]! / own);
-  }
-  return Math.max(0, fits);
 }

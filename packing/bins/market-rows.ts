@@ -15,6 +15,8 @@ export class MarketRows {
   readonly fewRow: Int32Array;
   /** By requirement: its items as bits. */
   private readonly inRequirement: readonly Uint8Array[];
+  /** By market: its items as bits. */
+  private readonly inMarket: readonly Uint8Array[];
   /** Bins looked at so far. */
   work = 0;
 
@@ -34,18 +36,22 @@ export class MarketRows {
     markets.forEach(({ count }, m) => {
       if (count !== undefined) this.rhs[this.fewRow[m]!] = -count;
     });
+    this.inMarket = markets.map(({ items }) => bitsOf(items, this.items));
     this.inRequirement = requirements.map(({ items }) => bitsOf(items, this.items));
   }
 
-  /** For each item: the bin that is cheapest by the share that it takes, which is what a pod is worth to begin with; and the bin that holds it alone most cheaply. */
-  begin(): { center: Float64Array; alone: (Column | undefined)[] } {
+  /**
+   * For each item: the bin that is cheapest by the share that it takes, which is what a pod is worth to begin with; and for each set of requirements the bin
+   * that holds it alone most cheaply.
+   */
+  begin(): { center: Float64Array; alone: Column[] } {
     const { markets, width, weight, pods } = this.problem;
     const center = new Float64Array(this.count);
-    const alone = Array.from(pods, (): Column | undefined => undefined);
-    const rate = new Float64Array(this.items).fill(Infinity);
     const share = new Float64Array(this.items).fill(Infinity);
+    const alone = new Map<string, { readonly rate: number; readonly column: Column }>();
     markets.forEach((market, m) => {
       if (market.count !== undefined) return;
+      const counted = market.requirements.join();
       for (const item of market.openers ?? market.items) {
         for (const { price, capacity, use } of market.bins) {
           this.work++;
@@ -54,18 +60,19 @@ export class MarketRows {
           if (!(most <= 1)) continue;
           share[item] = Math.min(share[item]!, price * most);
           const count = Math.min(pods[item]!, most > 0 ? Math.floor(1 / most + 1e-9) : pods[item]!);
-          if (price / count >= rate[item]!) continue;
-          rate[item] = price / count;
-          alone[item] = this.columnOf(m, { price, use }, [item], [count]);
+          const text = `${item} ${counted}`;
+          const rate = price / count;
+          if (rate >= (alone.get(text)?.rate ?? Infinity)) continue;
+          alone.set(text, { rate, column: this.columnOf(m, { price, use }, [item], [count]) });
         }
       }
     });
     share.forEach((each, item) => (center[item] = each === Infinity ? 0 : each));
-    return { center, alone };
+    return { center, alone: Array.from(alone.values(), ({ column }) => column) };
   }
 
-  /** The content in the cheapest bin that holds it, none where bins are few. */
-  cheapest(content: Content): Column | undefined {
+  /** The content in the cheapest bin that holds it, for each set of requirements that it may count for; not in those of which there are few. */
+  cheapest(content: Content): Column[] {
     const { markets, width, weight } = this.problem;
     const items = [...content.keys()];
     const pods = [...content.values()];
@@ -73,18 +80,18 @@ export class MarketRows {
     items.forEach((item, k) => {
       for (let d = 0; d < width; d++) total[d] = total[d]! + pods[k]! * weight[item * width + d]!;
     });
-    let best: { market: number; bin: Market['bins'][number] } | undefined;
+    const best = new Map<string, { readonly market: number; readonly bin: Market['bins'][number] }>();
     markets.forEach((market, m) => {
-      const own = new Set(market.items);
-      if (market.count !== undefined || !items.every((item) => own.has(item))) return;
+      if (market.count !== undefined || !items.every((item) => this.inMarket[m]![item] === 1)) return;
+      const counted = market.requirements.join();
       for (const bin of market.bins) {
         this.work++;
-        if (bin.price >= (best?.bin.price ?? Infinity) || bin.capacity.some((amount, d) => amount < total[d]!))
-          continue;
-        best = { market: m, bin };
+        const known = best.get(counted);
+        if (known !== undefined && bin.price >= known.bin.price) continue;
+        if (bin.capacity.every((amount, d) => amount >= total[d]!)) best.set(counted, { market: m, bin });
       }
     });
-    return best && this.columnOf(best.market, best.bin, items, pods);
+    return Array.from(best.values(), ({ market, bin }) => this.columnOf(market, bin, items, pods));
   }
 
   /** The column of a content of a bin. */

@@ -25,15 +25,16 @@ const equal = 1 - 1e-9;
 /** The share of the units up to which the bound is brought nearer than that. */
 const exactShare = 0.1;
 /** After this share of the units a bound that is less than this share of another one is given up. */
-const hopelessAfter = 0.3;
+const hopelessAfter = 0.5;
 const hopeless = 0.85;
 /** A content is added where it is worth so many times its price; less once there are none. */
 const leastGain = 1 + 2e-4;
 const anyGain = 1 + 1e-9;
 /** The share of the best dual values so far in those that contents are looked for at. */
 const inertia = 0.7;
-/** New columns of a market in a round, at most. */
+/** New columns of a market in a round, at most; more where there are few markets. */
 const perMarket = 6;
+const perRound = 48;
 
 /**
  * Lower bound of the price of bins for all pods: the linear program over contents of whole bins, by column generation. It begins with the contents
@@ -79,11 +80,11 @@ class Program {
 
   run(units: number, known: readonly Content[], otherBound: number): PatternBound {
     const { center, alone } = this.rows.begin();
-    const simplex = this.start([...alone, ...known.map((content) => this.rows.cheapest(content))]);
+    const simplex = this.start([...alone, ...known.flatMap((content) => this.rows.cheapest(content))]);
     let best: { bound: number; duals: Float64Array } = { bound: 0, duals: center };
     let steps = fewSteps;
     let relaxation = Infinity;
-    let share = inertia;
+    let share = 1;
     this.gain = leastGain;
     while (this.spent < units) {
       const own = Float64Array.from(simplex.duals, (dual) => Math.max(0, dual));
@@ -91,7 +92,9 @@ class Program {
       const isExact = this.spent < units * exactShare;
       if (best.bound >= relaxation * (isExact ? equal : nearEnough)) break;
       const at = own.map((dual, row) => share * best.duals[row]! + (1 - share) * dual);
-      const { bound, columns } = this.price(at, steps);
+      const { bound, reachable, columns } = this.price(at, steps);
+      // What the searches left unexplored holds the bound down: they go on longer from now on.
+      if (bound <= best.bound && best.bound < reachable * nearEnough) steps = Math.min(manySteps, 2 * steps);
       if (bound > best.bound) best = { bound, duals: at };
       const isLate = this.spent > units * hopelessAfter;
       if (isLate && best.bound < otherBound * hopeless) break;
@@ -104,7 +107,7 @@ class Program {
       if (share > 0) share = 0;
       else if (isExact && this.gain > anyGain) this.gain = anyGain;
       else if (steps >= manySteps) break;
-      else steps *= moreSteps;
+      else steps = Math.min(manySteps, moreSteps * steps);
     }
     return { bound: best.bound, relaxation, work: this.spent };
   }
@@ -123,7 +126,7 @@ class Program {
     return sum;
   }
 
-  private start(alone: readonly (Column | undefined)[]): CoveringSimplex {
+  private start(columns: readonly Column[]): CoveringSimplex {
     const { markets } = this.problem;
     const dearest = markets.reduce((most, { bins }) => bins.reduce((sum, { price }) => Math.max(sum, price), most), 0);
     const isCover = (row: number): boolean => row < this.rows.atLimits;
@@ -133,10 +136,7 @@ class Program {
       Float64Array.from({ length: this.rows.count }, (_, row) => (isCover(row) ? 1 : -1)),
       Float64Array.from({ length: this.rows.count }, (_, row) => (isCover(row) ? 10 * dearest : 0)),
     );
-    this.enter(
-      simplex,
-      alone.filter((column): column is Column => column !== undefined),
-    );
+    this.enter(simplex, columns);
     return simplex;
   }
 
@@ -161,12 +161,14 @@ class Program {
   }
 
   /** The best contents at these dual values, and the bound that they prove once scaled so that none is worth more than its price. */
-  private price(duals: Float64Array, steps: number): { bound: number; columns: Column[] } {
+  private price(duals: Float64Array, steps: number): { bound: number; reachable: number; columns: Column[] } {
     const { markets, limits } = this.problem;
     const columns: Column[] = [];
     // By market: how many times its price the best content is worth; in bins that are few, what all of them are worth together.
     const excess = new Float64Array(markets.length).fill(1);
     const free = new Float64Array(markets.length);
+    const least = new Float64Array(markets.length).fill(1);
+    const most = Math.max(perMarket, Math.ceil(perRound / markets.length));
     markets.forEach((market, m) => {
       const value = this.rows.valuesIn(market, duals);
       const scarce = this.rows.fewRow[m]! >= 0 ? duals[this.rows.fewRow[m]!]! : 0;
@@ -177,16 +179,18 @@ class Program {
         const bin = { capacity, multipliers: this.multipliers[m]![b]! };
         const asked = { floor: cost * this.gain, steps, openers: this.openers[m] };
         const best = this.search.run(bin, market.items, value, asked);
-        if (market.count === undefined) excess[m] = Math.max(excess[m]!, best.most / cost);
-        else free[m] = market.count * best.most;
+        if (market.count === undefined) {
+          excess[m] = Math.max(excess[m]!, best.most / cost);
+          least[m] = Math.max(least[m]!, (best.found?.worth ?? 0) / cost);
+        } else free[m] = market.count * best.most;
         if (best.found === undefined) return;
         const { worth, items, pods } = best.found;
         found.push({ rate: worth / (cost + 1e-9), column: this.rows.columnOf(m, { price, use }, items, pods) });
       });
       found.sort((a, b) => b.rate - a.rate);
-      for (const { column } of found.slice(0, perMarket)) columns.push(column);
+      for (const { column } of found.slice(0, most)) columns.push(column);
     });
-    return { bound: this.proven(duals, excess, free), columns };
+    return { bound: this.proven(duals, excess, free), reachable: this.proven(duals, least, free), columns };
   }
 
   /** The bound by dual values that are scaled down by the worst market that each counts in. What limits are worth stays. */
