@@ -667,6 +667,29 @@ describe('terminating a node', () => {
     expect(after).toMatchObject({ evicted: 1, forced: { pods: ['default/holy'], podCount: 1 } });
   });
 
+  test.each([
+    ['pends again', { nodeName: undefined }, 'uid-of-holy'],
+    ['is on another node', { nodeName: 'n2' }, 'uid-of-holy'],
+    ['is another of its name', { nodeName: 'n1' }, 'another'],
+  ])('past the deadline a pod that %s by the API server, which was restored, is not deleted', async (_, spec, uid) => {
+    put('holy', { metadata: { uid: 'uid-of-holy', annotations: { [annotations.doNotDisrupt]: 'true' } } });
+    await world.synced();
+    const get = world.kube.get.bind(world.kube);
+    Object.assign(world.kube, {
+      get: async (...args: Parameters<typeof get>) => {
+        const live = (await get(...args)) as Pod;
+        if (args[0] !== 'Pod') return live;
+        return { ...live, metadata: { ...live.metadata, uid }, spec: { ...live.spec, ...spec } };
+      },
+    });
+
+    const after = await look({ deadline: world.clock.now });
+
+    expect(after).toMatchObject({ state: 'waiting', evicted: 0 });
+    expect(after).not.toHaveProperty('forced');
+    expect(names()).toEqual(['holy']);
+  });
+
   test('a pod that was on its way when the node was tainted is seen within five seconds, and evicted (termination/five-seconds)', async () => {
     const since = world.clock.now;
     await expect(look({ since })).resolves.toMatchObject({ state: 'waiting', dueAt: since + 5000 });

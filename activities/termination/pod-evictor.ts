@@ -66,11 +66,20 @@ export class PodEvictor {
     return instanceEndsAt !== undefined && now > instanceEndsAt - graceOf(pod);
   }
 
+  /**
+   * Nothing protects the pod from this, so the API server is asked first: one that was restored from a backup may have the pod pending again, or on
+   * another node, while the cache has it here yet.
+   */
   private async forceDelete(pod: Pod, now: number): Promise<void> {
     const { name = '', namespace = '', uid } = pod.metadata;
+    const { kube } = this.deps;
     const gracePeriodSeconds = Math.max(1, Math.floor(((this.input.deadline ?? now) - now) / 1000));
     const options = { gracePeriodSeconds, ...(uid === undefined ? {} : { uid }) };
-    const outcome = await this.unlessRefused(pod, () => this.deps.kube.delete('Pod', { name, namespace }, options));
+    const outcome = await this.unlessRefused(pod, async () => {
+      const live = await kube.get('Pod', { name, namespace });
+      if (live?.metadata.uid !== uid || live?.spec.nodeName !== pod.spec.nodeName) return 'gone';
+      return kube.delete('Pod', { name, namespace }, options);
+    });
     if (typeof outcome === 'object') this.blockers.add(outcome, pod);
     if (outcome === 'deleted' && !isTerminating(pod)) {
       this.evicted += 1;
