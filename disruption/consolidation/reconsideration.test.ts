@@ -183,9 +183,11 @@ describe('nodes that are looked at again with a number of replacements', () => {
     expect(forbidden.take('a', 'b')).toBe('ab for 1');
   });
 
-  test('have no replacement looked for where there is to be none', () => {
+  test('have no node looked for that takes all where there is to be none, but the plan asked, which may find room for all', () => {
     const { take, did } = within(0, { ways: { best: [0.5], plan: [0.9], one: [1] } });
-    expect([take('a', 'b'), did]).toEqual(['ab for 0.5', ['best', 'targets', 'best']]);
+    expect([take('a', 'b'), did]).toEqual(['ab for 0.5', ['best', 'targets', 'plan', 'best']]);
+    const roomy = within(0, { ways: { best: [0.5], plan: [], one: [1] } });
+    expect([roomy.take('a', 'b'), roomy.did]).toEqual(['ab for ', ['best', 'targets', 'plan']]);
   });
 
   test('go for more where it cannot be done with so few', () => {

@@ -1,7 +1,7 @@
 import { mostOf, type Contents } from './contents.js';
 
 /** Items that may be added to a bin, in the order in which they are tried. */
-export interface Candidates {
+export interface BinItems {
   readonly items: Int32Array;
   /** How many of each fit alone. */
   readonly fits: Int32Array;
@@ -24,7 +24,7 @@ interface Ranking {
  */
 export class RestBounds {
   work = 0;
-  private candidates: Candidates;
+  private candidates: BinItems;
   private multipliers: Float64Array;
   /** `rates[k * (width + 1) + amount]`: the best of the candidates from `k` on. */
   private readonly rates: Float64Array;
@@ -40,7 +40,7 @@ export class RestBounds {
   }
 
   /** The bounds are for these candidates from now on. */
-  aim(candidates: Candidates, multipliers: Float64Array): void {
+  aim(candidates: BinItems, multipliers: Float64Array): void {
     this.candidates = candidates;
     this.multipliers = multipliers;
     this.rankings = undefined;
