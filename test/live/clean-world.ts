@@ -1,5 +1,5 @@
 import { Client, WorkflowNotFoundError, type Connection, type WorkflowClient } from '@temporalio/client';
-import { parseWorkflowId, type WorkflowKind } from '../../core/ids.js';
+import { parseWorkflowId, workflowIds, type WorkflowKind } from '../../core/ids.js';
 import { observe } from '../../devstack/demo/observe.js';
 import type { KubeClient, Kind } from '../../kube/port.js';
 import { openWorkflowsQuery, unavailableOfferingsQuery } from '../../workflows/messages.js';
@@ -26,8 +26,9 @@ const isStanding = (kind: WorkflowKind | undefined): boolean => kind !== undefin
 /** Nodes that are drained and end take this long on a crowded machine; what is not gone by then is stuck. */
 const patience = { withinMs: 150_000 };
 
-/** Resolves once nothing is left and nothing is under way; rejects with what is. */
+/** Resolves once nothing is left and nothing is under way; rejects with what is, at once where that would last longer than anybody waits. */
 export async function cleanWorld({ kube, cloud, temporal, stack }: LiveWorld): Promise<void> {
+  await expectOfferings(temporal, stack.cluster, Date.now() + patience.withinMs);
   for (const resource of admission) await removeAll(stack, `apis/admissionregistration.k8s.io/v1/${resource}`);
   // With its faults and delays no node would end.
   await cloud.reset();
@@ -100,7 +101,14 @@ async function end(workflow: WorkflowClient, workflowId: string): Promise<void> 
 }
 
 /** `offerings` goes on to remember how often one was refused. */
-async function areAllTried(workflow: WorkflowClient, workflowId: string): Promise<boolean> {
+async function areAllTried(workflow: WorkflowClient, workflowId: string, by = Date.now()): Promise<boolean> {
   const known = await workflow.getHandle(workflowId).query(unavailableOfferingsQuery);
-  return known.every(({ until }) => until <= Date.now());
+  return known.every(({ until }) => until <= by);
+}
+
+/** Rejects where an offering that was refused is not tried again by then. */
+async function expectOfferings(connection: Connection, cluster: string, by: number): Promise<void> {
+  const { workflow } = new Client({ connection });
+  const areTried = await areAllTried(workflow, workflowIds.offerings(cluster), by).catch(() => true);
+  if (!areTried) throw new Error('an offering that an earlier file had refused is not tried again soon');
 }
