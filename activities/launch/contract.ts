@@ -35,8 +35,16 @@ export type TagInstanceResult =
 
 export type NodeSync =
   | { readonly state: 'gone' | 'deleting' }
-  /** `againMs`: the Node exists and has to be checked again after this time. */
-  | { readonly state: 'waiting'; readonly reason: string; readonly message: string; readonly againMs?: number }
+  /** The NodeClaim names no instance: the API server was restored to a time before that was recorded. */
+  | { readonly state: 'unlaunched' }
+  /** `againMs`: the Node exists and has to be checked again after this time. `registered`: whether the NodeClaim says that it was registered. */
+  | {
+      readonly state: 'waiting';
+      readonly reason: string;
+      readonly message: string;
+      readonly againMs?: number;
+      readonly registered?: boolean;
+    }
   | {
       readonly state: 'registered' | 'initialized';
       readonly nodeName: string;

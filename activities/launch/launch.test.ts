@@ -130,6 +130,25 @@ describe('launching a claim', () => {
     expect(await isTainted()).toBe(true);
   });
 
+  test('a claim that names no instance, by an API server that was restored, is told as not launched', async () => {
+    await launched();
+    const before = { status: { providerID: null, conditions: [] } };
+    await world.kube.patch('NodeClaim', { name: 'c1' }, before, { subresource: 'status' });
+
+    await expect(launch.syncNode({ claim })).resolves.toEqual({ state: 'unlaunched' });
+  });
+
+  test('a claim without its Node says whether it was registered', async () => {
+    await launched();
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting', registered: false });
+    await putNode({ ready: false });
+    await launch.syncNode({ claim });
+    await world.kube.delete('Node', { name: 'n1' });
+    await world.kube.patch('Node', { name: 'n1' }, { metadata: { finalizers: [] } });
+    await world.synced();
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'waiting', registered: true });
+  });
+
   test('a Node that the cache lacks is found when the API server itself is asked', async () => {
     await launched();
     await putNode({});

@@ -106,7 +106,8 @@ async function sync(
 ): Promise<NodeSync> {
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return { state: 'gone' };
-  if (claim.metadata.deletionTimestamp !== undefined) return { state: 'deleting' };
+  const withoutInstance = stateWithoutInstance(claim);
+  if (withoutInstance !== undefined) return withoutInstance;
   const nodes = await nodesOfInstance(deps, claim, live);
   const [node] = nodes;
   const wasRegistered = isTrue(claim.status?.conditions, 'Registered');
@@ -115,12 +116,18 @@ async function sync(
     const why = whyNoNode(node, wasRegistered);
     // What an initialized claim says outlives the time in which its Node comes anew.
     if (!wasInitialized) await setConditions(deps, ref, [why]);
-    return { state: 'waiting', reason: why.reason, message: why.message };
+    return { state: 'waiting', reason: why.reason, message: why.message, registered: wasRegistered };
   }
   const registered = wasRegistered && !isUnregistered(node, claim);
   const againMs = wasInitialized ? 0 : await nominate(deps, claim, node, { registered, nominator, batches });
   if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
   return registered ? initialise(deps, ref, claim, node) : registerAndInitialise(deps, ref, claim, node);
+}
+
+/** A NodeClaim that has no instance, or will have none. */
+function stateWithoutInstance({ metadata, status }: NodeClaim): NodeSync | undefined {
+  if (metadata.deletionTimestamp !== undefined) return { state: 'deleting' };
+  return (status?.providerID ?? '') === '' ? { state: 'unlaunched' } : undefined;
 }
 
 /**

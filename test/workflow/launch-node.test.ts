@@ -186,6 +186,45 @@ describe('launchNode', () => {
     expect(activities.failed).toEqual([]);
   });
 
+  describe('an API server that is restored to an earlier time', () => {
+    const waiting = { state: 'waiting', reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
+
+    test('at which the claim had no instance: it is launched again, which the cloud knows', async () => {
+      activities.nodeStates = ['registered', 'initialized'];
+      const sync = activities.syncNode.bind(activities);
+      let looks = 0;
+      activities.syncNode = async (looked) => (++looks === 2 ? { state: 'unlaunched' } : sync(looked));
+      const handle = await rig.start('launchNode', workflowId, input);
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+      expect(activities.callsOf('launchInstance')).toHaveLength(2);
+      expect(activities.callsOf('recordLaunch')).toHaveLength(2);
+    });
+
+    test('at which its node was not registered: that has its time once more, and no longer', async () => {
+      activities.nodeStates = ['registered'];
+      const sync = activities.syncNode.bind(activities);
+      let looks = 0;
+      activities.syncNode = async (looked) => (++looks < 2 ? sync(looked) : { ...waiting, registered: false });
+      const handle = await rig.start('launchNode', workflowId, input);
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'deleted', reason: 'registration_timeout' });
+      expect(await durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
+    });
+
+    test('a Node that comes anew has any time: its claim says that it was registered', async () => {
+      activities.nodeStates = ['registered', 'initialized'];
+      const sync = activities.syncNode.bind(activities);
+      let looks = 0;
+      activities.syncNode = async (looked) =>
+        ++looks > 1 && looks < 40 ? { ...waiting, registered: true } : sync(looked);
+      const handle = await rig.start('launchNode', workflowId, input);
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+      expect(await durationOf(handle)).toBeGreaterThanOrEqual(30 * 60_000);
+    });
+  });
+
   test('before the claim fails, the API server itself is asked for the Node', async () => {
     const sync = activities.syncNode.bind(activities);
     activities.syncNode = async (looked) => {

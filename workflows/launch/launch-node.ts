@@ -140,28 +140,43 @@ class Launch {
   }
 
   private async awaitNode(launchedAt: number, alreadyRegistered: boolean): Promise<LaunchOutcome> {
-    const time = this.registrationTime(launchedAt);
-    let registered = alreadyRegistered;
-    this.progress.enter(registered ? 'initializing' : 'registering');
+    const begun = this.registrationTime(this.input.registering ?? { since: launchedAt });
+    let time = alreadyRegistered ? undefined : begun;
+    this.progress.enter(time === undefined ? 'initializing' : 'registering');
     while (!this.stopped) {
       this.changed = false;
-      const sync = await this.syncNode(registered ? undefined : time);
-      if (!('reason' in sync)) return this.supersededNow();
-      if (sync.state === 'waiting') {
-        if (!registered && time.isOver && sync.againMs === undefined)
-          return this.fail('registration_timeout', sync.message);
-      } else {
-        registered = true;
-        const { nodeName, providerId } = sync;
-        this.tagging ??= this.tag(providerId, nodeName);
-        if (sync.state === 'initialized') return { outcome: 'initialized', nodeName, providerId };
-      }
-      await this.waitForChange(sync, registered ? undefined : time.endsAt);
+      const sync = await this.syncNode(time);
+      if (!('reason' in sync)) return sync.state === 'unlaunched' ? this.launchAgain() : this.supersededNow();
+      time = sync.state === 'waiting' ? (time ?? this.registrationLost(sync)) : undefined;
+      const ended = sync.state === 'waiting' ? await this.failIfLate(sync, time) : this.noteNode(sync);
+      if (ended !== undefined) return ended;
+      await this.waitForChange(sync, time?.endsAt);
       if (isHistoryLong() && !this.isStopped()) {
-        return continueAsNew<typeof launchNode>({ ...this.input, launchedAt, registering: time.state });
+        return continueAsNew<typeof launchNode>({ ...this.input, launchedAt, registering: (time ?? begun).state });
       }
     }
     return this.supersededNow();
+  }
+
+  private async failIfLate(
+    { message, againMs }: Extract<NodeSync, { state: 'waiting' }>,
+    time: OutageAwareTimeout | undefined,
+  ): Promise<LaunchOutcome | undefined> {
+    return time?.isOver === true && againMs === undefined ? this.fail('registration_timeout', message) : undefined;
+  }
+
+  private noteNode({
+    state,
+    nodeName,
+    providerId,
+  }: Extract<NodeSync, { nodeName: string }>): LaunchOutcome | undefined {
+    this.tagging ??= this.tag(providerId, nodeName);
+    return state === 'initialized' ? { outcome: 'initialized', nodeName, providerId } : undefined;
+  }
+
+  /** A new time for the registration, where the API server was restored to before the last one; undefined where that holds. */
+  private registrationLost({ registered }: { readonly registered?: boolean }): OutageAwareTimeout | undefined {
+    return registered === false ? this.registrationTime({ since: workflowNow() }) : undefined;
   }
 
   /**
@@ -186,9 +201,15 @@ class Launch {
     await this.tagging;
   }
 
+  /** Begins anew, since what was launched is recorded no longer. The cloud gives the same instance for the same NodeClaim. */
+  private async launchAgain(): Promise<LaunchOutcome> {
+    if (this.isStopped()) return this.supersededNow();
+    return continueAsNew<typeof launchNode>({ ...this.input, registering: undefined, launchedAt: undefined });
+  }
+
   /** The registration timeout leaves out outages of the API server: no node can register during one. */
-  private registrationTime(launchedAt: number): OutageAwareTimeout {
-    return new OutageAwareTimeout(this.input.registering ?? { since: launchedAt }, {
+  private registrationTime(since: ConstructorParameters<typeof OutageAwareTimeout>[0]): OutageAwareTimeout {
+    return new OutageAwareTimeout(since, {
       allowedMs: this.input.registrationTimeoutMs ?? registrationTimeoutMs,
       checkEveryMs: slowPollMs,
       recoveryMs,
