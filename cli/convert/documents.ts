@@ -1,7 +1,8 @@
-import { isMap, isNode, isPair, parseDocument, visit } from 'yaml';
+import { isMap, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml';
 import type { Document } from 'yaml';
 import { UsageError } from '../exit.js';
 import { describeDocument, isRecord, refusingBadYaml, readText } from '../objects/read-documents.js';
+import { firstProblem } from '../objects/yaml-problem.js';
 
 /** One object of the input. */
 export interface InputObject {
@@ -47,12 +48,11 @@ function readChunk(
   firstLine: number,
   unpack: (item: unknown) => boolean,
 ): (InputObject | InputText)[] {
-  const document = refusingBadYaml(where, () => parseDocument(chunk, { prettyErrors: true }));
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const line = firstLine + (error.linePos?.[0].line ?? 1);
-    throw new UsageError(`${where}: line ${line}: not valid YAML: ${error.message.split(' at line ')[0] ?? ''}`);
-  }
+  const lineCounter = new LineCounter();
+  const document = refusingBadYaml(where, () => parseDocument(chunk, { prettyErrors: false, lineCounter }));
+  const problem = firstProblem(document.errors, lineCounter);
+  if (problem !== undefined)
+    throw new UsageError(`${where}: line ${firstLine + problem.line}: not valid YAML: ${problem.why}`);
   const value = refusingBadYaml(where, () => document.toJS() as unknown);
   const text = chunk.replace(/^[ \t]*\n/, '').trimEnd();
   if (value === null || value === undefined) return [{ text }];

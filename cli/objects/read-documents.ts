@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { parseAllDocuments } from 'yaml';
+import { LineCounter, parseAllDocuments } from 'yaml';
 import { briefMessageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import { UsageError } from '../exit.js';
 import { expectShallow } from './depth.js';
+import { firstProblem, problemText } from './yaml-problem.js';
 
 /** One object of a file, not yet checked, with where it stands for messages. */
 export interface FoundObject {
@@ -60,11 +61,12 @@ export function parseDocument(text: string, file: string): unknown {
 }
 
 function parseYaml(text: string, file: string): unknown[] {
-  const documents = refusingBadYaml(file, () => parseAllDocuments(text));
+  const lineCounter = new LineCounter();
+  const documents = refusingBadYaml(file, () => parseAllDocuments(text, { prettyErrors: false, lineCounter }));
   if (!Array.isArray(documents)) return [];
-  for (const document of documents) {
-    const error = document.errors[0];
-    if (error !== undefined) throw new UsageError(`${file}: not valid YAML: ${briefMessageOf(error)}`);
+  for (const { errors } of documents) {
+    const problem = firstProblem(errors, lineCounter);
+    if (problem !== undefined) throw new UsageError(`${file}: not valid YAML: ${problemText(problem, text)}`);
   }
   const values = documents.map((document) => refusingBadYaml(file, () => document.toJS() as unknown));
   return values.filter((value) => value !== null);
