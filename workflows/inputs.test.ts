@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as workflows from './index.js';
 import { workflowIds } from '../core/ids.js';
-import { inputShapes, malformedInput, misplaced } from './inputs.js';
+import { inputShapes, malformedInput, wrongId } from './inputs.js';
 import { Unreadable } from './unreadable.js';
 
 describe('what a workflow is started with', () => {
@@ -61,14 +61,14 @@ describe('the id under which a workflow is started', () => {
     ['replaceNode', { cluster: 'c', candidate: { claim, node: 'n', nodePool: 'p' } }, workflowIds.replace('c', 'u')],
     ['consolidate', { cluster: 'c', candidates: [{ claim }] }, workflowIds.consolidate('c', ['u'])],
   ])('of %s is that of what it works on, so that no two do the same', (type, input, id) => {
-    expect(misplaced(type, id, [input])).toBeUndefined();
-    expect(misplaced(type, `${id}-2`, [input])).toBe(`its id is ${id}-2: give ${id}`);
+    expect(wrongId(type, id, [input])).toBeUndefined();
+    expect(wrongId(type, `${id}-2`, [input])).toBe(`its id is ${id}-2: give ${id}`);
   });
 
   test.each(['collectGarbage', 'sweepCloud', 'explainPod', 'measureSavings', 'refreshCatalogue', 'launchBatch'])(
     'of %s may be any: a Schedule or a plan makes it',
     (type) => {
-      expect(misplaced(type, 'any', [{ cluster: 'c' }])).toBeUndefined();
+      expect(wrongId(type, 'any', [{ cluster: 'c' }])).toBeUndefined();
     },
   );
 });

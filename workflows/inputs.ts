@@ -79,7 +79,7 @@ const idsOf: ReadonlyMap<string, (input: Named) => string> = new Map([
  * Why a workflow may not run under this id: another of its type could do the same beside it, since ids alone keep them apart. Undefined if it
  * may. `args` have their shape.
  */
-export function misplaced(type: string, id: string, args: readonly unknown[]): string | undefined {
+export function wrongId(type: string, id: string, args: readonly unknown[]): string | undefined {
   const due = idsOf.get(type)?.(args[0] as Named);
   return due === undefined || due === id ? undefined : `its id is ${id}: give ${due}`;
 }

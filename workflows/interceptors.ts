@@ -1,14 +1,14 @@
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 import { failures } from '../core/failures.js';
-import { malformedInput, misplaced } from './inputs.js';
+import { malformedInput, wrongId } from './inputs.js';
 import { orderOrigin } from './people/order-origin.js';
 import { Unreadable } from './unreadable.js';
 
 /**
- * Fails a workflow whose input is malformed or whose id is not the one of what it works on (inputs.ts), and an activity or child workflow whose result could not be decoded: its
- * fields would all read as undefined, which often means "no". Marks or refuses orders that did not come through the `stowage`
- * command. Signals, queries and updates are checked in their handlers. Bundled with the workflows.
+ * Fails a workflow whose input is malformed or whose id is not the one of what it works on (inputs.ts), and an activity or child
+ * workflow whose result could not be decoded: its fields would all read as undefined, which often means "no". Marks or refuses
+ * orders that did not come through the `stowage` command. Signals, queries and updates are checked in their handlers. Bundled with the workflows.
  */
 export function interceptors(): WorkflowInterceptors {
   const orders = orderOrigin();
@@ -20,7 +20,7 @@ export function interceptors(): WorkflowInterceptors {
           const malformed = malformedInput(workflowType, input.args);
           if (malformed !== undefined)
             return Promise.reject(invalid(`the input of ${workflowType} is malformed: ${malformed}`));
-          const wrong = misplaced(workflowType, workflowId, input.args);
+          const wrong = wrongId(workflowType, workflowId, input.args);
           return wrong === undefined
             ? next(input)
             : Promise.reject(invalid(`this ${workflowType} may not run: ${wrong}`));

@@ -105,7 +105,7 @@ async function searchNow(
   );
   let began = deps.now();
   const { first, result, proposed, moot } = await search(
-    answering(deps, last.memory),
+    searchingOnce(deps, last.memory),
     input,
     context,
     () => (began = deps.now()),
@@ -177,7 +177,7 @@ async function search(
 }
 
 /** Searches what was not searched before. */
-const answering =
+const searchingOnce =
   ({ packer }: ActivityDeps, memory: SearchMemory): ActivityDeps['packer']['consolidate'] =>
   async (input, options) => {
     const known = memory.find(input);

@@ -3,7 +3,7 @@ import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { labels } from '../../api/labels.js';
 import type { Allowance, PoolCount } from '../../disruption/budgets/budgets.js';
 import type { CandidateContext, NodeView } from '../../disruption/candidates/candidates.js';
-import { countPools } from '../../disruption/budgets/pool-counts.js';
+import { countPools, isDisrupting } from '../../disruption/budgets/pool-counts.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import type { LimitsContext } from '../../disruption/budgets/limits.js';
 import { policyOf } from '../../disruption/policies/policies.js';
@@ -126,6 +126,14 @@ export function modeOf({ asking, recommending }: DisruptionContext, nodePool: st
   if (recommending.has(nodePool)) return 'Recommend';
   return asking.has(nodePool) ? 'Ask' : 'Act';
 }
+
+/** UIDs of the NodeClaims that budgets count as disrupting. `judged`: those that are being decided about, whose own taints do not count. */
+export function disruptingUids({ views, claimed }: DisruptionContext, judged: ReadonlySet<string>): Set<string> {
+  return uidsOf(views.filter((view) => isDisrupting(view, claimed, judged)));
+}
+
+export const uidsOf = (views: readonly NodeView[]): Set<string> =>
+  new Set(views.map(({ claim }) => claim.metadata.uid ?? ''));
 
 export function poolNameOf({ claim }: NodeView): string {
   return claim.metadata.labels?.[labels.nodePool] ?? '';

@@ -1,13 +1,12 @@
 import { disruptionReasons, type DisruptionReason } from '../../api/disruption-reasons.js';
 import type { Kind } from '../../kube/port.js';
-import { settleAll } from '../../core/settle-all.js';
 import { DomainError } from '../../core/failures.js';
 import { decideAdmission } from '../../disruption/budgets/admission.js';
-import { isDisrupting } from '../../disruption/budgets/pool-counts.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { Candidate } from '../../workflows/messages.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
-import { disruptionContext, poolNameOf } from '../disruption-context/disruption-context.js';
+import { laggingKinds } from '../../cluster/lagging-kinds.js';
+import { disruptingUids, disruptionContext, poolNameOf } from '../disruption-context/disruption-context.js';
 import type { ActivityDeps } from '../deps.js';
 
 type Marked = Pick<Candidate, 'claim' | 'node'>;
@@ -39,14 +38,12 @@ export async function beyondBudgets(
       pastDisruptions: [],
       // Whether the others are still there is found out by the taint itself.
       present: judged,
-      disrupting: new Set(context.views.filter((view) => isDisrupting(view, none, judged)).map(uidOf)),
+      disrupting: disruptingUids(context, judged),
       paused: () => undefined,
     },
   );
   return admission?.refused.map(({ node, why }) => ({ node, why })) ?? [];
 }
-
-const none: ReadonlySet<string> = new Set();
 
 /** No budget binds `Unhealthy` (budgets/reasons), nor interruptions. */
 function isBudgeted(reason: string): reason is DisruptionReason {
@@ -54,11 +51,10 @@ function isBudgeted(reason: string): reason is DisruptionReason {
 }
 
 async function expectFresh({ cache, now }: ActivityDeps): Promise<void> {
-  const since = now() - freshWithinMs;
-  const fresh = await settleAll(countedKinds, (kind) => cache.isFresh(kind, since));
-  if (fresh.every((each) => each)) return;
-  const behind = countedKinds.filter((_, index) => !fresh[index]).join(', ');
-  throw new DomainError('Unavailable', `the cache lags behind the API server: ${behind}. Budgets cannot be counted.`);
+  const behind = await laggingKinds(cache, countedKinds, now() - freshWithinMs);
+  if (behind.length === 0) return;
+  const kinds = behind.join(', ');
+  throw new DomainError('Unavailable', `the cache lags behind the API server: ${kinds}. Budgets cannot be counted.`);
 }
 
 const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';

@@ -1,3 +1,4 @@
+import { laggingKinds } from '../../cluster/lagging-kinds.js';
 import type { QuestionToWithdraw, Pause } from '../../workflows/messages.js';
 import { ClusterChanges } from './cluster-changes.js';
 import type { LeastPossible } from '../../packing/least-possible.js';
@@ -114,9 +115,7 @@ export class DisruptionFinder {
   /** Whether the watch cache has what `disrupt` was signalled; another process may have seen it first. */
   private async isFresh(): Promise<boolean> {
     const { cache, now } = this.deps;
-    const since = now();
-    const fresh = await Promise.all([cache.isFresh('NodeClaim', since), cache.isFresh('NodePool', since)]);
-    return fresh.every((each) => each);
+    return (await laggingKinds(cache, ['NodeClaim', 'NodePool'], now())).length === 0;
   }
 
   /** Each method for NodePools with mode Act, then for those with mode Recommend. Consolidation separately for NodePools whose policy asks for approval. */

@@ -2,11 +2,9 @@ import { decideAdmission } from '../../disruption/budgets/admission.js';
 import type { SlotDecision } from '../../workflows/messages.js';
 import type { DisruptionActivities } from './contract.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
-import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ActivityDeps } from '../deps.js';
-import { disruptionContext } from '../disruption-context/disruption-context.js';
+import { disruptingUids, disruptionContext, uidsOf } from '../disruption-context/disruption-context.js';
 import { whyPaused } from '../disruption-context/paused.js';
-import { isDisrupting } from '../../disruption/budgets/pool-counts.js';
 
 type Input = Parameters<DisruptionActivities['decideSlots']>[0];
 
@@ -37,7 +35,7 @@ export async function decideSlots(
     counts: context.counts,
     present: uidsOf(context.views.filter(({ claim }) => claim.metadata.deletionTimestamp === undefined)),
     claimed: claimsToRemove(view),
-    disrupting: uidsOf(context.views.filter((each) => isDisrupting(each, context.claimed, requested))),
+    disrupting: disruptingUids(context, requested),
     paused: (reason, candidate) => whyPaused(context.pauses, reason, candidate),
   });
   return {
@@ -74,5 +72,3 @@ function applicationOf({ id, reason, candidates, together }: SlotRequest) {
     })),
   };
 }
-
-const uidsOf = (views: readonly NodeView[]): Set<string> => new Set(views.map(({ claim }) => claim.metadata.uid ?? ''));

@@ -1,5 +1,5 @@
 import type { PodMove } from '../../disruption/command.js';
-import type { Candidate, Decision } from '../../workflows/messages.js';
+import type { Candidate } from '../../workflows/messages.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { PlannedClaim } from '../../packing/types.js';
@@ -24,8 +24,7 @@ import { counted } from '../../core/plurals.js';
 
 type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
 type Validated = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
-type ValidatedDecision = Pick<Decision, 'method' | 'replacements' | 'typeLists' | 'alongside'> &
-  Partial<Pick<Decision, 'moves'>>;
+type ValidatedDecision = NonNullable<Input['decision']>;
 
 const emptiness: ValidatedDecision = { method: 'empty', replacements: [], typeLists: [], alongside: [] };
 

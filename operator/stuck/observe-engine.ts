@@ -50,11 +50,11 @@ export interface ObservationMemory {
   /** Workflows that were failing: they are looked at until they are not. */
   failing: readonly string[];
   /** What workflows said of themselves, by run and length of history: one to which nothing has happened since says the same. */
-  said: ReadonlyMap<string, Said>;
+  said: ReadonlyMap<string, Explained>;
 }
 
 /** What a workflow says of itself when it is asked. */
-type Said = Pick<ObservedWorkflow, 'failing' | 'leftOut'>;
+type Explained = Pick<ObservedWorkflow, 'failing' | 'leftOut'>;
 
 export const noMemory = (): ObservationMemory => ({ turn: 0, failing: [], said: new Map() });
 
@@ -74,7 +74,7 @@ export async function observeEngine(
     const missing: string[] = [];
     const foreign: ForeignWorkflow[] = [];
     const failures: unknown[] = [];
-    const said = new Map<string, Said>();
+    const said = new Map<string, Explained>();
     await inBatches(
       [...entities, ...others.filter((id) => !entities.includes(id))],
       async (workflowId) => {
@@ -167,22 +167,22 @@ async function listed(client: Client, query: string, most = mostListed): Promise
 }
 
 /** What workflows said at the look before, and what they say at this one. */
-interface Sayings {
-  readonly before: ReadonlyMap<string, Said>;
-  readonly now: Map<string, Said>;
+interface Explanations {
+  readonly before: ReadonlyMap<string, Explained>;
+  readonly now: Map<string, Explained>;
 }
 
 async function observeWorkflow(
   client: Client,
   description: WorkflowExecutionDescription,
-  sayings: Sayings,
+  explanations: Explanations,
 ): Promise<ObservedWorkflow> {
   const { raw, workflowId, runId, type, historyLength, historySize } = description;
   const hasFailed =
     (raw.pendingWorkflowTask?.attempt ?? 0) > 1 || raw.pendingActivities?.some(({ attempt }) => (attempt ?? 0) > 1);
   const tail = hasFailed === true ? await tailOf(client, workflowId, runId) : undefined;
   const task = taskOf(description, tail);
-  const said = task === undefined ? await reportedBy(client, description, sayings) : {};
+  const said = task === undefined ? await reportedBy(client, description, explanations) : {};
   return {
     workflowId,
     type,
@@ -233,8 +233,8 @@ function activityOf(activity: RawActivity, tail: HistoryTail | undefined): Obser
 async function reportedBy(
   client: Client,
   { workflowId, runId, type, historyLength, typedSearchAttributes }: WorkflowExecutionDescription,
-  { before, now }: Sayings,
-): Promise<Said> {
+  { before, now }: Explanations,
+): Promise<Explained> {
   const asked = type === 'provision' || type === 'disrupt' || type === 'keepReplicas';
   if (!asked && typedSearchAttributes.get(searchAttributes.phase) !== 'retrying') return {};
   const key = `${workflowId} ${runId} ${historyLength}`;
@@ -247,7 +247,7 @@ async function reportedBy(
   }
 }
 
-async function askedOf(client: Client, workflowId: string, runId: string): Promise<Said> {
+async function askedOf(client: Client, workflowId: string, runId: string): Promise<Explained> {
   const { failing, facts } = await client.connection.withDeadline(Date.now() + queryMs, () =>
     client.workflow.getHandle(workflowId, runId).query(explainQuery),
   );

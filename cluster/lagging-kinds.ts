@@ -1,0 +1,12 @@
+import { settleAll } from '../core/settle-all.js';
+import type { ClusterCache, Kind } from '../kube/port.js';
+
+/** Those of the kinds of which the cache may lack something that happened until `since`, milliseconds of the epoch. */
+export async function laggingKinds(
+  cache: Pick<ClusterCache, 'isFresh'>,
+  kinds: readonly Kind[],
+  since: number,
+): Promise<readonly Kind[]> {
+  const fresh = await settleAll(kinds, (kind) => cache.isFresh(kind, since));
+  return kinds.filter((_, index) => !fresh[index]);
+}
