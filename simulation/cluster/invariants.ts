@@ -2,23 +2,20 @@ import { annotations, labels, taints } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
-import { workflowIds } from '../../core/ids.js';
 import { BudgetWatch } from './budget-watch.js';
 import { dispensable } from './consolidated.js';
 import { leftovers } from './leftovers.js';
 import { QuietWatch } from './quiet-watch.js';
+import { ReasonWatch } from './reason-watch.js';
 import { RulesWatch } from './rules-watch.js';
 import { isDisruptedByChoice } from './by-choice.js';
 import { isDeletedInSpiteOf } from './pause-watch.js';
-import { clusterName } from './process.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import type { SimulatedCluster } from './world.js';
 
 /** An instance without a claim is collected within this, milliseconds. */
 const orphanMs = 10 * 60_000;
 
-/** For so long after a loss nobody need know why a node is gone, milliseconds. */
-const lossMs = 30 * 60_000;
 /** Watches that lag, or are dead until that is found out, hear of everything within this, milliseconds. */
 const lagMs = 30 * 60_000;
 
@@ -27,6 +24,7 @@ export class Invariants {
   readonly problems: string[] = [];
   readonly budgets: BudgetWatch;
   readonly rules: RulesWatch;
+  readonly reasons: ReasonWatch;
   readonly quiet = new QuietWatch((problem) => this.broken(problem));
   /** Since when a pod has been protected, by its UID, milliseconds of the epoch. */
   private readonly protectedAt = new Map<string, number>();
@@ -38,12 +36,9 @@ export class Invariants {
   readonly failedChecks = new Set<string>();
   /** NodeClaims that Stowage has deleted, by their names; people may delete others in spite of a pause. */
   private readonly ownDeletions = new Set<string>();
-  private lossesUntil = 0;
   private known: { readonly version: string; readonly dispensable: readonly string[] } | undefined;
   /** How many launches there had been at the last check. */
   private launchesChecked = 0;
-  /** NodeClaims, by their UIDs, that somebody let go past Stowage. */
-  private readonly excused = new Set<string>();
 
   constructor(
     private readonly cluster: SimulatedCluster,
@@ -53,6 +48,10 @@ export class Invariants {
   ) {
     this.budgets = new BudgetWatch(cluster, (problem) => this.broken(problem));
     this.rules = new RulesWatch(cluster, (problem) => this.broken(problem));
+    this.reasons = new ReasonWatch(
+      (workflowId) => temporal.find(workflowId) !== undefined,
+      (problem) => this.broken(problem),
+    );
     cluster.cache.on('Pod', ({ type, object }) => this.noteProtection(type === 'deleted', object));
     cluster.cache.on('NodeClaim', ({ type, object, previous }) => {
       const isMarked = isBeingDeleted(object) && (previous === undefined || !isBeingDeleted(previous));
@@ -60,20 +59,10 @@ export class Invariants {
       if (isBeingDeleted(object)) this.lastClaims.set(object.status?.nodeName ?? '', object);
       const isOwn = this.ownDeletions.has(object.metadata.name ?? '');
       if (isDisruptedByChoice(object) && isMarked && isOwn) this.expectNoPause(object);
-      if (type === 'deleted') this.expectReason(object);
+      this.reasons.note(object, type === 'deleted');
     });
     temporal.onAttemptFailed = (what) => this.quiet.noteFailure(what);
     temporal.onFailed = (workflowId, why) => this.expectExpected(workflowId, why);
-  }
-
-  /** Temporal has lost what it knew, or the cluster what it was told: for some time reasons may be missing. */
-  forgetReasons(): void {
-    this.lossesUntil = Date.now() + lossMs;
-  }
-
-  /** Somebody lets a NodeClaim go past Stowage, which need not say why. */
-  excuseReason(uid: string): void {
-    this.excused.add(uid);
   }
 
   noteOwnDeletion(claimName: string): void {
@@ -204,14 +193,6 @@ export class Invariants {
   private noteDeletion({ metadata }: NodeClaim): void {
     const uid = metadata.uid ?? '';
     if (!this.deletedAt.has(uid)) this.deletedAt.set(uid, Date.parse(metadata.deletionTimestamp ?? ''));
-  }
-
-  /** A NodeClaim that had an instance and is gone has a workflow that says why. */
-  private expectReason({ metadata, status }: NodeClaim): void {
-    if ((status?.providerID ?? '') === '' || Date.now() < this.lossesUntil) return;
-    if (this.excused.has(metadata.uid ?? '')) return;
-    if (this.temporal.find(workflowIds.terminate(clusterName, metadata.uid ?? '')) !== undefined) return;
-    this.broken(`nothing says why NodeClaim ${metadata.name ?? ''} is gone (invariants/reasons-are-recorded)`);
   }
 
   /** No workflow fails, whatever it is sent and whatever becomes of others; what a Schedule starts has its next turn. */

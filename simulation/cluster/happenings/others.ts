@@ -46,7 +46,7 @@ export const othersHappenings = listed([
       const kind = random.pick(['Node', 'NodeClaim'] as const);
       const object = pickOr(random, kube.kept(kind));
       if (object === undefined) return;
-      if (kind === 'NodeClaim') invariants.excuseReason(object.metadata.uid ?? '');
+      if (kind === 'NodeClaim') invariants.reasons.excuse(object.metadata.uid ?? '');
       letGo(kube, kind, refOf(object), finalizers.termination);
     },
   },

@@ -26,7 +26,7 @@ export const restoreHappenings = listed([
     weight: 1,
     happens: ({ temporal, invariants }) => {
       temporal.lose();
-      invariants.forgetReasons();
+      invariants.reasons.forget();
     },
   },
   {
@@ -76,7 +76,7 @@ function restoreTemporal({ later, temporal, invariants }: Stage, afterMs: number
   const bringBack = temporal.backup();
   later(afterMs, () => {
     bringBack();
-    invariants.forgetReasons();
+    invariants.reasons.forget();
   });
 }
 
@@ -94,7 +94,7 @@ function restoreCluster(
     bringBack();
     invariants.budgets.excuse();
     invariants.rules.excuse();
-    invariants.forgetReasons();
+    invariants.reasons.forget();
     for (const set of [...sets, ...ruled]) later(5000, () => void set.resume());
     later(awayMs, end);
   });
