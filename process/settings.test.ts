@@ -50,6 +50,20 @@ describe('readSettings', () => {
     expect(read).toThrow(/FEATURE_GATES.*"NodeRepair" is no gate/);
   });
 
+  test.each(['prod', 'Prod-1_a', 'prod.k8s.example.com', '1', 'a'.repeat(100)])('takes a cluster named %s', (name) => {
+    expect(readSettings({ CLUSTER_NAME: name }).CLUSTER_NAME).toBe(name);
+  });
+
+  // Workflow ids are read by their slashes, and queries of Temporal quote the name.
+  test.each(['team/prod', 'arn:aws:eks:eu-west-1:1:cluster/prod', 'it"s', "it's", '-prod', 'a b', 'a'.repeat(101)])(
+    'takes no cluster named %s',
+    (name) => {
+      expect(() => readSettings({ CLUSTER_NAME: name })).toThrow(
+        /CLUSTER_NAME \(--cluster-name\) ".*": is not 1 to 100 letters, digits and \. _ -/,
+      );
+    },
+  );
+
   test('describes each with its flag and default', () => {
     expect(describeSettings()).toContainEqual({
       name: 'METRICS_PORT',

@@ -43,7 +43,14 @@ const gates = z
 
 /** Every setting by its environment variable; the flag is the same in kebab case (settings/names). */
 const fields = {
-  CLUSTER_NAME: z.string().min(1).describe('name of the cluster; it prefixes workflow ids and tags instances'),
+  // A slash would end the first part of a workflow id, and EC2 takes tags of 128 characters, of which this is a part.
+  CLUSTER_NAME: z
+    .string()
+    .regex(
+      /^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$/,
+      'is not 1 to 100 letters, digits and . _ -, of which the first is a letter or a digit',
+    )
+    .describe('name of the cluster; it prefixes workflow ids and tags instances'),
   CLUSTER_TAKES_OVER_FROM: z
     .string()
     .optional()
