@@ -90,7 +90,7 @@ class Search {
       commands: this.fleet.commands,
       held,
       notTaken: this.fleet.wasCutShort ? [] : this.notTaken(examined, held),
-      rejected: this.evaluator.rejections.among(this.fleet.alive()),
+      rejected: this.evaluator.rejections.among(examined.filter(({ gone }) => !gone)),
       ...(this.fleet.wasCutShort ? { cutShort: true } : {}),
     };
   }

@@ -17,6 +17,14 @@ const judged = (made: Case, result: Consolidation) =>
     Date.parse('2026-01-02T00:00:00Z'),
   );
 
+/** Every node that stays, by what people are told; later commands may remove what earlier ones launch. */
+const staying = ({ held, notTaken, rejected }: Consolidation): string[] => [
+  ...rejected.flatMap(({ candidates }) => candidates),
+  ...[...held, ...notTaken].map(({ node }) => node),
+];
+const isThere = ({ objects }: Case, name: string): boolean =>
+  objects.some(({ kind, metadata }) => ['Node', 'NodeClaim'].includes(kind) && metadata.name === name);
+
 // The same cases in every run, so that a failure is a change; STOWAGE_SEED draws others.
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
 const seeds = fc.integer({ min: 1, max: 1_000_000 });
@@ -37,6 +45,7 @@ describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRu
         const made = generate(kind, size, seed);
         const result = consolidated(made);
         expect(judged(made, result).violations).toEqual([]);
+        expect(staying(result).filter((name) => !isThere(made, name))).toEqual([]);
         for (const { priceBefore, priceAfter, candidates } of result.commands) {
           expect(candidates.length).toBeGreaterThan(0);
           expect(priceAfter).toBeLessThanOrEqual(priceBefore);
