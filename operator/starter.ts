@@ -2,14 +2,12 @@ import type { Client } from '@temporalio/client';
 import {
   ScheduleAlreadyRunning,
   ScheduleNotFoundError,
-  ScheduleOverlapPolicy,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
 import { describeWorkflow } from './describe-workflow.js';
 import { foreignIn, foreignReason, foreignRemedy } from './foreign-workflow.js';
-import { canonicalJson } from '../core/hash.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import type {
   BatchWindow,
@@ -36,6 +34,7 @@ import {
 } from '../workflows/messages.js';
 import { entityStart } from './desired-workflows.js';
 import type { ScheduleStart, WorkflowStart } from './observed-cluster.js';
+import { isCurrentSchedule, scheduleOf } from './schedules.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
 /** Queries are answered by a worker, if there is one, milliseconds. */
@@ -208,29 +207,20 @@ export class Starter implements WorkflowEngine {
     await this.signal(workflowId, signal);
   }
 
-  /** With today's interval and input: one that is missing is created, one that differs is changed. */
-  async ensureSchedule({ scheduleId, type, input, everyMs }: ScheduleStart): Promise<void> {
+  /** One that is missing is created, one that differs is changed, but for its pause. */
+  async ensureSchedule(schedule: ScheduleStart): Promise<void> {
+    const { scheduleId } = schedule;
     const handle = this.client.schedule.getHandle(scheduleId);
-    const spec = { intervals: [{ every: everyMs }] };
-    const action = {
-      type: 'startWorkflow',
-      workflowType: type,
-      workflowId: scheduleId,
-      taskQueue: this.taskQueue,
-      args: [input],
-    } as const;
+    const wanted = scheduleOf(schedule, this.taskQueue);
     try {
-      const { spec: present, action: started } = await handle.describe();
-      const isCurrent =
-        started.workflowType === type &&
-        started.taskQueue === this.taskQueue &&
-        canonicalJson(started.args) === canonicalJson([input]) &&
-        canonicalJson(present.intervals?.map(({ every }) => every)) === canonicalJson([everyMs]);
-      if (!isCurrent) await handle.update((previous) => ({ ...previous, spec, action }));
+      if (isCurrentSchedule(await handle.describe(), wanted)) return;
+      await handle.update(({ state: { paused, note }, ...previous }) => {
+        const state = { paused, ...(note === undefined ? {} : { note }) };
+        return { ...previous, ...wanted, state };
+      });
     } catch (error) {
       if (!(error instanceof ScheduleNotFoundError)) throw error;
-      const policies = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' } as const;
-      await this.client.schedule.create({ scheduleId, spec, policies, action }).catch((failure: unknown) => {
+      await this.client.schedule.create({ scheduleId, ...wanted }).catch((failure: unknown) => {
         if (!(failure instanceof ScheduleAlreadyRunning)) throw failure;
       });
     }
