@@ -305,6 +305,27 @@ describe('the cluster cache', () => {
     expect(said).toEqual(['false', 'true', 'no right to watch']);
   });
 
+  test('is listed again and again where it may be listed but not watched, which is said once', async () => {
+    const denied = new DomainError('Denied', 'pods is forbidden: cannot watch', { status: 403 });
+    const watch = kube.watch.bind(kube);
+    let isDenied = true;
+    const client: ClusterCacheOptions['client'] = {
+      ...kube,
+      watch: (kind, ...args) => (kind === 'Pod' && isDenied ? Promise.reject(denied) : watch(kind, ...args)),
+    };
+    const problems: string[] = [];
+    const cache = await started({ client, onProblem: (kind, error) => problems.push(`${kind}: ${error.message}`) });
+    for (const name of ['a', 'b']) {
+      kube.put('Pod', pod(name));
+      await cache.until(() => cache.get('Pod', { namespace: 'default', name }) !== undefined, timeout());
+    }
+    expect(problems).toEqual([`Pod: ${denied.message}`]);
+
+    isDenied = false;
+    kube.put('Pod', pod('c'));
+    await cache.until(() => cache.all('Pod').length === 3, timeout());
+  });
+
   test('an object that took over a name is another one', async () => {
     const old = kube.put('NodeClaim', { metadata: { name: 'c', uid: 'u1' }, status: { providerID: 'p1' } } as never);
     const cache = await started();

@@ -171,8 +171,7 @@ class WatchedCluster implements ClusterCache {
         failures = lively ? 0 : failures + 1;
       } catch (error) {
         if (isAborted(signal)) return;
-        // After a fault of ours in taking an event in, a new list repairs what it may have spoilt.
-        listed &&= isDomainError(error) && error.type !== 'NotFound';
+        listed &&= mayGoOn(error);
         if (this.isAbsent(kind, error)) pause = this.options.absentRetryMs ?? 60_000;
         else {
           failures++;
@@ -193,7 +192,7 @@ class WatchedCluster implements ClusterCache {
       signal,
       transform: (object) => slim(kind, object, this.interner),
     });
-    this.connectivity.reached(kind);
+    this.connectivity.answered(kind);
     this.continuity.listed(kind);
     this.takeList(kind, items, resourceVersion);
     this.freshness.advance(kind, beganAt);
@@ -282,6 +281,14 @@ class WatchedCluster implements ClusterCache {
     this.takeList(kind, [], this.store(kind).version);
     return true;
   }
+}
+
+/**
+ * Whether what was listed still stands after a watch that failed so. After a fault of ours in taking an event in, a new list repairs what it may have spoilt;
+ * whoever may list but not watch lists again and again.
+ */
+function mayGoOn(error: unknown): boolean {
+  return isDomainError(error) && error.type !== 'NotFound' && error.type !== 'Denied';
 }
 
 /** A call, so that the compiler does not take an earlier answer for the present one. */
