@@ -8,6 +8,7 @@ import { consolidatableAt } from '../disruption/consolidation/consolidatable.js'
 import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
+import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
@@ -21,7 +22,13 @@ const longestWaitMs = 3_600_000;
  */
 export function watchClaimConditions(context: OperatorContext): () => void {
   const { cache, log } = context;
-  const pods = new WorkQueue('writing lastPodEventTime', (name) => podEvent(context, name), log);
+  const telling = (reconcile: (name: string) => Promise<Requeue | undefined>) =>
+    tellingRefusals(context, 'NodeClaim', reconcile);
+  const pods = new WorkQueue(
+    'writing lastPodEventTime',
+    telling((name) => podEvent(context, name)),
+    log,
+  );
   const signals = new DisruptSignals(context, 'a consolidatable node');
   /** By NodeClaim, what `disrupt` was told of. */
   const told = new Map<string, string>();
@@ -31,7 +38,11 @@ export function watchClaimConditions(context: OperatorContext): () => void {
     told.set(name, idleText(claim));
     signals.signal();
   };
-  const idle = new WorkQueue('writing Consolidatable', (name) => consolidatable(context, name, became), log);
+  const idle = new WorkQueue(
+    'writing Consolidatable',
+    telling((name) => consolidatable(context, name, became)),
+    log,
+  );
   const all = (queue: WorkQueue): void =>
     cache.all('NodeClaim').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
   const stops = [

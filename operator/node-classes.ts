@@ -1,10 +1,12 @@
 import type { KubernetesObject } from '../api/kubernetes.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { finalizers } from '../api/labels.js';
-import type { NodeClass } from '../cloud/port.js';
+import type { NodeClass, NodeClassResolution } from '../cloud/port.js';
 import { updateObject } from '../cluster/writes.js';
 import { canonicalJson } from '../core/hash.js';
 import type { OperatorContext } from './context.js';
+import { settleInTurn } from '../core/settle-all.js';
+import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { hasOwn, lookUp } from '../core/own.js';
@@ -20,7 +22,8 @@ type Resolving = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'events'>;
 export function watchNodeClasses(context: OperatorContext): () => void {
   const { cache, log } = context;
   const kind = context.cloud.nodeClassKind.kind as NodeClassKind;
-  const queue = new WorkQueue('resolving a node class', (name) => resolveNodeClass(context, kind, name), log, 4);
+  const told = tellingRefusals(context, kind, (name) => resolveNodeClass(context, kind, name));
+  const queue = new WorkQueue('resolving a node class', told, log, 4);
   const stops = [
     cache.on(kind, ({ type, object, previous }) => {
       // Our own status writes are no reason to resolve again.
@@ -58,20 +61,35 @@ export async function resolveNodeClass(
   if (owned === undefined) return undefined;
   const resolution = await context.cloud.resolveNodeClass(owned, poolsOf(context, kind, name));
   for (const event of resolution.events) context.events.publish({ ...event, regarding: regarding(kind, nodeClass) });
-  const wanted = resolution.annotations;
-  if (Object.entries(wanted).some(([key, value]) => lookUp(owned.metadata.annotations, key) !== value)) {
-    await updateObject(context.kube, kind, name, () => ({ metadata: { annotations: wanted } }));
-  }
-  if (canonicalJson(owned.status ?? {}) !== canonicalJson(resolution.status)) {
-    await updateObject(
-      context.kube,
-      kind,
-      name,
-      (live) => ({ status: replacing((live as NodeClass).status, resolution.status) }),
-      { subresource: 'status' },
-    );
-  }
+  // One may be refused: without its status the node class would never be Ready.
+  await settleInTurn([writeAnnotations, writeStatus], (write) =>
+    write(context, kind, { nodeClass: owned, resolution }),
+  );
   return { afterMs: resolution.requeueAfterMs };
+}
+
+interface Resolved {
+  readonly nodeClass: NodeClass;
+  readonly resolution: NodeClassResolution;
+}
+
+async function writeAnnotations(
+  { kube }: Resolving,
+  kind: NodeClassKind,
+  { nodeClass: { metadata }, resolution: { annotations: wanted } }: Resolved,
+): Promise<void> {
+  if (Object.entries(wanted).every(([key, value]) => lookUp(metadata.annotations, key) === value)) return;
+  await updateObject(kube, kind, metadata.name ?? '', () => ({ metadata: { annotations: wanted } }));
+}
+
+async function writeStatus(
+  { kube }: Resolving,
+  kind: NodeClassKind,
+  { nodeClass, resolution: { status } }: Resolved,
+): Promise<void> {
+  if (canonicalJson(nodeClass.status ?? {}) === canonicalJson(status)) return;
+  const change = (live: NodeClass): object => ({ status: replacing(live.status, status) });
+  await updateObject(kube, kind, nodeClass.metadata.name ?? '', change, { subresource: 'status' });
 }
 
 /** The NodePools that launch from a node class. */

@@ -7,6 +7,8 @@ import { conditionOf, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { applyOverlays } from '../packing/compile/overlays.js';
 import type { OperatorContext } from './context.js';
+import { settleInTurn } from '../core/settle-all.js';
+import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 
 const type = 'ValidationSucceeded';
@@ -47,9 +49,13 @@ async function reconcile(context: OperatorContext): Promise<undefined> {
   if (overlays.length === 0) return undefined;
   const pools = managedPools(context);
   const { conflicts } = applyOverlays(pools, await cataloguesOf(context, pools), overlaysInEffect(context));
-  for (const overlay of overlays) {
-    await write(context, overlay, conditionFor(overlay, conflicts.get(overlay.metadata.name ?? '')));
-  }
+  const byName = new Map(overlays.map((overlay) => [overlay.metadata.name ?? '', overlay]));
+  const told = tellingRefusals(context, 'NodeOverlay', async (name) =>
+    write(context, byName.get(name)!, conditionFor(byName.get(name)!, conflicts.get(name))),
+  );
+  await settleInTurn([...byName.keys()], async (name) => {
+    await told(name);
+  });
   return undefined;
 }
 
@@ -71,11 +77,11 @@ async function write(
   { kube, log, now }: OperatorContext,
   overlay: NodeOverlay,
   change: ConditionChange,
-): Promise<void> {
+): Promise<undefined> {
   const known = conditionOf(overlay.status?.conditions, type);
   const { name = '', generation } = overlay.metadata;
   const same = known?.status === change.status && (known.message ?? '') === (change.message ?? '');
-  if (same && known.observedGeneration === generation) return;
+  if (same && known.observedGeneration === generation) return undefined;
   await updateObject(
     kube,
     'NodeOverlay',
@@ -89,4 +95,5 @@ async function write(
   if (change.status === 'False') {
     log.warn({ nodeOverlay: name, reason: change.reason, problem: change.message }, 'a NodeOverlay is not in effect');
   }
+  return undefined;
 }

@@ -15,6 +15,8 @@ import type { InstanceType } from '../core/instance-type.js';
 import { whyNoInstanceType, type NoInstanceType } from '../packing/output/pool-types.js';
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
+import { settleInTurn } from '../core/settle-all.js';
+import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
@@ -30,7 +32,8 @@ const everyMs = 60_000;
 /** Writes status and hashes of NodePools (node-pools/status): on changes, and its resources within five seconds of them. */
 export function watchNodePools(context: OperatorContext): () => void {
   const { cache, log, stuck } = context;
-  const queue = new WorkQueue('writing the status of a NodePool', (name) => reconcile(context, name), log);
+  const told = tellingRefusals(context, 'NodePool', (name) => reconcile(context, name));
+  const queue = new WorkQueue('writing the status of a NodePool', told, log);
   const all = (): Promise<Requeue> => {
     cache.all('NodePool').forEach(({ metadata }) => queue.add(metadata.name ?? ''));
     return Promise.resolve({ afterMs: everyMs });
@@ -55,16 +58,25 @@ export function watchNodePools(context: OperatorContext): () => void {
 async function reconcile(context: OperatorContext, name: string): Promise<undefined> {
   const pool = context.cache.get('NodePool', { name });
   if (pool === undefined || !isManaged(context, pool.spec.template.spec.nodeClassRef)) return undefined;
-  if (annotationsDue(pool, context.now()) !== undefined) {
-    await updateObject(context.kube, 'NodePool', name, (live) => {
-      const due = annotationsDue(live, context.now());
-      return due === undefined ? undefined : { metadata: { annotations: due } };
-    });
-  }
+  // One may be refused: without its status the NodePool would never be Ready.
+  await settleInTurn([writeAnnotations, writeStatus], (write) => write(context, pool));
+  return undefined;
+}
+
+async function writeAnnotations({ kube, now }: OperatorContext, pool: NodePool): Promise<void> {
+  if (annotationsDue(pool, now()) === undefined) return;
+  await updateObject(kube, 'NodePool', pool.metadata.name ?? '', (live) => {
+    const due = annotationsDue(live, now());
+    return due === undefined ? undefined : { metadata: { annotations: due } };
+  });
+}
+
+async function writeStatus(context: OperatorContext, pool: NodePool): Promise<void> {
+  const { name = '' } = pool.metadata;
   const noTypes = await missingTypes(context, pool);
   publishNoTypes(context, pool, noTypes);
   const wanted = statusOf(context, pool, noTypes);
-  if (JSON.stringify(wanted(pool)) === JSON.stringify(comparable(pool))) return undefined;
+  if (JSON.stringify(wanted(pool)) === JSON.stringify(comparable(pool))) return;
   const updated = await updateObject(
     context.kube,
     'NodePool',
@@ -81,7 +93,6 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
     context.log.info({ nodePool: name, ready: ready.status, message: ready.message }, 'a NodePool changed');
     if (ready.status === 'True') await planPending(context);
   }
-  return undefined;
 }
 
 /**
