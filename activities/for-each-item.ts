@@ -3,7 +3,7 @@ import { inBatches } from '../core/in-batches.js';
 import { isDomainError } from '../core/failures.js';
 import { currentAttempt } from './attempt.js';
 import type { ActivityDeps } from './deps.js';
-import { isRefusal } from './provisioning/refused-claims.js';
+import { isRefusal } from './refusals.js';
 import { isCancellation } from './to-failure.js';
 
 export interface RefusedItem<T> {

@@ -14,6 +14,12 @@ export type ClaimView =
       readonly nodeName?: string;
     };
 
+/** The API server answered, and does not take the write (launch/refused-writes). */
+export interface RefusedWrite {
+  readonly state: 'refused';
+  readonly message: string;
+}
+
 export type LaunchInstanceResult =
   | { readonly state: 'launched'; readonly instance: LaunchedInstance }
   | {
@@ -55,18 +61,18 @@ export type NodeSync =
 
 export interface LaunchActivities {
   /** Adds the finalizer, before anything is launched (launch/finalizer-first). */
-  prepareClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
+  prepareClaim(input: { claim: ClaimRef }): Promise<ClaimView | RefusedWrite>;
   /** Reads the NodeClaim. */
   viewClaim(input: { claim: ClaimRef }): Promise<ClaimView>;
   /** Writes the launched instance to the NodeClaim; a deleting NodeClaim keeps its provider id. */
-  recordLaunch(input: { claim: ClaimRef; instance: LaunchedInstance }): Promise<void>;
+  recordLaunch(input: { claim: ClaimRef; instance: LaunchedInstance }): Promise<RefusedWrite | undefined>;
   /**
    * Registers and initializes the node, as far as it is ready. `live` reads the Node from the API server instead of the watch
    * cache.
    */
   syncNode(input: { claim: ClaimRef; live?: boolean }): Promise<NodeSync>;
-  /** Deletes a NodeClaim whose launch or registration failed, with an event. */
-  failClaim(input: { claim: ClaimRef; reason: string; message: string }): Promise<void>;
+  /** Deletes a NodeClaim whose launch or registration failed, with an event. `refused`: its NodePool rests, for the API server took no write of it. */
+  failClaim(input: { claim: ClaimRef; reason: string; message: string; refused?: boolean }): Promise<void>;
 }
 
 export interface CloudActivities {

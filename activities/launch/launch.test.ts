@@ -72,6 +72,65 @@ describe('launching a claim', () => {
     expect(told[labels.zone]).not.toBeUndefined();
   });
 
+  // Rule `launch/refused-writes`.
+  describe('writes that the API server refuses', () => {
+    const denied = new DomainError('Denied', 'policy says no', { status: 403 });
+    const refuse = (kind: Kind, error = denied): (() => void) => {
+      const patch = world.kube.patch.bind(world.kube);
+      world.kube.patch = ((...args: Parameters<typeof patch>) =>
+        args[0] === kind ? Promise.reject(error) : patch(...args)) as typeof patch;
+      return () => void (world.kube.patch = patch);
+    };
+    const refused = { state: 'refused', message: 'policy says no' };
+
+    test('of the claim are told, while an outage is tried again', async () => {
+      let allow = refuse('NodeClaim');
+      await expect(launch.prepareClaim({ claim })).resolves.toEqual(refused);
+      allow();
+      await launch.prepareClaim({ claim });
+      const result = await launchNow();
+      if (result.state !== 'launched') throw new Error(result.state);
+      allow = refuse('NodeClaim');
+      await expect(launch.recordLaunch({ claim, instance: result.instance })).resolves.toEqual(refused);
+      allow();
+      refuse('NodeClaim', new DomainError('Unavailable', 'no answer'));
+      await expect(launch.recordLaunch({ claim, instance: result.instance })).rejects.toThrow('no answer');
+    });
+
+    test('of the Node hold the registration up, for which the claim has its time', async () => {
+      await launched();
+      await putNode({});
+      const allow = refuse('Node');
+      const waiting = { state: 'waiting', reason: 'NodeWriteRefused', registered: false };
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject(waiting);
+      const told = conditionOf((await live())!.status?.conditions, 'Registered');
+      expect(told).toMatchObject({ status: 'Unknown', reason: 'NodeWriteRefused' });
+      expect(told?.message).toContain('policy says no');
+      allow();
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized' });
+    });
+
+    test('of a registered Node hold its initialization up, for as long as they last', async () => {
+      await launched();
+      await putNode({ ready: false });
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'registered' });
+      const node = (await world.kube.get('Node', { name: 'n1' }))!;
+      world.kube.put('Node', { ...node, status: { ...node.status, conditions: [{ type: 'Ready', status: 'True' }] } });
+      await world.synced();
+      refuse('Node');
+      const waiting = { state: 'waiting', reason: 'NodeWriteRefused', registered: true };
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject(waiting);
+      expect(isTrue((await live())!.status?.conditions, 'Registered')).toBe(true);
+    });
+
+    test('and end the launch: its NodePool rests, so that another one may have its pods', async () => {
+      await launch.failClaim({ claim, reason: 'launch_timeout', message: 'policy says no', refused: true });
+      const pool = await world.kube.get('NodePool', { name: 'default' });
+      expect(pool?.metadata.annotations?.[annotations.claimsRefused]).toContain('policy says no');
+      expect(await live()).toBeUndefined();
+    });
+  });
+
   test('a claim whose NodePool is gone is refused: it is about to be deleted', async () => {
     const made = nodeClaim('c1');
     const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'gone', uid: 'uid-gone' };

@@ -4,7 +4,7 @@ import { finalizers, labels } from '../../api/labels.js';
 import type { LaunchedInstance } from '../../cloud/port.js';
 import { conditionOf, isTrue, transitionOf } from '../../core/conditions.js';
 import type { ClaimRef } from '../../workflows/messages.js';
-import type { ClaimView, LaunchActivities, NodeSync } from './contract.js';
+import type { ClaimView, LaunchActivities, NodeSync, RefusedWrite } from './contract.js';
 import { conditionsWith, setConditions, quantitiesOf } from '../claim-status.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
@@ -16,6 +16,8 @@ import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';
 import { openLabels, withOpenLabels } from './open-labels.js';
 import { recordRegistration } from './registration-health.js';
+import { recordRefusal } from '../provisioning/refused-claims.js';
+import { isRefusedWrite } from '../refusals.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
@@ -29,12 +31,22 @@ export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
     batches: new InitializationBatches({ idleMs: 1000, maxMs: 5000 }),
   };
   return withFailures<LaunchActivities>({
-    prepareClaim: ({ claim }) => prepare(deps, claim),
+    prepareClaim: ({ claim }) => unlessRefused(() => prepare(deps, claim)),
     viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),
-    recordLaunch: ({ claim, instance }) => record(deps, claim, instance),
+    recordLaunch: ({ claim, instance }) => unlessRefused(() => record(deps, claim, instance)),
     syncNode: (input) => sync(deps, input, nominations),
-    failClaim: ({ claim, reason, message }) => fail(deps, claim, reason, message),
+    failClaim: (input) => fail(deps, input),
   });
+}
+
+/** What the API server refuses is for the workflow to count: it goes on until somebody changes something (launch/refused-writes). */
+async function unlessRefused<T>(write: () => Promise<T>): Promise<T | RefusedWrite> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isRefusedWrite(error)) throw error;
+    return { state: 'refused', message: error.message };
+  }
 }
 
 async function prepare(deps: ActivityDeps, ref: ClaimRef): Promise<ClaimView> {
@@ -68,7 +80,7 @@ function viewOf(claim: NodeClaim | undefined): ClaimView {
 }
 
 /** Labels of the NodePool or user override those of the provider (launch/labels). */
-async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInstance): Promise<void> {
+async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInstance): Promise<undefined> {
   await updateClaim(deps.kube, ref, (claim) => ({
     metadata: {
       labels: { ...instance.labels, ...claim.metadata.labels },
@@ -82,6 +94,7 @@ async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInsta
       conditions: conditionsWith(deps, claim, { type: 'Launched', status: 'True' }),
     },
   }));
+  return undefined;
 }
 
 /** The reason for a node that waits for others before it takes pods. */
@@ -121,7 +134,35 @@ async function sync(
   const registered = wasRegistered && !isUnregistered(node, claim);
   const againMs = wasInitialized ? 0 : await nominate(deps, claim, node, { registered, nominator, batches });
   if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
-  return registered ? initialise(deps, ref, claim, node) : registerAndInitialise(deps, ref, claim, node);
+  try {
+    return await (registered ? initialise(deps, ref, claim, node) : registerAndInitialise(deps, ref, claim, node));
+  } catch (error) {
+    if (!(error instanceof NodeRefused)) throw error;
+    return waitForNodeWrites(deps, ref, claim, error.message);
+  }
+}
+
+/** The API server refuses a write of the Node: that of the NodeClaim is another matter. */
+class NodeRefused extends Error {}
+
+const writeNode: typeof updateNode = async (...args) => {
+  try {
+    return await updateNode(...args);
+  } catch (error) {
+    throw isRefusedWrite(error) ? new NodeRefused(error.message) : error;
+  }
+};
+
+/** A Node that may not be written is waited for like one that is not there, and not for longer (launch/refused-writes). */
+async function waitForNodeWrites(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, why: string): Promise<NodeSync> {
+  const registered = isTrue(claim.status?.conditions, 'Registered');
+  const refused = { reason: 'NodeWriteRefused', message: `The API server refused a write of the Node: ${why}` };
+  const type = registered ? 'Initialized' : 'Registered';
+  // What an initialized claim says outlives it.
+  if (!isTrue(claim.status?.conditions, type))
+    await setConditions(deps, ref, [{ type, status: 'Unknown', ...refused }]);
+  deps.log.warn({ nodeClaim: ref.name, error: why }, 'the API server refused a write of a Node');
+  return { state: 'waiting', registered, ...refused };
 }
 
 /** A NodeClaim that has no instance, or will have none. */
@@ -191,7 +232,7 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
       message: 'Missing karpenter.sh/unregistered taint which prevents registration-related race conditions',
     });
   }
-  const node = await updateNode(deps.kube, name, (live) => registration(claim, live));
+  const node = await writeNode(deps.kube, name, (live) => registration(claim, live));
   if (isTrue(claim.status?.conditions, 'Registered')) {
     deps.log.warn({ nodeClaim: ref.name, node: name }, 'registered a Node anew that came without what its claim says');
     return node ?? found;
@@ -216,7 +257,7 @@ async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, n
     if (!wasInitialized) await setConditions(deps, ref, [{ type: 'Initialized', status: 'Unknown', ...why }]);
     return { state: 'registered', ...names, ...why };
   }
-  await updateNode(deps.kube, names.nodeName, () => ({ metadata: { labels: { [labels.initialized]: 'true' } } }));
+  await writeNode(deps.kube, names.nodeName, () => ({ metadata: { labels: { [labels.initialized]: 'true' } } }));
   await setConditions(deps, ref, [{ type: 'Initialized', status: 'True' }]);
   return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
 }
@@ -225,7 +266,8 @@ async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, n
  * Deletes a NodeClaim without capacity or without a node in time; its pods are planned again (launch/no-capacity,
  * launch/timeouts).
  */
-async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: string): Promise<void> {
+async function fail(deps: ActivityDeps, input: Parameters<LaunchActivities['failClaim']>[0]): Promise<void> {
+  const { claim: ref, reason, message, refused = false } = input;
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined) return;
   const event = lookUp(failureEvents, reason);
@@ -238,6 +280,9 @@ async function fail(deps: ActivityDeps, ref: ClaimRef, reason: string, message: 
     });
   }
   if (timeouts.has(reason)) await recordRegistration(deps, claim, { registered: false, ...pendingStep(claim) });
+  // Another NodePool may have its pods.
+  const pool = refused ? await deps.kube.get('NodePool', { name: labelsOf(claim).nodePool }) : undefined;
+  if (pool !== undefined) await recordRefusal(deps, pool, message);
   const outcome = await deps.kube.delete('NodeClaim', { name: ref.name }, { uid: ref.uid });
   if (outcome === 'gone') return;
   deps.log.info({ nodeClaim: ref.name, reason, message }, 'deleted a NodeClaim that got no node');

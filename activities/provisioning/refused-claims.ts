@@ -2,23 +2,11 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import { nextRefusal, claimRefusalOf } from '../../core/claim-refusals.js';
 import type { ClaimRefusal } from '../../core/claim-refusals.js';
-import { isDomainError } from '../../core/failures.js';
 import type { RestingPool } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { updateObject } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 import { timeText } from '../../core/time-text.js';
-
-/**
- * Whether the API server has answered, and the answer will be the same until somebody changes something: an admission policy, a quota,
- * a rule of the CRD, an admission webhook that cannot be called (500). Everything else is an outage: the activity fails and is tried again.
- */
-export function isRefusal(error: unknown): error is Error {
-  if (!isDomainError(error)) return false;
-  const { status } = error.details;
-  if (error.type === 'Denied') return status === 403;
-  return ['Invalid', 'Conflict', 'NotFound'].includes(error.type) || status === 500;
-}
 
 /**
  * Notes on the NodePool that a NodeClaim of it was refused, so that it rests for a while. Gives until when: also where the note

@@ -4,6 +4,8 @@ export type TerminationStart =
   | { readonly state: 'gone' }
   /** The NodeClaim is there as it was: a pause keeps its node. */
   | { readonly state: 'paused'; readonly why: string }
+  /** With `unlessRefused` alone: the API server refuses the deletion of the NodeClaim, which is there as it was. */
+  | { readonly state: 'refused'; readonly why: string }
   | {
       readonly state: 'terminating';
       readonly providerId?: string;
@@ -88,6 +90,8 @@ export interface TerminationActivities {
     deadline?: number;
     /** The NodeClaim is not deleted where a pause stops a disruption of this node for this reason. */
     unlessPaused?: { reason: string; node: string; nodePool: string };
+    /** Ends with `refused` where the API server goes on refusing the deletion. */
+    unlessRefused?: true;
   }): Promise<TerminationStart>;
   /** Brings the termination timestamp forward; never back. */
   setDeadline(input: { claim: ClaimRef; deadline: number }): Promise<void>;

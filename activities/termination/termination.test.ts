@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createTerminationActivities } from './termination.js';
@@ -64,5 +66,39 @@ describe('a NodeClaim that is to be deleted while a pause is in force', () => {
     pause({ kind: 'Cluster' });
 
     expect(await begin()).toMatchObject({ state: 'terminating' });
+  });
+});
+
+// Rule `commands/refused-deletions`.
+describe('a NodeClaim that the API server does not let go', () => {
+  let world: ActivityWorld;
+  const denied = new DomainError('Denied', 'policy says no', { status: 403 });
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('NodeClaim', nodeClaim('old'));
+    await world.synced();
+  });
+  afterEach(() => world.stop());
+
+  const begin = async (attempt: number, error: DomainError, unlessRefused?: true): Promise<TerminationStart> => {
+    world.kube.delete = () => Promise.reject(error);
+    const { name = '', uid = '' } = world.kube.objects('NodeClaim')[0]!.metadata;
+    const input = { claim: { name, uid }, deleteClaim: true, reason: 'underutilized' };
+    const activities = createTerminationActivities(world.deps);
+    const run = async (): Promise<TerminationStart> =>
+      activities.beginTermination({ ...input, ...(unlessRefused === undefined ? {} : { unlessRefused }) });
+    return new MockActivityEnvironment({ attempt }).run(run);
+  };
+
+  test('is left where it may be, once it has refused some times', async () => {
+    await expect(begin(3, denied, true)).rejects.toThrow('policy says no');
+    const refused = { state: 'refused', why: 'the API server refuses it: policy says no' };
+    await expect(begin(4, denied, true)).resolves.toEqual(refused);
+  });
+
+  test('is tried on where its node has to go, and where the API server does not answer', async () => {
+    await expect(begin(4, denied)).rejects.toThrow('policy says no');
+    await expect(begin(4, new DomainError('Unavailable', 'no answer'), true)).rejects.toThrow('no answer');
   });
 });

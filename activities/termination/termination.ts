@@ -9,11 +9,13 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import { nodeOf, nodesOfInstance, poolOf } from '../../cluster/cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
+import { currentAttempt } from '../attempt.js';
 import { countDisrupted } from '../disrupted-metrics.js';
 import { whyPaused } from '../disruption-context/paused.js';
 import { activePauses } from '../people/pauses.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';
+import { isRefusedWrite } from '../refusals.js';
 import { withFailures } from '../to-failure.js';
 import { deleteLaunchedClaim, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { markNodes } from './mark-nodes.js';
@@ -44,7 +46,8 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
     if (!input.deleteClaim) return { state: 'gone' };
     const why = await whyKept(deps, input.unlessPaused);
     if (why !== undefined) return { state: 'paused', why };
-    await deleteClaim(deps, claim, input.reason);
+    const refused = await whyNotDeleted(() => deleteClaim(deps, claim!, input.reason), input.unlessRefused);
+    if (refused !== undefined) return { state: 'refused', why: refused };
     claim = await getClaim(deps.kube, ref);
     if (claim === undefined) return { state: 'gone' };
   }
@@ -58,6 +61,21 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
 /** The pause that keeps the node, in words. */
 async function whyKept(deps: ActivityDeps, node: BeginInput['unlessPaused']): Promise<string | undefined> {
   return node === undefined ? undefined : whyPaused((await activePauses(deps)) ?? [], node.reason, node);
+}
+
+/** So many attempts pass before a refusal is taken for one that stays: a webhook may be away for a moment. */
+const attemptsRefused = 3;
+
+/** What the API server says against the deletion, of a disruption that may as well be left; others go on trying. */
+async function whyNotDeleted(work: () => Promise<void>, mayBeLeft = false): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    const mayPass = (currentAttempt()?.number ?? 1) <= attemptsRefused;
+    if (!mayBeLeft || mayPass || !isRefusedWrite(error)) throw error;
+    return `the API server refuses it: ${error.message}`;
+  }
 }
 
 function started(

@@ -122,6 +122,26 @@ describe('consolidation with replacements', () => {
     expect(activities.inputsOf('beginTermination')).toHaveLength(4);
   });
 
+  // Rule `commands/refused-deletions`.
+  test('nodes whose NodeClaims the API server does not let go are given back, and count as failed', async () => {
+    for (const name of ['a', 'b']) activities.deletionsRefused.set(name, 'policy says no');
+
+    const result = await (await start()).result();
+
+    expect(result).toMatchObject({ outcome: 'failed', reason: 'policy says no', terminated: [], savedPerHour: 0 });
+    untainted();
+    expect(activities.callsOf()).not.toContain('drainNode');
+  });
+
+  test('one of several whose NodeClaim the API server does not let go is given back, and the others go', async () => {
+    activities.deletionsRefused.set('a', 'policy says no');
+
+    const result = await (await start()).result();
+
+    expect(result).toMatchObject({ outcome: 'done', terminated: ['node-b'] });
+    expect([...activities.tainted]).not.toContain('node-a');
+  });
+
   // Rules `provisioning/refused-claims`, `commands/given-back`.
   test('replacements that the API server refuses end the command: its nodes are given back, nothing is drained', async () => {
     activities.claimRefusals = ['admission policy x denied the request'];

@@ -271,6 +271,20 @@ describe('expireNode by policy', () => {
     expect(activities.inputsOf('beginTermination')).toHaveLength(2);
   });
 
+  // Rule `commands/refused-deletions`.
+  test('a node whose NodeClaim the API server does not let go is given back, and expires once it may', async () => {
+    activities.expiration = [live()];
+    activities.deletionsRefused.set(claim.name, 'policy says no');
+    const handle = await start();
+
+    await rig.until(async () => (await handle.query(explainQuery)).waitingFor === 'policy says no');
+    expect([...activities.tainted]).toEqual([]);
+    expect(activities.callsOf()).not.toContain('drainNode');
+    activities.deletionsRefused.clear();
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+  });
+
   test('where the policy says Forceful no pause keeps it', async () => {
     activities.expiration = [live({ mode: 'Forceful' })];
     activities.pausedDeletions = ['the cluster is paused by ann: release'];

@@ -9,6 +9,7 @@ import type {
 import type { ClaimPlan } from '../../workflows/messages.js';
 import type {
   ClaimView,
+  RefusedWrite,
   CloudActivities,
   LaunchActivities,
   LaunchInstanceResult,
@@ -108,11 +109,16 @@ export class FakeActivities
   view: ClaimView = { state: 'live', registered: false, initialized: false };
   refusal: { reason: 'insufficient_capacity' | 'nodeclass_not_ready'; message: string } | undefined;
   launchError: Error | undefined;
+  /** How the API server refuses writes of the NodeClaim, one after the other: before its launch, and of what was launched. */
+  writesRefused: RefusedWrite[] = [];
+  recordsRefused: RefusedWrite[] = [];
+  /** Of which NodeClaims the API server refuses the deletion, and how. */
+  readonly deletionsRefused = new Map<string, string>();
   /** Waited for before an instance is launched. */
   launchGate: Promise<void> = Promise.resolve();
   /** One after the other; the last one stays. */
   nodeStates: NodeState[] = ['initialized'];
-  readonly failed: { claim: ClaimRef; reason: string; message: string }[] = [];
+  readonly failed: { claim: ClaimRef; reason: string; message: string; refused?: boolean }[] = [];
   plans: PlanNodesResult[] = [];
   start: TerminationStart = {
     state: 'terminating',
@@ -210,8 +216,8 @@ export class FakeActivities
     });
   }
 
-  async prepareClaim(): Promise<ClaimView> {
-    return Promise.resolve(this.view);
+  async prepareClaim(): Promise<ClaimView | RefusedWrite> {
+    return Promise.resolve(this.writesRefused.shift() ?? this.view);
   }
 
   async viewClaim(): Promise<ClaimView> {
@@ -241,8 +247,8 @@ export class FakeActivities
     };
   }
 
-  async recordLaunch(): Promise<void> {
-    return Promise.resolve();
+  async recordLaunch(): Promise<RefusedWrite | undefined> {
+    return Promise.resolve(this.recordsRefused.shift());
   }
 
   async syncNode({ claim }: { claim: ClaimRef; live?: boolean }): Promise<NodeSync> {
@@ -305,8 +311,12 @@ export class FakeActivities
   }
 
   async beginTermination({
+    claim,
     unlessPaused,
+    unlessRefused,
   }: Parameters<TerminationActivities['beginTermination']>[0]): Promise<TerminationStart> {
+    const refused = unlessRefused === true ? this.deletionsRefused.get(claim.name) : undefined;
+    if (refused !== undefined) return Promise.resolve({ state: 'refused', why: refused });
     const why = unlessPaused === undefined ? undefined : this.pausedDeletions.shift();
     return Promise.resolve(why === undefined ? this.start : { state: 'paused', why });
   }

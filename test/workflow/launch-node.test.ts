@@ -79,6 +79,48 @@ describe('launchNode', () => {
     expect(minutes).toBeLessThan(6);
   });
 
+  // Rule `launch/refused-writes`.
+  describe('writes that the API server refuses', () => {
+    const refused = { state: 'refused', message: 'policy says no' } as const;
+    const forEver = Array.from({ length: 100 }, () => refused);
+    const failed = { reason: 'launch_timeout', message: 'policy says no' } as const;
+
+    test.each(['writesRefused', 'recordsRefused'] as const)(
+      'for five minutes (%s) delete the claim, and its NodePool rests',
+      async (which) => {
+        activities[which] = [...forEver];
+        const handle = await rig.start('launchNode', workflowId, input);
+
+        await expect(handle.result()).resolves.toEqual({ outcome: 'deleted', ...failed });
+        expect(activities.failed).toEqual([{ claim, ...failed, refused: true }]);
+        const minutes = (await durationOf(handle)) / 60_000;
+        expect(minutes).toBeGreaterThanOrEqual(4);
+        expect(minutes).toBeLessThan(6);
+      },
+    );
+
+    test('for a while: the launch says so, and goes on', async () => {
+      activities.writesRefused = forEver.slice(0, 6);
+      activities.recordsRefused = forEver.slice(0, 6);
+      const handle = await rig.start('launchNode', workflowId, input);
+      await rig.until(async () => (await handle.query(explainQuery)).failing?.why === 'policy says no');
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+      expect((await handle.query(explainQuery)).failing).toBeUndefined();
+      expect(activities.callsOf('launchInstance')).toHaveLength(1);
+    });
+
+    test('end with the claim when that is deleted meanwhile', async () => {
+      activities.writesRefused = [...forEver];
+      const handle = await rig.start('launchNode', workflowId, input);
+      await rig.until(() => activities.callsOf('prepareClaim').length > 1);
+      await handle.signal(stopLaunchSignal, {});
+
+      await expect(handle.result()).resolves.toEqual({ outcome: 'superseded' });
+      expect(activities.failed).toEqual([]);
+    });
+  });
+
   test('what a launch waits for a worker is not its own time', async () => {
     const launchTimeoutMs = 1500;
     // No time is skipped while a task waits for a worker.

@@ -147,6 +147,18 @@ describe('replacing nodes', () => {
     expect(paused).toEqual([1, 2].map(() => ({ reason: 'Drifted', node: 'node-a', nodePool: 'default' })));
   });
 
+  // Rule `commands/refused-deletions`.
+  test('a node whose NodeClaim the API server does not let go is given back, and the rollout told', async () => {
+    const candidate = { claim, node: 'node-a', nodePool: 'default' };
+    activities.plans = [{ ...emptyPlan, deleting: [{ node: 'node-a', claims: [], coming: [], unplaced: 0 }] }];
+    activities.deletionsRefused.set(claim.name, 'policy says no');
+    const input = { cluster, reason: 'Drifted', candidate, withinMs: 3_600_000 };
+    const handle = await rig.start('replaceNode', workflowIds.replace(cluster, claim.uid), input);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'failed', reason: 'policy says no' });
+    expect([...activities.tainted]).toEqual([]);
+  });
+
   // Rule `garbage-collection/claims-without-instance`.
   test('garbage is collected; what seems lost is looked at twice, some time apart', async () => {
     activities.lost = { claims: [{ name: 'c1', uid: 'uid-c1' }], nodes: [{ name: 'n1', uid: 'uid-n1' }] };

@@ -242,25 +242,41 @@ class Consolidation {
   private async drain(deleting: readonly Candidate[]): Promise<ConsolidateResult> {
     const { decision } = this.input;
     this.progress.enter('draining', { waitingFor: nodesOf(deleting).join(', ') });
-    await settleAll(deleting, (candidate) => this.drainOne(candidate));
-    const savedPerHour = savingOf(deleting, decision);
-    this.progress.enter('done', { facts: { 'saved per hour': savedPerHour } });
+    const kept = await settleAll(deleting, (candidate) => this.drainOne(candidate));
+    const [why] = kept.filter((each) => each !== undefined);
+    const gone = deleting.filter((_, index) => kept[index] === undefined);
+    if (why !== undefined && gone.length === 0) throw await this.failed(why);
+    const savedPerHour = savingOf(gone, decision);
+    this.progress.enter('done', { facts: { 'saved per hour': savedPerHour, 'not deleted because': why } });
     if (decision !== undefined && decision.method !== 'drift') {
-      await startMeasuring(this.input, { deleting, decision, launched: this.replacement.source.claims });
+      await startMeasuring(this.input, { deleting: gone, decision, launched: this.replacement.source.claims });
     }
-    return { outcome: 'done', terminated: nodesOf(deleting), ...this.replacements(), savedPerHour };
+    return { outcome: 'done', terminated: nodesOf(gone), ...this.replacements(), savedPerHour };
   }
 
-  /** A node that a pause keeps in the last moment stays tainted until that ends: others of the command may be gone already. */
-  private async drainOne({ claim, node, nodePool }: Candidate): Promise<void> {
+  /**
+   * A node that a pause keeps in the last moment stays tainted until that ends: others of the command may be gone already. One whose NodeClaim
+   * the API server does not let go is free again (commands/refused-deletions); gives why.
+   */
+  private async drainOne(candidate: Candidate): Promise<string | undefined> {
+    const { claim, node, nodePool } = candidate;
     const { cluster, reason } = this.input;
-    const request = { claim, nodePool, reason: reason.toLowerCase(), unlessPaused: { reason, node } };
+    const request = {
+      claim,
+      nodePool,
+      reason: reason.toLowerCase(),
+      unlessPaused: { reason, node },
+      unlessRefused: true,
+    } as const;
     let end = await this.replacement.drain(request);
     for (let attempts = 1; end.state === 'paused'; attempts++) {
       await awaitUnreadPause(cluster, this, { why: end.why, attempts });
       this.progress.enter('draining', { waitingFor: node });
       end = await this.replacement.drain(request);
     }
+    if (end.state !== 'refused') return undefined;
+    await this.replacement.free(candidate);
+    return end.why;
   }
 
   private async publish(reason: string, message: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { CancellationScope, continueAsNew } from '@temporalio/workflow';
 import type { ExpirationView } from '../../activities/expiration/contract.js';
+import { backOffMs } from '../../core/back-off.js';
 import { workflowNow } from '../clock.js';
 import type { Candidate, ExpireNodeInput, ExpireNodeResult } from '../messages.js';
 import { nodeChangedSignal } from '../messages.js';
@@ -26,6 +27,8 @@ const hour = 3_600_000;
 const rereadEveryMs = 24 * hour;
 /** Pause between attempts to replace a node. */
 const retryMs = 10 * 60_000;
+/** Between attempts to delete a NodeClaim that the API server does not let go. */
+const refusedBackOff = { firstMs: 60_000, longestMs: hour };
 /** Timeout of one attempt. Launch and registration have shorter timeouts of their own. */
 const attemptMs = hour;
 /** How long a node past its hard deadline waits for `disrupt`, which may not run, to say whether a pause holds it. */
@@ -64,6 +67,7 @@ class Expiration {
   private isExpedited = false;
   /** How often in a row a pause kept the node at the last moment. */
   private keptByPause = 0;
+  private refusals = 0;
   private agreed: boolean;
 
   constructor(private readonly input: ExpireNodeInput) {
@@ -267,18 +271,26 @@ class Expiration {
   /** Undefined where a pause kept the node, as the last argument lets it: the policy and the node have to be read again. */
   private async terminate(
     outcome: 'replaced' | 'forced',
-    more: Pick<DrainRequest, 'unlessPaused'> = {},
+    more: Pick<DrainRequest, 'unlessPaused' | 'unlessRefused'> = {},
   ): Promise<ExpireNodeResult | undefined> {
     const { claim, nodePool, cluster } = this.input;
     await this.oversight.gate();
     this.oversight.passPointOfNoReturn();
     this.progress.enter('draining', { waitingFor: claim.name });
     const end = await this.replacement.drain({ claim, nodePool, reason: 'expired', ...more });
-    if (end.state !== 'paused') return this.end(outcome);
-    await this.replacement.undoPausedDrain(this.oversight);
+    if (!('why' in end)) return this.end(outcome);
+    await this.replacement.undoDrain(this.oversight);
     await this.returnSlot();
-    await awaitUnreadPause(cluster, this, { why: end.why, attempts: ++this.keptByPause });
+    if (end.state === 'refused') await this.awaitDeletable(end.why);
+    else await awaitUnreadPause(cluster, this, { why: end.why, attempts: ++this.keptByPause });
     return undefined;
+  }
+
+  /** The node is free meanwhile, and counts against no budget. */
+  private async awaitDeletable(why: string): Promise<void> {
+    const wait = backOffMs(++this.refusals, refusedBackOff);
+    this.progress.enter('waiting', { waitingFor: why, until: workflowNow() + wait });
+    await this.oversight.wait(wait, { summary: 'try the deletion again', until: () => this.changed, retryable: true });
   }
 
   /** Continues as new if the history is long, but not before pending orders are carried out. */
@@ -292,6 +304,7 @@ class Expiration {
 }
 
 /** Without a node no pause of a node applies. */
-const unlessPaused = (candidate: Candidate | undefined): Pick<DrainRequest, 'unlessPaused'> => ({
+const unlessPaused = (candidate: Candidate | undefined): Pick<DrainRequest, 'unlessPaused' | 'unlessRefused'> => ({
   unlessPaused: { reason: 'Expired', node: candidate?.node ?? '' },
+  unlessRefused: true,
 });

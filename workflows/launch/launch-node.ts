@@ -7,7 +7,7 @@ import {
   isCancellation,
   setWorkflowOptions,
 } from '@temporalio/workflow';
-import type { ClaimView, NodeSync } from '../../activities/launch/contract.js';
+import type { ClaimView, NodeSync, RefusedWrite } from '../../activities/launch/contract.js';
 import { workflowNow } from '../clock.js';
 import type { LaunchNodeInput, LaunchOutcome } from '../messages.js';
 import {
@@ -26,7 +26,8 @@ import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
 import { counted } from '../../core/plurals.js';
 import { dollars } from '../../core/dollars.js';
-import { registrationTimeoutMs } from '../../core/launch-timeouts.js';
+import { backOffMs } from '../../core/back-off.js';
+import { launchTimeoutMs, registrationTimeoutMs } from '../../core/launch-timeouts.js';
 import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
@@ -53,6 +54,11 @@ export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome>
 setWorkflowOptions(endsOnItsBuild, launchNode);
 
 type Ended = { readonly done: LaunchOutcome };
+
+const refusedBackOff = { firstMs: 1000, longestMs: 30_000 };
+
+const isRefused = (answer: { readonly state: string } | undefined): answer is RefusedWrite =>
+  answer?.state === 'refused';
 
 class Launch {
   private readonly activities;
@@ -91,7 +97,9 @@ class Launch {
   }
 
   async run(): Promise<LaunchOutcome> {
-    const view = await this.activities.kube.prepareClaim({ claim: this.input.claim });
+    const { claim } = this.input;
+    const view = await this.untilTaken(() => this.activities.kube.prepareClaim({ claim }));
+    if ('done' in view) return view.done;
     if (view.state !== 'live') return this.superseded(view);
     this.providerId = view.providerId;
     let launchedAt = this.input.launchedAt ?? view.launchedAt;
@@ -135,8 +143,35 @@ class Launch {
       ...(instance.pricePerHour === undefined ? {} : { 'price per hour': dollars(instance.pricePerHour) }),
       ...(instance.unavailable.length === 0 ? {} : { 'out of capacity': refusalsOf(instance.unavailable) }),
     });
-    await this.activities.kube.recordLaunch({ claim, instance });
+    const recorded = await this.untilTaken(() => this.activities.kube.recordLaunch({ claim, instance }));
+    if (recorded !== undefined) return recorded;
     return this.stopped ? { done: this.supersededNow() } : undefined;
+  }
+
+  /**
+   * Writes to the NodeClaim until the API server takes it. One that goes on refusing is no outage, and counts as the launch timeout does
+   * (launch/refused-writes). Workers of earlier builds answer nothing.
+   */
+  private async untilTaken<T extends { readonly state: string } | undefined>(
+    write: () => Promise<T>,
+  ): Promise<Exclude<T, RefusedWrite> | Ended> {
+    const allowedMs = this.input.launchTimeoutMs ?? launchTimeoutMs;
+    const since = new Date(workflowNow()).toISOString();
+    for (let attempt = 1, spentMs = 0; ; attempt++) {
+      const answer = await write();
+      if (!isRefused(answer)) {
+        this.progress.setFailing(undefined);
+        return answer as Exclude<T, RefusedWrite>;
+      }
+      const { message: why } = answer;
+      const pauseMs = Math.min(backOffMs(attempt, refusedBackOff), allowedMs - spentMs);
+      if (pauseMs <= 0) return { done: await this.fail('launch_timeout', why, { refused: true }) };
+      this.progress.setFailing({ since, why });
+      this.progress.enter('retrying', { waitingFor: why, until: workflowNow() + pauseMs });
+      await condition(() => this.stopped, pauseMs, { summary: `try again: ${why}`.slice(0, 200) });
+      if (this.stopped) return { done: this.supersededNow() };
+      spentMs += pauseMs;
+    }
   }
 
   private async awaitNode(launchedAt: number, alreadyRegistered: boolean): Promise<LaunchOutcome> {
@@ -249,11 +284,12 @@ class Launch {
   private async fail(
     reason: Extract<LaunchOutcome, { outcome: 'deleted' }>['reason'],
     message: string,
+    more: { readonly refused?: true } = {},
   ): Promise<LaunchOutcome> {
     this.progress.attributes([{ key: searchAttributes.reason, value: reason }]);
     this.progress.enter('failing', { facts: { reason, message } });
     await this.activities.kube.failClaim.executeWithOptions({ summary: reason }, [
-      { claim: this.input.claim, reason, message },
+      { claim: this.input.claim, reason, message, ...more },
     ]);
     return { outcome: 'deleted', reason, message };
   }

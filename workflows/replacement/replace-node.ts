@@ -63,8 +63,9 @@ class ReplaceNodeRun {
       if (readiness.state === 'overBudget') return this.end('overBudget', readiness.why);
       if (readiness.state === 'failed') return this.end('failed', readiness.why);
       const end = await this.drain();
-      if (end.state !== 'paused') return this.end('replaced');
-      await this.replacement.undoPausedDrain(this.oversight);
+      if (!('why' in end)) return this.end('replaced');
+      await this.replacement.undoDrain(this.oversight);
+      if (end.state === 'refused') return this.end('failed', end.why);
       await awaitUnreadPause(this.input.cluster, this, { why: end.why, attempts });
     }
   }
@@ -90,7 +91,7 @@ class ReplaceNodeRun {
     oversight.passPointOfNoReturn();
     progress.enter('draining', { waitingFor: node });
     const unlessPaused = { reason, node };
-    return replacement.drain({ claim, nodePool, reason: reason.toLowerCase(), unlessPaused });
+    return replacement.drain({ claim, nodePool, reason: reason.toLowerCase(), unlessPaused, unlessRefused: true });
   }
 
   end(outcome: ReplaceNodeResult['outcome'], why?: string): ReplaceNodeResult {

@@ -123,8 +123,13 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
     return runTermination({ cluster: this.cluster, ...ending });
   }
 
-  /** Undoes the steps after a drain that a pause kept from beginning. For a single node: of several, others may be gone. */
-  async undoPausedDrain(oversight: Oversight): Promise<void> {
+  /** Frees one of several nodes, whose drain did not begin while that of others may have. */
+  async free(candidate: ReplacedNode): Promise<void> {
+    await this.untaint([candidate]);
+  }
+
+  /** Undoes the steps after a drain that did not begin. For a single node: of several, others may be gone. */
+  async undoDrain(oversight: Oversight): Promise<void> {
     this.isFinal = false;
     oversight.becomeRevocable();
     await this.undo();

@@ -39,11 +39,11 @@ export async function startTermination(input: TerminationRequest, summary: strin
 }
 
 /**
- * How a termination ended for its caller. `elsewhere`: it was started for another reason already, and is not waited for. `paused`: with
- * `unlessPaused` alone; the node is as it was.
+ * How a termination ended for its caller. `elsewhere`: it was started for another reason already, and is not waited for. `paused`,
+ * `refused`: with `unlessPaused` and `unlessRefused` alone; the node is as it was.
  */
 export type TerminationEnd =
-  { readonly state: 'ended' | 'elsewhere' } | { readonly state: 'paused'; readonly why: string };
+  { readonly state: 'ended' | 'elsewhere' } | { readonly state: 'paused' | 'refused'; readonly why: string };
 
 /**
  * Starts the NodeClaim's `terminateNode`, of which there is one, and waits for its end. It goes on if the caller ends. One that somebody terminates or
@@ -57,7 +57,7 @@ export async function runTermination(input: TerminationRequest): Promise<Termina
         // A drain cannot be undone, so it goes on if the caller is cancelled.
         cancellationType: ChildWorkflowCancellationType.ABANDON,
       });
-      return outcome === 'paused' ? { state: 'paused', why } : { state: 'ended' };
+      return outcome === 'paused' || outcome === 'refused' ? { state: outcome, why } : { state: 'ended' };
     } catch (error) {
       if (isStartedAlready(error)) return { state: 'elsewhere' };
       if (!isEndedByHand(error)) throw error;

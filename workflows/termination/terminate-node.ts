@@ -93,16 +93,17 @@ class Termination {
   }
 
   async run(): Promise<TerminateNodeResult> {
-    const { claim, nodePool, deleteClaim, reason, unlessPaused } = this.input;
+    const { claim, nodePool, deleteClaim, reason, unlessPaused, unlessRefused } = this.input;
     const start = await this.activities.kube.beginTermination.executeWithOptions({ summary: `${reason}: taint` }, [
       {
         ...{ claim, deleteClaim, reason },
         ...(this.deadline.at === undefined ? {} : { deadline: this.deadline.at }),
         ...(unlessPaused === undefined ? {} : { unlessPaused: { ...unlessPaused, nodePool } }),
+        ...(unlessRefused === undefined ? {} : { unlessRefused }),
       },
     ]);
     if (start.state === 'gone') return this.result('gone');
-    if (start.state === 'paused') return this.keptBy(start.why);
+    if (start.state === 'paused' || start.state === 'refused') return this.keptBy(start);
     this.deadline.noteAnnounced(start.deadline);
     this.longestGraceMs = start.longestGraceMs ?? 0;
     const providerId = start.providerId ?? (await this.launchStop.run());
@@ -118,9 +119,9 @@ class Termination {
   }
 
   /** Nothing has been done to the node. */
-  private keptBy(why: string): TerminateNodeResult {
+  private keptBy({ state, why }: Extract<TerminationStart, { why: string }>): TerminateNodeResult {
     this.progress.addFacts({ 'kept because': why });
-    return { ...this.result('paused'), why };
+    return { ...this.result(state), why };
   }
 
   private async drain(start: Terminating, nodeName: string): Promise<void> {

@@ -24,6 +24,8 @@ export interface TerminateNodeInput {
    * `disrupt` has read it or not (invariants/pauses-hold).
    */
   readonly unlessPaused?: { readonly reason: string; readonly node: string };
+  /** Set where the disruption may as well be left: a deletion of the NodeClaim that the API server refuses ends the workflow. */
+  readonly unlessRefused?: true;
   /** Carried over by continue-as-new. */
   readonly carried?: TerminationState;
 }
@@ -39,9 +41,9 @@ export interface TerminationState {
 }
 
 export interface TerminateNodeResult {
-  /** `paused`: the NodeClaim was not deleted, because of `unlessPaused`. */
-  readonly outcome: 'terminated' | 'gone' | 'paused';
-  /** Which pause kept the node, in words. */
+  /** `paused`, `refused`: the NodeClaim was not deleted, because of `unlessPaused` and `unlessRefused`. */
+  readonly outcome: 'terminated' | 'gone' | 'paused' | 'refused';
+  /** What kept the node, in words. */
   readonly why?: string;
   readonly podsEvicted: number;
   readonly durationMs: number;

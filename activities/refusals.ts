@@ -1,0 +1,15 @@
+import { isDomainError } from '../core/failures.js';
+
+/**
+ * Whether the API server has answered, and the answer will be the same until somebody changes something: an admission policy, a quota,
+ * a rule of the CRD, an admission webhook that cannot be called (500). Everything else is an outage: the activity fails and is tried again.
+ */
+export function isRefusal(error: unknown): error is Error {
+  if (!isDomainError(error)) return false;
+  const { status } = error.details;
+  if (error.type === 'Denied') return status === 403;
+  return ['Invalid', 'Conflict', 'NotFound'].includes(error.type) || status === 500;
+}
+
+/** As `isRefusal`, of a write that is over: whoever lost a race writes anew. */
+export const isRefusedWrite = (error: unknown): error is Error => isRefusal(error) && !isDomainError(error, 'Conflict');
