@@ -35,7 +35,7 @@ export function egressFolder({ folder }: Pick<StackContext, 'folder'>): string {
 }
 
 async function proxy(context: StackContext): Promise<Component> {
-  const { ports, cluster, region, folder } = context;
+  const { ports, cluster, region, folder, instanceFamilies } = context;
   const url = `http://127.0.0.1:${ports.proxy}`;
   return {
     name: 'cloud-proxy',
@@ -55,6 +55,7 @@ async function proxy(context: StackContext): Promise<Component> {
       `--answers=${tool(context, 'motoAnswers')}`,
       `--policy=${join(repositoryRoot(), 'deploy/iam-policy.json')}`,
       `--node-role=${nodeRole(cluster)}`,
+      ...(instanceFamilies === undefined ? [] : [`--families=${instanceFamilies.join()}`]),
       ...(context.proxy === true ? [`--egress=${egressFolder(context)}`] : []),
     ],
     ready: () => answers(`${url}/_stowage/health`),

@@ -72,6 +72,8 @@ export interface StackContext {
   proxy?: boolean;
   /** Dynamic settings of Temporal besides ours, such as a lower limit. */
   temporalSettings?: Readonly<Record<string, number>>;
+  /** Families of instance types that the region has; all when absent. */
+  instanceFamilies?: readonly string[];
   /** What Temporal runs on; its development server when absent. */
   engine?: Engine;
   /** One that is there already; the stack starts one of its own when absent. */

@@ -47,6 +47,8 @@ export interface StackState {
   /** As StackContext says. */
   temporalSettings?: Readonly<Record<string, number>>;
   /** As StackContext says. */
+  instanceFamilies?: readonly string[];
+  /** As StackContext says. */
   engine?: Engine;
   /** As StackContext says. */
   moto?: SharedMoto;

@@ -51,6 +51,8 @@ export interface StackOptions {
   proxy?: boolean;
   /** Dynamic settings of Temporal besides those of every stack, such as `limit.historyCount.suggestContinueAsNew`. */
   temporalSettings?: Readonly<Record<string, number>>;
+  /** Families of instance types that the region has, such as `m5`; default all. */
+  instanceFamilies?: readonly string[] | undefined;
   /** What Temporal runs on; as `STOWAGE_ENGINE` says by default. */
   engine?: Engine;
   /** Where a moto serves that other stacks use, too, each in an account of its own; default one of its own. */
@@ -116,6 +118,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       tools,
       ...facts,
       ...(state.moto && { moto: state.moto }),
+      ...(state.instanceFamilies && { instanceFamilies: state.instanceFamilies }),
     };
     writeState(state);
     try {
@@ -164,6 +167,7 @@ async function freshState(name: string, folder: string, options: StackOptions): 
     proxy: options.proxy ?? false,
     temporalSettings: options.temporalSettings ?? {},
     engine: options.engine ?? engineOf(process.env),
+    ...(options.instanceFamilies && { instanceFamilies: options.instanceFamilies }),
     ...(options.moto !== undefined && { moto: { endpoint: options.moto, account: newAccount() } }),
     ports: await choosePorts(),
     parts: withDependencies(parts),

@@ -43,36 +43,60 @@ function machineOf(item: XmlElement): MachineType {
   };
 }
 
+type Machines = ReadonlyMap<string, { readonly machine: MachineType; readonly item: XmlElement }>;
+
+/** An answer of moto's with the types of these families alone. */
+function ofFamilies(answer: XmlElement, families: ReadonlySet<string>): XmlElement {
+  const isThere = (item: XmlElement): boolean => {
+    const type = textOf(item, 'instanceType');
+    return type === undefined || families.has(type.split('.')[0]!);
+  };
+  return { ...answer, children: answer.children.map((each) => ({ ...each, children: each.children.filter(isThere) })) };
+}
+
+/** What was made for the key; what could not be made is tried again. */
+function kept<T>(known: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  known.set(key, made);
+  made.catch(() => known.delete(key));
+  return made;
+}
+
 /**
  * Instance types and their offerings. moto needs seconds for the full lists and they never change between runs of
  * one version, so their answers are kept in a folder beside moto's installation.
  */
 export class Catalogue {
   readonly #answers = new Map<string, Promise<XmlElement>>();
-  #machines: Promise<Map<string, { machine: MachineType; item: XmlElement }>> | undefined;
-  #zones: Promise<Map<string, Set<string>>> | undefined;
+  /** By the families that the region has. */
+  readonly #machines = new Map<string, Promise<Machines>>();
+  readonly #zones = new Map<string, Promise<Map<string, Set<string>>>>();
 
   constructor(
     private readonly moto: Moto,
     private readonly region: string,
     private readonly folder: string | undefined,
+    private readonly families: () => readonly string[] | null = () => null,
   ) {}
 
-  /** moto's answer to a question whose answer never changes. */
-  answer(action: string, params: Params): Promise<XmlElement> {
-    const rest = without(params, 'Version', 'Action');
-    const question = `${this.region} ${action} ${formatQuery(rest)}`;
-    let answer = this.#answers.get(question);
-    if (answer === undefined) {
-      answer = this.#load(action, rest, createHash('sha256').update(question).digest('hex').slice(0, 16));
-      // A failure is not remembered.
-      answer.catch(() => this.#answers.delete(question));
-      this.#answers.set(question, answer);
-    }
-    return answer;
+  get #families(): string {
+    return this.families()?.join() ?? '';
   }
 
-  async #load(action: string, params: Params, key: string): Promise<XmlElement> {
+  /** moto's answer to a question whose answer never changes, of the families that the region has. */
+  answer(action: string, params: Params): Promise<XmlElement> {
+    const rest = without(params, 'Version', 'Action');
+    const families = this.families();
+    return kept(this.#answers, `${action} ${formatQuery(rest)} ${this.#families}`, () =>
+      this.#load(action, rest, families),
+    );
+  }
+
+  async #load(action: string, params: Params, families: readonly string[] | null): Promise<XmlElement> {
+    const question = [this.region, action, formatQuery(params), ...(families ?? [])].join(' ');
+    const key = createHash('sha256').update(question).digest('hex').slice(0, 16);
     const file = this.folder === undefined ? undefined : join(this.folder, `${action}-${key}.xml`);
     if (file !== undefined) {
       try {
@@ -81,7 +105,10 @@ export class Catalogue {
         // Not asked before.
       }
     }
-    const answer = await this.#ask(action, params);
+    const answer =
+      families === null
+        ? await this.#ask(action, params)
+        : ofFamilies(await this.#load(action, params, null), new Set(families));
     if (file !== undefined && this.folder !== undefined) {
       mkdirSync(this.folder, { recursive: true });
       writeFileSync(`${file}.${process.pid}`, formatXml(answer));
@@ -100,17 +127,11 @@ export class Catalogue {
     return answer;
   }
 
-  #all(): Promise<Map<string, { machine: MachineType; item: XmlElement }>> {
-    this.#machines ??= this.answer('DescribeInstanceTypes', {}).then(
-      (answer) =>
-        new Map(
-          itemsOf(answer, 'instanceTypeSet').map((item) => {
-            const machine = machineOf(item);
-            return [machine.name, { machine, item }];
-          }),
-        ),
-    );
-    return this.#machines;
+  #all(): Promise<Machines> {
+    return kept(this.#machines, this.#families, async () => {
+      const items = itemsOf(await this.answer('DescribeInstanceTypes', {}), 'instanceTypeSet');
+      return new Map(items.map((item) => [textOf(item, 'instanceType') ?? '', { machine: machineOf(item), item }]));
+    });
   }
 
   async machines(): Promise<MachineType[]> {
@@ -136,19 +157,17 @@ export class Catalogue {
 
   /** The zones that offer each type. */
   zones(): Promise<Map<string, Set<string>>> {
-    this.#zones ??= this.answer('DescribeInstanceTypeOfferings', { LocationType: 'availability-zone' }).then(
-      (answer) => {
-        const zones = new Map<string, Set<string>>();
-        for (const item of itemsOf(answer, 'instanceTypeOfferingSet')) {
-          const name = textOf(item, 'instanceType') ?? '';
-          const set = zones.get(name) ?? new Set<string>();
-          set.add(textOf(item, 'location') ?? '');
-          zones.set(name, set);
-        }
-        return zones;
-      },
-    );
-    return this.#zones;
+    return kept(this.#zones, this.#families, async () => {
+      const answer = await this.answer('DescribeInstanceTypeOfferings', { LocationType: 'availability-zone' });
+      const zones = new Map<string, Set<string>>();
+      for (const item of itemsOf(answer, 'instanceTypeOfferingSet')) {
+        const name = textOf(item, 'instanceType') ?? '';
+        const set = zones.get(name) ?? new Set<string>();
+        set.add(textOf(item, 'location') ?? '');
+        zones.set(name, set);
+      }
+      return zones;
+    });
   }
 
   /** Every pool of the region: each type in each zone that offers it. */

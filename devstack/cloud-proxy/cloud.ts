@@ -39,6 +39,8 @@ export interface CloudOptions {
   policyFile?: string | undefined;
   /** Name of the role that nodes run under. */
   nodeRole?: string | undefined;
+  /** Families of instance types that the region has; default all. */
+  instanceFamilies?: readonly string[] | undefined;
   /** A folder that keeps moto's unchanging answers between runs. */
   answersFolder?: string | undefined;
   /** A folder for certificates: with it an HTTP proxy serves as the way to AWS' own endpoints. */
@@ -91,7 +93,7 @@ export class Cloud {
     this.#settings = this.#usual();
     this.egress = options.egressFolder === undefined ? undefined : new Egress(region, options.egressFolder);
     this.moto = new Moto(options.motoEndpoint, region, options.motoAccount);
-    this.catalogue = new Catalogue(this.moto, region, options.answersFolder);
+    this.catalogue = new Catalogue(this.moto, region, options.answersFolder, () => this.#settings.instanceFamilies);
     this.market = new SpotMarket(region, this.now);
     this.sqs = new Sqs(region, this.now);
     this.events = new EventBus(() => this.sqs.queue(options.cluster), region, this.now);
@@ -128,7 +130,8 @@ export class Cloud {
 
   /** Where there is an HTTP proxy it is the only way. */
   #usual(): Settings {
-    return { ...defaultSettings(), proxyRequired: this.options.egressFolder !== undefined };
+    const { egressFolder, instanceFamilies = null } = this.options;
+    return { ...defaultSettings(), proxyRequired: egressFolder !== undefined, instanceFamilies };
   }
 
   #walkPrices(): void {

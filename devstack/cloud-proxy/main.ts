@@ -16,6 +16,7 @@ const { values } = parseArgs({
     policy: { type: 'string' },
     'node-role': { type: 'string' },
     egress: { type: 'string' },
+    families: { type: 'string' },
   },
 });
 if (values.port === undefined || values.moto === undefined) throw new Error('--port and --moto are needed.');
@@ -31,6 +32,7 @@ const cloud = new Cloud({
   policyFile: values.policy,
   nodeRole: values['node-role'],
   egressFolder: values.egress,
+  instanceFamilies: values.families?.split(','),
 });
 const server = createProxy(cloud);
 server.listen(Number(values.port), values.host, () => {

@@ -98,6 +98,8 @@ export interface Settings {
   freeAddresses: Record<string, number>;
   /** Zones under an ARC zonal shift. */
   shiftedZones: string[];
+  /** Families of instance types, such as `m5`, that the region has; null: all that there are. */
+  instanceFamilies: readonly string[] | null;
   /** What eks:DescribeCluster says. */
   kubernetesVersion: string;
   ipFamily: 'ipv4' | 'ipv6';
@@ -126,6 +128,7 @@ export const defaultSettings = (): Settings => ({
   proxyRequired: false,
   freeAddresses: {},
   shiftedZones: [],
+  instanceFamilies: null,
   kubernetesVersion: '1.36',
   ipFamily: 'ipv4',
   joiner: { joinDelayMs: 700, readyDelayMs: 0, deviceDelayMs: 500, neverJoin: [], stopped: [], conditions: {} },

@@ -8,10 +8,9 @@ import { labels } from '../../api/labels.js';
 import type { Node } from '../../api/kubernetes.js';
 import { recordedNames, type Recording } from '../../devstack/cloud-proxy/recording.js';
 import { nodeRole } from '../../devstack/node-class.js';
-import { awsProvider, briefLags } from './aws-subject.js';
-import { useStack } from './shared-stack.js';
+import { awsProvider, briefLags, useCloud } from './aws-subject.js';
 
-const { stack, cloud } = useStack(['joiner']);
+const { stack, cloud } = useCloud('joiner');
 const reservation = 'cr-0aaaaaaaaaaaaaaaa';
 
 const targetOf = (more: Partial<Target> = {}): Target => ({

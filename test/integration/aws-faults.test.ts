@@ -5,10 +5,20 @@ import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-cl
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { CloudProvider, LaunchedInstance } from '../../cloud/port.js';
-import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
-import { useStack } from './shared-stack.js';
+import {
+  awsProvider,
+  briefLags,
+  claim,
+  need,
+  nodeClass,
+  pool,
+  requestFor,
+  resolved,
+  settled,
+  useCloud,
+} from './aws-subject.js';
 
-const { stack, cloud } = useStack(['cloud']);
+const { stack, cloud } = useCloud();
 
 const type = need('node.kubernetes.io/instance-type', 'm5.large');
 const reservation = { id: 'cr-0fedcba9876543210', instanceType: 'm5.large', total: 100, available: 100 };

@@ -8,10 +8,9 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
 import type { AwsOptions } from '../../cloud/aws/options.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
-import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved } from './aws-subject.js';
-import { useStack } from './shared-stack.js';
+import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, useCloud } from './aws-subject.js';
 
-const { stack, cloud } = useStack(['cloud']);
+const { stack, cloud } = useCloud();
 const m5 = need('node.kubernetes.io/instance-type', 'm5.large');
 const onDemand = need('karpenter.sh/capacity-type', 'on-demand');
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CloudProvider } from '../../cloud/port.js';
 import { isTrue } from '../../core/conditions.js';
+import { smallRegion } from '../builders/small-region.js';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
@@ -36,6 +37,7 @@ describe.each([
       parts: ['cloud'],
       proxy: true,
       moto: process.env.STOWAGE_TEST_MOTO,
+      instanceFamilies: smallRegion,
     });
     cloud = new CloudProxyControl(stack.awsEndpoint!);
     await cloud.configure(briefLags);
@@ -99,7 +101,10 @@ describe('an isolated VPC', () => {
   let stack: Stack;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'stowage-isolated-'));
-    stack = await startStack({ folder, name: 'isolated', parts: ['cloud'], moto: process.env.STOWAGE_TEST_MOTO });
+    stack = await startStack({
+      ...{ folder, name: 'isolated', parts: ['cloud'], moto: process.env.STOWAGE_TEST_MOTO },
+      instanceFamilies: smallRegion,
+    });
   });
   afterAll(async () => {
     await stack.stop();

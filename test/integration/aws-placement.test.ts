@@ -2,10 +2,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { conditionOf } from '../../core/conditions.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import type { EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
-import { awsProvider, claim, need, nodeClass, pool, requestFor, resolved } from './aws-subject.js';
-import { useStack } from './shared-stack.js';
+import { awsProvider, claim, need, nodeClass, pool, requestFor, resolved, useCloud } from './aws-subject.js';
 
-const { stack, cloud } = useStack(['cloud']);
+const { stack, cloud } = useCloud();
 const type = need('node.kubernetes.io/instance-type', 'm5.large');
 const group = { id: 'pg-0123456789abcdef0', name: 'spread-out', strategy: 'partition' as const, partitionCount: 3 };
 const selector = { placementGroupSelector: { name: group.name } };

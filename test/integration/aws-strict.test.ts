@@ -4,10 +4,20 @@ import { isTrue } from '../../core/conditions.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { CloudInstance, CloudProvider } from '../../cloud/port.js';
 import { addStrangers } from '../../devstack/strangers.js';
-import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
-import { useStack } from './shared-stack.js';
+import {
+  awsProvider,
+  briefLags,
+  claim,
+  need,
+  nodeClass,
+  pool,
+  requestFor,
+  resolved,
+  settled,
+  useCloud,
+} from './aws-subject.js';
 
-const { stack, cloud } = useStack(['cloud']);
+const { stack, cloud } = useCloud();
 const m5 = need('node.kubernetes.io/instance-type', 'm5.large');
 const hour = 3_600_000;
 

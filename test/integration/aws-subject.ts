@@ -10,7 +10,14 @@ import type { CloudProvider, LaunchRequest } from '../../cloud/port.js';
 import { conditionOf } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
 import { nodeClassSpec } from '../../devstack/node-class.js';
+import type { StackPart } from '../../devstack/components.js';
 import type { Stack } from '../../devstack/stack.js';
+import { providersRegion } from '../builders/small-region.js';
+import { useStack } from './shared-stack.js';
+
+/** The stack of the tests of the provider (shared-stack.ts), in a region with some of EC2's instance types. */
+export const useCloud = (...more: readonly StackPart[]): ReturnType<typeof useStack> =>
+  useStack(['cloud', ...more], { instanceFamilies: providersRegion });
 
 /**
  * An AWS provider against the stack's cloud, under the policy that an installation has, or with the `accessKey` of somebody else. `shift`

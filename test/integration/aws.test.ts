@@ -5,11 +5,21 @@ import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-cl
 import { readMime } from '../../cloud/aws/user-data/mime.js';
 import { describeCloudProvider } from '../contracts/cloud.js';
 import type { CloudInstance, CloudProvider, Interruption } from '../../cloud/port.js';
-import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
-import { useStack } from './shared-stack.js';
+import {
+  awsProvider,
+  briefLags,
+  claim,
+  need,
+  nodeClass,
+  pool,
+  requestFor,
+  resolved,
+  settled,
+  useCloud,
+} from './aws-subject.js';
 
 // A provider reads the whole catalogue of a region before its first launch.
-const { stack, cloud } = useStack(['cloud']);
+const { stack, cloud } = useCloud();
 
 /** The instance, once EC2 shows it to whoever asks. */
 const described = (provider: CloudProvider, providerId: string) =>
@@ -19,7 +29,8 @@ const described = (provider: CloudProvider, providerId: string) =>
   );
 
 describeCloudProvider('aws', async () => {
-  await cloud().configure(briefLags);
+  // What providers are held to holds for every instance type that EC2 has.
+  await cloud().configure({ ...briefLags, instanceFamilies: null });
   const { provider } = awsProvider(stack());
   const ready = await resolved(provider, nodeClass(stack()));
   const types = ['m5.large', 'm5.xlarge', 'c5.large'];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
 import { withDependencies, type StackPart } from '../../devstack/components.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
+import { startStack, type Stack, type StackOptions } from '../../devstack/stack.js';
 
 /**
  * The stack of this test run, with at least the given parts: started by the first test file that needs it, shared by
@@ -11,14 +11,24 @@ import { startStack, type Stack } from '../../devstack/stack.js';
  * `cloud()` scripts the cloud proxy. Set STOWAGE_TEST_STACK to a folder to keep one stack over several runs.
  *
  * There are two: files that need the controllers share one, the others share one in which nobody else writes.
+ * `instanceFamilies`: of all files that share one, or of none. A moto of the run's is used.
  * Files share one cluster and one cloud: give namespaced objects a namespace, and cluster objects a name, of your own.
  */
-export function useStack(parts: readonly StackPart[]): { stack: () => Stack; cloud: () => CloudProxyControl } {
+export function useStack(
+  parts: readonly StackPart[],
+  { instanceFamilies }: Pick<StackOptions, 'instanceFamilies'> = {},
+): { stack: () => Stack; cloud: () => CloudProxyControl } {
   let started: Stack | undefined;
   beforeAll(async () => {
     const base = process.env['STOWAGE_TEST_STACK'] ?? join(tmpdir(), `stowage-test-${process.ppid}`);
     const folder = join(base, withDependencies(parts).includes('controllers') ? 'whole' : 'bare');
-    started = await startStack({ name: 'test', folder, parts });
+    started = await startStack({
+      name: 'test',
+      folder,
+      parts,
+      instanceFamilies,
+      moto: process.env['STOWAGE_TEST_MOTO'],
+    });
     if (started.awsEndpoint !== undefined) await new CloudProxyControl(started.awsEndpoint).reset();
   }, 300_000);
   const stack = (): Stack => {

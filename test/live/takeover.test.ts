@@ -15,6 +15,7 @@ import { startStack, type Stack } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { handleInterruption } from '../../workflows/interruption/handle-interruption.js';
 import type { HandleInterruptionResult } from '../../workflows/interruption/interruption-messages.js';
+import { smallRegion } from '../builders/small-region.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from './world.js';
 
 // Two operators and two workers, each a process of its own: whoever dies, freezes or is replaced, the others go on.
@@ -27,7 +28,10 @@ let cloud: CloudProxyControl;
 let auditor: Auditor;
 
 beforeAll(async () => {
-  stack = await startStack({ name: 'takeover', folder, parts: surroundings, moto: process.env.STOWAGE_TEST_MOTO });
+  stack = await startStack({
+    ...{ name: 'takeover', folder, parts: surroundings, moto: process.env.STOWAGE_TEST_MOTO },
+    instanceFamilies: smallRegion,
+  });
   kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'takeover-test' });
   cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
   auditor = new Auditor({ stack, kube, cloud });

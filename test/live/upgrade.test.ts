@@ -13,6 +13,7 @@ import { startStack, type Stack } from '../../devstack/stack.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createKubeClient } from '../../kube/client.js';
 import { makeEarlierBuild } from './earlier-build.js';
+import { smallRegion } from '../builders/small-region.js';
 import { createNodeClass, within } from './world.js';
 
 /*
@@ -103,6 +104,7 @@ beforeAll(async () => {
     folder: join(folder, 'stack'),
     parts: surroundings,
     moto: process.env.STOWAGE_TEST_MOTO,
+    instanceFamilies: smallRegion,
   });
   kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'upgrade-test' });
   const cloud = new CloudProxyControl(stack.awsEndpoint ?? '');
