@@ -211,7 +211,7 @@ async function bringUp(context: StackContext, state: StackState, progress: (line
     for (const component of apiserverComponents(context)) await up(component);
     writeKubeconfigs(context);
     publish(context, state);
-    if (context.containers !== true) await applyManifests(context, progress);
+    if (context.containers !== true) await applyManifests(context);
     if (has('controllers')) await settleAll(controllerComponents(context), up);
   };
   const cloud = async (): Promise<void> => {
