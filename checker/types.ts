@@ -6,7 +6,7 @@ export interface PlanJson {
   readonly newNodeClaims: readonly ClaimJson[];
   readonly existingNodes: readonly { readonly node: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly { readonly pod: string; readonly reason: string }[];
-  /** Pods that ask for a node of no NodePool. */
+  /** Pods that ask for a node outside of NodePools. */
   readonly ignored?: readonly string[];
   readonly pricePerHour: number;
   readonly solveMs?: number | readonly number[];

@@ -9,7 +9,7 @@ export const commandTexts = {
   },
   consolidate: {
     description:
-      'show which nodes would go, and what would replace them, until nothing is left to gain; touches nothing',
+      'show which nodes would be removed, and what would replace them, until no command saves anything; changes nothing',
     example: 'stowage consolidate --objects cluster.json --catalogue instance-types.json --spot-to-spot',
   },
   crds: {
@@ -45,7 +45,7 @@ export const commandTexts = {
     example: 'stowage history node ip-10-0-0-1.ec2.internal --output json',
   },
   doctor: {
-    description: 'check an installation: say what is wrong and how to mend it; changes nothing',
+    description: 'check an installation: say what is wrong and how to fix it; changes nothing',
     example: 'stowage doctor --output json',
   },
   report: {
@@ -61,7 +61,7 @@ export const commandTexts = {
     example: 'stowage resume --nodepool default',
   },
   approve: {
-    description: 'let a disruption that waits for approval go on',
+    description: 'approve a disruption that waits for approval',
     example: 'stowage approve node-1 --because release',
   },
   reject: {
@@ -81,19 +81,19 @@ export const commandTexts = {
     example: 'stowage retry node-1',
   },
   hold: {
-    description: 'stay before the next step that cannot be taken back; --off lets it go on',
+    description: 'stop before the next irreversible step; --off lets it continue',
     example: 'stowage hold node-1 --off',
   },
   rollback: {
-    description: 'end the rollout of a NodePool, and give the pool its last good template again',
+    description: 'end the rollout of a NodePool, and restore its last good template',
     example: 'stowage rollback default --because errors',
   },
   reconsider: {
-    description: 'let be proposed again what somebody turned down',
+    description: 'allow rejected disruptions to be proposed again',
     example: 'stowage reconsider --node node-1',
   },
   uninstall: {
-    description: 'end what Stowage has under way in a cluster and take off its marks; nodes stay',
+    description: 'end what Stowage has under way in a cluster and remove its marks; nodes stay',
     example: 'stowage uninstall --stop stowage/stowage-operator,stowage/stowage-worker',
   },
   'codec-server': {

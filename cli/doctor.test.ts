@@ -63,7 +63,7 @@ test('the text has what was found, what to do, and how many ended how', () => {
     [
       'ok       kubernetes: version v1.36.1',
       'failed   permissions: may not patch nodes',
-      '         mend: apply deploy/rbac.yaml',
+      '         fix: apply deploy/rbac.yaml',
       '',
       '2 checks: 1 failed, 1 ok.',
       '',

@@ -25,8 +25,8 @@ interface ScopeOptions {
 
 export function pauseCommand(): Command {
   return scoped(settingsCommand('pause', { only: steeringSettings }))
-    .requiredOption('--because <text>', 'why, for whoever finds it paused')
-    .option('--for <duration>', 'ends by itself after that, such as 2h; without it: when resumed');
+    .requiredOption('--because <text>', 'why, for people who find it paused')
+    .option('--for <duration>', 'ends on its own after this time, such as 2h; without it, only when resumed');
 }
 
 export function resumeCommand(): Command {
@@ -100,7 +100,7 @@ export function pauseScopeOf({ cluster, nodepool, node, reason }: Omit<ScopeOpti
     ...(reason === undefined || nodepool !== undefined ? [] : [{ kind: 'reason', name: reason } as const]),
   ];
   if (given.length > 1) {
-    throw new UsageError('give one of --cluster, --nodepool, --node and --reason; a reason narrows a NodePool alone');
+    throw new UsageError('give one of --cluster, --nodepool, --node and --reason; a reason can only narrow a NodePool');
   }
   const [scope] = given;
   if (scope !== undefined) return scope;

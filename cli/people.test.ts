@@ -124,7 +124,7 @@ describe('the status', () => {
     ];
     expect(statusText(state([], { stays, moreStay: 7 }))).toContain(
       [
-        'Nodes that could go and stay',
+        'Nodes that could go but stay',
         '  n2, n3, n4 and 1 more: budget 0 allows no more for Underutilized',
         '  n1: PodDisruptionBudget shop/web forbids evicting pod shop/web-0',
         '  and 7 more nodes: stowage why node/NAME',
@@ -248,14 +248,14 @@ WORKFLOW   ABOUT         REASON    PHASE       WAITS FOR                  UNTIL
 expire/2   default-abc   drifted   replacing   the replacement to be up
 
 NodePools
-NODEPOOL   READY   NODES   PRICE PER HOUR   LEAST POSSIBLE   LIMITS          MESSAGE
+NODEPOOL   READY   NODES   PRICE PER HOUR   LOWER BOUND      LIMITS          MESSAGE
 default    True        4   $0.8000          $0.5000 (+60%)   cpu 8 of 1000
 
 Paused
 PAUSED         UNTIL                  BY    BECAUSE
 NodePool gpu   2026-01-05T17:00:00Z   ann   launch week
 
-Turned down (stowage reconsider undoes it)
+Rejected (stowage reconsider undoes it)
 NODES    REASON          UNTIL                  BECAUSE
 node-9   Underutilized   2026-01-05T17:00:00Z   rejected by ann (release)
   node node-8: does not expire: rejected by ann

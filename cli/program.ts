@@ -13,7 +13,7 @@ export function stowageProgram(): Command {
     .description('A Kubernetes node autoscaler: a drop-in for Karpenter, each node action a durable Temporal workflow.')
     .version(buildInfo().version, '-V, --version', 'show the version')
     .exitOverride()
-    .showHelpAfterError('(stowage --help shows what there is)')
+    .showHelpAfterError('(stowage --help lists the commands)')
     .addHelpText('after', '\nstowage NAME --help shows the options of a command and an example.');
   addPlan(program);
   addConsolidate(program);
@@ -55,7 +55,7 @@ function addPlan(program: Command): void {
     .argument('[flags...]')
     .addHelpText(
       'after',
-      '\nWithout --objects and --catalogue it plans for a live cluster: what stowage settings lists are its flags then.' +
+      '\nWithout --objects and --catalogue it plans for a live cluster, and takes what stowage settings lists as flags.' +
         '\nsolveMs is the solve alone, from parsed objects to the plan; with --repeat the catalogue is looked through once.' +
         `\n${exampleText('plan')}`,
     )

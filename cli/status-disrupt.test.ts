@@ -33,6 +33,6 @@ test('of a `disrupt` that does not answer nothing is known, and all of it is nam
   });
   expect(await disruptState({ client, cluster: 'c', reading })).toEqual({ ...nothingKnown, nextWindow: undefined });
   expect(reading.unread).toEqual([
-    'pauses, refusals, prices, nodes that stay, the next window of a budget, the least possible price (the workflow disrupt): Deadline exceeded',
+    'pauses, refusals, prices, nodes that stay, the next window of a budget, the lower bound of prices (the workflow disrupt): Deadline exceeded',
   ]);
 });

@@ -56,7 +56,7 @@ export async function disruptState({
   const capacity = await ask('prices', capacityQuery, []);
   const { stays, more: moreStay } = await ask('nodes that stay', staysQuery, { stays: [], more: 0 });
   const nextWindow = await ask('the next window of a budget', nextWindowQuery, undefined);
-  const least = await ask('the least possible price', leastPossibleQuery, undefined);
+  const least = await ask('the lower bound of prices', leastPossibleQuery, undefined);
   const known = typeof least === 'number' ? { leastPossiblePerHour: least } : {};
   if (unread.length > 0) reading.addUnread(`${unread.join(', ')} (the workflow disrupt)`, why);
   return { pauses, refused, capacity, stays, moreStay, nextWindow, ...known };

@@ -104,7 +104,7 @@ export interface StatusReport {
   readonly problems: readonly ProblemRow[];
   readonly unplaced: readonly UnplacedRow[];
   readonly drift: readonly DriftRow[];
-  /** Nodes that could go and stay, by why. */
+  /** Nodes that could go but stay, by why. */
   readonly stays: NodesThatStay['stays'];
   /** So many more could go of which the last look did not tell. */
   readonly moreStay: number;

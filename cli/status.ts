@@ -12,7 +12,7 @@ import { messageOf } from '../core/error-message.js';
 export function statusCommand(): Command {
   return settingsCommand('status')
     .addOption(new Option('-o, --output <form>', 'how to print').choices(['table', 'json']).default('table'))
-    .option('-w, --watch', 'print it anew every few seconds, until interrupted');
+    .option('-w, --watch', 'print it again every few seconds, until interrupted');
 }
 
 /** `stowage status`: pools, claims and what is under way, as text to print. */

@@ -95,7 +95,7 @@ async function whyNode(live: Live, name: string): Promise<Why> {
   if ((await live.kube.get('Node', { name })) === undefined) throw new UsageError(`node ${name} does not exist`);
   return {
     subject: `node ${name}`,
-    answer: 'no NodeClaim stands for it: Stowage does not manage it',
+    answer: 'it has no NodeClaim: Stowage does not manage it',
     details: [],
     workflows: [],
   };

@@ -7,7 +7,7 @@ export type Place =
   | { readonly state: 'unschedulable'; readonly told: Unschedulable }
   /** What a plan may do was done before it came to the pod: nothing is known of it. */
   | { readonly state: 'deferred' }
-  /** It asks for a node of no NodePool. */
+  /** It asks for a node outside of NodePools. */
   | { readonly state: 'ignored' };
 
 /** By pod, `namespace/name`; a pod that does not lack a node is none of the plan. */
@@ -31,7 +31,7 @@ export function whyNoPlace(place: Place): string | undefined {
     case 'unschedulable':
       return place.told.reason;
     case 'deferred':
-      return 'planning has not come to it: it, or what it would be planned with, has more terms than one pass looks at';
+      return 'planning has not reached it: it, or what it would be planned with, has more terms than one pass evaluates';
     case 'ignored':
       return 'it asks for a node that belongs to no NodePool, in all its alternatives';
   }

@@ -15,7 +15,7 @@ const usualUnits = 20_000_000;
 const safety = 1e-9;
 
 /**
- * The plan with a bound that counts what rules force and how pods fill whole nodes (bound/README.md): it takes a good deal of the time that planning takes, so it is for whoever
+ * The plan with a bound that counts what rules force and how pods fit into whole nodes (bound/README.md): it takes a good deal of the time that planning takes, so it is for whoever
  * asks what a plan is worth. The plan must be that of the input.
  */
 export function withProvenBound(input: PackingInput, plan: Plan, units = usualUnits): Plan {

@@ -216,7 +216,7 @@ export interface Plan {
    * unschedulable, nothing is known of them; the next pass looks at them. Absent: there are none.
    */
   readonly deferred?: readonly string[];
-  /** Pods that ask for a node of no NodePool, `namespace/name`, sorted: nothing is launched for them. Absent: there are none. */
+  /** Pods that ask for a node outside of NodePools, `namespace/name`, sorted: nothing is launched for them. Absent: there are none. */
   readonly ignored?: readonly string[];
   /** Objects other than pods that packing could not work with and left out; absent where there are none. */
   readonly setAside?: readonly ExcludedObject[];

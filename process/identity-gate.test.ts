@@ -79,7 +79,7 @@ describe('the name of a cluster', () => {
     await clock.advance(60_000);
     expect([done, said.length, register.uid]).toEqual([[], 1, 'other']);
     expect(gate.waitsFor).toBe(
-      'CLUSTER_NAME prod stands for another cluster in this Temporal namespace: its kube-system has UID other, ' +
+      'CLUSTER_NAME prod belongs to another cluster in this Temporal namespace: its kube-system has UID other, ' +
         `that of this cluster ${uid}. Give this one another CLUSTER_NAME or TEMPORAL_NAMESPACE; ` +
         'if the other is gone for good, set CLUSTER_TAKES_OVER_FROM=other',
     );

@@ -134,7 +134,7 @@ export function foreignName(
 ): { readonly found: string; readonly mend: string } {
   return {
     found:
-      `CLUSTER_NAME ${cluster} stands for another cluster in this Temporal namespace: its kube-system has UID ${recorded ?? 'unknown'}, ` +
+      `CLUSTER_NAME ${cluster} belongs to another cluster in this Temporal namespace: its kube-system has UID ${recorded ?? 'unknown'}, ` +
       `that of this cluster ${own}`,
     mend:
       'Give this one another CLUSTER_NAME or TEMPORAL_NAMESPACE; ' +

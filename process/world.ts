@@ -52,7 +52,7 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
   const metrics = createMetrics();
   const kube = kubeClientOf(settings);
   const { unknown: unknownGates, ...gates } = settings.FEATURE_GATES;
-  if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names gates that there are none of');
+  if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names unknown gates');
   const cloud = measuredCloud(createCloud(settings, kube, log), metrics, () => Date.now());
   const cache = cacheOf({ kube, cloud, metrics, log, hasBuffers: gates.CapacityBuffer });
   const identity = `${hostname()}_${process.pid}`;

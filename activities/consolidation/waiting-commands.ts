@@ -7,7 +7,7 @@ import type { NodeWait } from '../disruption-context/node-waits.js';
 import type { ConcurrentCommands } from './concurrent-commands.js';
 import { emptyNodesAwaited, removableAt } from './waits-for-empty-nodes.js';
 
-const saves = 'nothing forbids it, and removing it saves something; it waits for';
+const saves = 'nothing blocks it, and removing it saves something; it waits for';
 
 /** What nodes wait for whose command was found and is not started yet (surfaces/one-reason). */
 export function waitsOfCommands(

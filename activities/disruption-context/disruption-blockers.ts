@@ -104,7 +104,7 @@ function byState(view: NodeView, context: DisruptionContext): string[] {
   return [
     ...(why === undefined ? [] : [why]),
     ...(notYet === undefined ? [] : [notYet]),
-    ...(onlyEmpty ? ['it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool'] : []),
+    ...(onlyEmpty ? ['it is not empty, and its NodePool has consolidationPolicy: WhenEmpty'] : []),
   ];
 }
 
@@ -128,6 +128,6 @@ function whyNotYet(view: NodeView, now: number): string | undefined {
 function whyNever({ pool }: NodeView): string {
   if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
   return pool?.spec.disruption.consolidateAfter === 'Never'
-    ? 'consolidateAfter: Never holds for its NodePool'
+    ? 'its NodePool has consolidateAfter: Never'
     : 'it is not initialized';
 }

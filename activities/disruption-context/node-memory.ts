@@ -28,7 +28,7 @@ export function whyBackedOff(
 ): string | undefined {
   const memory = memoryOf(context, view);
   if (memory?.keptUntil === undefined || memory.keptUntil <= context.now) return undefined;
-  const { why = 'the last decision about it came to nothing', keptUntil } = memory;
+  const { why = 'the last decision about it was not carried out', keptUntil } = memory;
   if (memory.reason !== undefined && memory.reason !== reason) return undefined;
   return `${why}; it rests until ${timeText(keptUntil)}`;
 }

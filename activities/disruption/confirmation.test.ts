@@ -36,7 +36,7 @@ describe('behind the taint', () => {
     (await confirmCandidates(world.deps, { method, reason: 'Underutilized', candidates })).blocked;
   const why = (node: string): object => ({
     node,
-    why: `pod default/on-${node} has come to it, and is marked do-not-disrupt`,
+    why: `pod default/on-${node} was bound to it and is marked do-not-disrupt`,
   });
 
   test('a pod that is not to be disrupted keeps its node, whatever the cache knows', async () => {
@@ -56,7 +56,7 @@ describe('behind the taint', () => {
   test('any pod that has to move keeps a node that was to go for being empty, and no other', async () => {
     land('node-a');
 
-    expect(await blocked('empty')).toEqual([{ node: 'node-a', why: 'pods have come to it' }]);
+    expect(await blocked('empty')).toEqual([{ node: 'node-a', why: 'pods were bound to it' }]);
     expect(await blocked('single')).toEqual([]);
   });
 

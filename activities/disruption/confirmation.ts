@@ -43,11 +43,11 @@ function whyNoLongerCandidate(
   pods: readonly Pod[],
   { method, candidate: { claim } }: { readonly method: DisruptionMethod; readonly candidate: Pick<Candidate, 'claim'> },
 ): string | undefined {
-  if (method === 'empty' && disruptionCost(pods) > 1) return 'pods have come to it';
+  if (method === 'empty' && disruptionCost(pods) > 1) return 'pods were bound to it';
   // A terminationGracePeriod bounds the drain of a drifted node, whatever its pods ask for (candidates/drift-waives).
   const grace = deps.cache.get('NodeClaim', { name: claim.name })?.spec.terminationGracePeriod;
   if (method === 'drift' && grace !== undefined) return undefined;
   const now = deps.now();
   const kept = pods.find((pod) => !isTerminal(pod) && !isTerminating(pod) && doNotDisruptUntil(pod, now) !== undefined);
-  return kept === undefined ? undefined : `pod ${podKey(kept)} has come to it, and is marked do-not-disrupt`;
+  return kept === undefined ? undefined : `pod ${podKey(kept)} was bound to it and is marked do-not-disrupt`;
 }

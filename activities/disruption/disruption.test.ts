@@ -108,7 +108,7 @@ describe('disruption on the cluster', () => {
     const { valid, dropped } = await activities.validateCandidates({ reason: 'Empty', candidates: found });
 
     expect(valid).toEqual([]);
-    expect(dropped).toEqual([{ node: 'node-a', why: 'pods have come to it' }]);
+    expect(dropped).toEqual([{ node: 'node-a', why: 'pods were bound to it' }]);
   });
 
   // Rule `commands/taint-first`.

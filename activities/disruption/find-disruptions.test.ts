@@ -310,7 +310,7 @@ describe('findDisruptions', () => {
     const first = await find();
     expect(first.commands).toEqual([]);
     // What nothing forbids and nobody takes says for what it waits, and since when; until then always the same.
-    const why = `nothing forbids it, and removing it saves something; it waits for node-b to become consolidatable, to go together, from ${timeText(world.clock.now + 25_000)} on (waits since ${timeText(world.clock.now)})`;
+    const why = `nothing blocks it, and removing it saves something; it waits for node-b to become consolidatable, to go together, from ${timeText(world.clock.now + 25_000)} on (waits since ${timeText(world.clock.now)})`;
     const waits = [{ verdict: 'may go', why, nodes: ['node-a', 'node-b'] }];
     expect(first.details?.waits).toEqual(waits);
     world.clock.now += 5000;
@@ -363,7 +363,7 @@ describe('findDisruptions', () => {
     const found = await find({ nominations: [{ node: 'b', until }] });
 
     expect(goingNodes(found)).toEqual([]);
-    const why = `nothing forbids it, and removing it saves something; it waits for the empty node node-b to go first, from ${timeText(until)} on (waits since ${timeText(world.clock.now)})`;
+    const why = `nothing blocks it, and removing it saves something; it waits for the empty node node-b to go first, from ${timeText(until)} on (waits since ${timeText(world.clock.now)})`;
     expect(found.details?.waits).toEqual([{ verdict: 'may go', why, nodes: ['node-a'] }]);
     world.clock.now = until;
     expect((await find()).commands[0]).toMatchObject({ reason: 'Empty', candidates: [{ node: 'node-b' }] });
@@ -403,7 +403,7 @@ describe('findDisruptions', () => {
       at: world.clock.now,
       failures: 1,
       keptUntil,
-      why: 'abandoned: pods have come to it',
+      why: 'abandoned: pods were bound to it',
     }));
 
     const found = await find({ memory });
@@ -522,7 +522,7 @@ describe('findDisruptions', () => {
 
   test('an API server that is away holds up everything, and that is said', async () => {
     putNode('a', [2]);
-    const away = 'the API server cannot be reached: nothing goes before it can be asked again';
+    const away = 'the API server cannot be reached: nothing is disrupted until it answers';
     expect((await find()).held).not.toContainEqual({ nodePool: 'all', why: away });
     Object.defineProperty(world.deps.cache, 'connected', { get: () => false });
     expect((await find()).held).toContainEqual({ nodePool: 'all', why: away });
@@ -686,7 +686,7 @@ describe('findDisruptions', () => {
 
     expect(goingNodes(found)).toEqual([]);
     expect(found.held).toEqual([
-      { nodePool: 'all', why: '1000 nodes are on their way out already; more go once they have' },
+      { nodePool: 'all', why: '1000 nodes are already being removed; others wait until these are gone' },
     ]);
   });
 
@@ -908,7 +908,7 @@ describe('findDisruptions', () => {
         'consolidateAfter is Never for NodePool default by now',
         {},
       ],
-      ['pods have come', () => undefined, 'pods have come to node-a', { reason: 'Empty' }],
+      ['pods have come', () => undefined, 'pods were bound to node-a', { reason: 'Empty' }],
       ['it does not drift any more', () => undefined, 'node-a is not drifted any more', { reason: 'Drifted' }],
     ];
     test.each(causes)('a question ends when %s', async (_name, change, why, more) => {
@@ -957,7 +957,7 @@ describe('findDisruptions', () => {
       putNode('a', [1]);
       expect(await whyNot()).toMatchObject({
         verdict: 'may go',
-        why: 'nothing forbids it, and removing it saves something: the next search decides, in which what saves most goes first',
+        why: 'nothing blocks it, and removing it saves something: the next search decides, and what saves most goes first',
       });
       world.kube.remove('NodeClaim', { name: 'a' });
       expect(await whyNot()).toMatchObject({ verdict: 'unknown' });
@@ -989,7 +989,7 @@ describe('findDisruptions', () => {
         expect.stringMatching(
           /^budget 0 at "0 12 \* \* \*" for 1h allows no more for Underutilized until .*T13:00:00Z$/,
         ),
-        'it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool',
+        'it is not empty, and its NodePool has consolidationPolicy: WhenEmpty',
         expect.stringMatching(/^pods were moved to it a while ago, and coolDown holds until /),
         'its pods were moved 2 times in a row within a day, and maxMoveChain is 2',
       ]);
@@ -1247,7 +1247,7 @@ describe('findDisruptions', () => {
         const found = await find();
 
         expect(goingNodes(found)).toEqual(['node-b']);
-        expect(found.held[0]?.why).toContain('Node node-bad cannot be worked with and is left alone');
+        expect(found.held[0]?.why).toContain('Node node-bad cannot be read and is left alone');
         const told = world.events.filter(({ reason }) => reason === 'LeftOut');
         expect(told.map(({ regarding }) => [regarding.kind, regarding.name])).toEqual([['Node', 'node-bad']]);
         expect(found.details?.budgets.find(({ reason }) => reason === 'Drifted')).toMatchObject({
@@ -1301,7 +1301,7 @@ describe('findDisruptions', () => {
       const found = await find();
 
       expect(found.commands).toEqual([]);
-      expect(found.held[0]?.why).toContain('would find no place: planning has not come to it');
+      expect(found.held[0]?.why).toContain('would find no place: planning has not reached it');
     });
 
     // Rules `events/of-a-disruption`, `drift/oldest-first`.

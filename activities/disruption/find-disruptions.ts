@@ -37,14 +37,16 @@ const mostDisrupting = 1000;
 
 const full: Proposals = {
   proposals: [],
-  held: [{ nodePool: 'all', why: `${mostDisrupting} nodes are on their way out already; more go once they have` }],
+  held: [
+    { nodePool: 'all', why: `${mostDisrupting} nodes are already being removed; others wait until these are gone` },
+  ],
   checks: [],
 };
 
 const notListed = { nodePool: 'all', why: 'the cluster has not been read yet' };
 const unreachable = {
   nodePool: 'all',
-  why: 'the API server cannot be reached: nothing goes before it can be asked again',
+  why: 'the API server cannot be reached: nothing is disrupted until it answers',
 };
 
 /** The result of a search. */
@@ -255,7 +257,7 @@ function count(deps: ActivityDeps, { reason, candidates, decision }: DisruptionC
 
 function heldByExclusion({ excluded }: DisruptionContext): { nodePool: string; why: string }[] {
   return excluded.slice(0, mostExcluded).map(({ kind, name, error }) => {
-    return { nodePool: 'all', why: `${kind} ${name} cannot be worked with and is left alone: ${error}` };
+    return { nodePool: 'all', why: `${kind} ${name} cannot be read and is left alone: ${error}` };
   });
 }
 

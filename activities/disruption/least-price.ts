@@ -26,7 +26,7 @@ export class LeastPrice {
       this.last = await deps.packer.leastPossible(await packingInput(deps, managedPools(deps)));
     } catch (error) {
       this.last = undefined;
-      deps.log.warn({ error: messageOf(error) }, 'the least possible price of the nodes is not known');
+      deps.log.warn({ error: messageOf(error) }, 'the lower bound of the price of the nodes is not known');
     }
     this.restUntil = now + Math.max(leastRestMs, (deps.now() - now) * restFactor);
     return this.last;

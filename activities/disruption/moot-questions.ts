@@ -66,7 +66,7 @@ function ownCause(reason: OpenQuestion['reason'], view: NodeView): Cause | undef
   const node = nodeNameOf(view);
   const { consolidateAfter, consolidationPolicy } = view.pool?.spec.disruption ?? {};
   if (consolidateAfter === 'Never') return { why: `consolidateAfter is Never for NodePool ${poolNameOf(view)} by now` };
-  if (reason === 'Empty') return isEmpty(view) ? undefined : { why: `pods have come to ${node}` };
+  if (reason === 'Empty') return isEmpty(view) ? undefined : { why: `pods were bound to ${node}` };
   if (isEmpty(view) && consolidatableAt(view) !== Number.POSITIVE_INFINITY) {
     return { why: `the pods of ${node} are gone: it is empty`, isSuperseded: true };
   }

@@ -109,7 +109,7 @@ function whyNoLonger(
 ): string | undefined {
   if (!isInScope(context, poolNameOf(view))) return 'the DisruptionPolicy of its pool has mode Recommend by now';
   if (method === 'drift') return whyNotCandidate(view, context, 'eventual');
-  if (method === 'empty' && !isEmpty(view)) return 'pods have come to it';
+  if (method === 'empty' && !isEmpty(view)) return 'pods were bound to it';
   if (consolidatableAt(view) > context.now) return 'its pods changed a moment ago';
   return whyNotCandidate(view, context);
 }

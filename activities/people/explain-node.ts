@@ -16,7 +16,7 @@ export async function explainNode(
   const context = await disruptionContext(deps, view);
   const at = iso(context.now);
   const own = context.views.find((each) => pausableOf(each).node === node);
-  if (own === undefined) return { node, verdict: 'unknown', why: 'no NodeClaim stands for a node of that name', at };
+  if (own === undefined) return { node, verdict: 'unknown', why: 'no NodeClaim belongs to a node of that name', at };
   const running = view.running.find(({ candidates }) => candidates.some((one) => one.node === node));
   if (running !== undefined) return { node, verdict: 'going', why: runningText(running, own, context.pauses), at };
   const why = disruptionBlockers(own, context, view.running);
@@ -34,7 +34,7 @@ export async function explainNode(
   return {
     node,
     verdict: 'may go',
-    why: 'nothing forbids it, and removing it saves something: the next search decides, in which what saves most goes first',
+    why: 'nothing blocks it, and removing it saves something: the next search decides, and what saves most goes first',
     at,
   };
 }

@@ -100,7 +100,7 @@ test('a pod is looked at whatever others pend, and told of preferences that are 
   expect(details[1]).toMatch(/^default: /);
 });
 
-test('a pod that asks for a node of no NodePool is told so', async () => {
+test('a pod that asks for a node outside of NodePools is told so', async () => {
   const nodeSelectorTerms = [
     { matchExpressions: [{ key: 'karpenter.sh/nodepool', operator: 'DoesNotExist' as const }] },
   ];

@@ -68,7 +68,7 @@ function placeIn(plan: Plan, key: string): Omit<PodExplanation, 'details'> {
   const place = placesOf(plan).get(key);
   switch (place?.state) {
     case 'existing':
-      return { state: 'planned', node: place.node, why: `it fits on ${place.node}, which is there or on its way` };
+      return { state: 'planned', node: place.node, why: `it fits on ${place.node}, which exists or is being launched` };
     case 'launched': {
       const { nodePool, why } = place.claim;
       return { state: 'planned', why: `a node of NodePool ${nodePool} is launched: ${why}` };

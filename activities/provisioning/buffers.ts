@@ -87,7 +87,7 @@ async function hostsOf(deps: ActivityDeps, pods: ReadonlySet<string>): Promise<R
     const left = [...places].filter(([, { state }]) => state === 'deferred').map(([pod]) => pod);
     // Each plan looks at some of what it is asked about.
     if (left.length === asked.size)
-      throw new Error(`planning does not come to pods of CapacityBuffers: ${left.slice(0, 3).join(', ')}`);
+      throw new Error(`planning does not reach pods of CapacityBuffers: ${left.slice(0, 3).join(', ')}`);
     asked = new Set(left);
   }
   return hosted;
@@ -126,10 +126,10 @@ export function changesFor(
   const isReady: ConditionChange = { type: ready, status: 'True', reason: 'Resolved' };
   if (size === 0) return [isReady, { type, status: 'False', reason: 'BufferEmpty', message: 'it asks for nothing' }];
   if (existing === size) {
-    const message = `all ${size} fit on the nodes that are there`;
+    const message = `all ${size} fit on existing nodes`;
     return [isReady, { type, status: 'True', reason: 'FitsExistingCapacity', message }];
   }
-  const message = `${existing} of ${size} fit on the nodes that are there, ${launched} on nodes to come`;
+  const message = `${existing} of ${size} fit on existing nodes, ${launched} on nodes to be launched`;
   return [isReady, { type, status: 'False', reason: 'RequiresNewCapacity', message }];
 }
 

@@ -115,7 +115,7 @@ function launchOutcome(
         return `EC2NodeClass ${nodeClass.metadata.name ?? ''}: ${reason}: ${message}`;
       });
   const refused = told('False');
-  if (refused.length > 0) return failed(someOf(refused, 3), `${policy}, or mend what EC2 names in the node class`);
+  if (refused.length > 0) return failed(someOf(refused, 3), `${policy}, or fix what EC2 names in the node class`);
   const untold = told('Unknown');
   if (untold.length > 0) return warning(someOf(untold, 3), 'try again in a minute');
   return okCheck(`EC2 would launch from ${counted(tried.length, 'node class', 'node classes')}`);
@@ -139,7 +139,7 @@ export function queueCheck(accountOf: AccountOf): Check {
       const { waiting } = await queue.look();
       if (waiting === undefined) {
         return warning(
-          `${queue.name} is there, its attributes may not be read`,
+          `${queue.name} exists, but its attributes may not be read`,
           'add sqs:GetQueueAttributes to the role',
         );
       }

@@ -52,7 +52,10 @@ export function karpenterCheck(kube: Kube, lease: LeaseRef, clock: LimiterClock)
       const { namespace = '', name = '' } = deployment.metadata;
       const found = `Deployment ${namespace}/${name} runs`;
       if (namespace === lease.namespace) {
-        return warning(`${found}, and does not hold its lease yet`, 'scale it to zero, or Stowage stands still');
+        return warning(
+          `${found}, and does not hold its lease yet`,
+          'scale it to zero: until then Stowage does nothing',
+        );
       }
       return failed(
         `${found}, and its lease is looked for in ${lease.namespace}`,

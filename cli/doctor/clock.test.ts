@@ -11,9 +11,9 @@ function verdict(asked: number, other: number | undefined, answered: number) {
 }
 
 test.each<[string, [number, number, number], string, string]>([
-  ['the same', [100, 100, 100], 'ok', 'goes as that of cloud'],
-  ['within the time of a slow answer', [100, 120, 130], 'ok', 'goes as that of cloud'],
-  ['at the end of its second', [101, 100, 101], 'ok', 'goes as that of cloud'],
+  ['the same', [100, 100, 100], 'ok', 'agrees with that of cloud'],
+  ['within the time of a slow answer', [100, 120, 130], 'ok', 'agrees with that of cloud'],
+  ['at the end of its second', [101, 100, 101], 'ok', 'agrees with that of cloud'],
   ['a little ahead', [111, 100, 111], 'warning', 'this clock is 10 seconds ahead of that of cloud'],
   ['a little behind', [90, 100, 90], 'warning', 'this clock is 10 seconds behind that of cloud'],
   ['far ahead', [461, 100, 461], 'failed', 'this clock is 360 seconds ahead of that of cloud'],

@@ -18,7 +18,7 @@ export interface OtherClock {
   readonly time: () => Promise<number | undefined>;
 }
 
-/** Whether the clock of this machine goes as that of a server. */
+/** Whether the clock of this machine agrees with that of a server. */
 export function clockCheck({ of, needs, time }: OtherClock, clock: Pick<LimiterClock, 'now'>): Check {
   return {
     name: `clock-${of}`,
@@ -37,7 +37,7 @@ function clockOutcome(of: string, asked: number, other: number, answered: number
   const ahead = asked - (other + resolutionMs);
   const behind = other - answered;
   const off = Math.max(ahead, behind, 0);
-  if (off <= noticeableMs) return okCheck(`goes as that of ${of}`);
+  if (off <= noticeableMs) return okCheck(`agrees with that of ${of}`);
   const found = `this clock is ${counted(Math.round(off / 1000), 'second')} ${ahead > 0 ? 'ahead of' : 'behind'} that of ${of}`;
   const mend = 'synchronise the clocks of the nodes (chrony, the Amazon Time Sync Service)';
   return off <= wrongMs ? warning(found, mend) : failed(found, mend);

@@ -20,7 +20,7 @@ export function temporalCheck(engine: Pick<EngineReader, 'serverVersion'>, addre
     run: async () => {
       const version = await engine.serverVersion();
       const found = versionIn(version);
-      if (found === undefined) return warning(`version "${version}", which is none that can be compared`, unanswered);
+      if (found === undefined) return warning(`version "${version}", which cannot be compared`, unanswered);
       if (!isOlder(found, oldestTemporal)) return okCheck(`version ${version} at ${address}`);
       return failed(
         `version ${version}, older than ${oldestTemporal}`,
@@ -51,9 +51,9 @@ function namespaceOutcome(name: string, found: Awaited<ReturnType<EngineReader['
   if (!isOpen)
     return failed(`namespace ${name} is deprecated or deleted`, 'set TEMPORAL_NAMESPACE to one that is in use');
   const hours = counted(retentionMs / hourMs, 'hour');
-  if (retentionMs >= dayMs) return okCheck(`namespace ${name}, which keeps what has ended for ${hours}`);
+  if (retentionMs >= dayMs) return okCheck(`namespace ${name}, which keeps closed workflows for ${hours}`);
   return warning(
-    `namespace ${name} keeps what has ended for ${hours}: stowage report and the history of a node that is gone reach no further`,
+    `namespace ${name} keeps closed workflows for ${hours}: stowage report and the history of a node that is gone reach no further`,
     `temporal operator namespace update --namespace ${name} --retention 7d`,
   );
 }

@@ -17,8 +17,7 @@ export function kubernetesCheck(kube: Pick<KubeClient, 'serverVersion'>): Check 
 
 function kubernetesOutcome(version: string): CheckOutcome {
   const found = versionIn(version);
-  if (found === undefined)
-    return warning(`version ${version}, which is none that can be compared`, 'see kubectl version');
+  if (found === undefined) return warning(`version ${version}, which cannot be compared`, 'see kubectl version');
   if (isOlder(found, oldestKubernetes)) {
     return failed(
       `version ${version}, older than ${oldestKubernetes}`,

@@ -45,7 +45,7 @@ function kept(held: Consolidation['held']): string {
 
 function total({ commands, nodesBefore, nodesAfter, priceBefore, priceAfter }: Consolidation, totalMs: number): string {
   if (commands.length === 0)
-    return `Nothing is left to gain on ${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour.`;
+    return `No cheaper fleet was found for ${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour.`;
   const moved = commands.reduce((sum, { moves }) => sum + moves.length, 0);
   const fleet = `${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour become ${nodesAfter} at ${hourly(priceAfter)}`;
   return `${fleet}, in ${counted(commands.length, 'step')} that ${commands.length === 1 ? 'moves' : 'move'} ${counted(moved, 'pod')}; found in ${totalMs.toFixed(1)} ms.`;

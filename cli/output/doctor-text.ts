@@ -8,7 +8,7 @@ const width = Math.max(...states.map((state) => state.length)) + 2;
 export function doctorText(results: readonly CheckResult[]): string {
   const lines = results.flatMap(({ name, state, found, mend }) => [
     `${state.padEnd(width)}${name}: ${found}`,
-    ...(mend === '' ? [] : [`${' '.repeat(width)}mend: ${mend}`]),
+    ...(mend === '' ? [] : [`${' '.repeat(width)}fix: ${mend}`]),
   ]);
   const counts = states.map((state) => [state, results.filter((each) => each.state === state).length] as const);
   const summary = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);

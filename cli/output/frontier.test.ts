@@ -18,13 +18,13 @@ test('a table that marks what is planned and says from which cost of a node on e
   const [, , cheapest, fewest] = text.split('\n');
   expect(cheapest!.trim().split(/\s{2,}/)).toEqual(['*', '8', '$1.6000', '0.0%', '$0.0000', '8 small']);
   expect(fewest!.trim().split(/\s{2,}/)).toEqual(['2', '$2.0000', '25.0%', '$0.0667', '2 large']);
-  expect(text).toContain('* is what is planned.');
+  expect(text).toContain('* is the plan.');
 });
 
 test('pods without a place are counted, and nothing is shown where nothing is launched', () => {
   expect(frontierText(frontier(...podsOf(1, 'huge', { cpu: '64' })), 1)).toBe('No node is to be launched.\n');
   const text = frontierText(frontier(...eight, ...podsOf(1, 'huge', { cpu: '64' })), 1);
-  expect(text).toContain('1 pod cannot be placed; without --frontier it is said why.');
+  expect(text).toContain('1 pod cannot be placed; run without --frontier to see why.');
 });
 
 test('the same as JSON', () => {

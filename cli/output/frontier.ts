@@ -63,11 +63,11 @@ export function frontierText(frontier: Frontier, solveMs: number): string {
     renderTable(['', 'NODES', 'PER HOUR', 'MORE', 'FROM A NODE COST OF', 'TYPES'], rows),
     '',
     points.some((point) => isTaken(point, taken))
-      ? '* is what is planned.'
-      : `What is planned is none of these: ${counted(taken.newNodeClaims.length, 'node')} at ${hourly(taken.pricePerHour)}.`,
-    'Where a node costs so much besides its price (agents, licences, addresses), that plan is the cheapest: nodeCost of a DisruptionPolicy says it.',
+      ? '* is the plan.'
+      : `The plan is none of these: ${counted(taken.newNodeClaims.length, 'node')} at ${hourly(taken.pricePerHour)}.`,
+    'FROM A NODE COST OF: from this additional cost of each node on (agents, licences, addresses) the plan of that line is the cheapest. Set it as nodeCost of a DisruptionPolicy.',
     ...(taken.unschedulable.length > 0
-      ? [`${counted(taken.unschedulable.length, 'pod')} cannot be placed; without --frontier it is said why.`]
+      ? [`${counted(taken.unschedulable.length, 'pod')} cannot be placed; run without --frontier to see why.`]
       : []),
     `Planned in ${solveMs.toFixed(1)} ms.`,
   ];

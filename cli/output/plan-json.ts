@@ -10,7 +10,7 @@ export interface PlanDocument {
   readonly explanations: NonNullable<Plan['explanations']>;
   /** Pods that a pass leaves for the next one, since pods with many terms share a budget; not unschedulable. */
   readonly deferred: readonly string[];
-  /** Pods that ask for a node of no NodePool: they wait for one that somebody else brings. */
+  /** Pods that ask for a node outside of NodePools: they wait for one that somebody else brings. */
   readonly ignored: readonly string[];
   /** Pods with more preferences than are honoured. */
   readonly ignoredPreferences: NonNullable<Plan['ignoredPreferences']>;

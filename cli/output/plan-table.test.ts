@@ -37,11 +37,13 @@ test('what the bound knows nothing of stands behind the price', () => {
     pricePerHour: 2,
     lowerBoundPerHour: 1,
   };
-  const leftOut = ['spread over zone (3 pods)', 'how pods fill whole nodes'];
+  const leftOut = ['spread over zone (3 pods)', 'how pods fit into whole nodes'];
   expect(planText({ ...placed, boundLeavesOut: leftOut }, 1)).toContain(
-    'at most 100.0% above the least possible, planned in 1.0 ms.\nThe least possible is reckoned without: spread over zone (3 pods), how pods fill whole nodes.',
+    'at most 100.0% above the lower bound, planned in 1.0 ms.\nThe lower bound ignores: spread over zone (3 pods), how pods fit into whole nodes.',
   );
-  expect(planText({ ...placed, pricePerHour: 1 }, 1)).toContain(', which is the least possible, planned in 1.0 ms.\n');
+  expect(planText({ ...placed, pricePerHour: 1 }, 1)).toContain(
+    ', which is the lowest possible price, planned in 1.0 ms.\n',
+  );
   expect(planDocument({ ...placed, boundLeavesOut: leftOut }, 1).boundLeavesOut).toEqual(leftOut);
   expect(planDocument(placed, 1).boundLeavesOut).toEqual([]);
 });

@@ -48,7 +48,7 @@ const paidBy = ({ capacityType, commitment }: PlannedClaim['cheapest']): string 
 
 function existing(nodes: Plan['existingNodes']): string {
   if (nodes.length === 0) return '';
-  return `Pods that fit nodes that are there\n${renderTable(
+  return `Pods that fit on existing nodes\n${renderTable(
     ['NODE', 'PODS'],
     nodes.map(({ node, pods }) => [node, pods.length]),
   )}`;
@@ -82,7 +82,7 @@ function otherSchedulers(pods: readonly string[]): string {
   const [first] = pods;
   if (first === undefined) return '';
   const others = pods.length > 1 ? ` and ${pods.length - 1} more` : '';
-  return `${counted(pods.length, 'pod')} left alone: ${verb(pods.length, 'it asks', 'they ask')} for a node of no NodePool\n  ${first}${others}`;
+  return `${counted(pods.length, 'pod')} left alone: ${verb(pods.length, 'it asks', 'they ask')} for a node outside of NodePools\n  ${first}${others}`;
 }
 
 function ignored(pods: NonNullable<Plan['ignoredPreferences']>): string {
@@ -104,10 +104,10 @@ function total(plan: Plan, solveMs: number): string {
 
 /** What the bound knows nothing of, where the plan is far above it. */
 const unknown = ({ boundLeavesOut = [] }: Plan): string =>
-  boundLeavesOut.length === 0 ? '' : `\nThe least possible is reckoned without: ${boundLeavesOut.join(', ')}.`;
+  boundLeavesOut.length === 0 ? '' : `\nThe lower bound ignores: ${boundLeavesOut.join(', ')}.`;
 
 function optimality({ pricePerHour, lowerBoundPerHour }: Plan): string {
   if (pricePerHour <= 0 || lowerBoundPerHour <= 0) return '';
   const gap = Math.max(0, (pricePerHour / lowerBoundPerHour - 1) * 100);
-  return gap < 0.05 ? ', which is the least possible' : `, at most ${gap.toFixed(1)}% above the least possible`;
+  return gap < 0.05 ? ', which is the lowest possible price' : `, at most ${gap.toFixed(1)}% above the lower bound`;
 }

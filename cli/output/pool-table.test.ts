@@ -14,7 +14,7 @@ test('several NodePools have a line for all of them, which is not the sum of the
   ];
   expect(poolTable({ pools, leastPossiblePerHour: 0.25 })).toBe(
     `
-NODEPOOL   READY   NODES   PRICE PER HOUR   LEAST POSSIBLE   LIMITS   MESSAGE
+NODEPOOL   READY   NODES   PRICE PER HOUR   LOWER BOUND      LIMITS   MESSAGE
 dear       True        2   $0.3000          $0.2000 (+50%)
 fair       True        2   $0.1000          $0.1000 (+0%)
 idle       True        0   $0.0000          $0.0000
@@ -26,7 +26,7 @@ test('what nobody knows is left out', () => {
   const pools = [pool('a', { pricePerHour: 0.3 }), pool('b', {})];
   expect(poolTable({ pools })).toBe(
     `
-NODEPOOL   READY   NODES   PRICE PER HOUR   LEAST POSSIBLE   LIMITS   MESSAGE
+NODEPOOL   READY   NODES   PRICE PER HOUR   LOWER BOUND   LIMITS   MESSAGE
 a          True        2   $0.3000
 b          True        2
 all                    4`.trimStart(),

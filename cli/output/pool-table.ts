@@ -11,7 +11,7 @@ export function poolTable({
     ...[pool.limits.join(', '), pool.message],
   ]);
   return renderTable(
-    ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'LEAST POSSIBLE', 'LIMITS', 'MESSAGE'],
+    ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'LOWER BOUND', 'LIMITS', 'MESSAGE'],
     pools.length < 2 ? rows : [...rows, totalOf(pools, leastPossiblePerHour)],
   );
 }

@@ -25,16 +25,16 @@ export function statusText(report: StatusReport): string {
   const sections = [
     ...(karpenter === undefined ? [] : [section('Karpenter is running', [stillText(karpenter)])]),
     section(
-      'Could not be read, so that it is missing below',
+      'Could not be read, and is missing below',
       report.unread.map((line) => `  ${line}`),
     ),
     section('Needs you', needsYou(report)),
     section('Wrong', wrong(report)),
     section('Under way', underWay(report)),
     section('NodePools', [pools.length === 0 ? '  none' : poolTable(report)]),
-    section('Nodes that could go and stay', staying(report)),
+    section('Nodes that could go but stay', staying(report)),
     section('Paused', pauses.length === 0 ? [] : [pauseTable(pauses)]),
-    section('Turned down (stowage reconsider undoes it)', [
+    section('Rejected (stowage reconsider undoes it)', [
       ...(refused.length === 0 ? [] : [refusedTable(refused)]),
       ...declined.map(problemLine),
     ]),

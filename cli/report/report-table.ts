@@ -37,7 +37,7 @@ export function headline(totals: Totals): string {
 /** What finished commands were found to save, an hour or a day after each. */
 function measuredText({ measuredCommands, measuredPredictedPerHour, measuredRealisedPerHour }: Totals): string {
   if (measuredCommands === 0) return '';
-  const found = `${hourly(measuredRealisedPerHour)} per hour really saved of ${hourly(measuredPredictedPerHour)} predicted`;
+  const found = `${hourly(measuredRealisedPerHour)} per hour actually saved of ${hourly(measuredPredictedPerHour)} predicted`;
   return ` ${counted(measuredCommands, 'command')} measured afterwards: ${found}.`;
 }
 

@@ -63,7 +63,7 @@ describe('a node', () => {
     const { nodes } = node('n', large);
     const plain = { ...nodes[0]!, metadata: { name: 'n', labels: {} } };
     const found = only({ nodes: [{ nodes: [plain], nodeClaims: [] }] });
-    expect(found).toMatchObject({ pool: undefined, why: 'no NodeClaim stands for it', settled: true, counted: 'no' });
+    expect(found).toMatchObject({ pool: undefined, why: 'it has no NodeClaim', settled: true, counted: 'no' });
     expect(nodePoolOf(found)).toBe('');
   });
 });
@@ -86,7 +86,7 @@ describe('what keeps a node', () => {
       'consolidateAfter: Never',
       { pools: [pool('default', { disruption: { consolidateAfter: 'Never' } })] },
       {},
-      'consolidateAfter: Never holds for its NodePool',
+      'its NodePool has consolidateAfter: Never',
     ],
     [
       'consolidateAfter',

@@ -58,7 +58,7 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
     // Pods with an eviction cost of zero or less do not keep a node; virtual pods of capacity buffers do.
     const empty = cost <= 1 && !pods.some(isBuffer);
     const claim = view.claim;
-    let why: string | undefined = 'no NodeClaim stands for it';
+    let why: string | undefined = 'it has no NodeClaim';
     if (claim !== undefined) {
       const candidate: NodeView = { claim, node: view.node, pool, pods, pricePerHour: price ?? 0 };
       why =
@@ -120,7 +120,7 @@ export const isBuffer = ({ metadata }: Pod): boolean =>
 function whyNotConsolidatable(candidate: NodeView, consolidatableBy: number): string | undefined {
   const { pool } = candidate;
   if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
-  if (pool?.spec.disruption.consolidateAfter === 'Never') return 'consolidateAfter: Never holds for its NodePool';
+  if (pool?.spec.disruption.consolidateAfter === 'Never') return 'its NodePool has consolidateAfter: Never';
   const at = consolidatableAt(candidate);
   if (at <= consolidatableBy) return undefined;
   return Number.isFinite(at) ? `it is consolidatable from ${timeText(at)} on` : 'it is not initialized';
@@ -133,7 +133,7 @@ function whyKept(
   price: number | undefined,
 ): string | undefined {
   if (pool?.spec.disruption.consolidationPolicy === 'WhenEmpty') {
-    return 'it is not empty, and consolidationPolicy: WhenEmpty holds for its NodePool';
+    return 'it is not empty, and its NodePool has consolidationPolicy: WhenEmpty';
   }
   for (const key of [labels.instanceType, labels.zone, labels.capacityType]) {
     if (own[key] === undefined) return `it has no label ${key}`;

@@ -98,7 +98,7 @@ function unreachable({ unreachable: why = 'no answer' }: Observed): Finding {
     kind: 'temporal',
     subject: 'Temporal',
     why: `it cannot be reached: ${why}`,
-    then: 'nothing is begun until it answers: see TEMPORAL_ADDRESS',
+    then: 'nothing is started until it answers: see TEMPORAL_ADDRESS',
   };
 }
 
@@ -123,7 +123,7 @@ function takenId(foreign: ForeignWorkflow): Finding {
 }
 
 function failedWorkflow({ workflowId: subject, since, runs: attempts, why }: ObservedFailure): Finding {
-  const then = 'what is still to be done is begun anew within two minutes, and goes on once this is mended';
+  const then = 'unfinished work is started again within two minutes, and continues once this is fixed';
   return { kind: 'failing', subject, since, attempts, why: `it failed: ${why}`, then };
 }
 
@@ -150,7 +150,7 @@ type About = Omit<Finding, 'subject'>;
 function ofTask({ attempt, scheduledAt, isStarted, failingSince, failure }: ObservedTask, now: number): About[] {
   if (attempt > 1) {
     const why = `its workflow task fails${failure === undefined ? '' : `: ${failure}`}`;
-    const then = 'mend or roll back the workers: it goes on by itself from where it stands';
+    const then = 'fix or roll back the workers: the workflow then resumes where it was';
     return [{ kind: 'task', since: failingSince ?? scheduledAt, why, attempts: attempt - 1, then }];
   }
   if (isStarted || now - scheduledAt < lateTaskMs) return [];
@@ -164,11 +164,11 @@ function ofFailing({ since, why }: ObservedFailing): About {
 }
 
 function ofExcluded(objects: string): About {
-  const then = 'mend or delete the object: everything else is planned meanwhile';
+  const then = 'fix or delete the object: everything else is planned meanwhile';
   return { kind: 'excluded', why: `it leaves out what it cannot work with: ${objects}`, then };
 }
 
-const triedAgain = 'it is tried again by itself once this is mended';
+const triedAgain = 'it is retried automatically once this is fixed';
 
 function ofActivity({ type: workflow }: ObservedWorkflow, activity: ObservedActivity, now: number): About[] {
   const { type, attempt, since, dueAt, runningSince, failure } = activity;
@@ -191,7 +191,9 @@ function ofActivity({ type: workflow }: ObservedWorkflow, activity: ObservedActi
 function ofHistory({ historyEvents, historyBytes }: ObservedWorkflow): About[] {
   if (historyEvents < mostEvents && historyBytes < mostBytes) return [];
   const why = `its history grows beyond ${mostEvents} events or ${mostBytes / 2 ** 20} MiB: signals pile up`;
-  return [{ kind: 'signals', why, then: 'see what else is said of it; Temporal ends a workflow at 51,200 events' }];
+  return [
+    { kind: 'signals', why, then: 'see what else is reported about it; Temporal ends a workflow at 51,200 events' },
+  ];
 }
 
 /** What is wrong with one task queue: nobody polls it, or its tasks wait. */

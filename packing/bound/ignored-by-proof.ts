@@ -27,7 +27,7 @@ export function rulesIgnoredByProof(
   return [
     ...rulesByPods(pods),
     ...minValuesTexts(compiled),
-    ...(compiled.nodes.length > 0 ? ['rules by host name on nodes that are there'] : []),
-    'that the number of nodes is whole',
+    ...(compiled.nodes.length > 0 ? ['rules by hostname on existing nodes'] : []),
+    'rounding up to whole nodes',
   ];
 }

@@ -6,7 +6,7 @@ import type { ClusterObjects } from '../types.js';
 import { minValuesTexts, ruleText, rulesByPods, rulesIgnoredByBound } from './ignored-by-bound.js';
 
 const { hostname, zone } = labels;
-const whole = 'how pods fill whole nodes';
+const whole = 'how pods fit into whole nodes';
 
 function ignored(objects: Partial<ClusterObjects>) {
   const { compiled, book } = topologyOf(packingInput(objects));
@@ -20,10 +20,7 @@ function ignored(objects: Partial<ClusterObjects>) {
 describe('what the bound ignores', () => {
   test('is how pods fill nodes, at least', () => {
     expect(ignored({ pods: [pod('p')] })).toEqual([whole]);
-    expect(ignored({ pods: [pod('p')], nodes: [node('a')] })).toEqual([
-      'how pods fit the room on nodes that are there',
-      whole,
-    ]);
+    expect(ignored({ pods: [pod('p')], nodes: [node('a')] })).toEqual(['how pods fit on existing nodes', whole]);
   });
 
   test('are the rules by topology, those of most pods first', () => {

@@ -27,8 +27,8 @@ export function rulesIgnoredByBound(
     ...rulesByPods(pods),
     ...[...limited].sort().map((name) => `limits of NodePool ${name}`),
     ...minValuesTexts(compiled),
-    ...(compiled.nodes.length > 0 ? ['how pods fit the room on nodes that are there'] : []),
-    'how pods fill whole nodes',
+    ...(compiled.nodes.length > 0 ? ['how pods fit on existing nodes'] : []),
+    'how pods fit into whole nodes',
   ];
 }
 

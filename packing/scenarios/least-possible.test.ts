@@ -14,7 +14,7 @@ const near = (kind: 'podAffinity' | 'podAntiAffinity', topologyKey: string): Par
   affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...app, topologyKey }] } },
 });
 const types = [instanceType('m', { cpu: 4, price: 0.4 })];
-const whole = 'how pods fill whole nodes';
+const whole = 'how pods fit into whole nodes';
 
 const planned = (spec: Partial<PodSpec>, objects: Partial<Parameters<typeof packingInput>[0]> = {}) =>
   plan(packingInput({ pods: podsOf(5, 'p', { cpu: '1500m', labels: { app: 'p' }, ...spec }), ...objects }, { types }));

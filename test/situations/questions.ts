@@ -114,8 +114,8 @@ export function questions(people: People): void {
         const again = await Promise.all(late.map((order) => people.stowage(order, idOf('refused'), '--because', 'x')));
         again.forEach((said) => refused(said, over));
 
-        const status = await people.says(/Turned down/, 'status');
-        expect(section(status, 'Turned down')).toMatch(new RegExp(`${node} .*Underutilized .*not now`));
+        const status = await people.says(/Rejected/, 'status');
+        expect(section(status, 'Rejected')).toMatch(new RegExp(`${node} .*Underutilized .*not now`));
         expect((await people.stowage('why', `node/${node}`)).stdout).toContain(`stowage reconsider --node ${node}`);
         const undone = await people.stowage('reconsider', '--node', node, '--because', 'now it may');
         expect([undone.code, undone.stdout]).toEqual([0, 'Nothing is refused any more.\n']);

@@ -8,7 +8,7 @@ import type { Receiver } from './receiver.js';
 import { hopeless } from './situations.js';
 import { environmentOf } from './stowage.js';
 
-const order = ['Needs you', 'Wrong', 'Under way', 'NodePools', 'Nodes that could go and stay', 'Paused'];
+const order = ['Needs you', 'Wrong', 'Under way', 'NodePools', 'Nodes that could go but stay', 'Paused'];
 
 export function surfaces(people: People): void {
   describe('what people look at', () => {

@@ -290,7 +290,7 @@ describe('consolidation with replacements', () => {
   });
 
   describe('a pod that is not to be disrupted landed before the taint', () => {
-    const landed = [{ node: 'node-a', why: 'pod default/db has come to it, and is marked do-not-disrupt' }];
+    const landed = [{ node: 'node-a', why: 'pod default/db was bound to it and is marked do-not-disrupt' }];
 
     test('nothing is launched, and no taint stays', async () => {
       activities.landed = [landed];
