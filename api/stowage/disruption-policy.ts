@@ -7,7 +7,7 @@ import { disruptionReasons } from '../disruption-reasons.js';
 
 const reasons = setOf(z.enum(disruptionReasons), disruptionReasons.length)
   .optional()
-  .describe('The reasons that this is about; absent means all.');
+  .describe('The reasons to which this applies; absent means all.');
 
 /** A number of nodes, or a percentage of the pool's nodes that is rounded up. */
 const nodeCount = z.string().regex(/^((100|[0-9]{1,2})%|[0-9]{1,6})$/);
@@ -20,14 +20,11 @@ const percent = integer({ min: 0, max: 100 });
 const approval = z.object({
   reasons,
   timeout: duration.default('24h').describe('How long to wait for a person.'),
-  onTimeout: z
-    .enum(['Approve', 'Reject'])
-    .default('Reject')
-    .describe('What counts as the answer when nobody gave one.'),
+  onTimeout: z.enum(['Approve', 'Reject']).default('Reject').describe('The answer if nobody gives one in time.'),
 });
 
 const maintenanceWindow = z.object({
-  name: z.string().min(1).max(63).describe('Name in messages and queries.'),
+  name: z.string().min(1).max(63).describe('Its name in messages and queries.'),
   reasons,
   timeZone: z
     .string()
@@ -39,26 +36,28 @@ const maintenanceWindow = z.object({
     .string()
     .max(256)
     .regex(/^\s*(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})\s*$/)
-    .describe('Cron expression; each hit opens the window.'),
-  duration: duration.describe('How long each hit keeps it open.'),
-  quota: nodeCount.optional().describe('How many nodes may go in one opening; absent sets no bound.'),
+    .describe('Cron expression; each match opens the window.'),
+  duration: duration.describe('How long the window stays open.'),
+  quota: nodeCount
+    .optional()
+    .describe('How many nodes may be disrupted each time the window is open; absent sets no limit.'),
 });
 
 const rate = z.object({
   reasons,
-  nodes: nodeCount.describe('How many nodes may go in any stretch of time of that length.'),
-  per: duration.describe('The stretch of time, such as 5m.'),
+  nodes: nodeCount.describe('How many nodes may be disrupted in any period of that length.'),
+  per: duration.describe('The length of the period, such as 5m.'),
 });
 
 const savings = z.object({
-  minimumPercent: percent.default(0).describe('A move must save at least this share of what its nodes cost.'),
-  minimumDollarsPerHour: dollars.default('0').describe('A move must save at least this much.'),
+  minimumPercent: percent.default(0).describe('A command must save at least this share of what its nodes cost.'),
+  minimumDollarsPerHour: dollars.default('0').describe('A command must save at least this much.'),
 });
 
 const spotRatio = z.object({
-  spotPercent: percent.describe('Share of vCPUs that is to run on spot; the rest runs on demand.'),
-  minimumOnDemandVCPU: integer({ min: 0, max: 1_000_000 }).default(0).describe('vCPUs that run on demand in any case.'),
-  perZone: z.boolean().default(false).describe('Whether the ratio is to hold in every zone.'),
+  spotPercent: percent.describe('Share of vCPUs that runs on spot; the rest runs on-demand.'),
+  minimumOnDemandVCPU: integer({ min: 0, max: 1_000_000 }).default(0).describe('vCPUs that always run on-demand.'),
+  perZone: z.boolean().default(false).describe('Whether the ratio must hold in every zone.'),
 });
 
 const expiration = withRules(
@@ -67,16 +66,14 @@ const expiration = withRules(
       .enum(['ReplaceFirst', 'Forceful'])
       .default('ReplaceFirst')
       .describe(
-        'ReplaceFirst launches the replacement before it drains, inside budgets and windows; Forceful deletes at expireAfter.',
+        'ReplaceFirst launches the replacement before it drains, within budgets and windows; Forceful deletes at expireAfter.',
       ),
-    jitter: duration
-      .default('0s')
-      .describe('Expiration begins up to this much before expireAfter, spread over the nodes.'),
+    jitter: duration.default('0s').describe('Expiration begins up to this much earlier, spread over the nodes.'),
     lead: duration.default('15m').describe('How long before expireAfter, or its jittered time, expiration begins.'),
     hardDeadline: duration
       .optional()
       .describe(
-        'How long after expireAfter a node may live while it waits for budgets, windows or people; then it goes. Absent waits for them.',
+        'How long after expireAfter a node may wait for budgets, windows or people before it is removed anyway. Absent waits for ever.',
       ),
   }),
   {
@@ -90,29 +87,35 @@ const expiration = withRules(
 const driftRollout = z.object({
   canary: nodeCount.default('1').describe('Nodes in the first wave.'),
   soak: duration.default('10m').describe('How long a wave is watched after its last node is ready.'),
-  growthFactor: integer({ min: 1, max: 10 }).default(2).describe('Each wave is this many times as large as the last.'),
-  maximumWave: nodeCount.default('25%').describe('No wave is larger.'),
-  maximumFailurePercent: percent.default(20).describe('The rollout stops when more of its nodes than this failed.'),
+  growthFactor: integer({ min: 1, max: 10 })
+    .default(2)
+    .describe('Each wave is this many times as large as the one before.'),
+  maximumWave: nodeCount.default('25%').describe('The largest size of a wave.'),
+  maximumFailurePercent: percent
+    .default(20)
+    .describe('The rollout stops when more than this share of its nodes failed.'),
   onFailure: z
     .enum(['Stop', 'Rollback'])
     .default('Stop')
-    .describe('Stop waits for a person; Rollback goes back to the last good template.'),
+    .describe('Stop waits for a person; Rollback restores the last good template.'),
 });
 
 const drainStep = z.object({
-  after: duration.describe('How long the drain has been stuck when this step is taken.'),
+  after: duration.describe('How long the drain must have been stuck before this step is taken.'),
   action: z
     .enum(['Notify', 'RestartOwner', 'AskApproval', 'Force'])
     .describe(
-      'Tell; restart the rollout of the blocking pods, a right that the chart gives with rolloutRestarts.enabled; ask a person whether to force; delete the pods.',
+      'Notify publishes an event. RestartOwner restarts the rollout of the blocking pods, for which the chart gives the permission with rolloutRestarts.enabled. AskApproval asks a person whether to force. Force deletes the pods.',
     ),
 });
 
 const repairStep = z.object({
-  action: z.enum(['Reboot', 'Replace', 'Force']).describe('Reboot the instance; replace and drain; terminate at once.'),
+  action: z
+    .enum(['Reboot', 'Replace', 'Force'])
+    .describe('Reboot reboots the instance, Replace launches a replacement and drains, Force terminates at once.'),
   wait: duration
     .default('10m')
-    .describe('How long the node has to recover, or the drain to end, before the next step.'),
+    .describe('How long the node may take to recover, or the drain to end, before the next step.'),
 });
 
 const repair = z.object({
@@ -124,27 +127,29 @@ const repair = z.object({
     }),
   )
     .prefault([{ action: 'Force', wait: '10m' }])
-    .describe('What is tried, in this order.'),
+    .describe('The steps to try, in this order.'),
   maximumUnhealthyPercent: percent
     .default(20)
-    .describe('Nothing is repaired while more of the pool than this is unhealthy.'),
+    .describe('Nothing is repaired while more than this share of the pool is unhealthy.'),
 });
 
 /** The spec of a DisruptionPolicy. Parsed from `{}` it says what holds for a NodePool that no policy selects. */
 export const disruptionPolicySpec = z.object({
   nodePoolSelector: labelSelector
     .optional()
-    .describe('Labels of the NodePools that this policy rules; absent means every one.'),
+    .describe('Labels of the NodePools that this policy selects; absent selects all.'),
   weight: integer({ min: 1, max: 100 })
     .optional()
-    .describe('Of the policies that select a pool the heaviest rules it; of equals the first by name.'),
+    .describe(
+      'Among the policies that select a NodePool, the one with the highest weight applies; among equals, the first by name.',
+    ),
   mode: z
     .enum(['Act', 'Recommend'])
     .default('Act')
-    .describe('Recommend decides and records what it would do, and leaves every node alone.'),
+    .describe('Recommend decides and records what it would do, but leaves every node alone.'),
   approval: atomicList(z.array(approval).max(16))
     .optional()
-    .describe('What waits for a person; the first entry with the reason rules.'),
+    .describe('Disruptions that wait for approval by a person; the first entry with the reason applies.'),
   maintenanceWindows: atomicList(
     withRules(z.array(maintenanceWindow).max(32), {
       message: 'each name may stand once',
@@ -154,43 +159,43 @@ export const disruptionPolicySpec = z.object({
   )
     .optional()
     .describe(
-      'When disruption may begin: a reason that some window names, or every reason where one names none, waits for a window.',
+      'When disruption may begin. A reason that some window names waits for such a window; a window without reasons applies to every reason.',
     ),
   rates: atomicList(z.array(rate).max(16))
     .optional()
-    .describe('Bounds on how many nodes go in a stretch of time; each holds.'),
-  savings: savings.prefault({}).describe('The least that consolidation must save.'),
+    .describe('Limits on how many nodes are disrupted within a period; all of them apply.'),
+  savings: savings.prefault({}).describe('What a consolidation must save at least.'),
   nodeCost: dollars
     .optional()
     .describe(
-      'What each node of the pools costs besides what the cloud bills for it, in dollars per hour: agents, licences. It is part of the price of a node in all decisions.',
+      'What each node costs in addition to the cloud bill, in dollars per hour: agents, licences. It is part of the price of a node in all decisions.',
     ),
   coolDown: duration
     .default('0s')
-    .describe('How long a node that consolidation launched or moved pods to is left alone by it.'),
+    .describe('How long consolidation leaves a node alone that it launched or moved pods to.'),
   maxMoveChain: integer({ min: 1, max: 100 })
     .optional()
     .describe(
-      'Consolidation of the pool pauses when a workload was moved more often than this in a row within a day; absent never pauses.',
+      'Consolidation of the pool pauses if a workload was moved more often than this in a row within a day; absent never pauses.',
     ),
   spotRatio: spotRatio.optional().describe('How the pool is split between spot and on-demand.'),
-  expiration: expiration.prefault({}).describe('How nodes that reached expireAfter go.'),
+  expiration: expiration.prefault({}).describe('How nodes are removed that reach expireAfter.'),
   driftRollout: driftRollout
     .optional()
-    .describe('Drift goes in waves; absent replaces one node at a time, as budgets allow.'),
+    .describe('Drifted nodes are replaced in waves; absent replaces one node at a time, as budgets allow.'),
   drainEscalation: atomicList(z.array(drainStep).max(8))
     .optional()
-    .describe('What happens when a drain is stuck; absent waits until terminationGracePeriod.'),
+    .describe('What to do when a drain is stuck; absent waits until terminationGracePeriod.'),
   rebalanceRecommendation: z
     .enum(['Ignore', 'Replace'])
     .default('Ignore')
-    .describe('What an EC2 rebalance recommendation does: an event alone, or a replacement ahead of the interruption.'),
+    .describe('What an EC2 rebalance recommendation causes: only an event, or a replacement before the interruption.'),
   repair: repair.prefault({}).describe('How unhealthy nodes are repaired.'),
 });
 
 const disruptionPolicyStatus = z.object({
-  nodePools: z.array(z.string()).optional().describe('The NodePools that this policy rules.'),
-  conditions: conditions.optional().describe('What holds of the policy.'),
+  nodePools: z.array(z.string()).optional().describe('The NodePools to which this policy applies.'),
+  conditions: conditions.optional().describe('The conditions of the policy.'),
 });
 
 export type DisruptionPolicySpec = z.output<typeof disruptionPolicySpec>;

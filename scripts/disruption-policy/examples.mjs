@@ -9,13 +9,13 @@ nodePoolSelector:
     - { key: team, operator: In, values: [shop, pay] }
 `,
   },
-  weight: { says: 'Wins over every policy of the same NodePool that has less:', yaml: 'weight: 50' },
+  weight: { says: 'Takes precedence over every policy of the same NodePool with a lower weight:', yaml: 'weight: 50' },
   mode: {
-    says: 'Decide, tell by event `ConsolidationCandidate` what would go, and leave every node alone:',
+    says: 'Decide, publish event `ConsolidationCandidate` about what would be disrupted, and leave every node alone:',
     yaml: 'mode: Recommend',
   },
   approval: {
-    says: 'A person is asked about drift for two days, and without an answer drift goes on; about all else for a day, and without an answer nothing happens:',
+    says: 'Questions about drift wait for two days, and without an answer drift continues. All other questions wait for a day, and without an answer nothing happens:',
     yaml: `
 approval:
   - { reasons: [Drifted], timeout: 48h, onTimeout: Approve }
@@ -23,7 +23,7 @@ approval:
 `,
   },
   maintenanceWindows: {
-    says: 'Underutilized and drifted nodes go by night from Monday to Thursday, at most a fifth of the pool in a night; all other reasons at any time:',
+    says: 'Underutilized and drifted nodes are disrupted at night from Monday to Thursday, at most a fifth of the pool in a night. All other reasons apply at any time:',
     yaml: `
 maintenanceWindows:
   - name: nights
@@ -35,7 +35,7 @@ maintenanceWindows:
 `,
   },
   rates: {
-    says: 'At most two nodes within ten minutes, and of drifted ones at most a tenth of the pool within an hour:',
+    says: 'At most two nodes within ten minutes, and at most a tenth of the pool within an hour for drift:',
     yaml: `
 rates:
   - { nodes: '2', per: 10m }
@@ -51,16 +51,16 @@ savings:
 `,
   },
   nodeCost: {
-    says: 'Each node costs two cents an hour for an agent, so that fewer and larger ones win:',
+    says: 'Each node costs two cents an hour for an agent, so fewer, larger nodes are preferred:',
     yaml: "nodeCost: '0.02'",
   },
-  coolDown: { says: 'A node that pods were moved to stays for half an hour:', yaml: 'coolDown: 30m' },
+  coolDown: { says: 'A node to which pods were moved stays for half an hour:', yaml: 'coolDown: 30m' },
   maxMoveChain: {
-    says: 'Consolidation of the pool pauses when it moves one workload a fourth time within a day:',
+    says: 'Consolidation of the pool pauses if it has moved one workload a fourth time within a day:',
     yaml: 'maxMoveChain: 3',
   },
   spotRatio: {
-    says: 'Four fifths of the vCPUs run on spot in every zone, but 16 of them on demand in any case:',
+    says: 'Four fifths of the vCPUs run on spot in every zone, but 16 of them always run on-demand:',
     yaml: `
 spotRatio:
   spotPercent: 80
@@ -69,7 +69,7 @@ spotRatio:
 `,
   },
   expiration: {
-    says: 'The replacement is launched up to a day and two hours before `expireAfter`; who waits for a budget a day beyond it goes all the same:',
+    says: 'The replacement is launched up to a day and two hours before `expireAfter`. A node that has waited for a budget for a day after it is removed anyway:',
     yaml: `
 expiration:
   mode: ReplaceFirst
@@ -79,7 +79,7 @@ expiration:
 `,
   },
   driftRollout: {
-    says: 'One node is replaced and watched for 20 minutes, then three, then nine, never more than a fifth of the pool; when more than a tenth fails the template goes back:',
+    says: 'One node is replaced and watched for 20 minutes, then three, then nine, never more than a fifth of the pool. If more than a tenth fail, the template is rolled back:',
     yaml: `
 driftRollout:
   canary: '1'
@@ -99,11 +99,11 @@ drainEscalation:
 `,
   },
   rebalanceRecommendation: {
-    says: 'A spot node that EC2 sees at risk is replaced before the notice comes:',
+    says: 'A spot node that EC2 considers at risk is replaced before the notice arrives:',
     yaml: 'rebalanceRecommendation: Replace',
   },
   repair: {
-    says: 'A broken node is rebooted, and replaced if that does not help within ten minutes; nothing is repaired while more than 30% of the pool is broken:',
+    says: 'A broken node is rebooted, and replaced if that does not help within ten minutes. Nothing is repaired while more than 30% of the pool is broken:',
     yaml: `
 repair:
   maximumUnhealthyPercent: 30
