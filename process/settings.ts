@@ -54,9 +54,7 @@ const fields = {
   CLUSTER_TAKES_OVER_FROM: z
     .string()
     .optional()
-    .describe(
-      'UID of kube-system of a cluster that is gone and had the same CLUSTER_NAME: this one has the name from now on',
-    ),
+    .describe('UID of kube-system of a former cluster with the same CLUSTER_NAME: this cluster takes the name over'),
   CLOUD_PROVIDER: z.enum(['aws', 'kwok']).default('aws').describe('which cloud launches nodes; kwok simulates them'),
   INSTANCE_TYPES_FILE_PATH: z
     .string()
@@ -65,55 +63,70 @@ const fields = {
   CLUSTER_ENDPOINT: z.url().optional().describe('URL of the API server that nodes join; asked of EKS when absent'),
   CLUSTER_CA_BUNDLE: z.string().optional().describe('base64 of the certificates that nodes trust'),
   CLUSTER_SERVICE_CIDR: z.string().optional().describe('address range of services; asked of EKS when absent'),
-  AWS_REGION: z.string().min(1).optional().describe('region of the instances; that of the own instance when absent'),
-  HTTPS_PROXY: z.url().optional().describe('HTTP proxy that AWS is reached through, as http://USER:PASSWORD@HOST:PORT'),
-  NO_PROXY: z.string().default('').describe('hosts that are reached without the proxy, separated by commas'),
+  AWS_REGION: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('region of the instances; the region of its own instance when absent'),
+  HTTPS_PROXY: z.url().optional().describe('HTTP proxy for calls to AWS, as http://USER:PASSWORD@HOST:PORT'),
+  NO_PROXY: z.string().default('').describe('hosts to call without the proxy, separated by commas'),
   AWS_CA_BUNDLE: z
     .string()
     .optional()
-    .describe("file with PEM certificates that AWS' endpoints are trusted by, in place of the usual ones"),
+    .describe(
+      "file with the PEM certificates of the authorities trusted for AWS' endpoints, instead of the usual ones",
+    ),
   AWS_ENDPOINT_URL: z.url().optional().describe("replaces AWS' own endpoints"),
   PRICE_FILE: z
     .string()
     .optional()
-    .describe('file that keeps the last known prices over restarts; read where there is no Pricing API'),
+    .describe('file that keeps the last known prices across restarts; read if there is no Pricing API'),
   COMMITMENTS_FILE: z
     .string()
     .optional()
     .describe('file with the Savings Plans and reserved instances that nodes run under'),
   ISOLATED_VPC: flag.describe('the Pricing API cannot be reached'),
-  VM_MEMORY_OVERHEAD_PERCENT: z.coerce.number().min(0).default(0.075).describe('memory that a hypervisor keeps'),
-  RESERVED_ENIS: z.coerce.number().int().min(0).default(0).describe('network interfaces that pods do not get'),
-  ENABLE_ZONAL_SHIFT: flag.describe('leave zones alone that an ARC zonal shift of the EKS cluster leads away from'),
-  DISABLE_DRY_RUN: flag.describe('do not try node classes out by dry runs'),
+  VM_MEMORY_OVERHEAD_PERCENT: z.coerce
+    .number()
+    .min(0)
+    .default(0.075)
+    .describe('share of memory that the hypervisor keeps'),
+  RESERVED_ENIS: z.coerce.number().int().min(0).default(0).describe('network interfaces that are not for pods'),
+  ENABLE_ZONAL_SHIFT: flag.describe(
+    'do not launch in zones from which an ARC zonal shift has moved the EKS cluster away',
+  ),
+  DISABLE_DRY_RUN: flag.describe('do not test node classes by dry runs'),
   INTERRUPTION_QUEUE: z.string().default('').describe('name of the SQS queue with interruption notices'),
   BATCH_MAX_DURATION: duration('10s').describe('longest batch window'),
   BATCH_IDLE_DURATION: duration('1s').describe('a batch closes this long after its last new pod'),
   NOMINATE_PODS: flagThat('true').describe(
-    'tell kube-scheduler which new node the plan put a pod on (status.nominatedNodeName)',
+    'tell kube-scheduler on which new node the plan puts a pod (status.nominatedNodeName)',
   ),
   STEER_PODS: flagThat('true').describe(
-    'while a consolidation drains nodes, taint other nodes softly (PreferNoSchedule), so that its pods go where they are meant to',
+    'while a consolidation drains nodes, taint other nodes softly (PreferNoSchedule), so that its pods go to their targets',
   ),
   PREFERENCE_POLICY: z.enum(['Respect', 'Ignore']).default('Respect').describe('whether preferences count'),
-  MIN_VALUES_POLICY: z.enum(['Strict', 'BestEffort']).default('Strict').describe('what unmet minValues do'),
+  MIN_VALUES_POLICY: z
+    .enum(['Strict', 'BestEffort'])
+    .default('Strict')
+    .describe('what to do if minValues cannot be met'),
   SCHEDULER_CONFIG: z
     .string()
     .default('')
-    .describe('file or text with the topology spread of pods that ask for none, as kube-scheduler has it'),
+    .describe('file or text with the default topology spread of pods that have none, as in kube-scheduler'),
   AWS_FEATURE_GATES: z
     .string()
     .regex(/^(NodeClassCEL=(true|false))?$/, 'is not NodeClassCEL=true or NodeClassCEL=false')
     .default('')
-    .describe('gates of AWS: NodeClassCEL=true lets kubelet settings of node classes be expressions'),
-  FEATURE_GATES: gates.describe('gates as Name=true, separated by commas'),
-  DISABLE_CLUSTER_STATE_OBSERVABILITY: flag.describe('no metrics series for each node and pod'),
+    .describe('feature gates of AWS: NodeClassCEL=true allows expressions in kubelet settings of node classes'),
+  FEATURE_GATES: gates.describe('feature gates as Name=true, separated by commas'),
+  DISABLE_CLUSTER_STATE_OBSERVABILITY: flag.describe('leave out the metrics series of each node and pod'),
   METRICS_PORT: port.default(8080).describe('port of /metrics'),
   HEALTH_PROBE_PORT: port.default(8081).describe('port of /healthz and /readyz'),
   LISTEN_ADDRESS: z.string().default('').describe('address of both ports; all interfaces when empty'),
   KUBECONFIG: z.string().optional().describe('kubeconfig; in-cluster credentials when absent'),
-  KUBE_CLIENT_QPS: z.coerce.number().min(0).default(200).describe('requests a second to the API server'),
-  KUBE_CLIENT_BURST: z.coerce.number().int().min(1).default(300).describe('requests at once to the API server'),
+  KUBE_CLIENT_QPS: z.coerce.number().min(0).default(200).describe('requests per second to the API server'),
+  KUBE_CLIENT_BURST: z.coerce.number().int().min(1).default(300).describe('burst of requests to the API server'),
   DISABLE_LEADER_ELECTION: flag.describe('act without holding the lease'),
   LEADER_ELECTION_NAME: z.string().min(1).default('stowage-leader-election').describe("name of the operator's lease"),
   LEADER_ELECTION_NAMESPACE: z.string().min(1).default('stowage').describe("namespace of the operator's lease"),
@@ -121,31 +134,31 @@ const fields = {
     .string()
     .min(1)
     .default('karpenter-leader-election')
-    .describe("Karpenter's lease, whose live holder keeps Stowage from acting"),
+    .describe("Karpenter's lease; Stowage does nothing while it is held"),
   KARPENTER_LEADER_ELECTION_NAMESPACE: z
     .string()
     .min(1)
     .default('kube-system')
-    .describe('the one namespace in which that lease counts: the one that Karpenter runs in'),
+    .describe('the only namespace in which that lease counts: the one in which Karpenter runs'),
   ORDER_POLICY: z
     .enum(orderPolicies)
     .default('Any')
     .describe(
-      'whose orders are taken; Authorised refuses those that did not come through the stowage command, which asks Kubernetes',
+      'whose orders are accepted; Authorised refuses those that did not come through the stowage command, which asks Kubernetes',
     ),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('least level that is logged'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('lowest level that is logged'),
   NOTIFY_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      'webhook that hears of questions, blocked drains, force, failures, pauses, launches and disruptions as CloudEvents',
+      'webhook that receives questions, blocked drains, force, failures, pauses, launches and disruptions as CloudEvents',
     ),
   NOTIFY_SECRET_FILE: z.string().optional().describe('file with the secret that signs notifications (HMAC-SHA256)'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      'collector that takes traces by OTLP over HTTP, such as http://otel-collector:4318; none are made when absent',
+      'collector that receives traces by OTLP over HTTP, such as http://otel-collector:4318; no traces when absent',
     ),
   TEMPORAL_ADDRESS: z.string().min(1).default('127.0.0.1:7233').describe('host and port of the Temporal frontend'),
   TEMPORAL_NAMESPACE: z.string().min(1).default('default').describe('Temporal namespace'),
@@ -153,20 +166,25 @@ const fields = {
     .string()
     .optional()
     .describe(
-      "file with profiles as Temporal's SDKs and its CLI have them; temporalio/temporal.toml in the user's configuration when absent",
+      "file with profiles for Temporal's SDKs and its CLI; temporalio/temporal.toml in the user's configuration when absent",
     ),
-  TEMPORAL_PROFILE: z.string().optional().describe('profile of that file; the one called default when absent'),
-  TEMPORAL_API_KEY: z.string().optional().describe('API key, for Temporal Cloud; no flag, which others could read'),
+  TEMPORAL_PROFILE: z.string().optional().describe('profile of that file; the profile default when absent'),
+  TEMPORAL_API_KEY: z
+    .string()
+    .optional()
+    .describe('API key, for Temporal Cloud; has no flag, because others could read it'),
   TEMPORAL_API_KEY_FILE: z.string().optional().describe('file with the API key'),
-  TEMPORAL_TLS: flag.describe('connect by TLS; an API key and every TEMPORAL_TLS_ setting imply it'),
+  TEMPORAL_TLS: flag.describe('connect with TLS; an API key and every TEMPORAL_TLS_ setting imply it'),
   TEMPORAL_TLS_CA: z
     .string()
     .optional()
-    .describe("file with the PEM certificates that sign the frontend's; those of the system when absent"),
+    .describe(
+      "file with the PEM certificates of the authorities for the frontend's certificate; those of the system when absent",
+    ),
   TEMPORAL_TLS_SERVER_NAME: z
     .string()
     .optional()
-    .describe("name in the frontend's certificate, where it is not the address'"),
+    .describe("name in the frontend's certificate, if it is not the address'"),
   TEMPORAL_TLS_CERT: z
     .string()
     .optional()
@@ -175,23 +193,29 @@ const fields = {
   TEMPORAL_PAYLOAD_KEYS_FILE: z
     .string()
     .optional()
-    .describe('file with the keys that payloads in Temporal are encrypted with; read again when it changes'),
+    .describe('file with the keys that encrypt payloads in Temporal; read again when it changes'),
   WORKER_BUILD_ID: z
     .string()
     .regex(/^[\w.+-]{1,128}$/, 'is not 1 to 128 letters, digits and . + - _')
     .optional()
     .describe('build of the workers, as Temporal knows it; version and digest of the workflow code when absent'),
   WORKER_VERSIONING: flag.describe(
-    'version the workers: workflows that last minutes end on the build that began them, all others go on in the new one once its workers are there',
+    'version the workers: workflows that last minutes end on the build that started them, all others move to the new build once its workers run',
   ),
   WORKER_DRAIN_DURATION: duration('5m').describe(
-    'how long a worker that has to end goes on for workflows of its build while another build is current',
+    'how long a stopping worker stays for workflows of its build while another build is current',
   ),
-  PACKING_THREADS: z.coerce.number().int().min(0).max(64).default(1).describe('threads that pack; 0 packs in place'),
+  PACKING_THREADS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(64)
+    .default(1)
+    .describe('number of packing threads; 0 packs without threads'),
   PACKING_WARM_UP: flagThat('true').describe(
-    'solve small made-up clusters at start, so that the first plans are quick; takes some seconds of a processor',
+    'solve small made-up clusters at start, so that the first plans are fast; takes some seconds of processor time',
   ),
-  CLOUD_CALLS_PER_SECOND: z.coerce.number().min(0.1).default(20).describe('cloud activities started a second'),
+  CLOUD_CALLS_PER_SECOND: z.coerce.number().min(0.1).default(20).describe('cloud activities started per second'),
 } as const;
 
 const schema = z.object(fields);
