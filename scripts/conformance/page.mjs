@@ -68,15 +68,15 @@ export function conformancePage(suites, apart, { commit, suites: upstream }, of 
   const head = ['suite', 'tests', ...verdicts, 'not told'];
   return `# ${of.title}
 
-What the tests of Karpenter's ${of.owner} suites are here, test by test: commit \`${commit.slice(0, 12)}\` of ${of.repository}, everything below \`pkg/\`. Written by
-\`npm run conformance\` from \`${of.folder}\`, whose cases tell each test anew, in words of this project, as a small cluster with what has to come out; lines lead to the
-test that is meant. \`npm test\` runs them. Plans are judged by the checker as well. What a running
-process does (\`test/conformance/running\`) is told of the whole product, its operator, workflows and activities, in simulated time ([docs/simulation](simulation.md)).
+The results of the tests of Karpenter's ${of.owner} suites, test by test: commit \`${commit.slice(0, 12)}\` of ${of.repository}, everything below \`pkg/\`. Written by
+\`npm run conformance\` from \`${of.folder}\`, whose cases rewrite each test in the terms of this project, as a small cluster with its expected result. Line numbers link to the
+original test. \`npm test\` runs the cases. The checker also judges the plans. Tests of a running
+process (\`test/conformance/running\`) run against the whole product, its operator, workflows and activities, in simulated time ([docs/simulation](simulation.md)).
 
-- **same**: what Karpenter's test asks for comes out. Where it asks for a type or a number of nodes and a cheaper plan is as good, the price of Karpenter's choice is the most that may come out.
-- **differs**: something else comes out on purpose; the rule of [docs/behaviour](behaviour/README.md) says why.
-- **not applicable**: the test is about something that a plan does not have, such as metrics, the writing of objects, or features that are not modelled.
-- **not told**: no case is about it; nothing is claimed of it.
+- **same**: the result is what Karpenter's test expects. If the test expects a type or a number of nodes and a cheaper plan is as good, the plan may cost at most as much as Karpenter's choice.
+- **differs**: the result differs on purpose; the rule of [docs/behaviour](behaviour/README.md) says why.
+- **not applicable**: the test is about something that a plan does not have, such as metrics, writing objects, or features that are not modelled.
+- **not told**: there is no case for it, and nothing is claimed about it.
 
 ${table(head, [...figures.map(({ path, figures: each }) => [`\`${path}\``, ...each]), ['all', ...sum(figures.map((each) => each.figures))]])}
 
