@@ -1,6 +1,16 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { repositoryRoot } from '../../devstack/paths.js';
 
@@ -19,20 +29,45 @@ async function earlierRevision(): Promise<string | undefined> {
   }
 }
 
-/** Makes an earlier build of Stowage in `folder`, with the packages of this one. Gives its revision; undefined where there is no history to make it from. */
-export async function makeEarlierBuild(folder: string): Promise<string | undefined> {
+interface EarlierBuild {
+  readonly revision: string;
+  readonly folder: string;
+}
+
+/** Of builds that are kept, one by revision and packages: the newest alone. */
+const kept = (): string => join(repositoryRoot(), 'node_modules/.cache/stowage-earlier-builds');
+
+/** An earlier build of Stowage with the packages of this one, made once; undefined where there is no history to make it from. */
+export async function earlierBuild(): Promise<EarlierBuild | undefined> {
   const revision = await earlierRevision();
   if (revision === undefined) return undefined;
-  mkdirSync(folder);
+  const packages = readFileSync(join(repositoryRoot(), 'package-lock.json'));
+  const by = createHash('sha256').update(`${revision} ${process.version} `).update(packages).digest('hex').slice(0, 16);
+  const folder = join(kept(), by);
+  if (existsSync(folder)) return { revision, folder };
+  mkdirSync(kept(), { recursive: true });
+  const others = readdirSync(kept());
+  const half = mkdtempSync(`${folder}-`);
+  if (!(await makeBuild(revision, half))) {
+    rmSync(half, { recursive: true });
+    return undefined;
+  }
+  renameSync(half, folder);
+  for (const other of others) rmSync(join(kept(), other), { recursive: true, force: true });
+  return { revision, folder };
+}
+
+/** Whether it could be made. A shallow clone has no earlier commit. */
+async function makeBuild(revision: string, folder: string): Promise<boolean> {
   const archive = join(folder, 'source.tar');
   try {
     await run('git', ['archive', '--output', archive, revision], { cwd: repositoryRoot() });
   } catch {
-    // A shallow clone has no earlier commit.
-    return undefined;
+    return false;
   }
   await run('tar', ['-xf', archive, '-C', folder]);
-  symlinkSync(join(repositoryRoot(), 'node_modules'), join(folder, 'node_modules'));
+  rmSync(archive);
+  symlinkSync(relative(folder, join(repositoryRoot(), 'node_modules')), join(folder, 'node_modules'));
   await run(process.execPath, ['scripts/build.mjs'], { cwd: folder });
-  return revision;
+  return true;
 }

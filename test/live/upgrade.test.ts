@@ -12,7 +12,7 @@ import { Replica } from '../../devstack/replica.js';
 import { startStack, type Stack } from '../../devstack/stack.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createKubeClient } from '../../kube/client.js';
-import { makeEarlierBuild } from './earlier-build.js';
+import { earlierBuild } from './earlier-build.js';
 import { smallRegion } from '../builders/small-region.js';
 import { createNodeClass, within } from './world.js';
 
@@ -33,7 +33,7 @@ let kube: ReturnType<typeof createKubeClient>;
 let temporal: Connection;
 let client: Client;
 let auditor: Auditor;
-let earlier: string | undefined;
+let earlier: Awaited<ReturnType<typeof earlierBuild>>;
 let laneOf: (name: string) => Lane;
 
 /** What is begun in a lane, which has one node with one pod by then, and how many nodes it has in the end. */
@@ -98,7 +98,7 @@ const held = ['interruption', 'repair', 'terminate'];
 const podsBefore = (name: string): number => (name === 'consolidate-replace' ? 3 : name === 'replicas' ? 0 : 1);
 
 beforeAll(async () => {
-  earlier = await makeEarlierBuild(join(folder, 'earlier'));
+  earlier = await earlierBuild();
   stack = await startStack({
     name: 'upgrade',
     folder: join(folder, 'stack'),
@@ -176,7 +176,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
 
   test('the earlier build begins them', async () => {
     // Without a history to make one from: this code, as another build.
-    before = await start('earlier', earlier === undefined ? undefined : join(folder, 'earlier'));
+    before = await start('earlier', earlier?.folder);
     await Promise.all(
       names.map(async (name) => {
         const lane = laneOf(name);
