@@ -15,6 +15,7 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { digestOf } from './build/digest.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const folders = [
@@ -118,11 +119,34 @@ function cacheCode(folder) {
   );
 }
 
-/** Builds dist/ from the sources; throws with esbuild's messages when a file does not parse. */
+/** What a build is made of and by, besides the sources. */
+const surroundings = [
+  ...['scripts/build.mjs', 'scripts/code-cache.mjs', 'package-lock.json'],
+  ...['examples/cluster.json', 'examples/instance-types.json'],
+].map((path) => join(root, path));
+
+/** Whether dist/ is a whole build of what has this digest. */
+function isBuiltOf(digest) {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8').trimEnd().endsWith(digest);
+}
+
+/** What is newer than dist/ reads as it did: dist/ is of it, and so are the workflows that are bundled beside (worker/bundle.ts). */
+function confirm(now) {
+  const bundle = join(root, 'dist', 'workflow-bundle.js');
+  if (existsSync(bundle) && statSync(bundle).mtimeMs >= statSync(stamp).mtimeMs) utimesSync(bundle, now, now);
+  utimesSync(stamp, now, now);
+}
+
+/** Builds dist/ from the sources, unless it was built of the same; throws with esbuild's messages when a file does not parse. */
 export async function build() {
-  const { build: run } = await import('esbuild');
   const started = new Date();
-  const files = sources();
+  const files = sources().filter((file) => isProgram(file) || isAsset(file));
+  const digest = digestOf(root, [...surroundings, ...files]);
+  if (isBuiltOf(digest)) {
+    confirm(started);
+    return;
+  }
+  const { build: run } = await import('esbuild');
   // Built beside and swapped in, so that a command started meanwhile never sees half a build.
   const fresh = join(root, `dist.${process.pid}`);
   await run({
@@ -146,7 +170,7 @@ export async function build() {
     bundleCommands(run, fresh, 'online', { external: unbundled }),
   ]);
   await cacheCode(fresh);
-  writeFileSync(join(fresh, '.built'), `${started.toISOString()}\n`);
+  writeFileSync(join(fresh, '.built'), `${started.toISOString()} ${digest}\n`);
   utimesSync(join(fresh, '.built'), started, started);
   swapIn(fresh);
 }

@@ -1,0 +1,44 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { digestOf } from './digest.mjs';
+
+let root: string;
+const at = (...names: string[]): string[] => names.map((name) => join(root, name));
+const write = (name: string, text: string): void => writeFileSync(join(root, name), text);
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'digest-'));
+  write('a.ts', 'one');
+  write('b.ts', 'two');
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(root, { recursive: true });
+});
+
+test('the same files have the same digest, in any order and however new', () => {
+  const before = digestOf(root, at('a.ts', 'b.ts'));
+  write('a.ts', 'one');
+  expect(digestOf(root, at('b.ts', 'a.ts'))).toBe(before);
+});
+
+test('another content, another name, one file less or the same text divided otherwise: another digest', () => {
+  const seen = [digestOf(root, at('a.ts', 'b.ts')), digestOf(root, at('a.ts'))];
+  write('a.ts', 'One');
+  seen.push(digestOf(root, at('a.ts', 'b.ts')));
+  write('a.ts', 'onet');
+  write('b.ts', 'wo');
+  seen.push(digestOf(root, at('a.ts', 'b.ts')));
+  renameSync(join(root, 'b.ts'), join(root, 'c.ts'));
+  seen.push(digestOf(root, at('a.ts', 'c.ts')));
+  expect(new Set(seen).size).toBe(seen.length);
+});
+
+// V8: a code cache made under other flags is refused, and each start compiles anew.
+test('other flags of Node: another digest', () => {
+  const before = digestOf(root, at('a.ts'));
+  vi.stubEnv('NODE_OPTIONS', '--max-semi-space-size=32');
+  expect(digestOf(root, at('a.ts'))).not.toBe(before);
+});
