@@ -90,6 +90,8 @@ export interface TerminationActivities {
     deadline?: number;
     /** The NodeClaim is not deleted where a pause stops a disruption of this node for this reason. */
     unlessPaused?: { reason: string; node: string; nodePool: string };
+    /** When the cloud takes the instance: a taint that is refused does not keep its pods from being evicted. */
+    instanceEndsAt?: number;
     /** Ends with `refused` where the API server goes on refusing the deletion. */
     unlessRefused?: true;
   }): Promise<TerminationStart>;

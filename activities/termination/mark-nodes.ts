@@ -7,22 +7,27 @@ import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import type { DrainInput } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
+import { isRefusedWrite } from '../refusals.js';
 
 /** Takes a node off load balancers. */
 const offLoadBalancers = { [labels.excludeFromLoadBalancers]: 'karpenter' } as const;
 
 /**
  * Taints the Nodes of an instance, takes them off load balancers, and deletes them; gives those that are the instance's. A Node of
- * another instance that came up under one of the names is left as it is.
+ * another instance that came up under one of the names is left as it is. A mark that is refused is thrown, unless `otherwise` goes on.
  */
 export async function markNodes(
   deps: Pick<ActivityDeps, 'kube'>,
   names: readonly string[],
   providerID: string | undefined,
+  otherwise: (name: string, refusal: Error) => Promise<Node | undefined> = (_, refusal) => Promise.reject(refusal),
 ): Promise<readonly Node[]> {
   const nodes: Node[] = [];
   for (const name of names) {
-    const node = await taintNode(deps, name, { labels: offLoadBalancers, providerID });
+    const node = await taintNode(deps, name, { labels: offLoadBalancers, providerID }).catch((error: unknown) => {
+      if (!isRefusedWrite(error)) throw error;
+      return otherwise(name, error);
+    });
     if (node === undefined || node.spec?.providerID !== providerID) continue;
     if (node.metadata.deletionTimestamp === undefined) {
       await deps.kube.delete('Node', { name }, { uid: identityOf(node).uid });
@@ -30,6 +35,33 @@ export async function markNodes(
     nodes.push(node);
   }
   return nodes;
+}
+
+/** The Node as it is, which our finalizer holds: without that it would be gone before its pods are. */
+export async function heldNode(
+  { kube }: Pick<ActivityDeps, 'kube'>,
+  name: string,
+  refusal: Error,
+): Promise<Node | undefined> {
+  const node = await kube.get('Node', { name });
+  if (node !== undefined && node.metadata.finalizers?.includes(finalizers.termination) !== true) throw refusal;
+  return node;
+}
+
+/** Keeps new pods off a Node that may not be tainted: those that are evicted would come back to it, since it has the most room. */
+export async function cordonHeldNode(
+  deps: Pick<ActivityDeps, 'kube'>,
+  name: string,
+  refusal: Error,
+): Promise<Node | undefined> {
+  await heldNode(deps, name, refusal);
+  try {
+    return await updateNode(deps.kube, name, ({ spec }) =>
+      spec?.unschedulable === true ? undefined : { spec: { unschedulable: true } },
+    );
+  } catch (error) {
+    throw isRefusedWrite(error) ? refusal : error;
+  }
 }
 
 /**

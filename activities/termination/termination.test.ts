@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { finalizers } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
@@ -100,5 +101,73 @@ describe('a NodeClaim that the API server does not let go', () => {
   test('is tried on where its node has to go, and where the API server does not answer', async () => {
     await expect(begin(4, denied)).rejects.toThrow('policy says no');
     await expect(begin(4, new DomainError('Unavailable', 'no answer'), true)).rejects.toThrow('no answer');
+  });
+});
+
+// Rule `termination/refused-taints`.
+describe('a node that the API server lets nobody taint', () => {
+  let world: ActivityWorld;
+  const providerID = 'fake:///a/i-1';
+  const denied = new DomainError('Denied', 'policy says no', { status: 403 });
+  let isRefused: (body: object) => boolean;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    const conditions = ['Launched', 'Registered', 'Initialized'].map((type) => ({ type, status: 'True' as const }));
+    const made = nodeClaim('old', { status: { providerID, nodeName: 'n1', conditions } });
+    world.kube.put('NodeClaim', { ...made, metadata: { ...made.metadata, finalizers: [finalizers.termination] } });
+    const patch = world.kube.patch.bind(world.kube);
+    isRefused = (body) => 'taints' in ((body as { spec?: object }).spec ?? {});
+    world.kube.patch = ((...args: Parameters<typeof patch>) =>
+      args[0] === 'Node' && isRefused(args[2]) ? Promise.reject(denied) : patch(...args)) as typeof patch;
+  });
+  afterEach(() => world.stop());
+
+  const putNode = async (ready: 'True' | 'False', own: readonly string[] = [finalizers.termination]): Promise<void> => {
+    world.kube.put('Node', {
+      metadata: { name: 'n1', finalizers: [...own] },
+      spec: { providerID },
+      status: { conditions: [{ type: 'Ready', status: ready }] },
+    });
+    await world.synced();
+  };
+  const begin = async (more: { instanceEndsAt?: number } = {}): Promise<TerminationStart> => {
+    const { name = '', uid = '' } = world.kube.objects('NodeClaim')[0]!.metadata;
+    const input = { claim: { name, uid }, deleteClaim: true, reason: 'deleted', ...more };
+    return createTerminationActivities(world.deps).beginTermination(input);
+  };
+  const isNodeDeleted = (): boolean => world.kube.objects('Node')[0]?.metadata.deletionTimestamp !== undefined;
+
+  test('is not drained, for pods could come back', async () => {
+    await putNode('True');
+    await expect(begin()).rejects.toThrow('policy says no');
+    expect(isNodeDeleted()).toBe(false);
+  });
+
+  test('is cordoned and drained where the cloud takes its instance, and says so', async () => {
+    await putNode('True');
+    await expect(begin({ instanceEndsAt: world.clock.now + 120_000 })).resolves.toMatchObject({ nodeName: 'n1' });
+    expect(isNodeDeleted()).toBe(true);
+    expect(world.kube.objects('Node')[0]?.spec?.unschedulable).toBe(true);
+    expect(world.events.map(({ reason }) => reason)).toContain('FailedDraining');
+  });
+
+  test('is not drained where it may not be cordoned either', async () => {
+    await putNode('True');
+    isRefused = () => true;
+    await expect(begin({ instanceEndsAt: world.clock.now + 120_000 })).rejects.toThrow('policy says no');
+    expect(isNodeDeleted()).toBe(false);
+  });
+
+  test('goes where its instance is gone', async () => {
+    await putNode('False');
+    await expect(begin()).resolves.toMatchObject({ nodeName: 'n1', nodeReady: false });
+    expect(isNodeDeleted()).toBe(true);
+  });
+
+  test('stays where nothing would hold it until its pods have left', async () => {
+    await putNode('True', []);
+    await expect(begin({ instanceEndsAt: world.clock.now + 120_000 })).rejects.toThrow('policy says no');
+    expect(isNodeDeleted()).toBe(false);
   });
 });

@@ -18,7 +18,8 @@ import { reportConditions } from '../claim-status.js';
 import { isRefusedWrite } from '../refusals.js';
 import { withFailures } from '../to-failure.js';
 import { deleteLaunchedClaim, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
-import { markNodes } from './mark-nodes.js';
+import { instanceIsGone } from './instance-watch.js';
+import { cordonHeldNode, heldNode, markNodes } from './mark-nodes.js';
 import { regarding } from '../../core/regarding.js';
 
 type BeginInput = Parameters<TerminationActivities['beginTermination']>[0];
@@ -53,7 +54,7 @@ async function begin(deps: ActivityDeps, input: BeginInput): Promise<Termination
   }
   const deadline = deadlineOf(claim, input.deadline);
   if (deadline !== undefined) await annotateDeadline(deps, ref, deadline);
-  const node = await deletingNode(deps, claim);
+  const node = await deletingNode(deps, claim, input.instanceEndsAt !== undefined);
   if (deadline !== undefined) announce(deps, claim, node, deadline);
   return started(deps, claim, node, deadline);
 }
@@ -158,12 +159,21 @@ async function annotateDeadline(deps: ActivityDeps, ref: ClaimRef, deadline: num
  * The registered Node, and any other of its instance, tainted, out of load balancers and marked for deletion; unregistered ones are
  * not ours. Gives the first.
  */
-async function deletingNode(deps: ActivityDeps, claim: NodeClaim): Promise<Node | undefined> {
+async function deletingNode(deps: ActivityDeps, claim: NodeClaim, isUrgent: boolean): Promise<Node | undefined> {
   const { conditions, nodeName, providerID } = claim.status ?? {};
   if (!isTrue(conditions, 'Registered')) return undefined;
   const registered = nodeName ?? nodeOf(deps.cache, claim)?.metadata.name;
   if (registered === undefined) return undefined;
-  const nodes = await markNodes(deps, nodesOfInstance(deps.cache, registered, providerID), providerID);
+  const otherwise = async (name: string, refusal: Error): Promise<Node | undefined> => {
+    if (await instanceIsGone(deps, name)) return heldNode(deps, name, refusal);
+    if (!isUrgent) throw refusal;
+    const cordoned = await cordonHeldNode(deps, name, refusal);
+    const message = `The node is cordoned and drained, for the API server refuses its taint: ${refusal.message}`;
+    const subject = regarding('Node', { name });
+    deps.events.publish({ regarding: subject, type: 'Warning', reason: 'FailedDraining', message });
+    return cordoned;
+  };
+  const nodes = await markNodes(deps, nodesOfInstance(deps.cache, registered, providerID), providerID, otherwise);
   const [node] = nodes;
   if (node === undefined) return undefined;
   if (conditionOf(conditions, 'Drained') === undefined) {

@@ -97,7 +97,7 @@ class Termination {
     const start = await this.activities.kube.beginTermination.executeWithOptions({ summary: `${reason}: taint` }, [
       {
         ...{ claim, deleteClaim, reason },
-        ...(this.deadline.at === undefined ? {} : { deadline: this.deadline.at }),
+        ...this.deadline.ends,
         ...(unlessPaused === undefined ? {} : { unlessPaused: { ...unlessPaused, nodePool } }),
         ...(unlessRefused === undefined ? {} : { unlessRefused }),
       },
