@@ -3,6 +3,7 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { candidateOf } from '../../cluster/cluster.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { isInScope, poolNameOf, rulesByPool } from '../disruption-context/disruption-context.js';
+import { whyBackedOff } from '../disruption-context/node-memory.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
 import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
@@ -15,7 +16,8 @@ export function findEmpty(context: DisruptionContext): Proposals {
   const isFree = (view: NodeView): boolean =>
     isInScope(context, poolNameOf(view)) &&
     whyPaused(context.pauses, 'Empty', pausableOf(view)) === undefined &&
-    whyAnswered(context, view, 'Empty') === undefined;
+    whyAnswered(context, view, 'Empty') === undefined &&
+    whyBackedOff(context, view, 'Empty') === undefined;
   const free = context.views.filter(isFree);
   const allowed = (nodePool: string): ReturnType<typeof allowedToPropose> =>
     allowedToPropose(context, nodePool, 'Empty');

@@ -108,9 +108,11 @@ function byState(view: NodeView, context: DisruptionContext): string[] {
   ];
 }
 
-/** What happened to it lately: an empty node goes all the same, unless a person said no. */
+/** What happened to it lately: an empty node goes all the same, unless a person said no or its last command failed. */
 function byMemory(view: NodeView, context: DisruptionContext): string[] {
-  const answered = whyAnswered(context, view, isEmpty(view) ? 'Empty' : 'Underutilized');
+  const answered = isEmpty(view)
+    ? (whyAnswered(context, view, 'Empty') ?? whyBackedOff(context, view, 'Empty'))
+    : whyAnswered(context, view, 'Underutilized');
   if (isEmpty(view) || answered !== undefined) return answered === undefined ? [] : [answered];
   const rules = rulesByPool(context)(poolNameOf(view));
   const rested = whyNotMovedAgain(context, view, rules);

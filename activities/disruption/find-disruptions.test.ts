@@ -823,6 +823,7 @@ describe('findDisruptions', () => {
       const keptUntil = world.clock.now + 60_000;
       const rested = { node: 'node-a', nodePool: 'default', at: world.clock.now, keptUntil, why: 'failed: x' };
       expect(goingNodes(await find({ memory: [{ ...rested, reason: 'Drifted' }] }))).toEqual(['node-a']);
+      expect(goingNodes(await find({ memory: [{ ...rested, reason: 'Empty' }] }))).toEqual([]);
     });
 
     test('a refused move is proposed again when it saves twice as much', async () => {

@@ -251,7 +251,7 @@ describe('consolidation with replacements', () => {
 
     test('a replacement is called off, and the other is let go of', async () => {
       await expect((await start()).result()).resolves.toMatchObject({
-        outcome: 'abandoned',
+        outcome: 'failed',
         reason: 'not every candidate could be tainted',
         terminated: [],
       });

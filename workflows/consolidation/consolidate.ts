@@ -152,7 +152,9 @@ class Consolidation {
     const { nodes: deleting, overBudget } = await this.replacement.taint(reason, valid);
     const partly = deleting.length < valid.length && (decision?.replacements.length ?? 0) > 0;
     if (deleting.length === 0 || partly)
-      throw this.endsEarly('abandoned', overBudget ?? 'not every candidate could be tainted');
+      throw overBudget === undefined
+        ? this.endsEarly('failed', 'not every candidate could be tainted')
+        : this.endsEarly('abandoned', overBudget);
     await this.replacement.narrow(deleting);
     return deleting;
   }

@@ -22,4 +22,11 @@ describe('what is remembered of decisions that came to nothing', () => {
     expect(once).toMatchObject([{ failures: 1, keptUntil: now + 15_000, reason: 'Underutilized' }]);
     expect(after('failed', once)).toMatchObject([{ failures: 2, keptUntil: now + 30_000 }]);
   });
+
+  test('of empty nodes only what failed: pods come to them and leave', () => {
+    const empty = { reason: 'Empty', candidates: [node] } as const;
+    expect(remember([], { workflowId: 'w', outcome: 'abandoned' }, empty, now)).toEqual([]);
+    const failed = remember([], { workflowId: 'w', outcome: 'failed' }, empty, now);
+    expect(failed).toMatchObject([{ failures: 1, keptUntil: now + 15_000, reason: 'Empty' }]);
+  });
 });
