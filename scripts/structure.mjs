@@ -22,7 +22,7 @@ const path = 'docs/structure.md';
 const [, sections = ''] = /^(## [^]*)/m.exec(readFileSync(path, 'utf8')) ?? [];
 const page = `# The structure of the code
 
-Counted by \`npm run structure\` in TypeScript alone. A class or function counts with its comments inside; a reader has to tell apart a name that two files export. Of the product \`scripts/names.test.ts\` allows none but four that mean one thing in both; the tools beside it (bench, checker, cases, devstack, simulation, aws-conformance) share no code with the product on purpose, and have names of their own.
+Counted by \`npm run structure\` in TypeScript only. A class or function counts with the comments inside it. If two files export the same name, a reader has to tell them apart. In the product, \`scripts/names.test.ts\` allows only four such names, which mean the same in both files. The tools beside the product (bench, checker, cases, devstack, simulation, aws-conformance) share no code with it on purpose, and have their own names.
 
 | | ${dated(before)} | ${dated(after)} |
 | --- | ---: | ---: |
