@@ -6,7 +6,8 @@ import { stackParts, type StackPart } from './components.js';
 import { stackFolder } from './paths.js';
 import { isRunning, tailOf } from './processes.js';
 import { shellLines } from './shell-environment.js';
-import { startStack, stopStack } from './stack.js';
+import { startStack } from './stack.js';
+import { stopStack } from './stop-stack.js';
 import { readState, type StackState } from './stack-state.js';
 import { messageOf } from '../core/error-message.js';
 

@@ -31,6 +31,7 @@ import { freePorts } from './ports.js';
 import { removePostgresql } from './postgresql.js';
 import { isRunning, launch, signal, stopProcess, waitUntilReady } from './processes.js';
 import { readState, withStackLock, writeState, type StackEndpoints, type StackState } from './stack-state.js';
+import { graceOf, stopStack } from './stop-stack.js';
 import { stowageComponent } from './stowage.js';
 import { ensureToolchain } from './toolchain.js';
 
@@ -177,24 +178,6 @@ async function freshState(name: string, folder: string, options: StackOptions): 
 }
 
 const newAccount = (): string => String(randomInt(10 ** 11, 2 * 10 ** 11));
-
-/** Stops every process of the stack in `folder`, latest first, by its pid. Returns how many ran. */
-export async function stopStack(folder: string, progress: (line: string) => void = silent): Promise<number> {
-  return withStackLock(folder, async () => {
-    const state = readState(folder);
-    if (state === undefined) return 0;
-    const running = state.components.filter(isRunning);
-    for (const component of running.toReversed()) {
-      await stopProcess(component, graceOf(component.name));
-      progress(`stopped ${component.name} (pid ${component.pid})`);
-    }
-    writeState({ ...state, components: [] });
-    removePostgresql({ folder });
-    return running.length;
-  });
-}
-
-const graceOf = (name: string): number => (name === 'kube-apiserver' ? 1000 : 5000);
 
 async function choosePorts(): Promise<Ports> {
   const free = await freePorts(portNames.length);

@@ -9,7 +9,8 @@ import type { Narrator } from './demo/narrator.js';
 import { repositoryRoot, stackFolder } from './paths.js';
 import { isRunning, tailOf } from './processes.js';
 import { readState } from './stack-state.js';
-import { startStack, stopStack, type Stack } from './stack.js';
+import { startStack, type Stack } from './stack.js';
+import { stopStack } from './stop-stack.js';
 
 /** Stowage and all that it works on, however that runs, and what somebody who looks on needs of it. */
 export interface Setting {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { messageOf } from '../../core/error-message.js';
 import { signal } from '../../devstack/processes.js';
 import { readState } from '../../devstack/stack-state.js';
-import { stopStack } from '../../devstack/stack.js';
+import { stopStack } from '../../devstack/stop-stack.js';
 import { cleanWorld } from './clean-world.js';
 import { openWorld, type LiveWorld } from './world.js';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signal } from '../../devstack/processes.js';
 import { readState } from '../../devstack/stack-state.js';
-import { stopStack } from '../../devstack/stack.js';
+import { stopStack } from '../../devstack/stop-stack.js';
 
 export default function shareWorlds(): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'stowage-test-worlds-'));
