@@ -15,7 +15,7 @@ const inRealTime = { isolate: false, testTimeout: 10 * minutes, hookTimeout: 10 
 
 const onSharedStack = {
   ...inRealTime,
-  globalSetup: ['test/integration/global-setup.mjs'],
+  globalSetup: ['test/integration/global-setup.ts'],
 };
 
 const project = (name, include, more = {}) => ({ extends: true, test: { name, include, ...more } });
