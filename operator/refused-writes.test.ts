@@ -9,6 +9,7 @@ import type { OperatorContext } from './context.js';
 import { resolveNodeClass, watchNodeClasses } from './node-classes.js';
 import { watchNodeOverlays } from './node-overlays.js';
 import { watchNodePools } from './node-pools.js';
+import { tellingRefusals } from './refused-writes.js';
 import type { Starter } from './starter.js';
 
 // Rule `events/write-refused`.
@@ -76,6 +77,13 @@ describe('writes of the operator that the API server refuses', () => {
     expect((await world.kube.get('EC2NodeClass', { name: 'default' }))?.status).toMatchObject(ready);
     stops.push(watchNodeClasses(own));
     await expect.poll(() => toldOf('EC2NodeClass', 'default')).toBe(true);
+  });
+
+  test('what the cloud denies is no refused write', async () => {
+    const ofCloud = new DomainError('Denied', 'ec2:DescribeInstances: UnauthorizedOperation', { code: 'x' });
+    const work = tellingRefusals(world.deps, 'NodeClaim', () => Promise.reject(ofCloud));
+    await expect(work('c')).rejects.toThrow('UnauthorizedOperation');
+    expect(world.events).toEqual([]);
   });
 
   test('a NodeOverlay whose status is refused keeps no other from its own', async () => {

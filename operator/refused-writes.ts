@@ -9,6 +9,10 @@ type Reconcile = (name: string) => Promise<Requeue | undefined>;
 
 const repeatMs = 600_000;
 
+/** By the API server, which says its status: clouds deny, too. */
+const isRefused = (error: unknown): boolean =>
+  (isDomainError(error, 'Denied') || isDomainError(error, 'Invalid')) && typeof error.details['status'] === 'number';
+
 /**
  * The same work, of which the object itself says that the API server refuses a write (events/write-refused): it stays as it was, and whoever owns it
  * looks there and not into the log.
@@ -22,7 +26,7 @@ export function tellingRefusals(
     try {
       return await reconcile(name);
     } catch (error) {
-      if (isDomainError(error, 'Denied') || isDomainError(error, 'Invalid')) {
+      if (isRefused(error)) {
         const { uid } = context.cache.get(kind, { name })?.metadata ?? {};
         const message = `The API server refuses what Stowage writes: ${messageOf(error)}`;
         const event = { type: 'Warning', reason: 'WriteRefused', message, dedupeMs: repeatMs } as const;
