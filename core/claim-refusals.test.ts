@@ -17,6 +17,12 @@ describe('refused NodeClaims of a NodePool', () => {
     expect(rests).toEqual([10_000, 20_000, 40_000, 80_000, 120_000, 120_000, 120_000]);
   });
 
+  test('one that lasted rests for the longest time at once, whatever rests already', () => {
+    const first = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
+    for (const before of [undefined, first])
+      expect(nextRefusal(before, { generation: 1, now: at, message: 'no', isLasting: true }).until).toBe(at + 120_000);
+  });
+
   test('of one plan count once', () => {
     const first = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
     expect(nextRefusal(first, { generation: 1, now: at + 100, message: 'no' })).toBe(first);

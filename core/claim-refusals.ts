@@ -35,15 +35,24 @@ export function claimRefusalOf(
   return { ...refusal, until: Math.min(refusal.until, now + backOff.longestMs) };
 }
 
+/** What was refused. `isLasting`: a NodeClaim was created, and then refused for minutes. */
+export interface Refusing {
+  readonly generation?: number | undefined;
+  readonly now: number;
+  readonly message: string;
+  readonly isLasting?: boolean;
+}
+
 /** The refusal after `before`, which may be none. */
 export function nextRefusal(
   before: ClaimRefusal | undefined,
-  { generation = 0, now, message }: { readonly generation?: number | undefined; now: number; message: string },
+  { generation = 0, now, message, isLasting = false }: Refusing,
 ): ClaimRefusal {
   // Several NodeClaims of one plan are one refusal.
-  if (before !== undefined && before.until > now) return before;
+  if (before !== undefined && before.until > now && !isLasting) return before;
   const times = (before?.times ?? 0) + 1;
-  const until = now + backOffMs(times, backOff);
+  // The next one would be created, which ends the row: only what rests for long has its pods planned elsewhere meanwhile.
+  const until = now + (isLasting ? backOff.longestMs : backOffMs(times, backOff));
   return { generation, times, until, message: message.slice(0, longestMessage) };
 }
 

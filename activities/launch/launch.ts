@@ -282,7 +282,7 @@ async function fail(deps: ActivityDeps, input: Parameters<LaunchActivities['fail
   if (timeouts.has(reason)) await recordRegistration(deps, claim, { registered: false, ...pendingStep(claim) });
   // Another NodePool may have its pods.
   const pool = refused ? await deps.kube.get('NodePool', { name: labelsOf(claim).nodePool }) : undefined;
-  if (pool !== undefined) await recordRefusal(deps, pool, message);
+  if (pool !== undefined) await recordRefusal(deps, pool, message, { isLasting: true });
   const outcome = await deps.kube.delete('NodeClaim', { name: ref.name }, { uid: ref.uid });
   if (outcome === 'gone') return;
   deps.log.info({ nodeClaim: ref.name, reason, message }, 'deleted a NodeClaim that got no node');

@@ -1,7 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import { nextRefusal, claimRefusalOf } from '../../core/claim-refusals.js';
-import type { ClaimRefusal } from '../../core/claim-refusals.js';
+import type { ClaimRefusal, Refusing } from '../../core/claim-refusals.js';
 import type { RestingPool } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { updateObject } from '../../cluster/writes.js';
@@ -12,15 +12,20 @@ import { timeText } from '../../core/time-text.js';
  * Notes on the NodePool that a NodeClaim of it was refused, so that it rests for a while. Gives until when: also where the note
  * itself is refused, for then the caller alone knows.
  */
-export async function recordRefusal(deps: ActivityDeps, pool: NodePool, message: string): Promise<RestingPool> {
+export async function recordRefusal(
+  deps: ActivityDeps,
+  pool: NodePool,
+  message: string,
+  more: Pick<Refusing, 'isLasting'> = {},
+): Promise<RestingPool> {
   const { name = '' } = pool.metadata;
   const now = deps.now();
-  let refusal = nextRefusal(recorded(pool, now), { generation: pool.metadata.generation, now, message });
+  let refusal = nextRefusal(recorded(pool, now), { generation: pool.metadata.generation, now, message, ...more });
   try {
     await updateObject(deps.kube, 'NodePool', name, (live) => {
       if (live.metadata.uid !== pool.metadata.uid) return undefined;
       const before = recorded(live, now);
-      refusal = nextRefusal(before, { generation: live.metadata.generation, now, message });
+      refusal = nextRefusal(before, { generation: live.metadata.generation, now, message, ...more });
       return refusal === before ? undefined : annotating(JSON.stringify(refusal));
     });
   } catch (error) {
