@@ -16,6 +16,7 @@ export function canonicalOrder(
   problem: BinProblem,
   setOf: Int32Array,
   offersOfSet: readonly Int32Array[],
+  ridingOfSet?: readonly Int32Array[],
 ): CanonicalOrder {
   const { items } = problem;
   const offerHash = hashOffers(problem);
@@ -27,6 +28,11 @@ export function canonicalOrder(
     let sum = 0;
     for (let k = 0; k < members.length; k++) sum = (sum + offerHash[members[k]!]!) | 0;
     setHash[s] = mix(sum, 1);
+    if (ridingOfSet === undefined) continue;
+    const riding = ridingOfSet[s]!;
+    sum = 0;
+    for (let k = 0; k < riding.length; k++) sum = (sum + offerHash[riding[k]!]!) | 0;
+    setHash[s] = mix(setHash[s]!, sum);
   }
   for (let round = 0; round < 2; round++) {
     const sums = Int32Array.from(setHash);

@@ -50,6 +50,9 @@ export interface CompiledProblem extends KeptOffers {
   readonly capMax: Int32Array;
   readonly conflictsOf: readonly Int32Array[];
 
+  /** `opens[offer * sets + set]`: whether an item of the set opens a bin of the offer, of which every bin has one. Absent: all items in a bin do. */
+  readonly opens?: Uint8Array;
+
   /** By open bin: free amounts in the kept dimensions; undefined where a dropped one is overdrawn. */
   readonly openFree: readonly (Float64Array | undefined)[];
   /** By open bin, which of `openSets` it admits. */
@@ -68,7 +71,7 @@ export function compileProblem(problem: BinProblem, ceiling = Infinity, from?: C
   const dimensions = usedDimensions(problem);
   const source = from?.source ?? sourceOf(problem);
   const { sets, order, openSets, merged } = source;
-  const kept = keepOffers(problem, dimensions, sets.offersOfSet, order, ceiling);
+  const kept = keepOffers(problem, dimensions, sets, order, ceiling);
   const items = merged.members.length;
   const representative = mapped(merged.members, (list) => list[0]!);
   const setRank = rankOf(order.sets);
@@ -129,7 +132,7 @@ export function compileProblem(problem: BinProblem, ceiling = Infinity, from?: C
 
 function sourceOf(problem: BinProblem): Source {
   const sets = refineSets(problem);
-  const order = canonicalOrder(problem, sets.of, sets.offersOfSet);
+  const order = canonicalOrder(problem, sets.of, sets.offersOfSet, sets.ridingOfSet);
   const openSets = numberSets(problem.openBins.map((bin) => bin.allowed));
   return { sets, order, openSets, merged: mergeItems(problem, sets.of, openSets.distinct, order) };
 }

@@ -1,5 +1,6 @@
 import type { CanonicalOrder } from './canonical-order.js';
 import type { BinProblem } from './problem.js';
+import type { OfferSets } from './refine-sets.js';
 
 /** By ascending price, in what dimensions and sets are used. */
 export interface KeptOffers {
@@ -14,6 +15,16 @@ export interface KeptOffers {
   /** Kept offers of each set, by ascending price. */
   readonly offersOfSet: readonly Int32Array[];
   /** `inSet[offer * sets + set]`. */
+  readonly inSet: Uint8Array;
+  readonly supply: Supplies;
+  /** The same where items may ride on bins that others open; absent: none may. */
+  readonly riding?: Riding;
+}
+
+/** What holds where items may ride on bins that others open. */
+export interface Riding {
+  /** Kept offers of each set, those among them that its items may only ride on. */
+  readonly offersOfSet: readonly Int32Array[];
   readonly inSet: Uint8Array;
   readonly supply: Supplies;
 }
@@ -34,19 +45,20 @@ export interface Supplies {
 export function keepOffers(
   problem: BinProblem,
   dimensions: readonly number[],
-  offersOfSet: readonly Int32Array[],
+  { offersOfSet, ridingOfSet }: OfferSets,
   order: CanonicalOrder,
   ceiling: number,
 ): KeptOffers {
   const { offers, limits } = problem;
-  const signature = signatures(offers.count, offersOfSet);
+  const own = signatures(offers.count, offersOfSet);
+  const signature = ridingOfSet === undefined ? own : signatures(offers.count, [...offersOfSet, ...ridingOfSet]);
   const groups = new Map<number, Frontier>();
   const list = new Int32Array(offers.count);
   let found = 0;
   for (let k = 0; k < order.offers.length; k++) {
     const o = order.offers[k]!;
     const id = signature[o]!;
-    if (id === 0 || offers.price[o]! > ceiling || overdrawn(problem, o)) continue;
+    if (own[o] === 0 || offers.price[o]! > ceiling || overdrawn(problem, o)) continue;
     let frontier = groups.get(id);
     if (frontier === undefined) groups.set(id, (frontier = new Frontier(problem, dimensions)));
     if (frontier.admit(o)) list[found++] = o;
@@ -59,8 +71,20 @@ export function keepOffers(
     offerOrigin: kept,
     limitRemaining: Float64Array.from(limits, (limit) => limit.remaining),
     ...membership,
-    supply: supplies(kept, signature, membership.inSet, order.sets.length),
+    supply: supplies(kept, own, membership.inSet, order.sets.length),
+    ...(ridingOfSet && { riding: ridingIn(kept, offers.count, ridingOfSet, order, signature) }),
   };
+}
+
+function ridingIn(
+  kept: Int32Array,
+  count: number,
+  ridingOfSet: readonly Int32Array[],
+  order: CanonicalOrder,
+  signature: Int32Array,
+): Riding {
+  const membership = membershipOf(kept, count, ridingOfSet, order);
+  return { ...membership, supply: supplies(kept, signature, membership.inSet, order.sets.length) };
 }
 
 /** Prices, capacities and limit use of the kept offers. */

@@ -1,5 +1,6 @@
 import type { CompiledProblem } from './compile.js';
 import { byRate, contentOf, merged, isAvailable, type BinCopies, type JoinOption } from './join-options.js';
+import { isOpened } from './openers.js';
 import type { LimitUsage } from './limits.js';
 import { binsIn, priceOf, type BinGroup } from './plan.js';
 
@@ -209,7 +210,8 @@ class Joiner {
       for (let d = 0; fits && d < dims; d++) fits = content[d]! <= capacity[offer * dims + d]!;
       if (!fits) continue;
       sets ??= [...new Set(from.flatMap(({ group }) => [...group.items].map((item) => setOf[shapeOf[item]!]!)))];
-      if (sets.every((set) => compiled.inSet[offer * compiled.sets + set] === 1) && this.isAllowed(offer, from))
+      const isIn = sets.every((set) => compiled.inSet[offer * compiled.sets + set] === 1);
+      if (isIn && from.some(({ group }) => isOpened(compiled, offer, group.items)) && this.isAllowed(offer, from))
         return offer;
     }
     return undefined;
@@ -217,7 +219,9 @@ class Joiner {
 
   private admits(offer: number, items: Int32Array): boolean {
     const { inSet, sets, setOf, shapeOf } = this.compiled;
-    return items.every((item) => inSet[offer * sets + setOf[shapeOf[item]!]!] === 1);
+    return (
+      items.every((item) => inSet[offer * sets + setOf[shapeOf[item]!]!] === 1) && isOpened(this.compiled, offer, items)
+    );
   }
 
   /** Sums what these bins hold into `content` and `capUse`. */

@@ -1,4 +1,5 @@
 import type { CompiledProblem } from './compile.js';
+import { doesOpen, openToAll } from './openers.js';
 
 /** The share of the mean price of a resource that is added to what it is worth: none is worth nothing then. */
 const leastRate = 1;
@@ -29,6 +30,8 @@ export class Knapsack {
   private readonly residual: Float64Array;
   private readonly capUse: Int32Array;
   private readonly blocked: Int32Array;
+  /** By supply: see `openToAll`. */
+  private readonly openToAll: Uint8Array;
   private stepsLeft = 0;
   private mostWorth = 0;
 
@@ -55,6 +58,7 @@ export class Knapsack {
     this.residual = new Float64Array(dims);
     this.capUse = new Int32Array(compiled.capMax.length);
     this.blocked = new Int32Array(compiled.items);
+    this.openToAll = openToAll(compiled);
   }
 
   /** Sets what a pod of each item is worth, and how many there are. */
@@ -87,6 +91,7 @@ export class Knapsack {
   ceiling(offer: number): number {
     const { order, density, weight, value, left, mostOf, candidates } = this;
     const at = offer * this.compiled.items;
+    if (!this.isOpenToAll(offer) && !this.mayOpen(offer)) return 0;
     let room = this.room[offer]!;
     let worth = 0;
     let k = 0;
@@ -114,10 +119,45 @@ export class Knapsack {
     this.mostWorth = least;
     for (let d = 0; d < dims; d++) residual[d] = capacity[offer * dims + d]!;
     this.at = offer * compiled.items;
-    this.stepsLeft = this.maxSteps;
-    this.search(0, 0, this.room[offer]!);
-    this.work += 4 * (this.maxSteps - this.stepsLeft);
+    if (this.isOpenToAll(offer)) this.searchFrom(0, this.room[offer]!);
+    else this.fillAroundOpener(offer);
     return this.mostWorth;
+  }
+
+  private searchFrom(worth: number, room: number): void {
+    this.stepsLeft = this.maxSteps;
+    this.search(0, worth, room);
+    this.work += 4 * (this.maxSteps - this.stepsLeft);
+  }
+
+  private isOpenToAll(offer: number): boolean {
+    return this.openToAll[this.compiled.supply.of[offer]!] === 1;
+  }
+
+  /** Whether pods are left that open a bin of the offer. */
+  private mayOpen(offer: number): boolean {
+    const { order, compiled, mostOf, left } = this;
+    const at = offer * compiled.items;
+    let k = 0;
+    const opens = (item: number): boolean =>
+      mostOf[at + item]! > 0 && left[item]! > 0 && doesOpen(compiled, offer, item);
+    while (k < this.candidates && !opens(order[k]!)) k++;
+    this.work += k;
+    return k < this.candidates;
+  }
+
+  /** The content that is worth most beside that pod which opens the bin and is worth most for its weight. */
+  private fillAroundOpener(offer: number): void {
+    const { order, compiled, weight, value, left, candidates } = this;
+    let k = 0;
+    while (k < candidates && !(doesOpen(compiled, offer, order[k]!) && this.fits(order[k]!) > 0)) k++;
+    if (k === candidates) return;
+    const item = order[k]!;
+    left[item] = left[item]! - 1;
+    this.put(item, 1);
+    this.searchFrom(value[item]!, this.room[offer]! - weight[item]!);
+    this.put(item, -1);
+    left[item] = left[item]! + 1;
   }
 
   /** What `fill` found last. */

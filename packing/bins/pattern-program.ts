@@ -2,6 +2,7 @@ import { Columns } from './columns.js';
 import type { CompiledProblem } from './compile.js';
 import type { Knapsack } from './knapsack.js';
 import type { LimitUsage } from './limits.js';
+import { isOpened } from './openers.js';
 import { CoveringSimplex } from './simplex.js';
 import { priceFloor } from './valuation.js';
 
@@ -136,6 +137,15 @@ export class PatternProgram {
       values.push(Math.min(pods[k]!, left[items[k]!]!));
     }
     if (3 * index.length < 2 * items.length) return;
+    if (
+      compiled.opens !== undefined &&
+      !isOpened(
+        compiled,
+        offer,
+        items.filter((item) => rowOf[item]! >= 0),
+      )
+    )
+      return;
     limits.forEach(({ use, unit }, l) => {
       if (use[offer]! === 0) return;
       index.push(rows - limits.length + l);

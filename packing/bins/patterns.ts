@@ -5,6 +5,7 @@ import { LimitUsage } from './limits.js';
 import { PatternProgram, type Solved } from './pattern-program.js';
 import type { BinGroup } from './plan.js';
 import { binsIn, priceOf } from './plan.js';
+import { isOpened } from './openers.js';
 
 /** Rounds of new patterns for what remains after some bins are taken. */
 const laterRounds = 3;
@@ -153,9 +154,21 @@ export class PatternSearch {
       some = true;
     }
     if (some) return true;
-    const surest = fractions.find(({ place }) => limitUsage.allows(program.pool[place]!.offer));
+    const surest = fractions.find(
+      ({ place }) => limitUsage.allows(program.pool[place]!.offer) && this.opensStill(place),
+    );
     if (surest !== undefined) this.take(surest.place, 1, found);
     return surest !== undefined;
+  }
+
+  /** Whether an item that opens the bin is left. */
+  private opensStill(place: number): boolean {
+    const { offer, items } = this.program.pool[place]!;
+    return isOpened(
+      this.compiled,
+      offer,
+      items.filter((item) => this.left[item]! > 0),
+    );
   }
 
   /** How many bins of the pattern the remaining pods fill and limits allow. */
@@ -187,7 +200,12 @@ export class PatternSearch {
     });
     for (let o = 0; price[o]! < price[offer]!; o++) {
       const fits = content.every((amount, d) => amount <= capacity[o * dims + d]!) && this.limitUsage.most(o) >= times;
-      if (fits && items.every((item) => inSet[o * sets + setOf[shapeOf[item]!]!] === 1)) return o;
+      if (
+        fits &&
+        items.every((item) => inSet[o * sets + setOf[shapeOf[item]!]!] === 1) &&
+        isOpened(this.compiled, o, items)
+      )
+        return o;
     }
     return offer;
   }

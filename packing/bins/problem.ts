@@ -33,6 +33,8 @@ export interface Items {
   readonly demand: Float64Array;
   /** By item: the offers that may hold it, a bit set over offers (32 a word). Equal sets are one object. */
   readonly allowed: readonly Uint32Array[];
+  /** By item: the same offers and those that may hold it beside an item that they are allowed for. Absent: only the allowed ones. */
+  readonly riding?: readonly Uint32Array[];
 }
 
 export interface Cap {

@@ -12,6 +12,8 @@ export interface OfferSets {
   readonly of: Int32Array;
   /** The offers of each set, ascending. */
   readonly offersOfSet: readonly Int32Array[];
+  /** The offers that items of each set may ride on; absent: none do. */
+  readonly ridingOfSet?: readonly Int32Array[];
 }
 
 /**
@@ -21,11 +23,12 @@ export interface OfferSets {
  */
 export function refineSets(problem: BinProblem): OfferSets {
   const { items, offers } = problem;
-  const sets = numberSets(items.allowed);
-  const offersOfSet = sets.distinct.map((bits) => members(bits, offers.count));
+  const sets = numberPairs(items.allowed, items.riding);
+  const offersOfSet = sets.distinct.map(({ allowed }) => members(allowed, offers.count));
+  const ridingOfSet = items.riding && sets.distinct.map(({ riding }) => members(riding!, offers.count));
   const of = Int32Array.from(sets.of);
   const refined = itemsToRefine(problem);
-  if (refined.length === 0) return { of, offersOfSet };
+  if (refined.length === 0) return { of, offersOfSet, ...(ridingOfSet && { ridingOfSet }) };
   const byHash = new Map<number, number[]>();
   const byDemand = new Map<string, number>();
   for (const item of refined) {
@@ -36,12 +39,36 @@ export function refineSets(problem: BinProblem): OfferSets {
     if (id === undefined) {
       const fitting = offersOfSet[set]!.filter((o) => fits(problem, demand, o));
       const unchanged = fitting.length === 0 || fitting.length === offersOfSet[set]!.length;
-      id = unchanged ? set : numberOf(fitting, offersOfSet, byHash);
+      id = unchanged ? set : numberOf(fitting, offersOfSet, byHash, ridingOfSet, ridingOfSet?.[set]);
       byDemand.set(key, id);
     }
     of[item] = id;
   }
-  return withoutUnused(of, offersOfSet);
+  return withoutUnused(of, offersOfSet, ridingOfSet);
+}
+
+/** Numbers the pairs of what items are allowed for and may ride on. */
+function numberPairs(
+  allowed: readonly Uint32Array[],
+  riding: readonly Uint32Array[] | undefined,
+): { of: Int32Array; distinct: { allowed: Uint32Array; riding: Uint32Array | undefined }[] } {
+  const own = numberSets(allowed);
+  if (riding === undefined) {
+    return { of: own.of, distinct: own.distinct.map((bits) => ({ allowed: bits, riding: undefined })) };
+  }
+  const more = numberSets(riding);
+  const known = new Map<number, number>();
+  const distinct: { allowed: Uint32Array; riding: Uint32Array | undefined }[] = [];
+  const of = own.of.map((set, item) => {
+    const pair = set * more.distinct.length + more.of[item]!;
+    let id = known.get(pair);
+    if (id === undefined) {
+      known.set(pair, (id = distinct.length));
+      distinct.push({ allowed: own.distinct[set]!, riding: more.distinct[more.of[item]!]! });
+    }
+    return id;
+  });
+  return { of, distinct };
 }
 
 function itemsToRefine(problem: BinProblem): number[] {
@@ -77,26 +104,39 @@ function fits(problem: BinProblem, demand: Float64Array, offer: number): boolean
   return true;
 }
 
-function numberOf(fitting: Int32Array, offersOfSet: Int32Array[], byHash: Map<number, number[]>): number {
+function numberOf(
+  fitting: Int32Array,
+  offersOfSet: Int32Array[],
+  byHash: Map<number, number[]>,
+  ridingOfSet: Int32Array[] | undefined,
+  riding: Int32Array | undefined,
+): number {
   const hash = fitting.reduce((sum, o) => mix(sum, o), fitting.length);
   const alike = byHash.get(hash) ?? [];
-  const known = alike.find((id) => isSameList(offersOfSet[id]!, fitting));
+  const known = alike.find((id) => isSameList(offersOfSet[id]!, fitting) && ridingOfSet?.[id] === riding);
   if (known !== undefined) return known;
   const id = offersOfSet.push(fitting) - 1;
+  if (riding !== undefined) ridingOfSet!.push(riding);
   byHash.set(hash, [...alike, id]);
   return id;
 }
 
-function withoutUnused(of: Int32Array, offersOfSet: readonly Int32Array[]): OfferSets {
+function withoutUnused(
+  of: Int32Array,
+  offersOfSet: readonly Int32Array[],
+  ridingOfSet: readonly Int32Array[] | undefined,
+): OfferSets {
   const number = new Map<number, number>();
   const kept: Int32Array[] = [];
+  const riding: Int32Array[] = [];
   const renumbered = of.map((set) => {
     let id = number.get(set);
     if (id === undefined) {
       id = kept.push(offersOfSet[set]!) - 1;
+      if (ridingOfSet !== undefined) riding.push(ridingOfSet[set]!);
       number.set(set, id);
     }
     return id;
   });
-  return { of: renumbered, offersOfSet: kept };
+  return { of: renumbered, offersOfSet: kept, ...(ridingOfSet && { ridingOfSet: riding }) };
 }

@@ -76,6 +76,19 @@ describe('pods without rules by topology', () => {
     const nodePools = [pool('light'), pool('heavy', { weight: 2 })];
     const { parts, placing } = placed([podsOf(1, 'p')], { nodePools });
     expect(profileNames(parts[0]!.profiles, placing)).toEqual(['heavy']);
+    expect(profileNames(parts[0]!.riding ?? [], placing).sort()).toEqual(['heavy', 'light']);
+    const alone = placed([podsOf(1, 'p')], { nodePools: [pool('only')] });
+    expect(alone.parts[0]).not.toHaveProperty('riding');
+  });
+
+  test('ride within the domain that was decided for them (scheduling/heaviest-pool-first)', () => {
+    const nodePools = [pool('light'), pool('heavy', { weight: 2 })];
+    const own = podsOf(2, 'p', { ...web, ...spreads({ topologyKey: zone }) });
+    const { parts, placing } = placed([own], { nodePools });
+    expect(parts.map(({ riding }) => profileNames(riding!, placing, zone))).toEqual([
+      ['heavy/zone-a', 'light/zone-a'],
+      ['heavy/zone-b', 'light/zone-b'],
+    ]);
   });
 
   test('as many on a node as their rules by host name allow', () => {

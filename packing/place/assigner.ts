@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
-import { noProfiles, type Profile } from '../compile/universe.js';
+import { noProfiles } from '../compile/universe.js';
 import type { Volumes } from '../compile/volumes.js';
 import type { Group } from '../topology/groups.js';
 import type { TopologyCounts } from '../topology/topology-counts.js';
@@ -57,19 +57,20 @@ export class Assigner {
     if (rest.length === 0) return rest;
     const usable = this.feasibility.holding(podClass, level, without);
     if (usable.length === 0) return rest;
-    parts.push(this.partOf(target, rest, this.feasibility.heaviest(usable)));
+    parts.push(this.partOf(target, rest, { profiles: this.feasibility.heaviest(usable), holding: usable }));
     return [];
   }
 
   private partOf(
     { podClass, level, rules }: PlacementTarget,
     pods: readonly Pod[],
-    profiles: readonly Profile[],
+    { profiles, holding }: Pick<Cell, 'profiles' | 'holding'>,
   ): Part {
     return {
       members: [{ podClass, level, pods }],
       together: false,
       profiles,
+      ...(holding.length > profiles.length && { riding: holding }),
       pinnedKeys: rules.keys,
       demand: this.feasibility.demand(podClass),
       count: pods.length,
@@ -125,7 +126,7 @@ export class Assigner {
     }
     for (let at = 0; at < chosen.length; at++) {
       const there = chosen[at];
-      if (there !== undefined) parts.push(this.partOf(target, there, cells[at]!.profiles));
+      if (there !== undefined) parts.push(this.partOf(target, there, cells[at]!));
     }
     return next === 0 ? pods : pods.slice(next);
   }

@@ -70,7 +70,7 @@ describe('a bin problem', () => {
   test('leaves out offers that cost more than is of use', () => {
     const world = worldOf();
     const allowed = (dearest: number) =>
-      numberProblem(world.compiled, world.parts, nothing, [], dearest).problem.items.allowed.map((bits) =>
+      numberProblem(world.compiled, world.parts, nothing, [], { dearest }).problem.items.allowed.map((bits) =>
         [0, 1, 2].filter((offer) => hasBit(bits, offer)),
       );
     expect(allowed(0.3)).toEqual([[0], []]);
@@ -94,6 +94,40 @@ describe('a bin problem', () => {
     ]);
     const elsewhere = compiled.universe.rows.findIndex(({ profile }) => profile.pool.name === 'other');
     expect(limitUse(compiled, elsewhere, compiled.limits[0]!)).toBe(0);
+  });
+});
+
+describe('pods ride in NodePools of less weight', () => {
+  /** A pod that opens nodes in `heavy` and may be in either, and one that may be in `light` alone. */
+  function ridingIn(light: Parameters<typeof pool>[1], isThere = true) {
+    const flexible = podsOf(1, 'flexible');
+    const own = podsOf(1, 'own', { nodeSelector: { [labels.nodePool]: 'light' } });
+    const nodePools = [pool('light', light), pool('heavy', { weight: 1 })];
+    const placing = placingOf(packingInput({ pods: [...flexible, ...own], nodePools }, { types: types.slice(0, 1) }));
+    const { compiled, assigner, targetOf } = placing;
+    const parts: Part[] = [];
+    for (const pods of isThere ? [flexible, own] : [flexible]) assigner.place(targetOf(pods[0]!), pods, parts);
+    const { problem, rowOfOffer } = numberProblem(compiled, parts, nothing, [], { riding: true });
+    const names = rowOfOffer.map((row) => compiled.universe.rows[row]!.profile.pool.name);
+    const poolsOf = (lists: readonly Uint32Array[] | undefined) =>
+      lists?.map((bits) => names.filter((_, offer) => hasBit(bits, offer)).sort());
+    return { allowed: poolsOf(problem.items.allowed), riding: poolsOf(problem.items.riding) };
+  }
+
+  test('where others open nodes in these', () => {
+    expect(ridingIn({})).toEqual({ allowed: [['heavy'], ['light']], riding: [['heavy', 'light'], ['light']] });
+    expect(ridingIn({}, false)).toEqual({ allowed: [['heavy']], riding: undefined });
+  });
+
+  test('but for those with minValues', () => {
+    const requirements = [{ key: labels.instanceType, operator: 'Exists' as const, minValues: 1 }];
+    expect(ridingIn({ requirements }).riding).toBeUndefined();
+  });
+
+  test('only where it is asked for', () => {
+    const { compiled, parts } = worldOf();
+    const riding = { ...parts[0]!, riding: compiled.universe.profiles };
+    expect(numberProblem(compiled, [riding, parts[1]!], nothing, []).problem.items.riding).toBeUndefined();
   });
 });
 

@@ -4,7 +4,9 @@ import type { Profile } from '../compile/universe.js';
 import type { Exclusions } from './exclusions.js';
 import type { Part } from './part.js';
 import { offerTable, type OfferTable } from './offer-table.js';
+import { minValuesRulesOf } from '../compile/min-values.js';
 import { rowUse, type PoolLimit } from '../compile/pool-limits.js';
+import { rulingPolicy } from '../compile/node-costs.js';
 
 export interface NumberedProblem {
   readonly problem: BinProblem;
@@ -12,6 +14,13 @@ export interface NumberedProblem {
   readonly rowOfOffer: readonly number[];
   /** Premium on the price of each offer, dollars per hour (see offer-table.ts). */
   readonly perNode: number;
+}
+
+interface NumberingOptions {
+  /** Dollars per hour. */
+  readonly dearest?: number;
+  /** Whether pods may ride on nodes that are launched for others. */
+  readonly riding?: boolean;
 }
 
 /**
@@ -22,7 +31,7 @@ export function numberProblem(
   parts: readonly Part[],
   { caps, conflicts }: Exclusions,
   limits: readonly PoolLimit[],
-  dearest = Infinity,
+  { dearest = Infinity, riding = false }: NumberingOptions = {},
 ): NumberedProblem {
   const dims = compiled.dimensions.count;
   const { rowOfOffer, range, offers, perNode } = offerTable(compiled, profilesOf(parts));
@@ -38,16 +47,55 @@ export function numberProblem(
     }
     return bits;
   });
+  const rides = riding
+    ? ridingOf(compiled, parts, allowed, (list) =>
+        bitsOf(
+          list.filter((profile) => range.has(profile)),
+          range,
+          offers,
+          dearest,
+        ),
+      )
+    : undefined;
   const problem: BinProblem = {
     dimensions: dims,
     offers,
-    items: { count: parts.length, pods, demand, allowed },
+    items: { count: parts.length, pods, demand, allowed, ...(rides !== undefined && { riding: rides }) },
     caps,
     conflicts,
     limits: limits.map((limit) => limitOf(compiled, rowOfOffer, limit)),
     openBins: [] as readonly OpenBin[],
   };
   return { problem, rowOfOffer, perNode };
+}
+
+/**
+ * By part: the offers that may hold its pods, those of lighter NodePools among them; undefined where that is none more than it is allowed. A NodePool with minValues or
+ * a spot ratio is none to ride in: what a claim of it lists, and costs, depends on all its pods.
+ */
+function ridingOf(
+  { input: { objects } }: Compiled,
+  parts: readonly Part[],
+  allowed: readonly Uint32Array[],
+  bitsFor: (profiles: readonly Profile[]) => Uint32Array,
+): Uint32Array[] | undefined {
+  const known = new Map<readonly Profile[], Uint32Array>();
+  let some = false;
+  const riding = parts.map(({ profiles, riding: all }, i) => {
+    if (all === undefined) return allowed[i]!;
+    let bits = known.get(all);
+    if (bits === undefined) {
+      const { weight } = profiles[0]!.pool;
+      const isRidable = ({ pool }: Profile): boolean =>
+        pool.weight === weight ||
+        (minValuesRulesOf(pool.requirements).length === 0 &&
+          rulingPolicy(pool.object, objects.disruptionPolicies)?.spec.spotRatio === undefined);
+      known.set(all, (bits = bitsFor(all.filter(isRidable))));
+    }
+    some ||= bits.some((word, k) => word !== allowed[i]![k]);
+    return bits;
+  });
+  return some ? riding : undefined;
 }
 
 /** All profiles that the parts may use, by index. Parts mostly share their lists. */

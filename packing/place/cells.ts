@@ -17,6 +17,8 @@ export interface Cell {
   readonly domainOf: (key: string) => string | undefined;
   /** Profiles that can be launched there for the class, in the NodePools of the highest weight that have any. */
   readonly profiles: readonly Profile[];
+  /** Those of NodePools of any weight. */
+  readonly holding: readonly Profile[];
   /** Existing nodes there that admit the class, in the order in which they are tried, and how many are full. */
   readonly nodes: readonly NodeState[];
   next: number;
@@ -24,9 +26,7 @@ export interface Cell {
   readonly price: number;
 }
 
-interface Place extends Pick<Cell, 'domains' | 'domainOf'> {
-  readonly profiles: readonly Profile[];
-}
+type Place = Pick<Cell, 'domains' | 'domainOf' | 'profiles' | 'holding'>;
 
 const noNodes: readonly NodeState[] = [];
 const noProfiles: readonly Profile[] = [];
@@ -55,7 +55,11 @@ export class Cells {
     const texts = [...new Set([...places.keys(), ...nodes.keys()])];
     for (const text of texts.sort()) {
       const there = nodes.get(text) ?? noNodes;
-      const place = places.get(text) ?? { ...this.domainsOf(rules.keys, there[0]!.kind.values), profiles: noProfiles };
+      const place = places.get(text) ?? {
+        ...this.domainsOf(rules.keys, there[0]!.kind.values),
+        profiles: noProfiles,
+        holding: noProfiles,
+      };
       cells.push(this.cellOf(podClass, place, there));
     }
     return cells;
@@ -74,10 +78,14 @@ export class Cells {
     return cells;
   }
 
-  private cellOf(podClass: PodClass, { domains, domainOf, profiles }: Place, nodes: readonly NodeState[]): Cell {
+  private cellOf(
+    podClass: PodClass,
+    { domains, domainOf, profiles, holding }: Place,
+    nodes: readonly NodeState[],
+  ): Cell {
     let price = Infinity;
     for (const profile of profiles) price = Math.min(price, this.feasibility.share(podClass, profile));
-    return { domains, domainOf, profiles, nodes, next: 0, price };
+    return { domains, domainOf, profiles, holding, nodes, next: 0, price };
   }
 
   /** By the text of their domains, sorted. */
@@ -93,7 +101,10 @@ export class Cells {
         [...grouped.keys()].sort().map((text) => {
           const profiles = grouped.get(text)!;
           const domains = this.domainsOf(keys, profiles[0]!.values);
-          return [text, { ...domains, profiles: this.feasibility.heaviest(profiles) }];
+          return [
+            text,
+            { ...domains, profiles: this.feasibility.heaviest(profiles), holding: this.feasibility.intern(profiles) },
+          ];
         }),
       );
       byKeys.set(keyText, places);

@@ -18,6 +18,8 @@ export interface Part {
   readonly together: boolean;
   /** Profiles that they may be launched on. Equal lists are one object. */
   readonly profiles: readonly Profile[];
+  /** Profiles, those above among them, of NodePools of any weight: for nodes that are launched for other pods (scheduling/heaviest-pool-first). Absent: only those above. */
+  readonly riding?: readonly Profile[];
   /** Topology keys that need one fixed value on the node. */
   readonly pinnedKeys: readonly string[];
   /** The demand of one unit: a pod, or a bundle. */

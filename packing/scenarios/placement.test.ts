@@ -213,6 +213,21 @@ describe('NodePools', () => {
     expect(claimsWhere(9)).toEqual([['light', ['default/large', 'default/small']]]);
   });
 
+  test('in a plan of any size pods ride on nodes that others need in a lighter pool, each with one of these (scheduling/heaviest-pool-first)', () => {
+    const nodePools = [pool('light', { weight: 10 }), pool('heavy', { weight: 20 })];
+    const catalogues = new Map([
+      ['light', [instanceType('l16', { cpu: 16, price: 1 }), instanceType('l64', { cpu: 64, price: 3 })]],
+      ['heavy', [instanceType('h4', { cpu: 4, price: 1 })]],
+    ]);
+    const pods = [...podsOf(440, 'small'), ...podsOf(9, 'large', { cpu: '8' })];
+    const result = plan(packingInput({ pods, nodePools }, { catalogues }));
+    const light = result.newNodeClaims.filter(({ nodePool }) => nodePool === 'light');
+    expect(light.every(({ pods: names }) => names.some((name) => name.startsWith('default/large')))).toBe(true);
+    // Alone the small ones need 110 nodes of the heavy pool or more, for a dollar each.
+    expect(result.pricePerHour).toBeLessThan(40);
+    expect(result.unschedulable).toEqual([]);
+  });
+
   test('a pool that is not ready, or is being deleted, is skipped and says so (node-pools/considered)', () => {
     const unready = pool('unready', { weight: 90 });
     unready.status = {

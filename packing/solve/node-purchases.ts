@@ -3,6 +3,7 @@ import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
 import { solveWithBound } from '../bins/solve.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Profile } from '../compile/universe.js';
+import { ride } from '../bins/riding.js';
 import { numberProblem } from '../place/bin-problem.js';
 import { exclusionsOf } from '../place/exclusions.js';
 import { firstFitDecreasing } from '../bins/first-fit-decreasing.js';
@@ -22,12 +23,29 @@ const effortFor = (pods: number, fewest: number): Effort => ({
 });
 
 /** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
-function buy(problem: BinProblem, pods: number, fewest: number): { solution: BinSolution; lowerBound: number } {
-  const found = solveWithBound(problem, effortFor(pods, fewest));
+function buy(problem: BinProblem, pods: number, effort: Effort): { solution: BinSolution; lowerBound: number } {
+  const found = solveWithBound(problem, effort);
   const isNear = found.solution.price <= found.lowerBound * nearEnough;
   if (pods > fewPods || isNear || found.solution.unplaced.some((left) => left > 0)) return found;
   const few = firstFitDecreasing(problem);
   return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
+}
+
+interface Bought {
+  readonly solution: BinSolution;
+  readonly lowerBound: number;
+  /** Whether pods ride on nodes that others open: `lowerBound` is of nodes that all their pods open. */
+  readonly isRidden: boolean;
+}
+
+/** The same, or what is cheaper because pods ride on nodes that others open. */
+function buyWithRiding(problem: BinProblem, pods: number, fewest: number): Bought {
+  const effort = effortFor(pods, fewest);
+  const { riding, ...items } = problem.items;
+  const found = buy({ ...problem, items }, pods, effort);
+  const isAll = found.solution.unplaced.every((left) => left === 0);
+  const cheaper = riding !== undefined && isAll ? ride(problem, found.solution, effort) : undefined;
+  return { ...found, solution: cheaper ?? found.solution, isRidden: cheaper !== undefined };
 }
 
 /** Buys the nodes of a plan, and knows what they cost at least. */
@@ -35,6 +53,9 @@ export class NodePurchases {
   private bound = 0;
   /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
   private chosen = false;
+  /** Whether pods could ride on nodes that others open, and whether some do: `bound` is of nodes that all their pods open. */
+  private mayRide = false;
+  private doRide = false;
   /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
   private count = 0;
   /** Whether pods were left over once their domains were decided. */
@@ -47,10 +68,14 @@ export class NodePurchases {
     if (parts.length === 0) return [];
     const { working } = this;
     const exclusions = exclusionsOf(parts, working.book);
-    const { problem, rowOfOffer, perNode } = numberProblem(working.compiled, parts, exclusions, working.limits);
+    const { problem, rowOfOffer, perNode } = numberProblem(working.compiled, parts, exclusions, working.limits, {
+      riding: true,
+    });
     const units = parts.reduce((sum, { count }) => sum + count, 0);
     this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
-    const { solution, lowerBound } = buy(problem, units, working.fewest);
+    const { solution, lowerBound, isRidden } = buyWithRiding(problem, units, working.fewest);
+    this.mayRide ||= problem.items.riding !== undefined;
+    this.doRide ||= isRidden;
     // No plan has more nodes than pods, so the premium is at most that much of the bound.
     this.bound += Math.max(0, lowerBound - perNode * units);
     this.count++;
@@ -90,10 +115,19 @@ export class NodePurchases {
   }
 
   /** What the pods that are placed cost at least, dollars per hour. */
-  lowerBound(placed = this.working.placed()): number {
+  lowerBound(placed: ReadonlyMap<PodClass, number>): number {
+    return this.boundOf(placed, this.mayRide);
+  }
+
+  /** The same, for a search that ends near it: where riding saved nothing as if no pod could. */
+  boundToSearchFor(): number {
+    return this.boundOf(this.working.placed(), this.doRide);
+  }
+
+  private boundOf(placed: ReadonlyMap<PodClass, number>, withRiding: boolean): number {
     const { compiled, feasibility, book, nodes, free } = this.working;
     const isCovered = compiled.coverage.open.length > 0;
-    const isWhole = !isCovered && !this.chosen && this.count <= 1;
+    const isWhole = !isCovered && !this.chosen && !withRiding && this.count <= 1;
     if (isWhole && nodes.every(({ pods }) => pods.length === 0)) return this.bound;
     return lowerBoundOfPlaced({ compiled, feasibility, book, nodes, free }, placed);
   }

@@ -32,7 +32,7 @@ function planOf(working: WorkingPlan, { likeLast }: { readonly likeLast: boolean
   for (let waiting = placeable(working); waiting.length > 0;) waiting = purchases.launch(assignment.assign(waiting));
   if (purchases.isShort) working.rebalance();
   let claims = describeClaims(working);
-  if (improvePlan(working, () => purchases.lowerBound())) claims = describeClaims(working);
+  if (improvePlan(working, () => purchases.boundToSearchFor())) claims = describeClaims(working);
   return result(working, claims, purchases);
 }
 

@@ -51,13 +51,9 @@ export class Purchases {
     const question = `${JSON.stringify(search)} ${dearest} ${this.textOf(parts, limits)}`;
     let bought = this.known.get(question);
     if (bought === undefined) {
-      const { problem, rowOfOffer } = numberProblem(
-        this.compiled,
-        parts,
-        exclusionsOf(parts, this.book),
-        limits,
+      const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits, {
         dearest,
-      );
+      });
       const bins = search === 'one node' ? inOne(problem) : solveWithBound(problem, search).solution.bins;
       bought = bins.map(({ offer, items, pods }) => ({ row: rowOfOffer[offer]!, items: [...items], units: [...pods] }));
       if (this.known.size >= mostKnown) this.known.clear();
