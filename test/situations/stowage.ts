@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import type { CommandName } from '../../cli/command-texts.js';
+import { failureOf } from '../../cli/failure.js';
 import { liveCommands } from '../../cli/live-commands.js';
+import { printable } from '../../cli/output/printable.js';
 import { messageOf } from '../../core/error-message.js';
 import type { LiveWorld } from '../live/world.js';
 
@@ -26,6 +28,29 @@ export function stowage(world: Reached, ...args: string[]): Promise<Said> {
       resolve({ stdout, stderr, code: error === null ? 0 : Number(error.code) }),
     );
   });
+}
+
+/**
+ * What a command on a live cluster says and how it ends, as the program does (cli/main.ts), without the start of one: for the many that are refused. One
+ * at a time: what the process says on the standard error meanwhile is the command's. The process has the environment of a person (`environmentOf`).
+ */
+export async function saidHere(name: string, ...args: string[]): Promise<Said> {
+  const command = await liveCommands.get(name as CommandName)?.();
+  if (command === undefined) throw new Error(`stowage ${name} is no command on a live cluster`);
+  const write = process.stderr.write.bind(process.stderr);
+  let stderr = '';
+  process.stderr.write = (text: string | Uint8Array): boolean => {
+    stderr += String(text);
+    return true;
+  };
+  try {
+    return { stdout: printable(await command.run(args)), stderr, code: 0 };
+  } catch (error) {
+    const { status, said } = failureOf(error);
+    return { stdout: '', stderr: stderr + said, code: status };
+  } finally {
+    process.stderr.write = write;
+  }
 }
 
 /**

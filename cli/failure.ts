@@ -1,0 +1,12 @@
+import { CommanderError } from 'commander';
+import { exitStatus, UsageError } from './exit.js';
+
+/** How the command ends where it was thrown this: its exit status, and what it says on the standard error. */
+export function failureOf(error: unknown): { readonly status: number; readonly said: string } {
+  // Commander has said it itself.
+  if (error instanceof CommanderError)
+    return { status: error.exitCode === 0 ? exitStatus.ok : exitStatus.badInput, said: '' };
+  if (error instanceof UsageError) return { status: exitStatus.badInput, said: `stowage: ${error.message}\n` };
+  const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { status: exitStatus.failed, said: `stowage: ${said}\n` };
+}
