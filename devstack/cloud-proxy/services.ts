@@ -4,6 +4,7 @@ import type { MachineType } from './catalogue.js';
 import type { Cloud } from './cloud.js';
 import { accountId } from './events.js';
 import { page } from './paging.js';
+import { parameterName } from './parameter-name.js';
 import { partitionOf } from './partition.js';
 import { onDemandPrice } from './prices.js';
 
@@ -12,7 +13,8 @@ export type JsonHandler = (cloud: Cloud, input: Record<string, unknown>) => Prom
 
 // ---- SSM: moto has none of the parameters that name EKS images, and lets nobody put them there -----------------
 
-function parameter(cloud: Cloud, name: string): object | undefined {
+function parameter(cloud: Cloud, nameOrArn: string): object | undefined {
+  const name = parameterName(nameOrArn);
   const value = cloud.imageParameters.get(name);
   if (value === undefined) return undefined;
   return {
@@ -33,8 +35,9 @@ const getParameter: JsonHandler = (cloud, input) => {
 
 const getParameters: JsonHandler = async (cloud, input) => {
   const names = input['Names'] as string[];
-  const own = names.filter((name) => cloud.imageParameters.has(name));
-  const rest = names.filter((name) => !cloud.imageParameters.has(name));
+  const isOwn = (name: string): boolean => cloud.imageParameters.has(parameterName(name));
+  const own = names.filter(isOwn);
+  const rest = names.filter((name) => !isOwn(name));
   const others =
     rest.length === 0
       ? { Parameters: [], InvalidParameters: [] }

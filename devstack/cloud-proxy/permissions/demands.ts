@@ -1,3 +1,4 @@
+import { parameterName } from '../parameter-name.js';
 import { param, strings, structs, type Params } from '../query.js';
 import type { Account, ServiceCall } from './account.js';
 import type { Context } from './conditions.js';
@@ -103,7 +104,7 @@ function otherDemand(call: ServiceCall, account: Account): Demand {
     return { action: `sqs:${single[action] ?? action}`, resource: account.arn('sqs', name), context };
   }
   if (service === 'ssm') {
-    const name = text('Name') || text('Path');
+    const name = parameterName(text('Name') || text('Path'));
     // Public parameters belong to no account.
     const owner = name.startsWith('/aws/') ? '' : account.id;
     return { action: `ssm:${action}`, resource: account.arn('ssm', `parameter${name}`, owner), context };
