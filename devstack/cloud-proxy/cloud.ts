@@ -74,6 +74,8 @@ export class Cloud {
   readonly imageArchitectures = new Map(machineImages().map((image) => [image.ami_id, image.architecture as string]));
   /** When images were, or will be, deprecated by a call, by id. */
   readonly deprecations = new Map<string, string>();
+  /** Subnets whose machines are named by their instance's id. */
+  readonly namesByResource = new Set<string>();
   /** What Fault Injection Service was told to do, by id. */
   readonly experimentTemplates = new Map<string, ExperimentTemplate>();
   readonly now: () => number;

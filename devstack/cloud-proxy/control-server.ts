@@ -28,6 +28,8 @@ export interface InstanceView {
   securityGroupIds: string[];
   instanceProfileArn?: string;
   blockDevices: { device: string; sizeGiB: number }[];
+  /** Its interfaces for EFA. */
+  efaInterfaces: number;
   launchedAt: number;
   revision: number;
 }
@@ -51,6 +53,7 @@ const view = (instance: Instance): InstanceView => {
     securityGroupIds: (facts.securityGroups ?? []).map(({ id }) => id),
     ...(facts.instanceProfileArn !== undefined && { instanceProfileArn: facts.instanceProfileArn }),
     blockDevices: facts.blockDevices ?? [],
+    efaInterfaces: (facts.interfaces ?? []).filter(({ type }) => type.startsWith('efa')).length,
     launchedAt: instance.launchedAt,
     revision: instance.revision,
   };

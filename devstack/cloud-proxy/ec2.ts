@@ -11,6 +11,7 @@ import {
   stopInstances,
 } from './made-resources.js';
 import { describeCapacityReservations, describePlacementGroups } from './scripted-resources.js';
+import { describeNetworkInterfaces, describeSpotInstanceRequests, describeVolumes } from './describe-parts.js';
 import { createFleet, dryRunSucceeds } from './fleet.js';
 import { otherNetwork, unusableProfile } from './fleet-options.js';
 import { describeInstanceStatus } from './instance-status.js';
@@ -205,8 +206,20 @@ const describeSubnets: Ec2Handler = async (cloud, params) => {
   for (const item of items) {
     const free = cloud.settings.freeAddresses[textOf(item, 'subnetId') ?? ''];
     if (free !== undefined) setChild(item, element('availableIpAddressCount', free));
+    const options = child(item, 'privateDnsNameOptionsOnLaunch');
+    if (options !== undefined && cloud.namesByResource.has(textOf(item, 'subnetId') ?? ''))
+      setChild(options, element('hostnameType', 'resource-name'));
   }
   return paged('DescribeSubnets', 'subnetSet', items, params, { minimum: 5, maximum: 1000, standard: unlimited });
+};
+
+/** moto does not take how machines of a subnet are named. */
+const modifySubnetAttribute: Ec2Handler = (cloud, params) => {
+  const type = param(params, 'PrivateDnsHostnameTypeOnLaunch');
+  const id = param(params, 'SubnetId') ?? '';
+  if (type === 'resource-name') cloud.namesByResource.add(id);
+  if (type === 'ip-name') cloud.namesByResource.delete(id);
+  return cloud.moto.ec2('ModifySubnetAttribute', params);
 };
 
 const describeImages: Ec2Handler = async (cloud, params) => {
@@ -259,7 +272,10 @@ export const ec2Handlers: Readonly<Record<string, Ec2Handler>> = {
   DescribeImages: describeImages,
   DescribeSecurityGroups: pagedByMoto('DescribeSecurityGroups', 'securityGroupInfo', many),
   DescribeLaunchTemplates: describeLaunchTemplates,
-  DescribeVolumes: pagedByMoto('DescribeVolumes', 'volumeSet', many),
+  DescribeVolumes: describeVolumes,
+  DescribeNetworkInterfaces: describeNetworkInterfaces,
+  DescribeSpotInstanceRequests: describeSpotInstanceRequests,
+  ModifySubnetAttribute: modifySubnetAttribute,
   DescribeCapacityReservations: describeCapacityReservations,
   CreateCapacityReservation: createCapacityReservation,
   CancelCapacityReservation: cancelCapacityReservation,

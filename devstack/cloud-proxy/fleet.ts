@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AwsError } from './aws-error.js';
 import type { Cloud } from './cloud.js';
 import { resolveOptions, type Option } from './fleet-options.js';
+import { tagsByType } from './launch-facts.js';
 import type { OverrideRefusal } from './permissions/authority.js';
 import { placementOf } from './placement.js';
 import type { CapacityKind } from './pools.js';
@@ -130,8 +131,11 @@ async function launchInstances(
   if (ids.length === 0) {
     throw new AwsError('InternalError', `moto launched nothing: ${textOf(answer, 'fleetId') ?? 'no fleet'}`);
   }
+  const facts = factsOf(data, cloud.region);
   await cloud.instances.adopt(ids, {
-    ...factsOf(data, cloud.region),
+    ...facts,
+    tagsOf: { ...facts.tagsOf, ...tagsByType(params) },
+    namedByResource: cloud.namesByResource.has(option.subnetId ?? ''),
     lifecycle: spot ? 'spot' : undefined,
     securityGroups: await cloud.securityGroups(securityGroupIds(data)),
     placement: placementOf(cloud, data),

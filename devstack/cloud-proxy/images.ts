@@ -28,7 +28,7 @@ interface PublishedImage {
 }
 
 /** Releases of each image, newest first: the day it was published. */
-const releases = ['20261105', '20261008', '20260910'] as const;
+const releases = ['20261105', '20261008', '20260910', '20260520'] as const;
 const bottlerocketReleases = ['1.52.0', '1.51.0', '1.45.0'] as const;
 /** Kubernetes versions for which images are published; AL2 ended with 1.32. */
 const imageKubernetesVersions = ['1.31', '1.32', '1.33', '1.34', '1.35', '1.36'] as const;

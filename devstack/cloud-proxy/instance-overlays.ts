@@ -1,11 +1,14 @@
 import type { LaunchFacts } from './launch-facts.js';
+import { partOverlays } from './launched-parts.js';
 import { child, element, itemsOf, setChild, textOf, type XmlElement } from './xml.js';
 
-/** moto names every machine as us-east-1 does. */
-export function correctDnsName(item: XmlElement, region: string): void {
+/** moto names every machine by its address, and as us-east-1 does. */
+export function correctDnsName(item: XmlElement, region: string, { namedByResource }: LaunchFacts): void {
   const address = textOf(item, 'privateIpAddress');
-  if (address === undefined || region === 'us-east-1') return;
-  setChild(item, element('privateDnsName', `ip-${address.replaceAll('.', '-')}.${region}.compute.internal`));
+  if (address === undefined) return;
+  const own = namedByResource === true ? textOf(item, 'instanceId') : `ip-${address.replaceAll('.', '-')}`;
+  const domain = region === 'us-east-1' ? 'ec2.internal' : `${region}.compute.internal`;
+  setChild(item, element('privateDnsName', `${own ?? ''}.${domain}`));
 }
 
 /** What a launch asked for and moto does not say. */
@@ -47,7 +50,8 @@ export function overlays(
   if (facts.placement !== undefined) found.push(placementElement(facts.placement, instance.item));
   if (facts.nestedVirtualization !== undefined)
     found.push(element('cpuOptions', [element('nestedVirtualization', facts.nestedVirtualization)]));
-  return found;
+  // Last: they are made of moto's one interface, which has its groups and its IPv6 address by now.
+  return [...found, ...partOverlays({ ...instance, facts })];
 }
 
 /** One address for one instance: its id's last digits are its own. */

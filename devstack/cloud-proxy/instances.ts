@@ -298,7 +298,7 @@ export class Instances {
     instance.item = item;
     if (instance.state !== 'pending' && instance.state !== 'running') for (const each of kept) setChild(item, each);
     for (const overlay of overlays(facts, instance)) setChild(item, overlay);
-    correctDnsName(item, this.region);
+    correctDnsName(item, this.region, facts);
     const tags = itemsOf(item, 'tagSet').map((tag) => [textOf(tag, 'key') ?? '', textOf(tag, 'value') ?? ''] as const);
     instance.tags = new Map([...tags, ...Object.entries(facts.systemTags ?? {})]);
   }

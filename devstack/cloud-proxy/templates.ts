@@ -1,6 +1,6 @@
 import { AwsError } from './aws-error.js';
 import { accountId } from './events.js';
-import type { LaunchFacts } from './launch-facts.js';
+import { blockDevicesOf, interfacesOf, tagsByType, type LaunchFacts } from './launch-facts.js';
 import { partitionOf } from './partition.js';
 import { param, strings, struct, structs, type Params } from './query.js';
 
@@ -131,11 +131,8 @@ export function factsOf(data: Params, region: string): Omit<LaunchFacts, 'securi
       'CapacityReservationId',
     ),
     nestedVirtualization: param(data, 'CpuOptions', 'NestedVirtualization'),
-    blockDevices: structs(data, 'BlockDeviceMapping').map((mapping) => ({
-      device: param(mapping, 'DeviceName') ?? '',
-      sizeGiB: Number(param(mapping, 'Ebs', 'VolumeSize') ?? 0),
-      type: param(mapping, 'Ebs', 'VolumeType') ?? 'gp2',
-      encrypted: param(mapping, 'Ebs', 'Encrypted') === 'true',
-    })),
+    blockDevices: blockDevicesOf(data),
+    interfaces: interfacesOf(data),
+    tagsOf: tagsByType(data),
   };
 }

@@ -58,7 +58,7 @@ const amount = (reserved: Record<string, string> | undefined, name: string): num
   return text === undefined ? 0 : parseQuantity(text, name);
 };
 
-function devicesOf(type: InstanceTypeInfo): ResourceList {
+function devicesOf(type: InstanceTypeInfo, efaInterfaces: number): ResourceList {
   const devices: ResourceList = {};
   const add = (name: string, count: number): void => {
     if (count > 0) devices[name] = String(count);
@@ -76,6 +76,7 @@ function devicesOf(type: InstanceTypeInfo): ResourceList {
     'aws.amazon.com/neuroncore',
     neurons.reduce((sum, each) => sum + (each.Count ?? 0) * (each.CoreInfo?.Count ?? 1), 0),
   );
+  add('vpc.amazonaws.com/efa', efaInterfaces);
   return devices;
 }
 
@@ -87,7 +88,12 @@ function storageBytes(type: InstanceTypeInfo, start: KubeletStart, diskGiB: numb
 }
 
 /** Capacity and allocatable as a real kubelet of this type, started so, reports them. */
-export function resourcesOf(type: InstanceTypeInfo, start: KubeletStart, arm: boolean, diskGiB: number): NodeResources {
+export function resourcesOf(
+  type: InstanceTypeInfo,
+  start: KubeletStart,
+  arm: boolean,
+  { diskGiB, efaInterfaces }: { readonly diskGiB: number; readonly efaInterfaces: number },
+): NodeResources {
   const vcpus = type.VCpuInfo?.DefaultVCpus ?? 1;
   const memory = visibleMemory(type, arm);
   const storage = storageBytes(type, start, diskGiB);
@@ -114,6 +120,6 @@ export function resourcesOf(type: InstanceTypeInfo, start: KubeletStart, arm: bo
       'ephemeral-storage': String(Math.floor(Math.max(0, storage - keptStorage - reserved('ephemeral-storage')))),
       ...common,
     },
-    devices: devicesOf(type),
+    devices: devicesOf(type, efaInterfaces),
   };
 }

@@ -32,7 +32,8 @@ const diskGiB = ({ instance, windows }: Machine): number => {
 };
 
 export function nodeResources(machine: Machine): NodeResources {
-  return resourcesOf(machine.type, machine.start, isArm(machine), diskGiB(machine));
+  const { instance, type, start } = machine;
+  return resourcesOf(type, start, isArm(machine), { diskGiB: diskGiB(machine), efaInterfaces: instance.efaInterfaces });
 }
 
 const isArm = ({ type }: Machine): boolean => type.ProcessorInfo?.SupportedArchitectures?.includes('arm64') === true;

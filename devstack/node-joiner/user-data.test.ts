@@ -138,6 +138,7 @@ describe('TOML', () => {
 });
 
 describe('what a node reports', () => {
+  const disk = { diskGiB: 20, efaInterfaces: 0 };
   const m5large: InstanceTypeInfo = {
     VCpuInfo: { DefaultVCpus: 2 },
     MemoryInfo: { SizeInMiB: 8192 },
@@ -145,7 +146,7 @@ describe('what a node reports', () => {
   };
 
   test('m5.large, as kubelet’s defaults have it', () => {
-    const { capacity, allocatable, devices } = resourcesOf(m5large, emptyStart(), false, 20);
+    const { capacity, allocatable, devices } = resourcesOf(m5large, emptyStart(), false, disk);
     expect(capacity).toMatchObject({ cpu: '2', pods: '29' });
     expect(allocatable['cpu']).toBe('1930m');
     const memory = parseQuantity(capacity['memory']!);
@@ -165,7 +166,7 @@ describe('what a node reports', () => {
       systemReserved: { memory: '100Mi' },
       evictionHard: { 'memory.available': '10%' },
     };
-    const { capacity, allocatable } = resourcesOf(m5large, start, false, 20);
+    const { capacity, allocatable } = resourcesOf(m5large, start, false, disk);
     expect(capacity['pods']).toBe('20');
     expect(allocatable['cpu']).toBe('1800m');
     const memory = parseQuantity(capacity['memory']!);
@@ -176,18 +177,20 @@ describe('what a node reports', () => {
   test('local disks hold pods’ storage under RAID0 alone', () => {
     const withDisk = { ...m5large, InstanceStorageInfo: { TotalSizeInGB: 900 } };
     const bytes = (raid0: boolean): number =>
-      parseQuantity(resourcesOf(withDisk, { ...emptyStart(), raid0 }, false, 20).capacity['ephemeral-storage']!);
+      parseQuantity(resourcesOf(withDisk, { ...emptyStart(), raid0 }, false, disk).capacity['ephemeral-storage']!);
     expect(bytes(false)).toBeLessThan(20 * 2 ** 30);
     expect(bytes(true)).toBeGreaterThan(890e9);
   });
 
   test('accelerators are the device plugins’ resources', () => {
     const gpus = { ...m5large, GpuInfo: { Gpus: [{ Manufacturer: 'NVIDIA', Count: 8 }] } };
-    expect(resourcesOf(gpus, emptyStart(), false, 20).devices).toEqual({ 'nvidia.com/gpu': '8' });
+    expect(resourcesOf(gpus, emptyStart(), false, disk).devices).toEqual({ 'nvidia.com/gpu': '8' });
     const neurons = { ...m5large, NeuronInfo: { NeuronDevices: [{ Count: 16, CoreInfo: { Count: 2 } }] } };
-    expect(resourcesOf(neurons, emptyStart(), false, 20).devices).toEqual({
+    expect(resourcesOf(neurons, emptyStart(), false, disk).devices).toEqual({
       'aws.amazon.com/neuron': '16',
       'aws.amazon.com/neuroncore': '32',
     });
+    const { devices } = resourcesOf(m5large, emptyStart(), false, { ...disk, efaInterfaces: 2 });
+    expect(devices).toEqual({ 'vpc.amazonaws.com/efa': '2' });
   });
 });
