@@ -154,6 +154,25 @@ describe('operator', () => {
     expect((await world.kube.get('NodeClaim', { name: 'c1' }))?.metadata.deletionTimestamp).toBeUndefined();
   });
 
+  // Rule `termination/node-first`.
+  test('a claim whose Node is held by others alone is let go once the Node is gone', async () => {
+    const conditions = [...initialized(), { type: 'InstanceTerminating', status: 'True' as const }];
+    const metadata = { deletionTimestamp: created, finalizers: [finalizers.termination] };
+    world.kube.put('NodeClaim', claim('c1', { status: { conditions, providerID: 'fake:///a/i-1' }, metadata }));
+    const node = { metadata: { name: 'n1', deletionTimestamp: created }, spec: { providerID: 'fake:///a/i-1' } };
+    world.kube.put('Node', { ...node, metadata: { ...node.metadata, finalizers: ['example.com/registry'] } });
+    world.kube.put('NodeClaim', claim('c2', { metadata }));
+    await world.synced();
+    stops.push(watchClaims(context()));
+    await seen('terminateNode c2');
+    expect(calls.filter((call) => call.startsWith('terminateNode'))).toEqual(['terminateNode c2']);
+
+    world.kube.remove('Node', { name: 'n1' });
+    await world.synced();
+
+    await seen('terminateNode c1');
+  });
+
   test('a node that joined while nobody watched wakes its launch at the start; one that is initialized does not', async () => {
     const up = claim('up', { status: { conditions: initialized(), providerID: 'fake:///a/i-2' } });
     world.kube.put('NodeClaim', up);

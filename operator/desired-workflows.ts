@@ -121,8 +121,17 @@ function deletedOf(observed: Pick<ObservedCluster, 'nodeOf'>, claim: NodeClaim):
   return observed.nodeOf(claim)?.metadata.deletionTimestamp === undefined ? undefined : 'Node';
 }
 
-function terminationOf({ cluster }: ObservedCluster, claim: NodeClaim, deleted: Deleted): readonly WorkflowStart[] {
+/** Nothing is left to be done but to wait for others, whose finalizers hold the Node of an instance that is gone (termination/node-first). */
+function awaitsItsNode(observed: Pick<ObservedCluster, 'nodeOf'>, claim: NodeClaim): boolean {
+  const { deletionTimestamp, finalizers: held = [] } = observed.nodeOf(claim)?.metadata ?? {};
+  if (deletionTimestamp === undefined || held.length === 0 || held.includes(finalizers.termination)) return false;
+  return isTrue(claim.status?.conditions, 'InstanceTerminating');
+}
+
+function terminationOf(observed: ObservedCluster, claim: NodeClaim, deleted: Deleted): readonly WorkflowStart[] {
+  const { cluster } = observed;
   const deleteClaim = deleted === 'Node';
+  if (!deleteClaim && awaitsItsNode(observed, claim)) return [];
   if (!deleteClaim && claim.metadata.finalizers?.includes(finalizers.termination) !== true) return [];
   const { name, uid } = identityOf(claim);
   const { nodePool } = labelsOf(claim);

@@ -149,6 +149,35 @@ describe('terminating a node', () => {
     expect([...names(), ...world.kube.objects('Node').map(({ metadata }) => metadata.name)]).toEqual([]);
   });
 
+  test('a claim stays while somebody else holds its Node, and says who (termination/node-first)', async () => {
+    const activities = createTerminationActivities(world.deps);
+    const held = await world.kube.get('Node', { name: 'n1' });
+    const both = [...(held?.metadata.finalizers ?? []), finalizers.termination, 'example.com/registry'];
+    world.kube.put('Node', { ...held!, metadata: { ...held!.metadata, finalizers: [...new Set(both)] } });
+    await world.synced();
+    await begin();
+    const finish = () => activities.finishTermination({ claim, nodeName: 'n1', reason: 'empty' });
+    const claims = () => world.kube.objects('NodeClaim').filter(({ metadata }) => metadata.uid === claim.uid);
+
+    await finish();
+    await finish();
+
+    expect(world.kube.objects('Node')[0]?.metadata.finalizers).toEqual(['example.com/registry']);
+    expect(claims()[0]?.metadata.finalizers).toContain(finalizers.termination);
+    expect(claims()[0]?.status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'InstanceTerminating',
+        status: 'True',
+        message: "the instance is gone, and others' finalizers hold n1 (example.com/registry)",
+      }),
+    );
+
+    world.kube.remove('Node', { name: 'n1' });
+    await finish();
+
+    expect(claims()).toEqual([]);
+  });
+
   test('a Node that registered is found by its instance where its name is gone (termination/several-nodes)', async () => {
     world.kube.remove('Node', { name: 'n1' });
     world.kube.put('Node', { metadata: { name: 'n2' }, spec: { providerID }, status: { conditions: [] } });

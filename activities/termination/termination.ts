@@ -191,8 +191,13 @@ async function finish(
   const claim = await getClaim(deps.kube, ref);
   const nodepool = claim?.metadata.labels?.[labels.nodePool] ?? '';
   const names = nodeName === undefined ? [] : nodesOfInstance(deps.cache, nodeName, claim?.status?.providerID);
-  for (const name of names) await release(deps, name, nodepool);
+  const held: string[] = [];
+  for (const name of names) held.push(...(await release(deps, name, nodepool)));
   if (claim === undefined) return;
+  if (held.length > 0) {
+    await holdFor(deps, ref, held);
+    return;
+  }
   await updateClaim(deps.kube, ref, ({ metadata }) =>
     metadata.finalizers?.includes(finalizers.termination) === true
       ? { metadata: { finalizers: metadata.finalizers.filter((name) => name !== finalizers.termination) } }
@@ -209,13 +214,31 @@ async function finish(
   observeAge(deps, 'nodeclaims_instance_termination_duration_seconds', nodepool, since);
 }
 
-async function release(deps: ActivityDeps, name: string, nodepool: string): Promise<void> {
-  const node = await updateNode(deps.kube, name, ({ metadata }) =>
-    metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizers.termination) === true
-      ? { metadata: { finalizers: metadata.finalizers.filter((one) => one !== finalizers.termination) } }
-      : undefined,
-  );
-  if (node?.metadata.deletionTimestamp === undefined) return;
+/** The claim stays until its Nodes are gone: somebody else may want to read it until then (termination/node-first). */
+async function holdFor(deps: ActivityDeps, ref: ClaimRef, held: readonly string[]): Promise<void> {
+  const message = `the instance is gone, and others' finalizers hold ${held.join(', ')}`;
+  await reportConditions(deps, ref, [{ type: 'InstanceTerminating', status: 'True', message }]);
+  deps.log.info({ nodeClaim: ref.name, held }, 'a NodeClaim waits for its Node, which others hold');
+}
+
+/** Takes our finalizer off a Node that is being deleted; gives the Node with the finalizers that still hold it. */
+async function release(deps: ActivityDeps, name: string, nodepool: string): Promise<readonly string[]> {
+  const seen = { isOurs: false };
+  const node = await updateNode(deps.kube, name, ({ metadata }) => {
+    const isOurs = metadata.finalizers?.includes(finalizers.termination) === true;
+    seen.isOurs = isOurs;
+    return metadata.deletionTimestamp !== undefined && isOurs
+      ? { metadata: { finalizers: metadata.finalizers?.filter((one) => one !== finalizers.termination) } }
+      : undefined;
+  });
+  if (node?.metadata.deletionTimestamp === undefined) return [];
+  // A second look at a Node that others hold is no second end.
+  if (seen.isOurs) countTerminated(deps, node, nodepool);
+  const others = node.metadata.finalizers ?? [];
+  return others.length === 0 ? [] : [`${name} (${others.join(', ')})`];
+}
+
+function countTerminated(deps: ActivityDeps, node: Node, nodepool: string): void {
   const zone = node.metadata.labels?.[labels.zone] ?? '';
   deps.metrics.count('nodes_terminated_total', { nodepool, zone });
   observeAge(deps, 'nodes_termination_duration_seconds', nodepool, node.metadata.deletionTimestamp);
