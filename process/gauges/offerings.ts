@@ -48,7 +48,7 @@ async function perType(scrape: Scrape, read: (type: InstanceType) => number): Pr
   return [...byName].map(([instance_type, value]) => [{ instance_type }, value]);
 }
 
-/** Several reservations of one type and zone, and several pools, give one series: the cheapest, available if one is. */
+/** Several reservations of one type and zone, and several pools, give one series: the cheapest, available if one is (metrics/offerings). */
 async function perOffering(scrape: Scrape, read: (seen: Seen) => number | undefined): Promise<Sample[]> {
   const seen = new Map<string, Seen & { readonly own: Sample[0] }>();
   for (const { name, offerings } of await typesOf(scrape)) {

@@ -114,6 +114,12 @@ describe('gauges of the cluster (metrics/of-the-cluster)', () => {
     expect(lines.some((line) => /"(n1|c1|late|web)"/.test(line))).toBe(false);
   });
 
+  test('say nothing of reserved capacity where there is no reservation (metrics/offerings)', async () => {
+    const offerings = (await scrape(false)).filter((line) => line.includes('_instance_type_offering_'));
+    const types = offerings.map((line) => /capacity_type="([^"]*)"/.exec(line)?.[1]);
+    expect([...new Set(types)].sort()).toEqual(['on-demand', 'spot']);
+  });
+
   // Rule `budgets/not-ready-nodes-count`.
   test('an unready node consumes budgets; a ripe one that no budget of pods holds is eligible', async () => {
     const eligible = async (): Promise<string[]> =>
