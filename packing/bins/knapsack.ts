@@ -157,7 +157,7 @@ export class Knapsack {
     this.put(item, 1);
     this.searchFrom(value[item]!, this.room[offer]! - weight[item]!);
     this.put(item, -1);
-    left[item] = left[item]! + 1;
+    left[item] = left[item] + 1;
   }
 
   /** What `fill` found last. */

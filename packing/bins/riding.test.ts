@@ -58,8 +58,8 @@ const effort = { units: 20_000 };
 
 /** The cheapest packing in which nothing rides, and a cheaper one in which pods do. */
 function bothOf(problem: BinProblem): { alone: BinSolution; found: BinSolution | undefined } {
-  const { riding: _, ...items } = problem.items;
-  const alone = solveWithBound({ ...problem, items }, effort).solution;
+  const { count, pods, demand, allowed } = problem.items;
+  const alone = solveWithBound({ ...problem, items: { count, pods, demand, allowed } }, effort).solution;
   return { alone, found: ride(problem, alone, effort) };
 }
 

@@ -80,7 +80,6 @@ function ridingOf(
   bitsFor: (profiles: readonly Profile[]) => Uint32Array,
 ): Uint32Array[] | undefined {
   const known = new Map<readonly Profile[], Uint32Array>();
-  let some = false;
   const riding = parts.map(({ profiles, riding: all }, i) => {
     if (all === undefined) return allowed[i]!;
     let bits = known.get(all);
@@ -92,10 +91,10 @@ function ridingOf(
           rulingPolicy(pool.object, objects.disruptionPolicies)?.spec.spotRatio === undefined);
       known.set(all, (bits = bitsFor(all.filter(isRidable))));
     }
-    some ||= bits.some((word, k) => word !== allowed[i]![k]);
     return bits;
   });
-  return some ? riding : undefined;
+  const isMore = riding.some((bits, i) => bits !== allowed[i] && bits.some((word, k) => word !== allowed[i]![k]));
+  return isMore ? riding : undefined;
 }
 
 /** All profiles that the parts may use, by index. Parts mostly share their lists. */
