@@ -1,5 +1,4 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
-import { parseWorkflowId, type WorkflowKind } from '../core/ids.js';
 import { taskQueues } from '../workflows/messages.js';
 
 /** A workflow of somebody else, in the same namespace, with an id of ours. */
@@ -9,26 +8,14 @@ export interface ForeignWorkflow {
   readonly taskQueue: string;
 }
 
-/** What runs under the ids without which nothing is planned or decided. */
-const entityTypes: Partial<Record<WorkflowKind, string>> = {
-  provision: 'provision',
-  disrupt: 'disrupt',
-  offerings: 'offerings',
-};
-
-/**
- * Whether an open workflow is somebody else's: what is on our task queues is ours, by whoever it was started, unless its type is another than that of
- * the entity whose id it has.
- */
+/** Whether an open workflow is somebody else's: what is on our task queues is ours, by whoever it was started. */
 export function foreignIn(
   description: WorkflowExecutionDescription | undefined,
   cluster: string,
 ): ForeignWorkflow | undefined {
   if (description?.status.name !== 'RUNNING') return undefined;
   const { workflowId, type, taskQueue } = description;
-  const wanted = entityTypes[parseWorkflowId(workflowId)?.kind ?? 'launch'] ?? type;
-  const isOurs = type === wanted && Object.values(taskQueues(cluster)).includes(taskQueue);
-  return isOurs ? undefined : { workflowId, type, taskQueue };
+  return Object.values(taskQueues(cluster)).includes(taskQueue) ? undefined : { workflowId, type, taskQueue };
 }
 
 /** What a person is told of it. */

@@ -1,7 +1,7 @@
 /**
- * Families of instance types that EC2 has where tests start Stowage as a process: seventy types of several architectures, with disks, GPUs and
- * accelerators, more than a launch asks for. EC2 has twenty times as many in all: to read, price and plan with them takes a fifth of the
- * processor time of such a Stowage. test/live/main-job.test.ts has them all.
+ * Families of instance types that EC2 has in tests that do not depend on which there are: seventy types of several architectures, with disks, GPUs and
+ * accelerators, more than a launch asks for. EC2 has twenty times as many in all: reading, pricing and planning with them takes a fifth of the
+ * processor time of a Stowage. Tests that count on how many pods share a node have all of them.
  */
 export const smallRegion = ['c5', 'm5', 'r5', 't3', 'c5d', 'c6g', 'm6g', 'g4dn', 'inf1'] as const;
 

@@ -15,7 +15,7 @@ import type { KubeClient } from '../../kube/port.js';
 import { isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // The product's main job on real parts: API server, scheduler, Temporal and the EC2 API, with Stowage as a process.
-// Its packing threads warm up and EC2 has all of its instance types, as users have it; other tests do with less (quick-start.mjs, small-region.ts).
+// Its packing threads warm up, as users have it; those of other tests do not (quick-start.mjs).
 process.env.PACKING_WARM_UP = 'true';
 let world: LiveWorld;
 let stack: Stack;
@@ -23,7 +23,7 @@ let kube: KubeClient;
 let cloud: CloudProxyControl;
 
 beforeAll(async () => {
-  world = await startLiveWorld('main-job', { instanceFamilies: undefined });
+  world = await startLiveWorld('main-job');
   ({ stack, kube, cloud } = world);
   await promisify(execFile)(stack.kubectl ?? '', [
     '--kubeconfig',

@@ -13,7 +13,6 @@ import { nodeClassSpec } from '../../devstack/node-class.js';
 import { startStack, type Stack, type StackOptions } from '../../devstack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
-import { smallRegion } from '../builders/small-region.js';
 
 /** A stack with Stowage as a process, and clients of a person who looks on. */
 export interface LiveWorld {
@@ -37,7 +36,7 @@ export function startLiveWorld(name: string, options: WorldOptions = {}): Promis
 /** The world whose stack is in `folder`: started, or entered where it runs. */
 export async function openWorld(folder: string, name: string, options: WorldOptions = {}): Promise<LiveWorld> {
   const stack = await startStack({
-    ...{ folder, name, parts: stackParts, moto: process.env.STOWAGE_TEST_MOTO, instanceFamilies: smallRegion },
+    ...{ folder, name, parts: stackParts, moto: process.env.STOWAGE_TEST_MOTO },
     ...options,
   });
   const kube = createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: `${name}-test` });
