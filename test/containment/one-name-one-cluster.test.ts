@@ -50,10 +50,14 @@ describe('the name of a cluster', () => {
     const [health = 0, metrics = 0] = await freePorts(2);
     const ports = { HEALTH_PROBE_PORT: String(health), METRICS_PORT: String(metrics), LISTEN_ADDRESS: '127.0.0.1' };
     const env = { ...process.env, ...on.world.stack.environment, ...ports, KUBECONFIG: other.stack.stowageKubeconfig };
-    const child = spawn(process.execPath, ['bin/stowage', 'run'], { env, stdio: 'ignore' });
+    const child = spawn(process.execPath, ['bin/stowage', 'run'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const ended = once(child, 'exit');
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => void (said = `${said}${chunk.toString()}`.slice(-4000)));
+    const state = (error: unknown): string =>
+      child.exitCode === null ? String(error) : `Stowage ended with ${child.exitCode}: ${said}`;
     return {
-      ready: () => fetch(`http://127.0.0.1:${health}/readyz`).then((answer) => answer.text()).catch(String), // prettier-ignore
+      ready: () => fetch(`http://127.0.0.1:${health}/readyz`).then((answer) => answer.text()).catch(state), // prettier-ignore
       end: async () => {
         child.kill('SIGTERM');
         await ended;
