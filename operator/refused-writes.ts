@@ -9,13 +9,13 @@ type Reconcile = (name: string) => Promise<Requeue | undefined>;
 
 const repeatMs = 600_000;
 
-/** By the API server, which says its status: clouds deny, too. */
+/** Whether the API server refused it: its errors carry an HTTP status, those of a cloud do not. */
 const isRefused = (error: unknown): boolean =>
   (isDomainError(error, 'Denied') || isDomainError(error, 'Invalid')) && typeof error.details['status'] === 'number';
 
 /**
- * The same work, of which the object itself says that the API server refuses a write (events/write-refused): it stays as it was, and whoever owns it
- * looks there and not into the log.
+ * Reconciles, and publishes an event on the object if the API server refuses a write (events/write-refused). The object stays as it was, and its owner
+ * looks at its events, not into the log. The error goes on to the caller.
  */
 export function tellingRefusals(
   context: { readonly cache: Pick<ClusterCache, 'get'>; readonly events: EventRecorder },

@@ -28,8 +28,8 @@ export function scheduleOf({ scheduleId, type, input, everyMs }: ScheduleStart, 
 }
 
 /**
- * Whether a Schedule does what is wanted. Of its times nothing else may be left beside the interval: one that ends, skips or counts what is left
- * never runs again, and nothing says so.
+ * Whether a Schedule does what is wanted. Its spec must have the interval alone: a Schedule with an end, exclusions or a limited number of actions
+ * stops running at some time, and nothing says so.
  */
 export function isCurrentSchedule(
   { spec, action, policies: own, state }: PresentSchedule,

@@ -4,9 +4,14 @@ import type { CompiledProblem } from './compile.js';
 export const doesOpen = ({ opens, sets, setOf, shapeOf }: CompiledProblem, offer: number, item: number): boolean =>
   opens === undefined || opens[offer * sets + setOf[shapeOf[item]!]!] === 1;
 
-/** Whether one of the items does. */
-export function isOpened(compiled: CompiledProblem, offer: number, items: Int32Array): boolean {
-  return compiled.opens === undefined || items.some((item) => doesOpen(compiled, offer, item));
+/** Whether one of the items does, of those that count. */
+export function isOpened(
+  compiled: CompiledProblem,
+  offer: number,
+  items: Int32Array,
+  counts: (item: number) => boolean = () => true,
+): boolean {
+  return compiled.opens === undefined || items.some((item) => counts(item) && doesOpen(compiled, offer, item));
 }
 
 /** By supply: whether every item that may be in its bins opens them. */

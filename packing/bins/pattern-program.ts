@@ -137,15 +137,7 @@ export class PatternProgram {
       values.push(Math.min(pods[k]!, left[items[k]!]!));
     }
     if (3 * index.length < 2 * items.length) return;
-    if (
-      compiled.opens !== undefined &&
-      !isOpened(
-        compiled,
-        offer,
-        items.filter((item) => rowOf[item]! >= 0),
-      )
-    )
-      return;
+    if (!isOpened(compiled, offer, items, (item) => rowOf[item]! >= 0)) return;
     limits.forEach(({ use, unit }, l) => {
       if (use[offer]! === 0) return;
       index.push(rows - limits.length + l);

@@ -164,11 +164,7 @@ export class PatternSearch {
   /** Whether an item that opens the bin is left. */
   private opensStill(place: number): boolean {
     const { offer, items } = this.program.pool[place]!;
-    return isOpened(
-      this.compiled,
-      offer,
-      items.filter((item) => this.left[item]! > 0),
-    );
+    return isOpened(this.compiled, offer, items, (item) => this.left[item]! > 0);
   }
 
   /** How many bins of the pattern the remaining pods fill and limits allow. */
