@@ -111,7 +111,7 @@ describe('stowage consolidate', () => {
 
   test('shows a person the steps, and what they come to', () => {
     const text = consolidateOffline({ ...options, output: 'table' });
-    expect(text).toContain('NODES THAT GO');
+    expect(text).toContain('NODES REMOVED');
     expect(text).toMatch(
       /12 nodes at \$\d+\.\d{4} per hour become \d+ at \$\d+\.\d{4}, in \d+ steps? that moves? \d+ pods/,
     );

@@ -48,7 +48,7 @@ export function orderCommand(name: OrderName): Command {
   if (name === 'expedite') command.option('--within <duration>', 'the end at the latest, such as 5m; default now');
   if (name === 'expedite' || name === 'approve')
     command.option('--force', 'even if pods lose the protection of a PodDisruptionBudget or of do-not-disrupt');
-  if (name === 'hold') command.option('--off', 'let it go on');
+  if (name === 'hold') command.option('--off', 'release it');
   return command;
 }
 

@@ -13,6 +13,7 @@ import { allowedFor, poolNameOf, rulesByPool, modeOf } from '../disruption-conte
 import { memoryOf, whyNotMovedAgain } from '../disruption-context/node-memory.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
+import { ruledByText } from '../../disruption/budgets/budgets.js';
 
 /** The most commands of one search that start together. */
 const mostCommands = 10;
@@ -191,7 +192,7 @@ function whyClosed(
   context: DisruptionContext,
 ): string | undefined {
   if (!isClosed(allowances.get(pool))) return undefined;
-  return `${allowedToPropose(context, pool, 'Underutilized').ruledBy ?? 'what is disrupting already'} allows no more`;
+  return `${ruledByText(allowedToPropose(context, pool, 'Underutilized'))} allows no more`;
 }
 
 /** Whether the node is consolidatable (consolidation/consolidate-after). */

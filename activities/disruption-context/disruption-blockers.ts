@@ -12,6 +12,7 @@ import { memoryOf, whyNotMovedAgain, whyBackedOff } from './node-memory.js';
 import { pausableOf, whyPaused } from './paused.js';
 import { timeText } from '../../core/time-text.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
+import { ruledByText } from '../../disruption/budgets/budgets.js';
 
 /** Of a drifted node that nothing keeps. */
 const inItsTurn = 'it has drifted: it is replaced in its turn';
@@ -68,9 +69,10 @@ function byPeople(view: NodeView, context: DisruptionContext, running: Disruptio
 
 /** What bounds the disruption of the pool for this reason, where it lets nothing go now. */
 function whyClosed(context: DisruptionContext, nodePool: string, reason: DisruptionReason): string | undefined {
-  const { allowed, ruledBy = 'what is disrupting already', changesAt } = allowedFor(context, nodePool, reason);
+  const limit = allowedFor(context, nodePool, reason);
+  const { allowed, changesAt } = limit;
   if (allowed > 0) return undefined;
-  return `${ruledBy} allows no more for ${reason}${changesAt === undefined ? '' : ` until ${timeText(changesAt)}`}`;
+  return `${ruledByText(limit)} allows no more for ${reason}${changesAt === undefined ? '' : ` until ${timeText(changesAt)}`}`;
 }
 
 /** Which disruptions take the pool's budget, and since when. */

@@ -18,6 +18,7 @@ import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { placementOf } from '../placement.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
+import { ruledByText } from '../../disruption/budgets/budgets.js';
 
 /** The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets further. */
 const mostTried = 5;
@@ -96,11 +97,12 @@ function isAllowed(
     held.push({ nodePool, why: `${nodeNameOf(view)} has drifted: ${why}` });
     return false;
   }
-  const { allowed, ruledBy, changesAt } = allowedToPropose(context, nodePool, 'Drifted');
+  const limit = allowedToPropose(context, nodePool, 'Drifted');
+  const { allowed, changesAt } = limit;
   if (allowed > 0) return true;
   held.push({
     nodePool,
-    why: `${nodeNameOf(view)} has drifted: ${ruledBy ?? 'what is disrupting already'} allows no more`,
+    why: `${nodeNameOf(view)} has drifted: ${ruledByText(limit)} allows no more`,
   });
   if (changesAt !== undefined) checks.push(changesAt);
   return false;

@@ -16,6 +16,7 @@ import { pausableOf, whyPaused } from '../disruption-context/paused.js';
 import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
 import { emptyThenOldest } from './drift-order.js';
 import { replacementsIn } from '../static-capacity/replicas.js';
+import { ruledByText } from '../../disruption/budgets/budgets.js';
 
 type Held = { nodePool: string; why: string }[];
 
@@ -83,10 +84,10 @@ function candidatesOf(
     ),
   });
   const room = staticDriftRoom(pool, counts);
-  const { allowed, ruledBy, changesAt } = allowedToPropose(context, name, 'Drifted');
+  const limit = allowedToPropose(context, name, 'Drifted');
+  const { allowed, changesAt } = limit;
   if (room < drifted.length || allowed < drifted.length) {
-    const why =
-      room <= allowed ? 'replicas and limits.nodes leave' : `${ruledBy ?? 'what is disrupting already'} allows`;
+    const why = room <= allowed ? 'replicas and limits.nodes leave' : `${ruledByText(limit)} allows`;
     held.push({
       nodePool: name,
       why: `${counted(drifted.length, 'node')} ${verb(drifted.length, 'has', 'have')} drifted: ${why} ${Math.min(room, allowed)} now`,

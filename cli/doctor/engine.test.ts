@@ -85,7 +85,7 @@ describe('task-queues', () => {
     const never: ObservedQueue = { name: 'c/drain', tasks: 'workflow', backlog: 0, backlogAgeMs: 0 };
     expect(await verdict(queue(), never)).toMatchObject({
       state: 'failed',
-      found: 'c/drain (workflow tasks): no worker asks for tasks',
+      found: 'c/drain (workflow tasks): no worker polls it',
       mend: expect.stringContaining('start a worker'),
     });
     expect(await verdict(queue({ polledAt: now - 120_000 }))).toMatchObject({ state: 'failed' });

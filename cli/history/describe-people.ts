@@ -39,7 +39,7 @@ function orderText(name: string, input: unknown): string | undefined {
 }
 
 const holdText = ({ on, actor, reason }: Partial<HoldOrder>): string | undefined =>
-  typeof actor !== 'string' ? undefined : `${on === false ? 'let go on' : 'held'} by ${byText(actor, reason)}`;
+  typeof actor !== 'string' ? undefined : `${on === false ? 'released' : 'held'} by ${byText(actor, reason)}`;
 
 function pauseText(step: Step): string | undefined {
   const paused = attributeOf(step, 'paused');

@@ -204,7 +204,7 @@ describe('what a workflow did, in plain words', () => {
         'waits: held by a pause or by a person',
         'goes on',
         'held by ann',
-        'let go on by ann',
+        'released by ann',
         'replaced by a-9',
       ],
     ],

@@ -12,7 +12,7 @@ export interface ConsolidationDocument {
   /** Time to examine the parsed objects and to find every command, milliseconds. */
   readonly totalMs: number;
   readonly commands: readonly object[];
-  /** Why nodes may not go. */
+  /** Why nodes cannot be disrupted. */
   readonly held: Consolidation['held'];
   /** Objects that the search cannot work with: it is made without them. */
   readonly setAside: NonNullable<Consolidation['setAside']>;

@@ -6,7 +6,7 @@ import { hourly, renderTable } from './table.js';
 const shownNames = 3;
 const shownReasons = 10;
 
-/** A consolidation for a person: what goes and what comes, step by step, what it saves, and what stays for which reason. */
+/** A consolidation for a person: the nodes removed and added in each step, the saving, and why other nodes stay. */
 export function consolidationText(result: Consolidation, totalMs: number): string {
   const sections = [
     steps(result.commands),
@@ -28,7 +28,7 @@ function steps(commands: readonly ConsolidationCommand[]): string {
     hourly(command.priceBefore),
     hourly(command.priceAfter),
   ]);
-  return renderTable(['STEP', 'WHAT', 'NODES THAT GO', 'NODES THAT COME', 'PODS MOVED', 'PER HOUR', 'THEN'], rows);
+  return renderTable(['STEP', 'WHAT', 'NODES REMOVED', 'NODES ADDED', 'PODS MOVED', 'PER HOUR', 'THEN'], rows);
 }
 
 function names(all: readonly string[]): string {
@@ -40,7 +40,7 @@ function kept(held: Consolidation['held']): string {
   if (held.length === 0) return '';
   const lines = held.slice(0, shownReasons).map(({ node, why }) => `  ${node}: ${why}`);
   if (held.length > shownReasons) lines.push(`  ... and ${held.length - shownReasons} more; -o json lists them all`);
-  return `${counted(held.length, 'node')} may not go\n${lines.join('\n')}`;
+  return `${counted(held.length, 'node')} cannot be disrupted\n${lines.join('\n')}`;
 }
 
 function total({ commands, nodesBefore, nodesAfter, priceBefore, priceAfter }: Consolidation, totalMs: number): string {

@@ -34,7 +34,7 @@ test('an order has whoever gave it, why, and what it is about', () => {
   );
   expect(orders.map(({ order, by, because, about, isForced }) => [order, by, because, about, isForced])).toEqual([
     ['expedite', 'ann', 'incident', 'NodeClaim default-abc', true],
-    ['let go on', 'bob', '', 'NodeClaim default-abc', false],
+    ['release', 'bob', '', 'NodeClaim default-abc', false],
     ['pause', 'ann', 'release', 'NodePool gpu for Drifted', false],
     ['reconsider', 'ann', '', 'node n1', false],
     ['reject', 'ann', '', 'n1, n2', false],

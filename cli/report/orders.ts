@@ -53,7 +53,7 @@ function orderOf(step: Step, run: Run): OrderGiven[] {
 }
 
 const nameOf = (name: string, input: unknown): string =>
-  name === 'hold' && fieldsOf<{ on: boolean }>(input).on === false ? 'let go on' : name;
+  name === 'hold' && fieldsOf<{ on: boolean }>(input).on === false ? 'release' : name;
 
 /** What an order to `disrupt` is about. */
 function scopeOf(input: unknown): string | undefined {

@@ -21,6 +21,9 @@ export interface Allowance {
   readonly changesAt?: number;
 }
 
+/** What allows no more disruptions, in words. Without budgets, each node of the NodePool is being disrupted. */
+export const ruledByText = ({ ruledBy = 'the number of nodes being disrupted' }: Allowance): string => ruledBy;
+
 /**
  * How many nodes of a NodePool may be disrupted now for `reason` (budgets/allowed-now): the least of the open budgets for that
  * reason, less the nodes that are disrupting. A budget whose schedule does not parse allows none. `now` in milliseconds.

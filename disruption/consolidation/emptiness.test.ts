@@ -219,7 +219,7 @@ describe('emptyNodes', () => {
       emptyNodes([ofPool('a', poolWith('default', '1'))], () => ({ allowed, changesAt: now + 5_000 }), context);
     expect(told(0)).toMatchObject({
       remove: [],
-      held: [{ nodePool: 'default', why: '1 empty, 0 more allowed by what is disrupting already' }],
+      held: [{ nodePool: 'default', why: '1 empty, 0 more allowed by the number of nodes being disrupted' }],
       nextCheckAt: now + 5_000,
     });
     expect('nextCheckAt' in told(1)).toBe(false);

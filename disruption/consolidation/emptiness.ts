@@ -1,6 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
+import { ruledByText } from '../budgets/budgets.js';
 import type { Allowance } from '../budgets/budgets.js';
 import { whyNotCandidate } from '../candidates/candidates.js';
 import type { CandidateContext, NodeView } from '../candidates/candidates.js';
@@ -34,11 +35,11 @@ export function emptyNodes(
   for (const [name, members] of byPool(views)) {
     const { empty, why, later } = sortEmpty(members, context);
     checks.push(...later);
-    const { allowed, ruledBy, changesAt } = allowedFor(name);
+    const limit = allowedFor(name);
+    const { allowed, changesAt } = limit;
     remove.push(...empty.sort(bySaving).slice(0, allowed));
     if (empty.length > allowed) {
-      const rule = ruledBy ?? 'what is disrupting already';
-      held.push({ nodePool: name, why: `${empty.length} empty, ${allowed} more allowed by ${rule}` });
+      held.push({ nodePool: name, why: `${empty.length} empty, ${allowed} more allowed by ${ruledByText(limit)}` });
       if (changesAt !== undefined) checks.push(changesAt);
     } else if (why !== undefined) held.push({ nodePool: name, why });
   }

@@ -132,8 +132,8 @@ describe('what is stuck', () => {
     const never: ObservedQueue = { name: 'c/cloud', tasks: 'activity', backlog: 3, backlogAgeMs: 40_000 };
     const queues = [queue({ polledAt: ago(70) }), never];
     expect(brief(found({ engine: engine({ queues }) }))).toEqual([
-      ['queue', 'c/packing (activity tasks)', 70, 'no worker asks for tasks'],
-      ['queue', 'c/cloud (activity tasks)', 40, 'no worker asks for tasks'],
+      ['queue', 'c/packing (activity tasks)', 70, 'no worker polls it'],
+      ['queue', 'c/cloud (activity tasks)', 40, 'no worker polls it'],
     ]);
   });
 

@@ -202,7 +202,7 @@ export function inQueue({ name, tasks, polledAt, backlog, backlogAgeMs }: Observ
   const waiting = backlogAgeMs >= lateTaskMs ? { since: now - backlogAgeMs } : {};
   if (polledAt === undefined || now - polledAt >= pollMs) {
     const since = polledAt === undefined ? waiting : { since: polledAt };
-    return [{ kind: 'queue', subject, ...since, why: 'no worker asks for tasks', then: startWorker }];
+    return [{ kind: 'queue', subject, ...since, why: 'no worker polls it', then: startWorker }];
   }
   if (backlog === 0 || backlogAgeMs < lateTaskMs) return [];
   return [{ kind: 'backlog', subject, ...waiting, why: 'tasks wait for a worker', then: 'run more workers' }];

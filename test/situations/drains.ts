@@ -53,7 +53,7 @@ export function drains(people: People): void {
         const pod = await people.podName('marked');
         expect(needed).toContain(`pod/default/${pod} is marked karpenter.sh/do-not-disrupt`);
         expect(needed).toContain(
-          `can be ended by: whoever owns the pod: kubectl -n default annotate pod ${pod} karpenter.sh/do-not-disrupt-`,
+          `can be ended by: the owner of the pod: kubectl -n default annotate pod ${pod} karpenter.sh/do-not-disrupt-`,
         );
         refused(await people.stowage('approve', nodes['marked'] ?? ''), /nothing waits for approval/);
 

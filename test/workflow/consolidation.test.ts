@@ -472,10 +472,7 @@ describe('consolidation with replacements', () => {
       const before = activities.callsOf('validateCandidates').length;
 
       const letGo = await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
-      expect([letGo.facts['held by'], letGo.facts['let go on by']]).toEqual([
-        undefined,
-        expect.stringContaining('ann'),
-      ]);
+      expect([letGo.facts['held by'], letGo.facts['released by']]).toEqual([undefined, expect.stringContaining('ann')]);
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', terminated: ['node-a', 'node-b'] });
       expect(activities.callsOf('validateCandidates')).toHaveLength(before + 1);
@@ -490,7 +487,7 @@ describe('consolidation with replacements', () => {
       await inPhase(handle, 'paused');
       await handle.signal(holdSignal, true);
       const waits = async (): Promise<unknown> => (await handle.query(explainQuery)).waitingFor;
-      await rig.until(async () => (await waits()) === 'the pause to end and ann to let it go on');
+      await rig.until(async () => (await waits()) === 'the pause to end and ann to release it');
 
       const letGo = await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: false }] });
       expect(letGo).toMatchObject({ phase: 'paused', waitingFor: 'the pause to end' });

@@ -428,8 +428,8 @@ describe('the steps of a stuck drain', () => {
     await handle.result();
 
     expect(facts['can be ended by']).toBe(
-      'whoever owns the pod: kubectl -n default annotate pod holy karpenter.sh/do-not-disrupt- (or deletes it); ' +
-        'you, without regard to it: stowage expedite node-1 --force',
+      'the owner of the pod: kubectl -n default annotate pod holy karpenter.sh/do-not-disrupt- (or deletes it); ' +
+        'you, overriding it: stowage expedite node-1 --force',
     );
   });
 

@@ -158,7 +158,7 @@ class Rollout {
     if (leftAlone !== undefined) return this.pause(`a change of policy: ${leftAlone}`, hour);
     if (drifted.length === 0) {
       this.blockedChecks += 1;
-      return this.pause(`nodes that may not go: ${blockedBy ?? ''}`, pollAfterMs(this.blockedChecks));
+      return this.pause(`nodes that cannot be disrupted: ${blockedBy ?? ''}`, pollAfterMs(this.blockedChecks));
     }
     this.blockedChecks = 0;
     if (!isAsked) return undefined;

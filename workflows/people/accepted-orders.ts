@@ -103,8 +103,8 @@ export class AcceptedOrders {
   checkHold(order: HoldOrder): void {
     checkActor(order);
     if (typeof order.on !== 'boolean')
-      throw refuse(refusals.invalid, `on is ${JSON.stringify(order.on)}: true to hold, false to let go on`);
-    this.checkRevocable(order.on ? 'hold' : 'let go on');
+      throw refuse(refusals.invalid, `on is ${JSON.stringify(order.on)}: true to hold, false to release`);
+    this.checkRevocable(order.on ? 'hold' : 'release');
     this.deps.held.checkOrder(order);
   }
 

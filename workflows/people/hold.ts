@@ -29,7 +29,7 @@ export class Hold {
   /** What the workflow waits for while it is held, in words. */
   get waitingFor(): string {
     const { paused, holder } = this;
-    const all = [...(paused ? ['the pause to end'] : []), ...(holder ? [`${holder.actor} to let it go on`] : [])];
+    const all = [...(paused ? ['the pause to end'] : []), ...(holder ? [`${holder.actor} to release it`] : [])];
     return all.join(' and ');
   }
 
@@ -38,11 +38,11 @@ export class Hold {
     this.change(() => void (this.paused = paused));
   }
 
-  /** A person holds the workflow or lets it go on. */
+  /** A person holds the workflow or releases it. */
   order(order: HoldOrder): void {
     this.change(() => void (this.holder = order.on ? order : undefined));
     const by = withReason(order.actor, order.reason);
-    this.progress.addFacts({ 'held by': order.on ? by : undefined, 'let go on by': order.on ? undefined : by });
+    this.progress.addFacts({ 'held by': order.on ? by : undefined, 'released by': order.on ? undefined : by });
   }
 
   /** Throws a refusal if the order changes nothing. */

@@ -71,7 +71,7 @@ export interface Order {
   readonly force?: boolean;
 }
 
-/** Holds a workflow before its next irreversible step, or lets it go on. */
+/** Holds a workflow before its next irreversible step, or releases it. */
 export interface HoldOrder extends Order {
   readonly on: boolean;
 }

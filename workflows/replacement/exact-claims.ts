@@ -93,7 +93,7 @@ export class ExactClaims implements ReplacementSource {
     if (failed === undefined) return { state: 'ready' };
     return {
       state: 'failed',
-      why: `replacement ${failed.name} did not come up: ${this.launches.outcomeOf(failed) ?? ''}`,
+      why: `replacement ${failed.name} did not become ready: ${this.launches.outcomeOf(failed) ?? ''}`,
     };
   }
 

@@ -45,18 +45,18 @@ const endedByPeople: ReadonlySet<DrainBlocker['cause']> = new Set(['do-not-disru
 export function endedBy(blockers: readonly DrainBlocker[], node: string): string | undefined {
   const [first] = blockers;
   if (first === undefined || blockers.some(({ cause }) => !endedByPeople.has(cause))) return undefined;
-  return `${ownerEnds(first)}; you, without regard to it: stowage expedite ${node} --force`;
+  return `${ownerEnds(first)}; you, overriding it: stowage expedite ${node} --force`;
 }
 
 function ownerEnds({ cause, name: blocker, pods: [pod = ''] }: DrainBlocker): string {
   const [namespace = '', name = ''] = pod.split('/');
   if (cause === 'do-not-disrupt')
-    return `whoever owns the pod: kubectl -n ${namespace} annotate pod ${name} karpenter.sh/do-not-disrupt- (or deletes it)`;
+    return `the owner of the pod: kubectl -n ${namespace} annotate pod ${name} karpenter.sh/do-not-disrupt- (or deletes it)`;
   // `pdb/shop/web (never)`, `pdb/shop/a+b (several)`.
   const budgets = blockerName(blocker).replace(/^pdb\/[^/]*\//, '');
   return cause === 'several-pdbs'
-    ? `whoever owns the PodDisruptionBudgets, of which one alone may select the pod: kubectl -n ${namespace} edit pdb ${budgets.replaceAll('+', ' ')}`
-    : `whoever owns the PodDisruptionBudget: kubectl -n ${namespace} edit pdb ${budgets} (or deletes the pod)`;
+    ? `the owner of the PodDisruptionBudgets, of which only one may select the pod: kubectl -n ${namespace} edit pdb ${budgets.replaceAll('+', ' ')}`
+    : `the owner of the PodDisruptionBudget: kubectl -n ${namespace} edit pdb ${budgets} (or deletes the pod)`;
 }
 
 /** Which pods would lose their protection by an `expedite` order during the drain of `node`, in words; undefined if none would. */

@@ -142,7 +142,7 @@ export class StuckDrain {
     const until = next?.at ?? workflowNow() + longestQuestionMs;
     const question = {
       ...{ what: `force the drain of ${nodeName}?`, yes, no: 'ends the escalation', breaks: `yes ${yes}` },
-      unanswered: next === undefined ? 'the drain goes on waiting' : `${next.action} follows`,
+      unanswered: next === undefined ? 'the drain keeps waiting' : `${next.action} follows`,
       until: new Date(until).toISOString(),
     };
     this.deps.progress.addFacts({
