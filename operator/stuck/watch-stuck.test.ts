@@ -69,6 +69,21 @@ describe('what is stuck is told', () => {
     expect([said.at(-1), gauges()]).toEqual(['no longer stuck: failing', [0, 0]]);
   });
 
+  test('but no queue whose workers start together with the operator', async () => {
+    const unpolled = { name: 'test/control', tasks: 'workflow', backlog: 0, backlogAgeMs: 0 } as const;
+    engine = () => Promise.resolve({ ...healthy, queues: [unpolled] });
+    await watch.check();
+    expect(said).toEqual([]);
+    engine = () => Promise.resolve({ ...healthy, queues: [{ ...unpolled, polledAt: world.clock.now }] });
+    await watch.check();
+    expect(said).toEqual([]);
+
+    engine = () => Promise.resolve({ ...healthy, queues: [unpolled] });
+    await watch.check();
+    await watch.check();
+    expect(said).toEqual(['stuck: queue']);
+  });
+
   test('to the pods that wait, and on NodePools, once it has lasted half a minute', async () => {
     const stuck = await failing();
     engine = () => Promise.resolve(stuck);

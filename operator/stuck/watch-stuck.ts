@@ -26,6 +26,8 @@ export class StuckWatch {
   /** When a finding was first made, by its key, milliseconds of the epoch. */
   private readonly firstSeen = new Map<string, number>();
   private findings: readonly Finding[] = [];
+  /** Keys of all that the last look found. */
+  private foundBefore: ReadonlySet<string> = new Set();
   private hasEnded = false;
   private readonly planningListeners = new Set<() => void>();
   /** What `planning` was when listeners heard of it last. */
@@ -55,7 +57,17 @@ export class StuckWatch {
       (error: unknown) => ({ engine: undefined, unreachable: String(error) }),
     );
     if (this.hasEnded) return;
-    this.take(findStuck({ now: now(), ...answer, pods: cache.all('Pod'), pools: managedPools(this.context) }));
+    const found = findStuck({ now: now(), ...answer, pods: cache.all('Pod'), pools: managedPools(this.context) });
+    this.take(this.lasting(found));
+  }
+
+  /** Without the queues that no worker has polled since the last look: workers that start together with the operator poll before the next one. */
+  private lasting(found: readonly Finding[]): readonly Finding[] {
+    const before = this.foundBefore;
+    this.foundBefore = new Set(found.map(keyOf));
+    return found.filter(
+      (finding) => finding.kind !== 'queue' || finding.since !== undefined || before.has(keyOf(finding)),
+    );
   }
 
   /** Nothing is told any more: somebody else leads, or nobody acts. */
