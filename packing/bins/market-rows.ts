@@ -1,5 +1,8 @@
 import type { Column } from './columns.js';
-import type { Content, Market, MarketProblem } from './market.js';
+import type { Content, Market, MarketContent, MarketProblem } from './market.js';
+
+/** The column of a content of a bin of a market. */
+export type ContentColumn = Column & MarketContent;
 
 /** The rows of the linear program over contents of bins: items, requirements, limits and markets of which there are few bins; and its columns. */
 export class MarketRows {
@@ -44,16 +47,16 @@ export class MarketRows {
    * For each item: the bin that is cheapest by the share that it takes, which is what a pod is worth to begin with; and for each set of requirements the bin
    * that holds it alone most cheaply.
    */
-  begin(): { center: Float64Array; alone: Column[] } {
+  begin(): { center: Float64Array; alone: ContentColumn[] } {
     const { markets, width, weight, pods } = this.problem;
     const center = new Float64Array(this.count);
     const share = new Float64Array(this.items).fill(Infinity);
-    const alone = new Map<string, { readonly rate: number; readonly column: Column }>();
+    const alone = new Map<string, { readonly rate: number; readonly column: ContentColumn }>();
     markets.forEach((market, m) => {
       if (market.count !== undefined) return;
       const counted = market.requirements.join();
       for (const item of market.openers ?? market.items) {
-        for (const { price, capacity, use } of market.bins) {
+        for (const [bin, { price, capacity }] of market.bins.entries()) {
           this.work++;
           let most = 0;
           for (let d = 0; d < width; d++) most = Math.max(most, weight[item * width + d]! / capacity[d]!);
@@ -63,7 +66,7 @@ export class MarketRows {
           const text = `${item} ${counted}`;
           const rate = price / count;
           if (rate >= (alone.get(text)?.rate ?? Infinity)) continue;
-          alone.set(text, { rate, column: this.columnOf(m, { price, use }, [item], [count]) });
+          alone.set(text, { rate, column: this.columnOf({ market: m, bin, items: [item], pods: [count] }) });
         }
       }
     });
@@ -72,7 +75,7 @@ export class MarketRows {
   }
 
   /** The content in the cheapest bin that holds it, for each set of requirements that it may count for; not in those of which there are few. */
-  cheapest(content: Content): Column[] {
+  cheapest(content: Content): ContentColumn[] {
     const { markets, width, weight } = this.problem;
     const items = [...content.keys()];
     const pods = [...content.values()];
@@ -80,27 +83,24 @@ export class MarketRows {
     items.forEach((item, k) => {
       for (let d = 0; d < width; d++) total[d] = total[d]! + pods[k]! * weight[item * width + d]!;
     });
-    const best = new Map<string, { readonly market: number; readonly bin: Market['bins'][number] }>();
+    const best = new Map<string, { readonly market: number; readonly bin: number; readonly price: number }>();
     markets.forEach((market, m) => {
       if (market.count !== undefined || !items.every((item) => this.inMarket[m]![item] === 1)) return;
       const counted = market.requirements.join();
-      for (const bin of market.bins) {
+      for (const [bin, { price, capacity }] of market.bins.entries()) {
         this.work++;
         const known = best.get(counted);
-        if (known !== undefined && bin.price >= known.bin.price) continue;
-        if (bin.capacity.every((amount, d) => amount >= total[d]!)) best.set(counted, { market: m, bin });
+        if (known !== undefined && price >= known.price) continue;
+        if (capacity.every((amount, d) => amount >= total[d]!)) best.set(counted, { market: m, bin, price });
       }
     });
-    return Array.from(best.values(), ({ market, bin }) => this.columnOf(market, bin, items, pods));
+    return Array.from(best.values(), ({ market, bin }) => this.columnOf({ market, bin, items, pods }));
   }
 
   /** The column of a content of a bin. */
-  columnOf(
-    market: number,
-    { price, use }: { readonly price: number; readonly use: Float64Array },
-    items: readonly number[],
-    pods: readonly number[],
-  ): Column {
+  columnOf(content: MarketContent): ContentColumn {
+    const { market, bin, items, pods } = content;
+    const { price, use } = this.problem.markets[market]!.bins[bin]!;
     const index = [...items];
     const values = [...pods];
     for (const requirement of this.problem.markets[market]!.requirements) {
@@ -119,7 +119,7 @@ export class MarketRows {
       index.push(this.fewRow[market]!);
       values.push(-1);
     }
-    return { index, values, cost: price };
+    return { ...content, index, values, cost: price };
   }
 
   /** What a pod of each item is worth in the bins of a market. */

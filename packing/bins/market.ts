@@ -32,5 +32,14 @@ export interface MarketProblem extends Contents {
   readonly limits: readonly number[];
 }
 
+/** A content of a bin of a market: how many pods of which items. */
+export interface MarketContent {
+  readonly market: number;
+  /** Of the bins of the market. */
+  readonly bin: number;
+  readonly items: readonly number[];
+  readonly pods: readonly number[];
+}
+
 /** Pods that share a bin: how many of which item. */
 export type Content = ReadonlyMap<number, number>;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { cheapestBins } from '../../test/builders/cheapest-bins.js';
 import type { MarketProblem } from './market.js';
 import { patternBound } from './pattern-bound.js';
 
@@ -71,41 +72,6 @@ test('a bin is bought only for some of those that open it', () => {
   expect(patternBound({ ...problem, markets: [opened, dear] }, units).bound).toBeCloseTo(2, 3);
 });
 
-/** The least price of bins for all pods, by trying everything. */
-function cheapest({ pods, weight, width, markets, conflicts }: MarketProblem): number {
-  const known = new Map<string, number>();
-  const bins = markets.flatMap(({ items, bins: own }) => own.map((bin) => ({ ...bin, items: new Set(items) })));
-  const contents = (left: readonly number[], capacity: Float64Array, items: ReadonlySet<number>): number[][] => {
-    let found: number[][] = [left.map(() => 0)];
-    left.forEach((count, item) => {
-      if (!items.has(item)) return;
-      found = found.flatMap((content) =>
-        Array.from({ length: count + 1 }, (_, n) => content.with(item, n)).filter((more) => {
-          const isApart = conflicts[item]!.some((other) => more[item]! > 0 && more[other]! > 0);
-          return !isApart && capacity.every((amount, d) =>
-            amount >= more.reduce((sum, n, k) => sum + n * weight[k * width + d]!, 0)); // prettier-ignore
-        }),
-      );
-    });
-    return found.filter((content) => content.some((n) => n > 0));
-  };
-  const best = (left: readonly number[]): number => {
-    if (left.every((count) => count === 0)) return 0;
-    const text = left.join();
-    let least = known.get(text);
-    if (least !== undefined) return least;
-    least = Infinity;
-    for (const { price, capacity, items } of bins) {
-      for (const content of contents(left, capacity, items)) {
-        least = Math.min(least, price + best(left.map((count, item) => count - content[item]!)));
-      }
-    }
-    known.set(text, least);
-    return least;
-  };
-  return best([...pods]);
-}
-
 const amounts = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6 }));
 const tiny = fc.record({
   items: fc.array(fc.record({ pods: fc.integer({ min: 1, max: 3 }), amounts }), { minLength: 1, maxLength: 3 }),
@@ -129,7 +95,7 @@ test('the bound is never above the least price, however little work there is for
         requirements: [],
         limits: [],
       };
-      const least = cheapest(problem);
+      const least = cheapestBins(problem);
       const { bound, relaxation } = patternBound(problem, work);
       expect(bound).toBeLessThanOrEqual(least * (1 + 1e-6));
       expect(bound).toBeLessThanOrEqual(relaxation * (1 + 1e-6));

@@ -1,7 +1,6 @@
 import { ContentSearch } from './best-content.js';
-import type { Column } from './columns.js';
-import type { Content, MarketProblem } from './market.js';
-import { bitsOf, MarketRows } from './market-rows.js';
+import type { Content, MarketContent, MarketProblem } from './market.js';
+import { bitsOf, MarketRows, type ContentColumn } from './market-rows.js';
 import { mergeMarketItems } from './merge-market-items.js';
 import { CoveringSimplex } from './simplex.js';
 
@@ -11,6 +10,31 @@ export interface PatternBound {
   /** What the linear program came to: no work makes the bound more than that. */
   readonly relaxation: number;
   readonly work: number;
+  /** How many of which bins the solution of the linear program has, fractions included. */
+  readonly counts: readonly BinCount[];
+  /** Contents that were found on the way, with items as merged: `contents` of another bound of the same items. */
+  readonly contents: readonly MarketContent[];
+}
+
+export interface BinCount {
+  readonly market: number;
+  readonly bin: number;
+  readonly count: number;
+}
+
+/** What bins hold that are there: how many, the most that one may be worth, and what it takes of limits is worth. */
+interface Free {
+  readonly count: number;
+  readonly most: number;
+  readonly limited: number;
+}
+
+/** What is known already of a problem. */
+export interface KnownContents {
+  /** Of bins of a packing that is there already. */
+  readonly packed?: readonly Content[];
+  /** Of bins of the markets, with items as merged. */
+  readonly contents?: readonly MarketContent[];
 }
 
 /** Steps of a search for the best content at first; more once the program does not move any more. */
@@ -38,20 +62,20 @@ const perRound = 48;
 
 /**
  * Lower bound of the price of bins for all pods: the linear program over contents of whole bins, by column generation. It begins with the contents
- * `known`, those of a packing that is there already. Where it stays far below `otherBound` for a good part of the units, it is given up.
+ * that are known. Where it stays far below `otherBound` for a good part of the units, it is given up.
  */
 export function patternBound(
   problem: MarketProblem,
   units: number,
-  known: readonly Content[] = [],
+  { packed = [], contents = [] }: KnownContents = {},
   otherBound = 0,
 ): PatternBound {
   const { problem: merged, of } = mergeMarketItems(problem);
   const rows = merged.pods.length + merged.requirements.length + merged.limits.length;
   const few = merged.markets.filter(({ count }) => count !== undefined).length;
-  if (rows + few > mostRows) return { bound: 0, relaxation: Infinity, work: 0 };
-  const contents = known.map((content) => mergedContent(content, of));
-  return new Program(merged).run(units, contents, otherBound);
+  if (rows + few > mostRows) return { bound: 0, relaxation: Infinity, work: 0, counts: [], contents: [] };
+  const known = packed.map((content) => mergedContent(content, of));
+  return new Program(merged).run(units, { packed: known, contents }, otherBound);
 }
 
 function mergedContent(content: Content, of: Int32Array): Content {
@@ -64,7 +88,7 @@ class Program {
   private readonly search: ContentSearch;
   private readonly rows: MarketRows;
   private readonly multipliers: readonly (readonly Float64Array[])[];
-  private readonly columns: Column[] = [];
+  private readonly columns: ContentColumn[] = [];
   /** By market: which items one of must be in each bin. */
   private readonly openers: readonly (Uint8Array | undefined)[];
   private work = 0;
@@ -78,9 +102,13 @@ class Program {
     this.openers = markets.map(({ openers }) => (openers === undefined ? undefined : bitsOf(openers, pods.length)));
   }
 
-  run(units: number, known: readonly Content[], otherBound: number): PatternBound {
+  run(units: number, { packed, contents }: Required<KnownContents>, otherBound: number): PatternBound {
     const { center, alone } = this.rows.begin();
-    const simplex = this.start([...alone, ...known.flatMap((content) => this.rows.cheapest(content))]);
+    const simplex = this.start([
+      ...alone,
+      ...packed.flatMap((content) => this.rows.cheapest(content)),
+      ...contents.map((content) => this.rows.columnOf(content)),
+    ]);
     let best: { bound: number; duals: Float64Array } = { bound: 0, duals: center };
     let steps = fewSteps;
     let relaxation = Infinity;
@@ -109,7 +137,20 @@ class Program {
       else if (steps >= manySteps) break;
       else steps = Math.min(manySteps, moreSteps * steps);
     }
-    return { bound: best.bound, relaxation, work: this.spent };
+    const counts = this.countsOf(simplex);
+    return { bound: best.bound, relaxation, work: this.spent, counts, contents: this.columns };
+  }
+
+  private countsOf({ basis, level }: CoveringSimplex): BinCount[] {
+    const counts = new Map<string, BinCount>();
+    basis.forEach((number, row) => {
+      const column = this.columns[number - this.rows.count];
+      if (column === undefined) return;
+      const { market, bin } = column;
+      const text = `${market} ${bin}`;
+      counts.set(text, { market, bin, count: (counts.get(text)?.count ?? 0) + level[row]! });
+    });
+    return [...counts.values()];
   }
 
   private get spent(): number {
@@ -126,7 +167,7 @@ class Program {
     return sum;
   }
 
-  private start(columns: readonly Column[]): CoveringSimplex {
+  private start(columns: readonly ContentColumn[]): CoveringSimplex {
     const { markets } = this.problem;
     const dearest = markets.reduce((most, { bins }) => bins.reduce((sum, { price }) => Math.max(sum, price), most), 0);
     const isCover = (row: number): boolean => row < this.rows.atLimits;
@@ -141,7 +182,7 @@ class Program {
   }
 
   /** Enters columns, and those from before again, while they lower the cost; returns whether some of these did. */
-  private enter(simplex: CoveringSimplex, columns: readonly Column[]): boolean {
+  private enter(simplex: CoveringSimplex, columns: readonly ContentColumn[]): boolean {
     const from = this.columns.length;
     this.columns.push(...columns);
     let some = false;
@@ -161,18 +202,18 @@ class Program {
   }
 
   /** The best contents at these dual values, and the bound that they prove once scaled so that none is worth more than its price. */
-  private price(duals: Float64Array, steps: number): { bound: number; reachable: number; columns: Column[] } {
+  private price(duals: Float64Array, steps: number): { bound: number; reachable: number; columns: ContentColumn[] } {
     const { markets, limits } = this.problem;
-    const columns: Column[] = [];
+    const columns: ContentColumn[] = [];
     // By market: how many times its price the best content is worth; in bins that are few, what all of them are worth together.
     const excess = new Float64Array(markets.length).fill(1);
-    const free = new Float64Array(markets.length);
+    const free = markets.map((): Free => ({ count: 0, most: 0, limited: 0 }));
     const least = new Float64Array(markets.length).fill(1);
     const most = Math.max(perMarket, Math.ceil(perRound / markets.length));
     markets.forEach((market, m) => {
       const value = this.rows.valuesIn(market, duals);
       const scarce = this.rows.fewRow[m]! >= 0 ? duals[this.rows.fewRow[m]!]! : 0;
-      const found: { readonly rate: number; readonly column: Column }[] = [];
+      const found: { readonly rate: number; readonly column: ContentColumn }[] = [];
       market.bins.forEach(({ price, capacity, use }, b) => {
         const limited = limits.reduce((sum, _, l) => sum + duals[this.rows.atLimits + l]! * use[l]!, 0);
         const cost = price + limited + scarce;
@@ -182,10 +223,10 @@ class Program {
         if (market.count === undefined) {
           excess[m] = Math.max(excess[m]!, best.most / cost);
           least[m] = Math.max(least[m]!, (best.found?.worth ?? 0) / cost);
-        } else free[m] = market.count * best.most;
+        } else free[m] = { count: market.count, most: best.most, limited };
         if (best.found === undefined) return;
         const { worth, items, pods } = best.found;
-        found.push({ rate: worth / (cost + 1e-9), column: this.rows.columnOf(m, { price, use }, items, pods) });
+        found.push({ rate: worth / (cost + 1e-9), column: this.rows.columnOf({ market: m, bin: b, items, pods }) });
       });
       found.sort((a, b) => b.rate - a.rate);
       for (const { column } of found.slice(0, most)) columns.push(column);
@@ -194,7 +235,7 @@ class Program {
   }
 
   /** The bound by dual values that are scaled down by the worst market that each counts in. What limits are worth stays. */
-  private proven(duals: Float64Array, excess: Float64Array, free: Float64Array): number {
+  private proven(duals: Float64Array, excess: Float64Array, free: readonly Free[]): number {
     const { markets, requirements } = this.problem;
     const scale = new Float64Array(this.rows.count).fill(1);
     const note = (row: number, m: number): void => {
@@ -207,14 +248,15 @@ class Program {
     let total = 0;
     for (let row = 0; row < this.rows.atFew; row++) total += (this.rows.rhs[row]! * duals[row]!) / scale[row]!;
     markets.forEach((market, m) => {
-      if (free[m]! === 0) return;
+      const { count, most, limited } = free[m]!;
+      if (count === 0) return;
       let least = Infinity;
       for (const item of market.items) least = Math.min(least, scale[item]!);
       for (const requirement of market.requirements) {
         if (requirements[requirement]!.items.length > 0)
           least = Math.min(least, scale[this.rows.atRequirements + requirement]!);
       }
-      total -= free[m]! / least;
+      total -= count * Math.max(0, most / least - limited);
     });
     return total;
   }

@@ -1,16 +1,11 @@
 import type { Content } from '../bins/market.js';
-import { patternBound } from '../bins/pattern-bound.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Part } from '../place/part.js';
 import type { BoundContext, Placed } from './context.js';
 import { forcedByTopology, type ForcedByRules } from './forced.js';
-import { marketProblem, type Pinned } from './market-problem.js';
+import { Choices } from './choices.js';
+import { marketProblem } from './market-problem.js';
 import { partsToBound } from './parts.js';
-
-/** Choices of a domain for pods that must share one are tried while they raise the bound by more than this share. */
-const worthwhile = 1e-4;
-/** Rules whose choices raised nothing, after which no more are tried. */
-const mostUseless = 3;
 
 /** With more offers than any catalogue has in a few NodePools nothing is proven: to read them would take seconds. */
 const mostOffers = 20_000;
@@ -21,14 +16,6 @@ export interface PriceBound {
   /** The parts, and what was counted of the rules between them. */
   readonly parts: readonly Part[];
   readonly forced: ForcedByRules;
-}
-
-/** A choice of domains, with the least that pods cost under it. */
-interface Leaf {
-  readonly pinned: Pinned;
-  /** How many of the rules in `forced.together` are decided. */
-  readonly decided: number;
-  readonly bound: number;
 }
 
 /**
@@ -44,34 +31,14 @@ export function leastPriceOfPlaced(
   const parts = partsToBound(context, placed);
   const forced = forcedByTopology(context, parts);
   if (offersOf(context, parts) > mostOffers) return { bound: 0, parts, forced };
-  const known = contentsOf(parts, claims);
-  let left = units;
-  const boundUnder = (pinned: Pinned): number => {
-    const { bound, work } = patternBound(marketProblem(context, parts, forced, pinned), left, known, otherBound);
-    left -= work;
-    return bound;
-  };
-  const leaves: Leaf[] = [{ pinned: new Map(), decided: 0, bound: boundUnder(new Map()) }];
-  const isNear = leaves[0]!.bound >= otherBound;
-  for (let useless = 0; isNear && left > 0 && useless < mostUseless;) {
-    leaves.sort((a, b) => b.bound - a.bound);
-    const lowest = leaves.at(-1)!;
-    const rule = forced.together[lowest.decided];
-    if (rule === undefined || lowest.bound >= price) break;
-    leaves.pop();
-    const children = rule.domains.map((domain): Leaf => {
-      const pinned = new Map(lowest.pinned);
-      for (const part of rule.parts) pinned.set(part, { key: rule.group.key, domain });
-      const bound = left > 0 ? boundUnder(pinned) : 0;
-      return { pinned, decided: lowest.decided + 1, bound: Math.max(bound, lowest.bound) };
-    });
-    leaves.push(...children);
-    const raised = Math.min(...children.map(({ bound }) => bound)) > lowest.bound * (1 + worthwhile);
-    useless = raised ? 0 : useless + 1;
-  }
-  const decided = Math.min(...leaves.map((leaf) => leaf.decided));
-  for (const { group } of forced.together.slice(0, decided)) forced.counted.add(group);
-  return { bound: Math.max(0, Math.min(...leaves.map(({ bound }) => bound))), parts, forced };
+  const choices = new Choices((pinned) => marketProblem(context, parts, forced, pinned), forced.together, {
+    units,
+    packed: contentsOf(parts, claims),
+    otherBound,
+  });
+  choices.decide(price);
+  for (const { group } of forced.together.slice(0, choices.rulesDecided)) forced.counted.add(group);
+  return { bound: Math.max(0, choices.bound), parts, forced };
 }
 
 function offersOf({ compiled }: BoundContext, parts: readonly Part[]): number {

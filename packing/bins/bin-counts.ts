@@ -1,0 +1,167 @@
+import type { BinCount, PatternBound } from './pattern-bound.js';
+import type { Market, MarketContent, MarketProblem } from './market.js';
+
+/** Between how many bins of one kind there are. */
+export interface CountRange {
+  readonly kind: BinKind;
+  readonly least: number;
+  /** Infinity: any number. */
+  readonly most: number;
+}
+
+/** Bins of equal price, in one market or several. */
+type BinKind = readonly { readonly market: number; readonly bin: number }[];
+
+/** A problem with ranges for the numbers of some bins, as one without. */
+export interface RangedProblem {
+  readonly problem: MarketProblem;
+  /** What the least numbers of bins cost, which the problem has for nothing. */
+  readonly paid: number;
+  /** Markets that there are without the ranges. */
+  readonly ownMarkets: number;
+  /** By market of `problem` behind those: which bins it has. */
+  readonly bought: BinKind;
+}
+
+/** Fractions of a bin nearer to a whole one than this count as that. */
+const whole = 1e-4;
+
+/** Whether limits allow the least numbers of bins. */
+export function isPossible({ problem }: RangedProblem): boolean {
+  return problem.limits.every((left) => left >= 0);
+}
+
+/**
+ * The same problem within the ranges: the least number of bins is bought beforehand and costs nothing more, and of further ones there are as many as
+ * the range allows. For example at least 2 and at most 3 bins of $5: `paid` is 10, a market has 2 bins for nothing, and a limit allows one more.
+ */
+export function withRanges(problem: MarketProblem, ranges: readonly CountRange[]): RangedProblem {
+  const { markets } = problem;
+  const capped = ranges.filter(({ most }) => most < Infinity);
+  const paid = ranges.filter(({ least }) => least > 0);
+  const capsOf = (market: number, bin: number): number[] =>
+    capped.map(({ kind }) => (kind.some((each) => each.market === market && each.bin === bin) ? 1 : 0));
+  const unbought = paid.map(() => 0);
+  const bought = paid.flatMap(({ kind, least }, p) =>
+    kind.map(({ market, bin }) => {
+      const use = Float64Array.from([...problem.limits, ...capped, ...paid], (_, l) =>
+        l === problem.limits.length + capped.length + p ? 1 : 0,
+      );
+      return { ...markets[market]!, bins: [{ ...markets[market]!.bins[bin]!, price: 0, use }], count: least };
+    }),
+  );
+  return {
+    problem: {
+      ...problem,
+      limits: [
+        ...problem.limits.map((left, l) => left - sum(paid.map((range) => range.least * leastUse(markets, range, l)))),
+        ...capped.map(({ least, most }) => most - least),
+        ...paid.map(({ least }) => least),
+      ],
+      markets: [
+        ...markets.map((market, m) => ({
+          ...market,
+          bins: market.bins.map((each, b) => ({
+            ...each,
+            use: Float64Array.of(...each.use, ...capsOf(m, b), ...unbought),
+          })),
+        })),
+        ...bought,
+      ],
+    },
+    paid: sum(paid.map(({ kind, least }) => least * markets[kind[0]!.market]!.bins[kind[0]!.bin]!.price)),
+    ownMarkets: markets.length,
+    bought: paid.flatMap(({ kind }) => kind),
+  };
+}
+
+/** What a bin of the kind uses of the limit at least. */
+function leastUse(markets: readonly Market[], { kind }: CountRange, limit: number): number {
+  return Math.min(...kind.map(({ market, bin }) => markets[market]!.bins[bin]!.use[limit]!));
+}
+
+/** Contents of bins as those of the problem with ranges: bins that are bought may have them too. */
+export function contentsWithin(
+  { ownMarkets, bought }: RangedProblem,
+  contents: readonly MarketContent[],
+): MarketContent[] {
+  return contents.flatMap((content) => [
+    content,
+    ...bought.flatMap(({ market, bin }, k) =>
+      content.market === market && content.bin === bin ? [{ ...content, market: ownMarkets + k, bin: 0 }] : [],
+    ),
+  ]);
+}
+
+/** Contents found for the problem with ranges as those of the problem without, each once. */
+export function contentsWithout({ ownMarkets, bought }: RangedProblem, { contents }: PatternBound): MarketContent[] {
+  const found = new Map<string, MarketContent>();
+  for (const { market, bin, items, pods } of contents) {
+    const origin = bought[market - ownMarkets] ?? { market, bin };
+    found.set(`${origin.market} ${origin.bin} ${items.join()} ${pods.join()}`, { ...origin, items, pods });
+  }
+  return [...found.values()];
+}
+
+/**
+ * Two problems that have every solution of this one between them: with as many bins of one kind as a whole number at most, and with more. The kind is the one
+ * whose fraction of a bin costs most; undefined where there are fractions of none. Kinds count over all markets, and market by market only
+ * where those are whole: otherwise equal bins of other markets would take the place of those that are limited.
+ */
+export function splitByCount(
+  problem: MarketProblem,
+  ranges: readonly CountRange[],
+  counts: readonly BinCount[],
+): readonly [readonly CountRange[], readonly CountRange[]] | undefined {
+  // Bins that were bought beforehand are whole.
+  const own = counts.filter(
+    ({ market }) => problem.markets[market]?.count === undefined && market < problem.markets.length,
+  );
+  const ofPrice = new Map<number, number>();
+  for (const { market, bin, count } of own) {
+    const { price } = problem.markets[market]!.bins[bin]!;
+    ofPrice.set(price, (ofPrice.get(price) ?? 0) + count);
+  }
+  const all = Array.from(ofPrice, ([price, count]) => ({ kind: binsAt(problem, price), count }));
+  const split = worst(problem, all) ?? worst(problem, own.map(({ market, bin, count }) => ({ kind: [{ market, bin }], count }))); // prettier-ignore
+  if (split === undefined) return undefined;
+  const { kind, count } = split;
+  const text = JSON.stringify(kind);
+  const { least, most } = ranges.find((range) => JSON.stringify(range.kind) === text) ?? { least: 0, most: Infinity };
+  const others = ranges.filter((range) => JSON.stringify(range.kind) !== text);
+  const few = least + Math.floor(count);
+  return [
+    [...others, { kind, least, most: few }],
+    [...others, { kind, least: few + 1, most }],
+  ];
+}
+
+interface KindCount {
+  readonly kind: BinKind;
+  readonly count: number;
+}
+
+/** The kind whose fraction of a bin costs most. */
+function worst({ markets }: MarketProblem, counts: readonly KindCount[]): KindCount | undefined {
+  let found: KindCount | undefined;
+  let dearest = 0;
+  for (const each of counts) {
+    const { market, bin } = each.kind[0]!;
+    const fraction = each.count - Math.floor(each.count);
+    const cost = Math.min(fraction, 1 - fraction) * markets[market]!.bins[bin]!.price;
+    if (fraction < whole || fraction > 1 - whole || cost <= dearest) continue;
+    [found, dearest] = [each, cost];
+  }
+  return found;
+}
+
+/** All bins of the price that are bought, not there already. */
+function binsAt({ markets }: MarketProblem, price: number): BinKind {
+  return markets.flatMap((market, m) =>
+    market.count === undefined
+      ? [...market.bins.keys()].filter((b) => market.bins[b]!.price === price).map((bin) => ({ market: m, bin }))
+      : [],
+  );
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
