@@ -18,6 +18,8 @@ export interface CloudProvider {
   readonly nodeClassKind: { readonly group: string; readonly kind: string };
   /** Label keys that this provider's instance types define besides the core ones. */
   readonly wellKnownLabels: readonly string[];
+  /** Those of them that may be empty on a claim until the cloud tells them of the instance. */
+  readonly openLabels?: readonly string[];
 
   /** The catalogue for a pool under its node class, with current prices and availability (instance-types/offerings). */
   instanceTypes(pool: NodePool, nodeClass: NodeClass): Promise<readonly InstanceType[]>;

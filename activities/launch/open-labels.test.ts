@@ -5,6 +5,7 @@ import { createActivityWorld, nodeClaim, nodePool, type ActivityWorld } from '..
 import { createLaunchActivities } from './launch.js';
 
 const partition = 'karpenter.k8s.aws/placement-group-partition';
+const hypervisor = 'karpenter.k8s.aws/instance-hypervisor';
 const team = 'example.com/team';
 const claim = { name: 'c1', uid: 'uid-c1' };
 
@@ -29,7 +30,8 @@ describe('labels that Karpenter left empty for the cloud to tell (registration/o
     });
     await world.synced();
     Object.assign(world.cloud, {
-      wellKnownLabels: [partition],
+      wellKnownLabels: [partition, hypervisor],
+      openLabels: [partition],
       get: () => Promise.resolve(told === undefined ? undefined : { labels: told }),
     });
     const { state } = await createLaunchActivities(world.deps).syncNode({ claim });
@@ -54,6 +56,7 @@ describe('labels that Karpenter left empty for the cloud to tell (registration/o
     ],
     ['of no instance', { [partition]: '' }, undefined, { state: 'waiting', node: 'unregistered', claim: '' }],
     ['known before', { [partition]: '1' }, { [partition]: '2' }, { state: 'initialized', node: '1', claim: '1' }],
+    ['empty for good, as on bare metal', { [hypervisor]: '' }, {}, { state: 'initialized', node: undefined }],
     ["somebody's own, and empty", { [team]: '' }, {}, { state: 'initialized', node: undefined, claim: undefined }],
   ])('%s', async (_, own, told, expected) => {
     expect(await registered(own, told)).toMatchObject(expected);

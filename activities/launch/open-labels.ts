@@ -4,11 +4,12 @@ import { updateClaim } from '../../cluster/writes.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 
-/** Labels that the provider decides and that are empty on the claim: Karpenter leaves one so until the cloud tells its value. */
+/**
+ * Labels that are empty on the claim until the cloud tells their value, as Karpenter leaves one. Others are empty for good: bare metal
+ * has no hypervisor.
+ */
 export function openLabels({ cloud }: Pick<ActivityDeps, 'cloud'>, { metadata }: NodeClaim): readonly string[] {
-  return Object.entries(metadata.labels ?? {}).flatMap(([key, value]) =>
-    value === '' && cloud.wellKnownLabels.includes(key) ? [key] : [],
-  );
+  return (cloud.openLabels ?? []).filter((key) => lookUp(metadata.labels ?? {}, key) === '');
 }
 
 /**

@@ -4,6 +4,7 @@ import { ec2NodeClass, refusal, steppingClock } from '../../test/builders/aws-wo
 import type { EC2NodeClass, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { AwsCalls } from './calls.js';
+import { instanceLabels } from './instance-labels.js';
 import type { AwsOptions } from './options.js';
 import { AwsProvider } from './provider.js';
 
@@ -140,6 +141,15 @@ describe('an instance type', () => {
     expect(await offered(world({}, described).provider)).toBeDefined();
     expect(await offered(world({}, described).provider, ready({ connectionTracking }))).toBeUndefined();
     expect(await offered(world().provider, ready({ connectionTracking }))).toBeDefined();
+  });
+
+  // Rule `registration/open-labels`.
+  test('of bare metal has labels that are empty for good: no node waits for them', () => {
+    const labelsOfMetal = Object.entries(instanceLabels({ ...m5, Hypervisor: undefined }));
+    const empty = labelsOfMetal.flatMap(([key, value]) => (value === '' ? [key] : []));
+    expect(empty).toEqual(['karpenter.k8s.aws/instance-hypervisor']);
+    const { openLabels } = world().provider;
+    expect(empty.filter((key) => openLabels.includes(key))).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
-import { awsWellKnownLabels } from '../../api/aws/labels.js';
+import { awsLabels, awsWellKnownLabels } from '../../api/aws/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
@@ -48,6 +48,7 @@ export class AwsProvider implements CloudProvider {
   readonly name = 'aws';
   readonly nodeClassKind = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass' };
   readonly wellKnownLabels = awsWellKnownLabels;
+  readonly openLabels: readonly string[] = [awsLabels.placementGroupPartition];
   readonly repairPolicies = repairPolicies;
   readonly interruptions: AwsParts['interruptions'];
   readonly account: AwsParts['account'];
