@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { registrationHealth, withRegistration } from './registration-health.js';
+import { registrationHealth, whyFailingPoolRests, withRegistration } from './registration-health.js';
 
 const subject = { poolGeneration: 1, nodeClassGeneration: 3 };
 
@@ -67,5 +67,52 @@ describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
       expect(registrationHealth(text, subject).status).toBe('Unknown');
       expect(withRegistration(text, subject, { claimUid: 'a', registered: true })).toContain('"a"');
     }
+  });
+});
+
+describe('a NodePool rests (node-pools/failing-pools-rest)', () => {
+  const at = Date.parse('2026-01-02T03:04:05Z');
+  const ring = (...outcomes: readonly boolean[]): string | undefined =>
+    outcomes.reduce<string | undefined>(
+      (text, registered, i) =>
+        withRegistration(text, subject, { claimUid: `uid-${i}`, registered, ...(registered ? {} : { at }) }) ?? text,
+      undefined,
+    );
+  const rests = (text: string | undefined, generation: number, now: number): boolean =>
+    whyFailingPoolRests(text, generation, now) !== undefined;
+
+  test.each<[string, readonly boolean[], boolean]>([
+    ['nothing happened: no', [], false],
+    ['its first claim got no node', [false], true],
+    ['one claim after one that got a node: no', [true, false], false],
+    ['two after one that got a node', [true, false, false], true],
+    ['the last one got a node: no', [false, false, true], false],
+  ])('%s', (_, outcomes, expected) => {
+    expect(rests(ring(...outcomes), 1, at + 30_000)).toBe(expected);
+  });
+
+  test('for a minute, and not once its template has changed', () => {
+    const failed = ring(false);
+    expect(rests(failed, 1, at + 59_000)).toBe(true);
+    expect(rests(failed, 1, at + 60_000)).toBe(false);
+    expect(rests(failed, 2, at)).toBe(false);
+    expect(rests(failed, 11, at)).toBe(false);
+  });
+
+  test('by no time that is far ahead, and by no text that is none', () => {
+    expect(rests(ring(false), 1, at - 3_600_000)).toBe(false);
+    for (const text of [undefined, '', 'null', '{', '[]', '{"of":"1/3"}', '{"of":"1/3","outcomes":[null,{},7]}']) {
+      expect(rests(text, 1, at)).toBe(false);
+    }
+  });
+
+  test('and says why', () => {
+    expect(whyFailingPoolRests(ring(false), 1, at)).toBe(
+      'rests until 2026-01-02T03:05:05Z, for its last node did not register',
+    );
+    const outcome = { claimUid: 'a', registered: false, at, message: 'UnauthorizedOperation' };
+    expect(whyFailingPoolRests(withRegistration(undefined, subject, outcome), 1, at)).toBe(
+      'rests until 2026-01-02T03:05:05Z, for its last node was not launched: UnauthorizedOperation',
+    );
   });
 });

@@ -1,15 +1,20 @@
 import type { Condition } from '../api/kubernetes.js';
 import type { ConditionChange } from './conditions.js';
+import { timeText } from './time-text.js';
 
 /** Karpenter's ring holds this many outcomes, and half of them failed means unhealthy (node-pools/registration-health). */
 const slots = 4;
 const tooManyFailures = 2;
 const longestMessage = 300;
+/** How long a NodePool rests after a claim of it got no node: pods that pend are planned every ten seconds. */
+const restMs = 60_000;
 
 /** How one claim of a NodePool fared: its node registered, or it was given up before that. */
 export interface RegistrationOutcome {
   readonly claimUid: string;
   readonly registered: boolean;
+  /** When it was given up, milliseconds of the epoch. */
+  readonly at?: number;
   /** Why not: the reason and message of the condition that the claim hung on. */
   readonly reason?: string;
   readonly message?: string;
@@ -65,6 +70,25 @@ export function registrationHealth(text: string | undefined, subject: Registrati
   return { type, status: 'Unknown', reason: 'AwaitingReconciliation', message };
 }
 
+/**
+ * Why no nodes of a NodePool are planned now, so that its pods go to others (node-pools/failing-pools-rest): its last claim got no node, and the
+ * one before it did not show that others do. `text` is what is kept on the NodePool.
+ */
+export function whyFailingPoolRests(
+  text: string | undefined,
+  generation: number | undefined,
+  now: number,
+): string | undefined {
+  const { of, outcomes } = ringIn(text);
+  if (of?.startsWith(`${generation ?? 0}/`) !== true) return undefined;
+  const [last, before] = outcomes.toReversed();
+  if (typeof last?.at !== 'number' || last.registered || before?.registered === true) return undefined;
+  // None rests for longer, whoever wrote the annotation.
+  if (Math.abs(now - last.at) >= restMs) return undefined;
+  const why = last.message === undefined ? 'did not register' : `was not launched: ${last.message}`;
+  return `rests until ${timeText(last.at + restMs)}, for its last node ${why}`;
+}
+
 function nameOf({ poolGeneration, nodeClassGeneration }: RegistrationSubject): string {
   return `${poolGeneration ?? 0}/${nodeClassGeneration ?? 0}`;
 }
@@ -76,12 +100,18 @@ function outcomesOf(
   { said }: RegistrationSubject,
 ): readonly RegistrationOutcome[] {
   if (text === undefined) return outcomesSaid(said);
+  const ring = ringIn(text);
+  return ring.of === of ? ring.outcomes.slice(-slots) : [];
+}
+
+function ringIn(text: string | undefined): Pick<Ring, 'outcomes'> & Partial<Ring> {
   try {
-    const ring = JSON.parse(text) as Partial<Ring> | null;
-    const outcomes: unknown = ring?.outcomes;
-    return ring?.of === of && Array.isArray(outcomes) ? (outcomes as RegistrationOutcome[]).slice(-slots) : [];
+    const ring = JSON.parse(text ?? 'null') as { readonly of?: unknown; readonly outcomes?: unknown } | null;
+    if (typeof ring?.of !== 'string' || !Array.isArray(ring.outcomes)) return { outcomes: [] };
+    const outcomes = ring.outcomes as (RegistrationOutcome | null)[];
+    return { of: ring.of, outcomes: outcomes.filter((outcome) => outcome !== null) };
   } catch {
-    return [];
+    return { outcomes: [] };
   }
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
-import { registrationHealth } from '../../core/registration-health.js';
+import { registrationHealth, whyFailingPoolRests } from '../../core/registration-health.js';
 import type { Kind } from '../../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
@@ -529,5 +529,16 @@ describe('launching a claim', () => {
     await expect(health()).resolves.toBe('True');
     await fail('b', 'launch_timeout');
     await expect(health()).resolves.toBe('False');
+  });
+
+  // Rule `node-pools/failing-pools-rest`.
+  test.each(['launch_timeout', 'registration_timeout'])('after a %s its NodePool rests', async (reason) => {
+    const base = nodeClaim('a');
+    const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'default', uid: 'pool-default' };
+    world.kube.put('NodeClaim', { ...base, metadata: { ...base.metadata, ownerReferences: [owner] } });
+    await world.synced();
+    await launch.failClaim({ claim: { name: 'a', uid: 'uid-a' }, reason, message: 'no node' });
+    const { annotations: own, generation } = (await world.kube.get('NodePool', { name: 'default' }))!.metadata;
+    expect(whyFailingPoolRests(own?.[annotations.registrations], generation, world.clock.now)).toContain('rests until');
   });
 });

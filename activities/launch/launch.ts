@@ -279,7 +279,9 @@ async function fail(deps: ActivityDeps, input: Parameters<LaunchActivities['fail
       message: `NodeClaim ${ref.name} event: ${message.slice(0, 300)}`,
     });
   }
-  if (timeouts.has(reason)) await recordRegistration(deps, claim, { registered: false, ...pendingStep(claim) });
+  if (timeouts.has(reason)) {
+    await recordRegistration(deps, claim, { registered: false, at: deps.now(), ...pendingStep(claim) });
+  }
   // Another NodePool may have its pods.
   const pool = refused ? await deps.kube.get('NodePool', { name: labelsOf(claim).nodePool }) : undefined;
   if (pool !== undefined) await recordRefusal(deps, pool, message, { isLasting: true });

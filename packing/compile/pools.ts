@@ -4,6 +4,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
 import { annotations, labels } from '../../api/labels.js';
 import { claimRefusalOf, whyBackedOffPool } from '../../core/claim-refusals.js';
+import { whyFailingPoolRests } from '../../core/registration-health.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { single, type Requirement } from '../requirements/requirement.js';
@@ -39,7 +40,7 @@ export interface SkippedPool {
 
 /**
  * The NodePools that provisioning uses (node-pools/considered): dynamic, not being deleted, Ready (a NodePool that no controller
- * has seen yet, as in a file, counts as Ready), without back-off after refused NodeClaims. Sorted by weight descending, then name
+ * has seen yet, as in a file, counts as Ready), without back-off after NodeClaims that were refused or got no node. Sorted by weight descending, then name
  * descending.
  */
 export function considerPools(
@@ -87,13 +88,17 @@ function whyNot(pool: NodePool, now: number): string | undefined {
   if (spec.replicas !== undefined) return '';
   if (metadata.deletionTimestamp !== undefined) return 'is being deleted';
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  const rest = whyBackedOffPool(
-    claimRefusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, now),
-    now,
-  );
+  const rest = whyRests(pool, now);
   if (ready === undefined) return whyInvalid(pool) ?? rest;
   if (ready.status === 'True') return rest;
   return `is not ready${ready.message === undefined || ready.message === '' ? '' : `: ${ready.message}`}`;
+}
+
+/** After NodeClaims that the API server refused, or that got no node. */
+function whyRests({ metadata }: NodePool, now: number): string | undefined {
+  const { annotations: own, generation } = metadata;
+  const refusal = claimRefusalOf(own?.[annotations.claimsRefused], generation, now);
+  return whyBackedOffPool(refusal, now) ?? whyFailingPoolRests(own?.[annotations.registrations], generation, now);
 }
 
 /** Validates a NodePool that no controller has seen yet. */

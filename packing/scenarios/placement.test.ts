@@ -213,6 +213,22 @@ describe('NodePools', () => {
     expect(claimsWhere(9)).toEqual([['light', ['default/large', 'default/small']]]);
   });
 
+  test('one whose claims get no nodes rests, and others have its pods meanwhile (node-pools/failing-pools-rest)', () => {
+    const failing = pool('failing', { weight: 20, labels: { 'example.com/own': 'yes' } });
+    const outcomes = [{ claimUid: 'c', registered: false, at: 0, message: 'Unauthorized' }];
+    failing.metadata.annotations = { [annotations.registrations]: JSON.stringify({ of: '0/1', outcomes }) };
+    const nodePools = [failing, pool('light')];
+    const catalogues = new Map(nodePools.map(({ metadata }) => [metadata.name!, sizes]));
+    const pods = [pod('any'), pod('picky', { nodeSelector: { 'example.com/own': 'yes' } })];
+    const at = (now: number) => plan({ ...packingInput({ pods, nodePools }, { catalogues }), now });
+    const claims = (now: number) => at(now).newNodeClaims.map(({ nodePool, pods: names }) => [nodePool, names]);
+    expect(claims(30_000)).toEqual([['light', ['default/any']]]);
+    expect(reasons(at(30_000))[0]).toContain(
+      'failing rests until 1970-01-01T00:01:00Z, for its last node was not launched: Unauthorized',
+    );
+    expect(claims(60_000)).toEqual([['failing', ['default/any', 'default/picky']]]);
+  });
+
   test('in a plan of any size pods ride on nodes that others need in a lighter pool, each with one of these (scheduling/heaviest-pool-first)', () => {
     const nodePools = [pool('light', { weight: 10 }), pool('heavy', { weight: 20 })];
     const catalogues = new Map([
