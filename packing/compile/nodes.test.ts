@@ -23,6 +23,12 @@ describe('taints of a node as packing sees them', () => {
   });
 });
 
+// Rule `scheduling/starting-nodes`. Its instance may have outlived its claim, which a restored etcd lacks.
+test('a node that no claim registers keeps pods away', () => {
+  const views = viewNodes({ nodes: [node(false, [taints.unregistered])], pods: [], nodePools: [] }, undefined);
+  expect(views.map((view) => view.taints)).toEqual([[taints.unregistered]]);
+});
+
 describe('a NodeClaim without an instance', () => {
   const claim = (status: object) => ({
     metadata: { name: 'c', labels: { [labels.nodePool]: 'default' } },

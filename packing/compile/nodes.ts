@@ -144,7 +144,6 @@ const ephemeral: readonly { readonly key: string; readonly effect: string }[] = 
   { key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
   { key: 'node.cloudprovider.kubernetes.io/uninitialized', effect: 'NoSchedule' },
-  knownTaints.unregistered,
 ];
 
 /** The taint that the node controller adds to a cordoned node. kube-scheduler keeps pods away even before. */
@@ -167,11 +166,12 @@ function lastingTaints(
   const isMarked = given.some(({ key }) => key === cordoned.key);
   const taints = node.spec?.unschedulable === true && !isMarked ? [...given, cordoned] : given;
   if (initialized) return taints;
-  const startup = claim?.spec.startupTaints ?? [];
+  // Without a NodeClaim nobody registers the node, and takes the taint for that off.
+  const ofClaim = claim === undefined ? [] : [knownTaints.unregistered, ...(claim.spec.startupTaints ?? [])];
   return taints.filter(
     ({ key, effect }) =>
       !key.startsWith('readiness.k8s.io/') &&
       !ephemeral.some((known) => known.key === key && known.effect === effect) &&
-      !startup.some((known) => known.key === key && known.effect === effect),
+      !ofClaim.some((known) => known.key === key && known.effect === effect),
   );
 }
