@@ -34,7 +34,7 @@ const longestMessage = 300;
  */
 export function createCloudActivities(deps: ActivityDeps): CloudActivities {
   return withFailures<CloudActivities>({
-    launchInstance: ({ claim, attempt = 1 }) => launch(deps, claim, attempt),
+    launchInstance: ({ claim, isFirst = false }) => launch(deps, claim, isFirst),
     tagInstance: (input) => tagInstance(deps, input),
     tagUntagged: () => tagUntagged(deps),
     terminateInstance: async ({ claim, providerId }) => {
@@ -61,11 +61,11 @@ function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undef
   return at === undefined ? undefined : Date.parse(at);
 }
 
-async function launch(deps: ActivityDeps, ref: ClaimRef, attempt: number): Promise<LaunchInstanceResult> {
+async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Promise<LaunchInstanceResult> {
   const began = deps.now();
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
-  const request = await requestFor(deps, claim, attempt);
+  const request = await requestFor(deps, claim, isFirst);
   if (typeof request === 'string') return { state: 'refused', reason: 'insufficient_capacity', message: request };
   await deps.offerings.refresh();
   try {
@@ -151,7 +151,7 @@ async function launchFailed(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim,
   return message;
 }
 
-async function requestFor(deps: ActivityDeps, claim: NodeClaim, attempt: number): Promise<LaunchRequest | string> {
+async function requestFor(deps: ActivityDeps, claim: NodeClaim, isFirst: boolean): Promise<LaunchRequest | string> {
   const pool = await poolNow(deps, claim);
   const owner = claim.metadata.ownerReferences?.find(({ kind }) => kind === 'NodePool');
   if (pool === undefined && owner !== undefined) return `NodePool ${owner.name} does not exist`;
@@ -162,12 +162,15 @@ async function requestFor(deps: ActivityDeps, claim: NodeClaim, attempt: number)
     return `${nodeClassRef.kind} ${nodeClassRef.name} is being deleted`;
   }
   const { uid = '', creationTimestamp = '' } = claim.metadata;
-  // Whether no attempt was made yet, by this activity or, as far as the NodeClaim shows, an earlier one.
   const young = deps.now() - Date.parse(creationTimestamp) < youngMs;
-  const tried =
-    attempt > 1 || activityInfo().attempt > 1 || conditionOf(claim.status?.conditions, 'Launched') !== undefined;
   const overlay = pool === undefined ? {} : await overlayOf(deps, pool.metadata.name ?? '');
-  return { claim, nodeClass, clientToken: launchToken(uid), firstAttempt: young && !tried, ...overlay };
+  return {
+    claim,
+    nodeClass,
+    clientToken: launchToken(uid),
+    firstAttempt: young && isFirst && activityInfo().attempt === 1,
+    ...overlay,
+  };
 }
 
 /** The NodePool of a claim; none where somebody made the claim by hand and named none, or none that exists (launch/without-node-pool). */

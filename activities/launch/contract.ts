@@ -6,6 +6,8 @@ export type ClaimView =
   | { readonly state: 'deleting'; readonly providerId?: string }
   | {
       readonly state: 'live';
+      /** Whether an earlier launch of the NodeClaim got this far, and may have launched an instance. */
+      readonly wasPrepared?: boolean;
       readonly providerId?: string;
       readonly initialized: boolean;
       readonly registered: boolean;
@@ -76,8 +78,11 @@ export interface LaunchActivities {
 }
 
 export interface CloudActivities {
-  /** At most one instance for a claim's UID, however often it is called (invariants/one-instance). `attempt` counts from 1. */
-  launchInstance(input: { claim: ClaimRef; attempt?: number }): Promise<LaunchInstanceResult>;
+  /**
+   * At most one instance for a claim's UID, however often it is called (invariants/one-instance). `isFirst`: nothing can have been launched
+   * for it before. Workflows of earlier builds do not say so.
+   */
+  launchInstance(input: { claim: ClaimRef; isFirst?: boolean }): Promise<LaunchInstanceResult>;
   /** Adds the tags that need the Node's name, once. A refusal of the cloud is shown on the NodeClaim. */
   tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<TagInstanceResult>;
   /** As `tagInstance`, for all nodes without these tags; ends at a refusal that applies to all. Returns how many were tagged. */

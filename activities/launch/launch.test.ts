@@ -4,6 +4,7 @@ import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
 import { registrationHealth, whyFailingPoolRests } from '../../core/registration-health.js';
+import type { LaunchRequest } from '../../cloud/port.js';
 import type { Kind } from '../../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
@@ -315,6 +316,30 @@ describe('launching a claim', () => {
       );
       await expect(attempt).resolves.toMatchObject({ state: 'failed', isUnavailable: true });
     });
+  });
+
+  // Rule `launch/one-instance`.
+  test('the cloud is asked for an earlier instance only where there may be one', async () => {
+    const asked: unknown[] = [];
+    const given = world.cloud.launch.bind(world.cloud);
+    Object.assign(world.cloud, {
+      launch: (request: LaunchRequest) => {
+        asked.push(request.firstAttempt);
+        return given(request);
+      },
+    });
+    const asksFor = async (isFirst: boolean | undefined): Promise<unknown> => {
+      const own = { claim, ...(isFirst === undefined ? {} : { isFirst }) };
+      await new MockActivityEnvironment().run(() => cloud.launchInstance(own));
+      return asked.at(-1);
+    };
+    await expect(launch.prepareClaim({ claim })).resolves.toMatchObject({ wasPrepared: false });
+    await expect(asksFor(true)).resolves.toBe(true);
+    await expect(launch.prepareClaim({ claim })).resolves.toMatchObject({ wasPrepared: true });
+    await expect(asksFor(false)).resolves.toBe(false);
+    await expect(asksFor(undefined)).resolves.toBe(false);
+    world.clock.now += 180_000;
+    await expect(asksFor(true)).resolves.toBe(false);
   });
 
   test('another claim of the same name is not this one', async () => {

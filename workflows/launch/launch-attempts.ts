@@ -34,14 +34,14 @@ export class LaunchAttempts {
   /**
    * Attempts the launch until it succeeds, is refused for good, or the launch timeout is used up. The timeout counts the attempts
    * and the pauses between them, but not the time in which there was no worker or the API server or EC2 did not answer
-   * (launch/timeouts).
+   * (launch/timeouts). `mayHaveInstance`: an earlier launch of the NodeClaim may have created one.
    */
-  async untilOutcome(): Promise<Attempt> {
+  async untilOutcome(mayHaveInstance: boolean): Promise<Attempt> {
     const allowedMs = this.input.launchTimeoutMs ?? launchTimeoutMs;
     let spentMs = 0;
     for (let attempt = 1; ; attempt++) {
       this.deps.progress.enter('launching', { waitingFor: 'an instance', facts: { attempt } });
-      const result = await this.attempt(attempt, allowedMs - spentMs);
+      const result = await this.attempt(attempt === 1 && !mayHaveInstance, allowedMs - spentMs);
       if (result === 'stopped' || result.state !== 'failed') return result;
       this.deps.progress.addFacts({ 'last failure': result.message });
       if (result.isUnavailable !== true) spentMs += result.tookMs;
@@ -55,7 +55,7 @@ export class LaunchAttempts {
   }
 
   /** One attempt, at most `restMs` long. It counts as failed if its worker dies or hangs. */
-  private async attempt(attempt: number, restMs: number): Promise<Attempt> {
+  private async attempt(isFirst: boolean, restMs: number): Promise<Attempt> {
     const { claim, nodePool } = this.input;
     const startToCloseTimeout = Math.min(longestAttemptMs, Math.max(leastAttemptMs, restMs));
     const options = {
@@ -65,7 +65,7 @@ export class LaunchAttempts {
     };
     try {
       return await this.deps.scope.run(() =>
-        this.deps.activities.cloud.launchInstance.executeWithOptions(options, [{ claim, attempt }]),
+        this.deps.activities.cloud.launchInstance.executeWithOptions(options, [{ claim, isFirst }]),
       );
     } catch (error) {
       if (isCancellation(error)) {

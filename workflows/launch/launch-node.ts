@@ -104,7 +104,7 @@ class Launch {
     this.providerId = view.providerId;
     let launchedAt = this.input.launchedAt ?? view.launchedAt;
     if (view.providerId === undefined) {
-      const ended = await this.launch();
+      const ended = await this.launch(view.wasPrepared !== false);
       if (ended !== undefined) return ended.done;
       launchedAt = workflowNow();
     }
@@ -125,9 +125,9 @@ class Launch {
     }
   }
 
-  private async launch(): Promise<Ended | undefined> {
+  private async launch(mayHaveInstance: boolean): Promise<Ended | undefined> {
     const { claim } = this.input;
-    const result = await this.attempts.untilOutcome();
+    const result = await this.attempts.untilOutcome(mayHaveInstance);
     if (result === 'stopped') return { done: this.supersededNow() };
     if (result.state === 'failed') return { done: await this.fail('launch_timeout', result.message) };
     if (result.state === 'gone') return { done: { outcome: 'superseded' } };
