@@ -97,7 +97,8 @@ describe('leader election', () => {
   });
 
   test('a leader without an API server gives up before its lease runs out, and says why once', async () => {
-    const a = contend('a');
+    const known: (string | undefined)[] = [];
+    const a = contend('a', { onLeader: (holder) => known.push(holder) });
     await clock.advance(2 * seconds);
     kube.fail(new DomainError('Unavailable', 'down'));
     await clock.advance(7 * seconds);
@@ -106,6 +107,7 @@ describe('leader election', () => {
     expect(leading).toEqual([]);
     expect(await a.outcome).toBe('lost');
     expect(a.errors).toEqual(['down']);
+    expect(known).toEqual(['a', undefined]);
   });
 
   test('a leader renews by one request, and reads the lease only where somebody else has written it', async () => {

@@ -74,7 +74,10 @@ export async function runAsLeader(
     });
   // The lease is renewed until the work has stopped, however long that takes, so that two never work at once.
   const lost = await elector.renewUntil(done.signal);
-  if (lost) leading.abort(new Error(`lost the lease ${settings.namespace}/${settings.name}`));
+  if (lost) {
+    elector.lose();
+    leading.abort(new Error(`lost the lease ${settings.namespace}/${settings.name}`));
+  }
   await work;
   if (!lost) await elector.release();
   if (failure !== undefined) throw failure.error;
@@ -123,6 +126,13 @@ class Elector {
       if (taken || clock.now() - this.renewedAt >= renewDeadlineMs) return !isAborted(signal);
     }
     return false;
+  }
+
+  /** Nobody is known to lead then, unless another holder was seen. */
+  lose(): void {
+    if (this.lastHolder !== this.settings.identity) return;
+    this.lastHolder = undefined;
+    this.settings.onLeader?.(undefined);
   }
 
   /** Hands the lease on. A failure only makes the successor wait for it to run out. */

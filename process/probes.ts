@@ -113,7 +113,7 @@ export function readyChecks(
 }
 
 function leadership(leader: string | undefined, identity: string): ProbeCheck {
-  if (leader === undefined) return { name: 'leadership', problem: 'it is not known yet who leads' };
+  if (leader === undefined) return { name: 'leadership', problem: 'nobody is known to lead' };
   return { name: 'leadership', detail: leader === identity ? 'this process leads' : `${leader} leads` };
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { stuckKinds } from '../../operator/stuck/findings.js';
 import { createMetrics } from '../metrics.js';
+import { registerProcessGauges } from './process.js';
 
 interface Rule {
   readonly alert: string;
@@ -15,11 +16,9 @@ interface Rule {
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const { groups } = parse(read('deploy/alerts.yaml')) as { groups: { name: string; rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
-const metrics = new Set(
-  createMetrics()
-    .registry.getMetricsAsArray()
-    .map(({ name }) => name),
-);
+const { registry } = createMetrics();
+registerProcessGauges(registry, { role: 'operator' } as never);
+const metrics = new Set(registry.getMetricsAsArray().map(({ name }) => name));
 const named = ({ expr }: Rule): string[] =>
   [...expr.matchAll(/\b(?:stowage|karpenter|operator)_\w+/g)].map(([name]) => name);
 const kinds = ({ expr }: Rule): string[] =>
