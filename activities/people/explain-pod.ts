@@ -1,5 +1,7 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
+import { awaitingReconciliation, conditionOf } from '../../core/conditions.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import { podKey } from '../../core/pods.js';
@@ -50,9 +52,18 @@ export async function explainPod(
 function comingText({ cache }: Pick<ActivityDeps, 'cache'>, node: string): string {
   const claim = cache.get('NodeClaim', { name: node });
   const isLaunched = claim === undefined || (claim.status?.providerID ?? '') !== '';
-  return isLaunched
-    ? `${node} was launched for it`
-    : `${node} is to be launched for it, and has no instance yet: stowage why nodeclaim/${node}`;
+  const pending = claim === undefined ? undefined : pendingStep(claim);
+  if (isLaunched) return `${node} was launched for it${pending === undefined ? '' : `, and waits: ${pending}`}`;
+  const why = pending === undefined ? 'has no instance yet' : `its launch fails: ${pending}`;
+  return `${node} is to be launched for it, and ${why}: stowage why nodeclaim/${node}`;
+}
+
+/** What the first step of a claim that is not done says. */
+function pendingStep({ status }: NodeClaim): string | undefined {
+  const step = ['Launched', 'Registered', 'Initialized']
+    .map((type) => conditionOf(status?.conditions, type))
+    .find((condition) => condition !== undefined && condition.status !== 'True');
+  return step?.reason === awaitingReconciliation || step?.message === '' ? undefined : step?.message;
 }
 
 function whyNotOurs(deps: ActivityDeps, pod: Pod): string {

@@ -310,6 +310,17 @@ describe('pods on their way to the node that they were nominated to', () => {
     await world.synced();
     const why = 'c1 is to be launched for it, and has no instance yet: stowage why nodeclaim/c1';
     await expect(explain()).resolves.toMatchObject({ state: 'planned', node: 'c1', why });
+    const failing = { type: 'Launched', status: 'Unknown' as const, reason: 'Unauthorized', message: 'not allowed' };
+    world.kube.put('NodeClaim', { ...world.kube.objects('NodeClaim')[0]!, status: { conditions: [failing] } });
+    await world.synced();
+    await expect(explain()).resolves.toMatchObject({
+      why: 'c1 is to be launched for it, and its launch fails: not allowed: stowage why nodeclaim/c1',
+    });
+    const unregistered = { type: 'Registered', status: 'Unknown' as const, reason: 'NodeNotFound', message: 'no Node' };
+    const status = { providerID: 'p', conditions: [{ ...failing, status: 'True' as const }, unregistered] };
+    world.kube.put('NodeClaim', { ...world.kube.objects('NodeClaim')[0]!, status });
+    await world.synced();
+    await expect(explain()).resolves.toMatchObject({ why: 'c1 was launched for it, and waits: no Node' });
 
     world.clock.now = Date.parse(creationTimestamp) + 30 * 60_000;
     const a = world.deps.cache.get('Pod', { namespace: 'default', name: 'a' })!;

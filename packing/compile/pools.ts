@@ -1,4 +1,4 @@
-import type { Taint } from '../../api/kubernetes.js';
+import type { Condition, Taint } from '../../api/kubernetes.js';
 import type { Daemon } from './daemons.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
@@ -91,7 +91,14 @@ function whyNot(pool: NodePool, now: number): string | undefined {
   const rest = whyRests(pool, now);
   if (ready === undefined) return whyInvalid(pool) ?? rest;
   if (ready.status === 'True') return rest;
-  return `is not ready${ready.message === undefined || ready.message === '' ? '' : `: ${ready.message}`}`;
+  const message = causeOf(status?.conditions ?? []) ?? ready.message ?? '';
+  return `is not ready${message === '' ? '' : `: ${message}`}`;
+}
+
+/** Ready itself says only which of these is not True. */
+function causeOf(conditions: readonly Condition[]): string | undefined {
+  const parts = conditions.filter(({ type }) => type === 'ValidationSucceeded' || type === 'NodeClassReady');
+  return parts.find(({ status, message }) => status !== 'True' && (message ?? '') !== '')?.message;
 }
 
 /** After NodeClaims that the API server refused, or that got no node. */

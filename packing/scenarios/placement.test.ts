@@ -249,13 +249,21 @@ describe('NodePools', () => {
     unready.status = {
       conditions: [{ type: 'Ready', status: 'False', message: 'no subnet' }],
     };
+    const classless = pool('classless', { weight: 70 });
+    const why = { type: 'NodeClassReady', status: 'False' as const, message: 'EC2NodeClass default is being deleted' };
+    classless.status = { conditions: [why, { type: 'Ready', status: 'False', message: 'NodeClassReady=False' }] };
     const deleting = pool('deleting', { weight: 80 });
     deleting.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
     expect(
       plan(packingInput({ pods: [pod('p')], nodePools: [unready, deleting, pool()] })).newNodeClaims[0]!.nodePool,
     ).toBe('default');
-    const result = plan(packingInput({ pods: [pod('p')], nodePools: [unready, deleting] }));
+    const result = plan(packingInput({ pods: [pod('p')], nodePools: [unready, deleting, classless] }));
     expect(result.unschedulable[0]!.blockers).toEqual([
+      {
+        nodePool: 'classless',
+        reason: 'NotReady',
+        message: 'NodePool classless is not ready: EC2NodeClass default is being deleted',
+      },
       { nodePool: 'deleting', reason: 'NotReady', message: 'NodePool deleting is being deleted' },
       { nodePool: 'unready', reason: 'NotReady', message: 'NodePool unready is not ready: no subnet' },
     ]);
