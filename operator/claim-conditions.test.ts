@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isTrue } from '../core/conditions.js';
+import { isTrue, timestamp } from '../core/conditions.js';
 import { labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
@@ -98,5 +98,22 @@ describe('what pods do', () => {
     world.kube.put('NodePool', { ...pool, metadata: { ...pool.metadata, generation: 2 } });
     await toldTimes(2);
     expect(isConsolidatable()).toBe(true);
+  });
+
+  // Rule `consolidation/last-pod-event`.
+  test.each([
+    ['two minutes ahead is replaced by the present', 120_000, 0],
+    ['slightly ahead stands', 30_000, 30_000],
+  ])('a pod event that is %s', async (_, ahead, expected) => {
+    await start('0s');
+    const claim = (await world.kube.get('NodeClaim', { name: 'c1' }))!;
+    const timeIn = (ms: number): string => timestamp(world.clock.now + ms);
+    world.kube.put('NodeClaim', { ...claim, status: { ...claim.status, lastPodEventTime: timeIn(ahead) } });
+    // Until then the node is not consolidatable.
+    await world.deps.cache.until(
+      () => world.deps.cache.get('NodeClaim', { name: 'c1' })?.status?.lastPodEventTime === timeIn(expected),
+      AbortSignal.timeout(5000),
+    );
+    await world.deps.cache.until(() => isConsolidatable() === (expected === 0), AbortSignal.timeout(5000));
   });
 });

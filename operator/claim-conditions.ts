@@ -4,7 +4,7 @@ import { isManaged, nodeOf, poolOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
 import { conditionOf, isTrue, timestamp, withCondition, withoutCondition } from '../core/conditions.js';
-import { consolidatableAt } from '../disruption/consolidation/consolidatable.js';
+import { consolidatableAt, idleSince } from '../disruption/consolidation/consolidatable.js';
 import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
@@ -13,6 +13,8 @@ import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 
 const podEventDedupeMs = 10_000;
+/** A pod event further ahead of the operator's clock than this was written by a clock that was wrong. */
+const clockSkewMs = 60_000;
 /** Timers beyond this overflow; the claim is looked at again by then anyway. */
 const longestWaitMs = 3_600_000;
 
@@ -97,11 +99,16 @@ async function podEvent(context: OperatorContext, name: string): Promise<Requeue
   const last = Date.parse(claim.status?.lastPodEventTime ?? '');
   // The later event is not lost: it is written when the ten seconds are over.
   const wait = last + podEventDedupeMs - context.now();
-  if (wait > 0) return { afterMs: wait };
-  await updateClaim(context.kube, identityOf(claim), () => ({
-    status: { lastPodEventTime: timestamp(context.now()) },
-  }));
+  if (wait > 0 && !isAhead(context, last)) return { afterMs: wait };
+  await writePodEvent(context, claim);
   return undefined;
+}
+
+const isAhead = ({ now }: OperatorContext, at: number | undefined): boolean =>
+  at !== undefined && at > now() + clockSkewMs;
+
+async function writePodEvent({ kube, now }: OperatorContext, claim: NodeClaim): Promise<void> {
+  await updateClaim(kube, identityOf(claim), () => ({ status: { lastPodEventTime: timestamp(now()) } }));
 }
 
 /** Rule `consolidation/consolidate-after`: True once nothing happened for consolidateAfter; gone inside the window. */
@@ -120,6 +127,10 @@ async function consolidatable(
     pods: [],
     pricePerHour: 0,
   };
+  if (isAhead(context, idleSince(view))) {
+    await writePodEvent(context, claim);
+    return undefined;
+  }
   const at = consolidatableAt(view);
   const wanted = at <= context.now();
   const has = isTrue(claim.status?.conditions, 'Consolidatable');
