@@ -92,7 +92,7 @@ function byDrift(view: NodeView, context: DisruptionContext, running: Disruption
     whyAnswered(context, view, 'Drifted') ??
     whyBackedOff(context, view, 'Drifted') ??
     whyNotCandidate(view, context, 'eventual');
-  if (why !== undefined) return [`it has drifted, and stays: ${why}`];
+  if (why !== undefined) return [`it has drifted: ${why}`];
   const closed = whyClosed(context, poolNameOf(view), 'Drifted');
   if (closed === undefined) return [context.rollouts.has(poolNameOf(view)) ? inItsWave : inItsTurn];
   return [`it has drifted, and waits: ${closed}${heldBy(running, poolNameOf(view))}`];

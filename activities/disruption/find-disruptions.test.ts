@@ -1313,7 +1313,7 @@ describe('findDisruptions', () => {
       expect(goingNodes(found)).toEqual(['node-b']);
       const [blocked] = world.events.filter(({ reason }) => reason === 'DisruptionBlocked');
       expect(blocked?.regarding.name).toBe('node-a');
-      const why = expect.stringMatching(/^it has drifted, and stays: pod default\/a-0 would find no place: /);
+      const why = expect.stringMatching(/^it has drifted: pod default\/a-0 would find no place: /);
       expect(found.details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
       expect(found.details?.waits).toEqual([{ verdict: 'stays', why, nodes: ['node-a'] }]);
       expect(blocked?.message).toBe(`It stays: ${found.details?.stays[0]?.why}`);

@@ -34,7 +34,7 @@ export function waitsOfDrift(skipped: SkippedNodes): readonly NodeWait[] {
   return [...skipped.values()].map(({ node, why, soon }) =>
     soon
       ? { node, verdict: 'may go', what: `it has drifted, and waits: ${why}` }
-      : { node, verdict: 'stays', what: `it has drifted, and stays: ${why}` },
+      : { node, verdict: 'stays', what: `it has drifted: ${why}` },
   );
 }
 
