@@ -1,7 +1,7 @@
 import type { BinCount, PatternBound } from './pattern-bound.js';
 import type { Market, MarketContent, MarketProblem } from './market.js';
 
-/** Between how many bins of one kind there are. */
+/** Between how many bins of one kind there are, beyond those that other ranges buy of the same bins. */
 export interface CountRange {
   readonly kind: BinKind;
   readonly least: number;
@@ -42,12 +42,13 @@ export function withRanges(problem: MarketProblem, ranges: readonly CountRange[]
   const capsOf = (market: number, bin: number): number[] =>
     capped.map(({ kind }) => (kind.some((each) => each.market === market && each.bin === bin) ? 1 : 0));
   const unbought = paid.map(() => 0);
+  // All markets of a kind share its bins that are bought: a limit each.
+  const sharesOf = (p: number): Float64Array =>
+    Float64Array.of(...problem.limits.map(() => 0), ...capped.map(() => 0), ...paid.map((_, q) => (p === q ? 1 : 0)));
   const bought = paid.flatMap(({ kind, least }, p) =>
-    kind.map(({ market, bin }) => {
-      const use = Float64Array.from([...problem.limits, ...capped, ...paid], (_, l) =>
-        l === problem.limits.length + capped.length + p ? 1 : 0,
-      );
-      return { ...markets[market]!, bins: [{ ...markets[market]!.bins[bin]!, price: 0, use }], count: least };
+    kind.map(({ market, bin }): Market => {
+      const own = markets[market]!;
+      return { ...own, bins: [{ ...own.bins[bin]!, price: 0, use: sharesOf(p) }], count: least };
     }),
   );
   return {
@@ -123,7 +124,8 @@ export function splitByCount(
     ofPrice.set(price, (ofPrice.get(price) ?? 0) + count);
   }
   const all = Array.from(ofPrice, ([price, count]) => ({ kind: binsAt(problem, price), count }));
-  const split = worst(problem, all) ?? worst(problem, own.map(({ market, bin, count }) => ({ kind: [{ market, bin }], count }))); // prettier-ignore
+  const byMarket = own.map(({ market, bin, count }) => ({ kind: [{ market, bin }], count }));
+  const split = worst(problem, all) ?? worst(problem, byMarket);
   if (split === undefined) return undefined;
   const { kind, count } = split;
   const text = JSON.stringify(kind);

@@ -34,7 +34,7 @@ interface Leaf {
   readonly contents: readonly MarketContent[];
 }
 
-interface Given {
+interface Known {
   readonly units: number;
   /** Contents of the nodes of a plan. */
   readonly packed: readonly Content[];
@@ -56,9 +56,9 @@ export class Choices {
   constructor(
     private readonly problemOf: (pinned: Pinned) => MarketProblem,
     private readonly rules: ForcedByRules['together'],
-    private readonly given: Given,
+    private readonly known: Known,
   ) {
-    this.left = given.units;
+    this.left = known.units;
     this.leaves.push(this.evaluate({ pinned: new Map(), decided: 0, ranges: [], bound: 0, contents: [] }));
   }
 
@@ -73,9 +73,9 @@ export class Choices {
 
   /** Splits leaves until the bound comes to `price`, or the work is done. */
   decide(price: number): void {
-    if (this.bound < this.given.otherBound) return;
-    const forCounting = this.given.units * countingShare;
-    let counting = this.given.units - this.left > affordable * forCounting ? 0 : forCounting;
+    if (this.bound < this.known.otherBound) return;
+    const forCounting = this.known.units * countingShare;
+    let counting = this.known.units - this.left > affordable * forCounting ? 0 : forCounting;
     while (this.left > 0) {
       this.leaves.sort((a, b) => b.bound - a.bound);
       const lowest = this.leaves.at(-1)!;
@@ -124,9 +124,14 @@ export class Choices {
     if (this.left <= 0) return { ...leaf, counts: [] };
     const ranged = withRanges(this.problemUnder(leaf.pinned), leaf.ranges);
     if (!isPossible(ranged)) return { ...leaf, bound: Infinity, counts: [], contents: [] };
-    const { packed, otherBound } = this.given;
-    const known = { packed, contents: contentsWithin(ranged, leaf.contents) };
-    const found = patternBound(ranged.problem, this.left, known, leaf.ranges.length > 0 ? 0 : otherBound);
+    const { packed, otherBound } = this.known;
+    const contents = contentsWithin(ranged, leaf.contents);
+    const found = patternBound(
+      ranged.problem,
+      this.left,
+      { packed, contents },
+      leaf.ranges.length > 0 ? 0 : otherBound,
+    );
     this.left -= found.work;
     const bound = Math.max(leaf.bound, ranged.paid + found.bound);
     return { ...leaf, bound, counts: found.counts, contents: contentsWithout(ranged, found) };
