@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Condition } from '../api/kubernetes.js';
 import { updateClaim } from '../cluster/writes.js';
-import { isTrue, withCondition, withReady } from '../core/conditions.js';
+import { claimLifecycle, isTrue, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { messageOf } from '../core/error-message.js';
 import { isDomainError } from '../core/failures.js';
@@ -9,8 +9,6 @@ import { formatResource } from '../core/quantities.js';
 import type { Resources } from '../core/resources.js';
 import type { ClaimRef } from '../workflows/messages.js';
 import type { ActivityDeps } from './deps.js';
-
-const lifecycle = ['Launched', 'Registered', 'Initialized'] as const;
 
 /** Resources as Kubernetes quantities, without those of amount zero. */
 export function quantitiesOf(resources: Resources): Record<string, string> {
@@ -66,12 +64,12 @@ export function conditionsWith(
   for (const change of [...lasting(conditions), ...launched(claim), ...changes]) {
     conditions = withCondition(conditions, change, at(deps, claim));
   }
-  return withReady(conditions, lifecycle, at(deps, claim));
+  return withReady(conditions, claimLifecycle, at(deps, claim));
 }
 
 /** The spec of a claim never changes (node-claims/immutable): what is True stays so in the generation that its deletion makes. */
 const lasting = (conditions: readonly Condition[]): readonly Condition[] =>
-  conditions.filter(({ type, status }) => status === 'True' && lifecycle.some((one) => one === type));
+  conditions.filter(({ type, status }) => status === 'True' && claimLifecycle.some((one) => one === type));
 
 /** Whoever has an instance was launched, also where somebody took the condition off: no step comes again that would say so. */
 function launched({ status }: NodeClaim): readonly ConditionChange[] {

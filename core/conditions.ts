@@ -56,6 +56,11 @@ export function withoutCondition(conditions: readonly Condition[] | undefined, t
   return (conditions ?? []).filter((condition) => condition.type !== type);
 }
 
+/** What Ready of a NodeClaim summarizes, in the order in which a NodeClaim comes to have it. */
+export const claimLifecycle = ['Launched', 'Registered', 'Initialized'] as const;
+/** What Ready of a NodePool summarizes. */
+export const nodePoolReadiness = ['ValidationSucceeded', 'NodeClassReady'] as const;
+
 /**
  * The root condition `Ready` over its dependents, as Karpenter derives it: True when all are, False when one is False,
  * Unknown otherwise, with the unhealthy ones as the message. Missing dependents are added as Unknown.

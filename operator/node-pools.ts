@@ -6,7 +6,7 @@ import { isManaged, nodeClassOf } from '../cluster/cluster.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
 import { claimRefusalOf } from '../core/claim-refusals.js';
-import { conditionOf, withCondition, withoutCondition, withReady } from '../core/conditions.js';
+import { conditionOf, nodePoolReadiness, withCondition, withoutCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { registrationHealth } from '../core/registration-health.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
@@ -164,7 +164,7 @@ function statusOf(
       resources: inOrderOf(live.status?.resources, resources),
       nodes,
       ...(generation === undefined ? {} : { nodeClassObservedGeneration: generation }),
-      conditions: withReady(conditions, ['ValidationSucceeded', 'NodeClassReady'], at),
+      conditions: withReady(conditions, nodePoolReadiness, at),
     };
   };
 }

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { awaitingReconciliation, conditionOf } from '../../core/conditions.js';
+import { awaitingReconciliation, claimLifecycle, conditionOf } from '../../core/conditions.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import { podKey } from '../../core/pods.js';
@@ -52,15 +52,15 @@ export async function explainPod(
 function comingText({ cache }: Pick<ActivityDeps, 'cache'>, node: string): string {
   const claim = cache.get('NodeClaim', { name: node });
   const isLaunched = claim === undefined || (claim.status?.providerID ?? '') !== '';
-  const pending = claim === undefined ? undefined : pendingStep(claim);
+  const pending = claim === undefined ? undefined : pendingMessage(claim);
   if (isLaunched) return `${node} was launched for it${pending === undefined ? '' : `, and waits: ${pending}`}`;
   const why = pending === undefined ? 'has no instance yet' : `its launch fails: ${pending}`;
   return `${node} is to be launched for it, and ${why}: stowage why nodeclaim/${node}`;
 }
 
-/** What the first step of a claim that is not done says. */
-function pendingStep({ status }: NodeClaim): string | undefined {
-  const step = ['Launched', 'Registered', 'Initialized']
+/** What the first lifecycle condition of a claim that is not True says. */
+function pendingMessage({ status }: NodeClaim): string | undefined {
+  const step = claimLifecycle
     .map((type) => conditionOf(status?.conditions, type))
     .find((condition) => condition !== undefined && condition.status !== 'True');
   return step?.reason === awaitingReconciliation || step?.message === '' ? undefined : step?.message;

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Condition, Node } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { conditionOf } from '../../core/conditions.js';
+import { claimLifecycle, conditionOf } from '../../core/conditions.js';
 import type { ClusterObjects } from '../../packing/types.js';
 
 const longAgo = '1970-01-01T00:00:00Z';
@@ -26,7 +26,7 @@ function settled(claim: NodeClaim, node: Node): NodeClaim {
   const status = { ...claim.status };
   delete status.lastPodEventTime;
   let conditions: Condition[] = [...(status.conditions ?? [])];
-  for (const type of ['Launched', 'Registered', 'Initialized', 'Consolidatable']) {
+  for (const type of [...claimLifecycle, 'Consolidatable']) {
     conditions = conditions.filter((condition) => condition.type !== type);
     conditions.push({ type, status: 'True', reason: type, message: '', lastTransitionTime: longAgo });
   }

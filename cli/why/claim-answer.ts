@@ -1,6 +1,7 @@
 import type { Condition } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { labelsOf, poolText } from '../../cluster/node-labels.js';
+import { claimLifecycle } from '../../core/conditions.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
 import { timeText } from '../../core/time-text.js';
@@ -30,13 +31,10 @@ export interface ClaimKnown {
   readonly verdict: Pick<NodeVerdict, 'verdict' | 'why'> | { readonly unknown: string } | undefined;
 }
 
-/** In the order in which a NodeClaim comes to hold them. */
-const steps = ['Launched', 'Registered', 'Initialized'];
-
 /** What its reader came to ask: how far it has come, whether it goes, or why it stays. */
 export function claimAnswer({ claim, workflows, verdict }: ClaimKnown): string {
   if (claim.metadata.deletionTimestamp !== undefined) return disruptionText(workflows);
-  const missing = steps.find((type) => conditionOf(claim, type)?.status !== 'True');
+  const missing = claimLifecycle.find((type) => conditionOf(claim, type)?.status !== 'True');
   if (missing !== undefined) return `is not ready yet: ${conditionText(claim, missing)}`;
   if (verdict === undefined) return 'is ready';
   if ('unknown' in verdict) return `is ready; whether it may go is not known: ${verdict.unknown}`;

@@ -34,7 +34,8 @@ interface Leaf {
   readonly contents: readonly MarketContent[];
 }
 
-interface Known {
+interface BoundInput {
+  /** Work for all bounds together. */
   readonly units: number;
   /** Contents of the nodes of a plan. */
   readonly packed: readonly Content[];
@@ -56,9 +57,9 @@ export class Choices {
   constructor(
     private readonly problemOf: (pinned: Pinned) => MarketProblem,
     private readonly rules: ForcedByRules['together'],
-    private readonly known: Known,
+    private readonly input: BoundInput,
   ) {
-    this.left = known.units;
+    this.left = input.units;
     this.leaves.push(this.evaluate({ pinned: new Map(), decided: 0, ranges: [], bound: 0, contents: [] }));
   }
 
@@ -73,19 +74,20 @@ export class Choices {
 
   /** Splits leaves until the bound comes to `price`, or the work is done. */
   decide(price: number): void {
-    if (this.bound < this.known.otherBound) return;
-    const forCounting = this.known.units * countingShare;
-    let counting = this.known.units - this.left > affordable * forCounting ? 0 : forCounting;
+    if (this.bound < this.input.otherBound) return;
+    const forCounting = this.input.units * countingShare;
+    let counting = this.input.units - this.left > affordable * forCounting ? 0 : forCounting;
     while (this.left > 0) {
       this.leaves.sort((a, b) => b.bound - a.bound);
       const lowest = this.leaves.at(-1)!;
       if (lowest.bound >= price * nearEnough) return;
-      const byRule = this.byRule(lowest);
-      if (byRule === undefined && counting <= 0) return;
-      const before = this.left;
-      const children = byRule ?? this.byCount(lowest);
+      let children = this.byRule(lowest);
+      if (children === undefined && counting > 0) {
+        const before = this.left;
+        children = this.byCount(lowest);
+        counting -= before - this.left;
+      }
       if (children === undefined) return;
-      if (byRule === undefined) counting -= before - this.left;
       this.leaves.pop();
       this.leaves.push(...children);
     }
@@ -124,7 +126,7 @@ export class Choices {
     if (this.left <= 0) return { ...leaf, counts: [] };
     const ranged = withRanges(this.problemUnder(leaf.pinned), leaf.ranges);
     if (!isPossible(ranged)) return { ...leaf, bound: Infinity, counts: [], contents: [] };
-    const { packed, otherBound } = this.known;
+    const { packed, otherBound } = this.input;
     const contents = contentsWithin(ranged, leaf.contents);
     const found = patternBound(
       ranged.problem,

@@ -5,6 +5,7 @@ import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
 import { annotations, labels } from '../../api/labels.js';
 import { claimRefusalOf, whyBackedOffPool } from '../../core/claim-refusals.js';
 import { whyFailingPoolRests } from '../../core/registration-health.js';
+import { nodePoolReadiness } from '../../core/conditions.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { single, type Requirement } from '../requirements/requirement.js';
@@ -97,7 +98,7 @@ function whyNot(pool: NodePool, now: number): string | undefined {
 
 /** Ready itself says only which of these is not True. */
 function causeOf(conditions: readonly Condition[]): string | undefined {
-  const parts = conditions.filter(({ type }) => type === 'ValidationSucceeded' || type === 'NodeClassReady');
+  const parts = conditions.filter(({ type }) => nodePoolReadiness.some((one) => one === type));
   return parts.find(({ status, message }) => status !== 'True' && (message ?? '') !== '')?.message;
 }
 
