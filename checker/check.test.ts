@@ -77,6 +77,8 @@ interface Example {
 }
 
 const pool = nodePool('default');
+const smallTypes = (name: string): KubernetesObject =>
+  nodePool(name, { weight: 5, requirements: [inValues('node.kubernetes.io/instance-type', 'm-2x', 'm-4x')] });
 const web = { matchLabels: { app: 'web' } };
 const node = (name: string, zone = 'a'): KubernetesObject[] =>
   runningNode({
@@ -830,6 +832,36 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       objects: [nodePool('default', { limits: { nodes: '1' } }), ...two],
       plan: plan(apart(['a', 'a'])),
       breaks: ['limits'],
+    },
+    {
+      says: 'a pod in a NodePool with lower weight than one that holds it',
+      objects: [pool, nodePool('heavy', { weight: 5 }), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['weight'],
+    },
+    {
+      says: 'one that rides with a pod that needs the NodePool of lower weight',
+      objects: [pool, smallTypes('heavy'), app('p1'), pod('large', { app: 'large' }, requestsOf('6', '1Gi'))],
+      plan: plan([claim({ pods: ['p1', 'large'], types: ['r-8x'] })]),
+      breaks: [],
+    },
+    {
+      says: 'ones that ride without it',
+      objects: [pool, smallTypes('heavy'), app('p1'), app('p2')],
+      plan: plan([claim({ pods: ['p1', 'p2'], types: ['r-8x'] })]),
+      breaks: ['weight'],
+    },
+    {
+      says: 'one that the heavier NodePool may not launch for, or not by its taints',
+      objects: [
+        pool,
+        nodePool('limited', { weight: 5, limits: { cpu: '1' } }),
+        nodePool('tainted', { weight: 6, taints: [{ key: 'gpu', effect: 'NoSchedule' }] }),
+        nodePool('avoided', { weight: 7, taints: [{ key: 'slow', effect: 'PreferNoSchedule' }] }),
+        app('p1'),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
     },
     {
       says: 'enough families',

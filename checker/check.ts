@@ -14,6 +14,7 @@ import { checkPools } from './rules/pools.js';
 import { checkResources } from './rules/resources.js';
 import { checkSpread } from './rules/spread.js';
 import { checkVolumes } from './rules/volumes.js';
+import { checkWeights } from './rules/weights.js';
 import type { CatalogueEntry, CommitmentJson, ObjectList, PlanJson, Violation } from './types.js';
 
 export interface Verdict {
@@ -40,7 +41,7 @@ export function checkPlan(
   const cluster = readCluster(objects, commitments);
   const { violations, placement } = violationsOf(cluster, readMachineTypes(catalogue), plan, movable);
   return {
-    violations,
+    violations: [...violations, ...checkWeights(placement)],
     placedPods: [...plan.newNodeClaims, ...plan.existingNodes].reduce((sum, entry) => sum + entry.pods.length, 0),
     newNodes: plan.newNodeClaims.length,
     lowerBound: lowerBound(placement),

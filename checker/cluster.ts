@@ -40,6 +40,7 @@ export interface Pool extends KubernetesObject {
       };
     };
   };
+  status?: { conditions?: { type: string; status: string }[] };
 }
 
 export interface Claim extends KubernetesObject {

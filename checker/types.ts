@@ -66,6 +66,7 @@ export type Rule =
   | 'reservations' // more nodes on a capacity reservation than it has free
   | 'commitments' // more of a Savings Plan or of reserved instances than is left
   | 'spot-ratio' // a pool with a ratio is further from it than a node's vCPUs, or a claim may become either
+  | 'weight' // no pod of a launched node needs its NodePool: those with a higher weight can hold each
   | 'price'
   | 'lower-bound'
   | 'candidate' // consolidation: the node is not there, or may not be disrupted

@@ -12,7 +12,7 @@ function sumOf(pods: ReadonlyMap<PodClass, number>): Record<string, number> {
 }
 
 /** The first resource of which there is too little. */
-function lacking(needs: Amounts, has: Amounts): string | undefined {
+export function lacking(needs: Amounts, has: Amounts): string | undefined {
   for (const [name, amount] of Object.entries(needs)) {
     const there = has[name] ?? 0;
     if (amount > there) return `${name}: ${amount} needed, ${there} there`;

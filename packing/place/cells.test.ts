@@ -11,6 +11,7 @@ const spreadOver = (...keys: string[]): PodOptions => ({
   labels: { app: 'web' },
   topologySpreadConstraints: keys.flatMap((topologyKey) => spreads({ topologyKey }).topologySpreadConstraints ?? []),
 });
+const web = { matchLabels: { app: 'web' } };
 const types = [instanceType('m4', { cpu: 4, spot: 0, price: 0.4, zones: ['zone-b', 'zone-a'] })];
 
 /** Each cell by its domains: its NodePools, its nodes and its price. */
@@ -60,6 +61,33 @@ describe('cells', () => {
       ['zone-a', 'light'],
       ['zone-b', 'heavy'],
     ]);
+  });
+
+  test.each([
+    [
+      'are in the domains of the heaviest NodePool for pods that only the spread of others counts (scheduling/heaviest-pool-first)',
+      {},
+      ['zone-b heavy'],
+    ],
+    [
+      'are in all domains for pods that others have to be near',
+      { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: zone, labelSelector: web }] } },
+      ['zone-a light', 'zone-b heavy'],
+    ],
+  ])('%s', (_, affinity, expected) => {
+    const heavy = pool('heavy', { weight: 10, requirements: [{ key: zone, operator: 'In', values: ['zone-b'] }] });
+    const others = pod('other', { ...spreadOver(zone), labels: { app: 'other' }, affinity });
+    const counting = {
+      ...others.spec,
+      topologySpreadConstraints: [{ ...others.spec.topologySpreadConstraints![0]!, labelSelector: web }],
+    };
+    const free = pod('free', { labels: web.matchLabels });
+    const placing = placingOf(
+      packingInput({ pods: [free, { ...others, spec: counting }], nodePools: [pool('light'), heavy] }, { types }),
+    );
+    expect(
+      described(placing.cells.of(placing.targetOf(free))).map(([domains, pools]) => `${domains} ${pools}`),
+    ).toEqual(expected);
   });
 
   test('have the existing nodes that admit the class, and are there for these alone too', () => {

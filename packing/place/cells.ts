@@ -3,6 +3,7 @@ import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
 import { mapped } from '../lists.js';
+import { mayExcludeDomains, type Rules } from '../topology/rules.js';
 import type { Feasibility } from './feasibility.js';
 import type { NodeState } from './node-states.js';
 import type { PlacementTarget } from './part.js';
@@ -34,6 +35,7 @@ const noProfiles: readonly Profile[] = [];
 /** Builds the cells of classes. What does not depend on the class is computed once. */
 export class Cells {
   private readonly places = new Map<readonly Profile[], Map<string, ReadonlyMap<string, Place>>>();
+  private readonly heaviest = new Map<ReadonlyMap<string, Place>, ReadonlyMap<string, Place>>();
   private readonly nodesOf = new Map<Level, ReadonlyMap<string, readonly NodeState[]>>();
 
   /** Cells without existing nodes, by places and by demand. */
@@ -48,7 +50,8 @@ export class Cells {
   /** The cells of a class, sorted by their domains. */
   of({ podClass, level, rules, without }: PlacementTarget): readonly Cell[] {
     const holding = this.feasibility.holding(podClass, level, without);
-    const places = this.placesOf(holding, rules.keys);
+    const all = this.placesOf(holding, rules.keys);
+    const places = isFree(rules) ? this.heaviestOf(all) : all;
     const nodes = this.nodes.length === 0 ? undefined : this.nodesByCell(level, rules.keys);
     if (nodes === undefined) return this.withoutNodes(podClass, places);
     const cells: Cell[] = [];
@@ -112,6 +115,20 @@ export class Cells {
     return places;
   }
 
+  /** The places with the highest weight (scheduling/heaviest-pool-first): pods that may be anywhere open no node in another NodePool for its domains. */
+  private heaviestOf(places: ReadonlyMap<string, Place>): ReadonlyMap<string, Place> {
+    let heaviest = this.heaviest.get(places);
+    if (heaviest === undefined) {
+      const weightOf = ({ profiles }: Place): number => profiles[0]!.pool.weight;
+      let weight = 0;
+      for (const place of places.values()) weight = Math.max(weight, weightOf(place));
+      const found = [...places].filter(([, place]) => weightOf(place) === weight);
+      heaviest = found.length === places.size ? places : new Map(found);
+      this.heaviest.set(places, heaviest);
+    }
+    return heaviest;
+  }
+
   private nodesByCell(level: Level, keys: readonly string[]): ReadonlyMap<string, readonly NodeState[]> {
     let grouped = this.nodesOf.get(level);
     if (grouped === undefined) {
@@ -142,6 +159,10 @@ export class Cells {
     return { domains, domainOf: (key) => domains.get(key) };
   }
 }
+
+/** Whether such pods may be anywhere, and no other pods have to be near them. */
+const isFree = (rules: Rules): boolean =>
+  !mayExcludeDomains(rules) && rules.matched.every(({ kind }) => kind === 'spread');
 
 function push<T>(into: Map<string, T[]>, key: string, value: T): void {
   const there = into.get(key);

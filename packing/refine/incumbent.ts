@@ -1,5 +1,6 @@
 import { isBufferPod } from '../compile/buffers.js';
 import type { PlacementState } from './placement-state.js';
+import { Openers } from './openers.js';
 import type { UnplacedPod } from './unplaced-pods.js';
 import { RuleCheck, type BrokenRules } from './rule-check.js';
 
@@ -17,6 +18,9 @@ export class Incumbent {
   /** Rules that were broken after the last change that was kept. */
   private brokenBefore: BrokenRules | undefined;
   private readonly rules: RuleCheck;
+  private readonly openers: Openers;
+  /** Nodes without an opener in the best plan. */
+  private unopened: number;
   /** Up to this price fewer nodes count more than the price; undefined: at no price. */
   private fewestUpTo: number | undefined;
 
@@ -29,6 +33,8 @@ export class Incumbent {
       state,
       state.required().map(({ rules }) => rules),
     );
+    this.openers = new Openers(state);
+    this.unopened = this.openers.unopened();
   }
 
   /** Pods that found no place. */
@@ -57,17 +63,23 @@ export class Incumbent {
 
   /** Keeps the change if the plan is better, and undoes it otherwise. `left`: pods that have no place now. */
   accept(left: readonly UnplacedPod[]): boolean {
-    const { state, brokenBefore } = this;
+    const { state } = this;
     const score = this.scoreOf(left);
-    if (!this.isBetter(score, this.score) || this.rules.breaksMore(brokenBefore!, isFuller(score, this.score))) {
+    if (!this.isBetter(score, this.score) || this.breaksMore(isFuller(score, this.score))) {
       state.undo();
       return false;
     }
     state.commit();
+    this.unopened = this.openers.unopened();
     this.brokenBefore = undefined;
     this.score = score;
     this.unplacedPods = left;
     return true;
+  }
+
+  private breaksMore(isWorthIt: boolean): boolean {
+    const losesOpener = !isWorthIt && this.openers.unopened() > this.unopened;
+    return losesOpener || this.rules.breaksMore(this.brokenBefore!, isWorthIt);
   }
 
   private isBetter(a: Score, b: Score): boolean {

@@ -30,6 +30,17 @@ export interface Rules {
   readonly keys: readonly string[];
 }
 
+/** Whether the rules may keep the pods out of a domain; rules of others that only count them do not. */
+export const mayExcludeDomains = ({
+  spread,
+  affinity,
+  antiAffinity,
+  hostAffinity,
+  matched,
+}: Pick<Rules, 'spread' | 'affinity' | 'antiAffinity' | 'hostAffinity' | 'matched'>): boolean =>
+  spread.length + affinity.length + antiAffinity.length + hostAffinity.length > 0 ||
+  matched.some(({ kind, hostname }) => kind === 'antiAffinity' && !hostname);
+
 /** Computes, once each, which rules concern each shape of a pass. */
 export class RuleBook {
   private readonly identities: Identity[] = [];
