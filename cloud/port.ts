@@ -30,6 +30,12 @@ export interface CloudProvider {
   /** The instance of a provider id; undefined once it is terminated or unknown. */
   get(providerId: string): Promise<CloudInstance | undefined>;
 
+  /**
+   * How an instance ended; undefined while it is running or starting, and where the cloud does not know it: it may not know it yet. Absent where the
+   * provider's instances do not end by themselves.
+   */
+  whyEnded?(providerId: string): Promise<EndedInstance | undefined>;
+
   /** Every instance of this cluster that is not terminated. */
   list(): Promise<readonly CloudInstance[]>;
 
@@ -242,6 +248,14 @@ export interface CloudInstance {
   readonly launchedAt: number;
   readonly tags: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
+}
+
+/** An instance that the cloud knows and that runs no more. */
+export interface EndedInstance {
+  /** For a person, in the cloud's words. */
+  readonly message: string;
+  /** Whether the cloud took back what it had lent, which says nothing about how the instance was launched. */
+  readonly isReclaimed: boolean;
 }
 
 export type InterruptionKind =

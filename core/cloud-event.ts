@@ -13,6 +13,7 @@ const typeOfReason: Readonly<Record<string, NotificationType>> = {
   NodeRepairBlocked: 'blocked',
   DrainForced: 'forced',
   InsufficientCapacityError: 'failed',
+  InstanceEnded: 'failed',
   NodeClassNotReady: 'failed',
   NodeClaimRefused: 'failed',
   NoInstanceTypeSuits: 'failed',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { registrationHealth, whyFailingPoolRests, withRegistration } from './registration-health.js';
+import { instanceEnded, registrationHealth, whyFailingPoolRests, withRegistration } from './registration-health.js';
 
 const subject = { poolGeneration: 1, nodeClassGeneration: 3 };
 
@@ -113,6 +113,10 @@ describe('a NodePool rests (node-pools/failing-pools-rest)', () => {
     const outcome = { claimUid: 'a', registered: false, at, message: 'UnauthorizedOperation' };
     expect(whyFailingPoolRests(withRegistration(undefined, subject, outcome), 1, at)).toBe(
       'rests until 2026-01-02T03:05:05Z, for its last node was not launched: UnauthorizedOperation',
+    );
+    const ended = { ...outcome, reason: instanceEnded, message: 'instance i-1 is terminated' };
+    expect(whyFailingPoolRests(withRegistration(undefined, subject, ended), 1, at)).toBe(
+      'rests until 2026-01-02T03:05:05Z, for its last node did not register: instance i-1 is terminated',
     );
   });
 });

@@ -6,6 +6,8 @@ import { timeText } from './time-text.js';
 const slots = 4;
 const tooManyFailures = 2;
 const longestMessage = 300;
+/** The reason of an outcome where the instance ended before its node registered. */
+export const instanceEnded = 'InstanceEnded';
 /** How long a NodePool rests after a claim of it got no node: pods that pend are planned every ten seconds. */
 const restMs = 60_000;
 
@@ -85,8 +87,12 @@ export function whyFailingPoolRests(
   if (typeof last?.at !== 'number' || last.registered || before?.registered === true) return undefined;
   // None rests for longer, whoever wrote the annotation.
   if (Math.abs(now - last.at) >= restMs) return undefined;
-  const why = last.message === undefined ? 'did not register' : `was not launched: ${last.message}`;
-  return `rests until ${timeText(last.at + restMs)}, for its last node ${why}`;
+  return `rests until ${timeText(last.at + restMs)}, for its last node ${whyNoNode(last)}`;
+}
+
+function whyNoNode({ reason, message }: RegistrationOutcome): string {
+  if (message === undefined) return 'did not register';
+  return reason === instanceEnded ? `did not register: ${message}` : `was not launched: ${message}`;
 }
 
 function nameOf({ poolGeneration, nodeClassGeneration }: RegistrationSubject): string {

@@ -5,11 +5,15 @@ import { isTrue } from '../../core/conditions.js';
 import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
 import { regarding } from '../../core/regarding.js';
 import { policyOf } from '../../disruption/policies/policies.js';
+import { noteEndedUnregistered } from '../ended-instance.js';
 import { taintCandidates } from '../disruption/candidate-marks.js';
 import type { ActivityDeps } from '../deps.js';
 import { withFailures } from '../to-failure.js';
 import type { InstanceView, InterruptionActivities } from './contract.js';
 import { interruptionEvents } from './interruption-events.js';
+
+/** Notices of an instance that runs no more. */
+const instanceEnding: ReadonlySet<string> = new Set(['instance_stopped', 'instance_terminated']);
 
 const reservationLabel = 'karpenter.k8s.aws/capacity-reservation-id';
 
@@ -31,6 +35,7 @@ async function inspectInstance(
   for (const event of interruptionEvents(kind, claim.metadata.name ?? '', nodeName)) {
     deps.events.publish({ ...event, regarding: regarding('NodeClaim', claim.metadata) });
   }
+  if (instanceEnding.has(kind)) await noteEndedUnregistered(deps, claim, 'its instance is stopping or terminated');
   const view = viewOf(deps, claim, at);
   const isCordoned = cordonFor !== undefined && (await isTainted(deps, { reason: kind, owner: cordonFor }, view));
   await markOfferingUnavailable(deps, kind, claim);

@@ -45,13 +45,17 @@ export type NodeSync =
   | { readonly state: 'gone' | 'deleting' }
   /** The NodeClaim names no instance: the API server was restored to a time before that was recorded. */
   | { readonly state: 'unlaunched' }
-  /** `againMs`: the Node exists and has to be checked again after this time. `registered`: whether the NodeClaim says that it was registered. */
+  /**
+   * `againMs`: the Node exists and has to be checked again after this time. `registered`: whether the NodeClaim says that it was registered.
+   * `instanceEnded`: there will be no Node; workflows of earlier builds wait on.
+   */
   | {
       readonly state: 'waiting';
       readonly reason: string;
       readonly message: string;
       readonly againMs?: number;
       readonly registered?: boolean;
+      readonly instanceEnded?: true;
     }
   | {
       readonly state: 'registered' | 'initialized';

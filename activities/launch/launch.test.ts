@@ -566,4 +566,87 @@ describe('launching a claim', () => {
     const { annotations: own, generation } = (await world.kube.get('NodePool', { name: 'default' }))!.metadata;
     expect(whyFailingPoolRests(own?.[annotations.registrations], generation, world.clock.now)).toContain('rests until');
   });
+
+  // Rule `launch/instance-ended`.
+  describe('an instance that ends before its node registers', () => {
+    const kms = { message: 'instance i-1 is terminated: Client.InternalError', isReclaimed: false };
+    const spot = { message: 'instance i-1 is terminated: Server.SpotInstanceTermination', isReclaimed: true };
+    const providerId = async (): Promise<string> => (await live())!.status!.providerID!;
+    const notice = async (): Promise<unknown> => {
+      await world.synced();
+      const instanceId = (await providerId()).split('/').at(-1)!;
+      return interruptions.inspectInstance({ instanceId, kind: 'instance_terminated', at: world.clock.now });
+    };
+    const told = (): readonly string[] =>
+      world.events.filter(({ reason }) => reason === 'InstanceEnded').map(({ message }) => message);
+    const rest = async (): Promise<string | undefined> => {
+      const { annotations: own, generation } = (await world.kube.get('NodePool', { name: 'default' }))!.metadata;
+      return whyFailingPoolRests(own?.[annotations.registrations], generation, world.clock.now);
+    };
+
+    beforeEach(async () => {
+      const owner = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'default', uid: 'pool-default' };
+      await world.kube.patch('NodeClaim', { name: 'c1' }, { metadata: { ownerReferences: [owner] } });
+      await launched();
+    });
+
+    test('is looked for once the node takes long: the launch is told, with its reason', async () => {
+      world.cloud.end(await providerId(), kms);
+      const awaited = { state: 'waiting', reason: 'NodeNotFound' };
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject(awaited);
+      world.clock.now += 60_000;
+      world.cloud.failNext('whyEnded');
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject(awaited);
+
+      const over = { state: 'waiting', instanceEnded: true, message: kms.message };
+      await expect(launch.syncNode({ claim })).resolves.toMatchObject(over);
+      await launch.failClaim({ claim, reason: 'instance_ended', message: kms.message });
+
+      expect(told()).toEqual([expect.stringContaining('Client.InternalError')]);
+      await expect(rest()).resolves.toContain('did not register: instance i-1 is terminated: Client.InternalError');
+      expect((await live())?.metadata.deletionTimestamp).toBeDefined();
+    });
+
+    test('an instance that runs is waited for', async () => {
+      world.clock.now += 600_000;
+      await expect(launch.syncNode({ claim })).resolves.not.toHaveProperty('instanceEnded');
+    });
+
+    test('a notice of it lets the NodePool rest, and gives the reason', async () => {
+      world.cloud.end(await providerId(), kms);
+      await notice();
+
+      expect(told()).toEqual([expect.stringContaining('Client.InternalError')]);
+      await expect(rest()).resolves.toContain('Client.InternalError');
+    });
+
+    test('a notice counts even while the cloud does not answer', async () => {
+      world.cloud.failNext('whyEnded');
+      await notice();
+      await expect(rest()).resolves.toContain('rests until');
+    });
+
+    test('a spot instance that was taken back says nothing about its NodePool', async () => {
+      world.cloud.end(await providerId(), spot);
+      await notice();
+
+      expect(told()).toHaveLength(1);
+      await expect(rest()).resolves.toBeUndefined();
+    });
+
+    test.each(['registered', 'deleted'])('a claim that is %s is left to others', async (what) => {
+      if (what === 'deleted') await world.kube.delete('NodeClaim', { name: 'c1' }, {});
+      else {
+        await putNode({});
+        await launch.syncNode({ claim });
+        for (let i = 0; i < 3; i++) {
+          world.clock.now += 10_000;
+          await launch.syncNode({ claim });
+        }
+      }
+      await notice();
+      expect(told()).toEqual([]);
+      await expect(rest()).resolves.toBeUndefined();
+    });
+  });
 });

@@ -8,6 +8,7 @@ import type { ClaimView, LaunchActivities, NodeSync, RefusedWrite } from './cont
 import { conditionsWith, setConditions, quantitiesOf } from '../claim-status.js';
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
+import { endedWhileAwaited, noteEndedUnregistered } from '../ended-instance.js';
 import { InitializationBatches } from './initialization-batches.js';
 import { isUnregistered } from '../../cluster/cluster.js';
 import { labelsOf } from '../../cluster/node-labels.js';
@@ -15,12 +16,13 @@ import { registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';
 import { openLabels, withOpenLabels } from './open-labels.js';
-import { recordRegistration } from './registration-health.js';
+import { recordRegistration } from '../registration-health.js';
 import { recordRefusal } from '../provisioning/refused-claims.js';
 import { isRefusedWrite } from '../refusals.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
+import { instanceEnded } from '../../core/registration-health.js';
 import { hasUnregisteredTaint } from '../../core/taints.js';
 import { regarding } from '../../core/regarding.js';
 
@@ -105,6 +107,9 @@ const waitsForOthers = {
   message: 'nodes that come up together take their pods together',
 } as const;
 
+/** The answer for a NodeClaim whose instance is over. */
+const awaitsNoNode = { state: 'waiting', reason: instanceEnded, registered: false, instanceEnded: true } as const;
+
 interface Nominations {
   readonly nominator: PodNominator;
   /**
@@ -125,14 +130,9 @@ async function sync(
   if (withoutInstance !== undefined) return withoutInstance;
   const nodes = await nodesOfInstance(deps, claim, live);
   const [node] = nodes;
+  if (node === undefined || nodes.length > 1) return awaitNode(deps, ref, claim, node);
   const wasRegistered = isTrue(claim.status?.conditions, 'Registered');
   const wasInitialized = isTrue(claim.status?.conditions, 'Initialized');
-  if (node === undefined || nodes.length > 1) {
-    const why = whyNoNode(node, wasRegistered);
-    // What an initialized claim says outlives the time in which its Node comes anew.
-    if (!wasInitialized) await setConditions(deps, ref, [why]);
-    return { state: 'waiting', reason: why.reason, message: why.message, registered: wasRegistered };
-  }
   const registered = wasRegistered && !isUnregistered(node, claim);
   const againMs = wasInitialized ? 0 : await nominate(deps, claim, node, { registered, nominator, batches });
   if (againMs > 0) return { state: 'waiting', ...waitsForOthers, againMs };
@@ -142,6 +142,23 @@ async function sync(
     if (!(error instanceof NodeRefused)) throw error;
     return waitForNodeWrites(deps, ref, claim, error.message);
   }
+}
+
+/** The instance has no Node, or more than one (`node`). */
+async function awaitNode(
+  deps: ActivityDeps,
+  ref: ClaimRef,
+  claim: NodeClaim,
+  node: Node | undefined,
+): Promise<Extract<NodeSync, { state: 'waiting' }>> {
+  const registered = isTrue(claim.status?.conditions, 'Registered');
+  const { reason, message, ...condition } = whyNoNode(node, registered);
+  // What an initialized claim says outlives the time in which its Node comes anew.
+  if (!isTrue(claim.status?.conditions, 'Initialized'))
+    await setConditions(deps, ref, [{ ...condition, reason, message }]);
+  const ended = node === undefined && !registered ? await endedWhileAwaited(deps, claim) : undefined;
+  if (ended !== undefined) return { ...awaitsNoNode, message: ended.message };
+  return { state: 'waiting', reason, message, registered };
 }
 
 /** The API server refuses a write of the Node: that of the NodeClaim is another matter. */
@@ -284,6 +301,7 @@ async function fail(deps: ActivityDeps, input: Parameters<LaunchActivities['fail
   if (timeouts.has(reason)) {
     await recordRegistration(deps, claim, { registered: false, at: deps.now(), ...pendingStep(claim) });
   }
+  if (reason === 'instance_ended') await noteEndedUnregistered(deps, claim, message);
   // Another NodePool may have its pods.
   const pool = refused ? await deps.kube.get('NodePool', { name: labelsOf(claim).nodePool }) : undefined;
   if (pool !== undefined) await recordRefusal(deps, pool, message, { isLasting: true });

@@ -143,3 +143,46 @@ test('instances are listed that were launched for a NodePool and a node class of
   ].map(([Name, Values]) => ({ Name, Values }));
   expect(asked).toEqual([expect.objectContaining({ Filters: expect.arrayContaining(filters) })]);
 });
+
+// Rule `launch/instance-ended`.
+test.each([
+  [
+    'a disk that cannot be decrypted',
+    { Code: 'Client.InternalError', Message: 'Client.InternalError: Client error on launch' },
+    { message: 'instance i-0 is terminated: Client.InternalError: Client error on launch', isReclaimed: false },
+  ],
+  [
+    'a spot instance taken back',
+    { Code: 'Server.SpotInstanceTermination' },
+    { message: 'instance i-0 is terminated: Server.SpotInstanceTermination', isReclaimed: true },
+  ],
+  ['no reason', undefined, { message: 'instance i-0 is terminated', isReclaimed: false }],
+])('EC2 says how an instance ended: %s', async (_, StateReason, expected) => {
+  const described = { InstanceId: 'i-0', State: { Name: 'terminated' }, StateReason };
+  const calls = { describeInstances: () => Promise.resolve({ Reservations: [{ Instances: [described] }] }) };
+  const instances = new Instances(calls as unknown as AwsCalls, 'c', steppingClock());
+  await expect(instances.whyEnded('i-0')).resolves.toEqual(expected);
+});
+
+test('many are asked about in one call', async () => {
+  let asked = 0;
+  const calls = {
+    describeInstances: () => Promise.resolve((asked++, { Reservations: [] })),
+  } as unknown as AwsCalls;
+  const instances = new Instances(calls, 'c', steppingClock());
+  await Promise.all(ids.map((id) => instances.whyEnded(id)));
+  expect(asked).toBe(1);
+});
+
+test('nothing is said of an instance that runs, or that EC2 does not know', async () => {
+  const running = { InstanceId: 'i-0', State: { Name: 'running' } };
+  const calls = {
+    describeInstances: ({ InstanceIds: [id] = [] }: { InstanceIds?: string[] }) =>
+      id === 'i-0'
+        ? Promise.resolve({ Reservations: [{ Instances: [running] }] })
+        : Promise.reject(refusal('InvalidInstanceID.NotFound')),
+  };
+  const instances = new Instances(calls as unknown as AwsCalls, 'c', steppingClock());
+  await expect(instances.whyEnded('i-0')).resolves.toBeUndefined();
+  await expect(instances.whyEnded('i-1')).resolves.toBeUndefined();
+});

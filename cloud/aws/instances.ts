@@ -3,7 +3,7 @@ import { awsLabels } from '../../api/aws/labels.js';
 import { instanceTags, labels } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import { lookUp } from '../../core/own.js';
-import type { CloudInstance } from '../port.js';
+import type { CloudInstance, EndedInstance } from '../port.js';
 import { Batcher } from './batcher.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -21,12 +21,13 @@ export interface Ec2Instance extends CloudInstance {
 
 const batchWindow = { idleMs: 100, maxMs: 1_000, maxItems: 500 };
 const alive = ['pending', 'running', 'shutting-down', 'stopping', 'stopped'];
+const over: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 /** EC2's answers may lag behind its own launches by this much. */
 const visibleAfterMs = 60_000;
 
 /** Reads, tags and terminates instances; single requests are gathered into few calls (launch/calls-gathered). */
 export class Instances {
-  private readonly describing: Batcher<string, Described>;
+  private readonly describing: Batcher<string, Instance | undefined>;
   private readonly terminating: Batcher<string, Termination>;
   private readonly launches = new Map<string, number>();
 
@@ -50,13 +51,27 @@ export class Instances {
   }
 
   async get(id: string): Promise<Ec2Instance | undefined> {
-    const instance = await this.describing.add(id);
-    if (instance === 'in part')
+    const found = await this.describing.add(id);
+    const isOver = found?.State?.Name === 'terminated';
+    if (found !== undefined && !isOver && !isWhole(found))
       throw new DomainError('Unavailable', `ec2:DescribeInstances: ${id} is described in part`);
+    const instance = found === undefined || isOver ? undefined : toInstance(found);
     // Seen once, it will not go unseen again until it is gone.
     if (instance !== undefined) this.launches.delete(id);
     if (instance === undefined) this.refuseTooEarly(id, 'ec2:DescribeInstances');
     return instance;
+  }
+
+  /** Only of an instance that EC2 describes: one that it does not know may be too young. */
+  async whyEnded(id: string): Promise<EndedInstance | undefined> {
+    const instance = await this.describing.add(id);
+    const state = instance?.State?.Name;
+    if (state === undefined || !over.has(state)) return undefined;
+    const { Code: code = '', Message: message = '' } = instance?.StateReason ?? {};
+    return {
+      message: [`instance ${id} is ${state}`, message === '' ? code : message].filter((part) => part !== '').join(': '),
+      isReclaimed: code.startsWith('Server.Spot'),
+    };
   }
 
   /** Whether it was launched here so lately that EC2 may not show it yet. */
@@ -138,14 +153,10 @@ export class Instances {
     return [...instances.values()];
   }
 
-  private async describe(ids: readonly string[]): Promise<Described[]> {
-    const unique = [...new Set(ids)];
-    const found = new Map<string, Described>();
-    for (const instance of await this.describeOrSplit(unique)) {
-      const described = isWhole(instance) ? toInstance(instance) : 'in part';
-      const isOver = instance.State?.Name === 'terminated';
-      found.set(instance.InstanceId ?? '', isOver ? undefined : described);
-    }
+  /** Undefined: EC2 does not know it. */
+  private async describe(ids: readonly string[]): Promise<(Instance | undefined)[]> {
+    const described = await this.describeOrSplit([...new Set(ids)]);
+    const found = new Map(described.map((instance) => [instance.InstanceId, instance]));
     return ids.map((id) => found.get(id));
   }
 
@@ -204,9 +215,6 @@ export class Instances {
     }
   }
 }
-
-/** Undefined: it is over, or EC2 does not know it. */
-type Described = Ec2Instance | 'in part' | undefined;
 
 /** Whether EC2 says of an instance what it is known by (garbage-collection/described-in-part). */
 function isWhole({ InstanceId: id, Placement: placement, LaunchTime: launchedAt }: Instance): boolean {

@@ -5,7 +5,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { CloudProvider, NodeClass, RepairPolicy } from '../port.js';
+import type { CloudProvider, EndedInstance, NodeClass, RepairPolicy } from '../port.js';
 import { createCalls } from './calls.js';
 import type { AwsCalls } from './calls.js';
 import { systemClock } from './clock.js';
@@ -96,6 +96,11 @@ export class AwsProvider implements CloudProvider {
     const found = await this.parts.instances.get(id);
     this.parts.shifted.remember(providerId, found);
     return found;
+  }
+
+  async whyEnded(providerId: string): Promise<EndedInstance | undefined> {
+    const id = instanceIdOf(providerId);
+    return id === undefined ? undefined : this.parts.instances.whyEnded(id);
   }
 
   async list(): ReturnType<CloudProvider['list']> {

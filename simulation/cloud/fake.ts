@@ -10,6 +10,7 @@ import { FakeReservations, type FakeReservation } from './reservations.js';
 import type {
   CloudInstance,
   CloudProvider,
+  EndedInstance,
   Interruption,
   LaunchedInstance,
   LaunchRefusal,
@@ -20,7 +21,15 @@ import type {
 
 /** The calls that tests can disturb. */
 export type FakeCall =
-  'instanceTypes' | 'launch' | 'get' | 'list' | 'terminate' | 'rebootInstance' | 'tag' | 'resolveNodeClass';
+  | 'instanceTypes'
+  | 'launch'
+  | 'get'
+  | 'whyEnded'
+  | 'list'
+  | 'terminate'
+  | 'rebootInstance'
+  | 'tag'
+  | 'resolveNodeClass';
 
 /** Which offerings; an absent field means any. */
 export interface OfferingPattern {
@@ -66,6 +75,7 @@ export class FakeCloud implements CloudProvider {
   onShuttingDown: (providerId: string) => void = () => undefined;
 
   private readonly instances = new Map<string, FakeInstance>();
+  private readonly ended = new Map<string, EndedInstance>();
   private readonly launched = new Map<string, LaunchedInstance>();
   private types: readonly InstanceType[];
   private readonly exhausted: OfferingPattern[] = [];
@@ -170,6 +180,12 @@ export class FakeCloud implements CloudProvider {
     this.onGone(providerId);
   }
 
+  /** It ends like that, as when its disk cannot be decrypted. */
+  end(providerId: string, how: EndedInstance): void {
+    this.ended.set(providerId, how);
+    this.kill(providerId);
+  }
+
   finishTermination(providerId: string): void {
     if (this.instances.get(providerId)?.state === 'shutting-down') this.kill(providerId);
   }
@@ -226,6 +242,10 @@ export class FakeCloud implements CloudProvider {
 
   get(providerId: string): Promise<CloudInstance | undefined> {
     return this.perform('get', providerId, () => this.instances.get(providerId));
+  }
+
+  whyEnded(providerId: string): Promise<EndedInstance | undefined> {
+    return this.perform('whyEnded', providerId, () => this.ended.get(providerId));
   }
 
   list(): Promise<readonly CloudInstance[]> {

@@ -226,6 +226,18 @@ describe('launchNode', () => {
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
   });
 
+  // Rule `launch/instance-ended`.
+  test('an instance that has ended deletes the claim at once, with the reason', async () => {
+    const message = 'instance i-1 is terminated: Client.InternalError';
+    const reason = 'InstanceEnded';
+    const over = { state: 'waiting', reason, message, registered: false, instanceEnded: true } as const;
+    activities.syncNode = () => Promise.resolve(over);
+    const handle = await rig.start('launchNode', workflowId, input);
+
+    await expect(handle.result()).resolves.toEqual({ outcome: 'deleted', reason: 'instance_ended', message });
+    expect(await durationOf(handle)).toBeLessThan(60_000);
+  });
+
   test('an outage of the API server is no time in which the node could register', async () => {
     activities.nodeStates = ['waiting', 'waiting', 'waiting', 'registered', 'initialized'];
     const sync = activities.syncNode.bind(activities);

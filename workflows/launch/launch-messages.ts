@@ -38,7 +38,8 @@ export type LaunchOutcome =
   | { readonly outcome: 'initialized'; readonly nodeName: string; readonly providerId: string }
   | {
       readonly outcome: 'deleted';
-      readonly reason: 'insufficient_capacity' | 'nodeclass_not_ready' | 'launch_timeout' | 'registration_timeout';
+      readonly reason:
+        'insufficient_capacity' | 'nodeclass_not_ready' | 'launch_timeout' | 'registration_timeout' | 'instance_ended';
       readonly message: string;
     }
   | { readonly outcome: 'superseded'; readonly providerId?: string };

@@ -41,8 +41,8 @@ const recoveryMs = 3 * minutes;
 
 /**
  * Launches one NodeClaim (launch/finalizer-first, launch/timeouts): adds its finalizer, calls CreateFleet, waits up to 15 minutes
- * for registration and without limit for initialization. A refused or late launch deletes the NodeClaim. The workflow stops when
- * the NodeClaim is deleted.
+ * for registration and without limit for initialization. A refused or late launch deletes the NodeClaim, and so does the end of its
+ * instance before that (launch/instance-ended). The workflow stops when the NodeClaim is deleted.
  */
 export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome> {
   const launch = new Launch(input);
@@ -194,9 +194,10 @@ class Launch {
   }
 
   private async failIfLate(
-    { message, againMs }: Extract<NodeSync, { state: 'waiting' }>,
+    { message, againMs, instanceEnded }: Extract<NodeSync, { state: 'waiting' }>,
     time: OutageAwareTimeout | undefined,
   ): Promise<LaunchOutcome | undefined> {
+    if (instanceEnded === true) return this.fail('instance_ended', message);
     return time?.isOver === true && againMs === undefined ? this.fail('registration_timeout', message) : undefined;
   }
 

@@ -1,11 +1,11 @@
-import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { annotations, labels } from '../../api/labels.js';
-import { withRegistration } from '../../core/registration-health.js';
-import type { RegistrationOutcome } from '../../core/registration-health.js';
-import { registrationSubject } from '../../cluster/registration-subject.js';
-import type { ActivityDeps } from '../deps.js';
-import { updateObject } from '../../cluster/writes.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import { annotations, labels } from '../api/labels.js';
+import { withRegistration } from '../core/registration-health.js';
+import type { RegistrationOutcome } from '../core/registration-health.js';
+import { registrationSubject } from '../cluster/registration-subject.js';
+import type { ActivityDeps } from './deps.js';
+import { updateObject } from '../cluster/writes.js';
 
 /**
  * Records on the NodePool whether a node registered, from which the operator derives NodeRegistrationHealthy

@@ -1,0 +1,43 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { EndedInstance } from '../cloud/port.js';
+import { conditionOf, isTrue } from '../core/conditions.js';
+import { instanceEnded } from '../core/registration-health.js';
+import { regarding } from '../core/regarding.js';
+import type { ActivityDeps } from './deps.js';
+import { recordRegistration } from './registration-health.js';
+
+/** Most nodes register sooner. Of those the cloud is not asked. */
+const askedAfterMs = 60_000;
+
+/** How the instance of a NodeClaim ended that waits for its Node for a while already (launch/instance-ended). */
+export async function endedWhileAwaited(deps: ActivityDeps, claim: NodeClaim): Promise<EndedInstance | undefined> {
+  const launchedAt = Date.parse(conditionOf(claim.status?.conditions, 'Launched')?.lastTransitionTime ?? '');
+  return deps.now() - launchedAt >= askedAfterMs ? whyEnded(deps, claim) : undefined;
+}
+
+/**
+ * Shows on a NodeClaim and its NodePool how the instance ended before its Node registered. `otherwise` is the message where the cloud does not
+ * say.
+ */
+export async function noteEndedUnregistered(deps: ActivityDeps, claim: NodeClaim, otherwise: string): Promise<void> {
+  if (isTrue(claim.status?.conditions, 'Registered') || claim.metadata.deletionTimestamp !== undefined) return;
+  const { message, isReclaimed } = (await whyEnded(deps, claim)) ?? { message: otherwise, isReclaimed: false };
+  deps.events.publish({
+    regarding: regarding('NodeClaim', claim.metadata),
+    type: 'Warning',
+    reason: instanceEnded,
+    message: `NodeClaim ${claim.metadata.name ?? ''} event: its instance ended before its node registered: ${message}`,
+  });
+  if (isReclaimed) return;
+  await recordRegistration(deps, claim, { registered: false, at: deps.now(), reason: instanceEnded, message });
+}
+
+/** Undefined also while the cloud does not answer: nothing follows from that. */
+async function whyEnded(deps: ActivityDeps, { metadata, status }: NodeClaim): Promise<EndedInstance | undefined> {
+  try {
+    return await deps.cloud.whyEnded?.(status?.providerID ?? '');
+  } catch (error) {
+    deps.log.debug({ nodeClaim: metadata.name, error: String(error) }, 'could not see whether an instance has ended');
+    return undefined;
+  }
+}
