@@ -13,6 +13,7 @@ import { pausableOf, whyPaused } from './paused.js';
 import { timeText } from '../../core/time-text.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 import { ruledByText } from '../../disruption/budgets/budgets.js';
+import { whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
 
 /** Of a drifted node that nothing keeps. */
 const inItsTurn = 'it has drifted: it is replaced in its turn';
@@ -58,11 +59,11 @@ function byPeople(view: NodeView, context: DisruptionContext, running: Disruptio
   const nodePool = poolNameOf(view);
   const reason = isEmpty(view) ? 'Empty' : 'Underutilized';
   const paused = whyPaused(context.pauses, reason, pausableOf(view));
-  const { policy, mode } = rulesByPool(context)(nodePool);
+  const recommended = whyOnlyRecommended(rulesByPool(context)(nodePool));
   const closed = whyClosed(context, nodePool, reason);
   return [
     ...(paused === undefined ? [] : [paused]),
-    ...(mode === 'Recommend' ? [`DisruptionPolicy ${policy ?? ''} has mode Recommend`] : []),
+    ...(recommended === undefined ? [] : [recommended]),
     ...(closed === undefined ? [] : [`${closed}${heldBy(running, nodePool)}`]),
   ];
 }

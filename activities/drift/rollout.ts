@@ -6,7 +6,7 @@ import { canonicalJson } from '../../core/hash.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
-import { rulesOf } from '../../disruption/policies/pool-rules.js';
+import { rulesOf, whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, nodeNameOf, nodeClassOf, nodeViews } from '../../cluster/cluster.js';
 import { rolloutHash } from '../../cluster/rollout-hash.js';
@@ -42,15 +42,15 @@ async function view(
   const present = rolloutHash(pool, nodeClassOf(deps, pool.spec.template.spec.nodeClassRef));
   if (present !== hash) return { state: 'superseded', by: `the nodes are to become ${present}` };
   const policies = deps.cache.all('DisruptionPolicy');
-  const { policy, spec, invalid } = effectivePolicyOf(pool, policies);
-  const { mode, approval } = rulesOf(pool, policies);
+  const { spec, invalid } = effectivePolicyOf(pool, policies);
+  const poolRules = rulesOf(pool, policies);
   const views = (await nodeViews(deps)).filter(({ claim }) => labelsOf(claim).nodePool === nodePool);
   const drifted = views.filter(({ claim }) => isTrue(claim.status?.conditions, 'Drifted'));
   const judged = drifted.map((one) => ({ one, why: whyNot(deps, one) }));
   const free = judged.filter(({ why }) => why === undefined).map(({ one }) => one);
   const blockedBy = judged.find(({ why }) => why !== undefined);
-  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : invalid;
-  const asked = approval('Drifted');
+  const leftAlone = whyOnlyRecommended(poolRules) ?? invalid;
+  const asked = poolRules.approval('Drifted');
   return {
     state: 'live',
     ...(spec.driftRollout === undefined ? {} : { rules: rulesFrom(spec.driftRollout) }),

@@ -5,7 +5,7 @@ import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { expirationTimes } from '../../disruption/expiration/expiration-times.js';
 import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
-import { rulesOf } from '../../disruption/policies/pool-rules.js';
+import { rulesOf, whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
 import { isStatic, nodeLimit } from '../../disruption/static-capacity/static-capacity.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
@@ -81,9 +81,8 @@ function termsOf(
   { metadata }: NodeClaim,
   expiresAt: number,
 ): Terms {
-  const { policy, spec, invalid } = effectivePolicyOf(pool, policies);
-  const { mode } = rulesOf(pool, policies);
-  const leftAlone = mode === 'Recommend' ? `DisruptionPolicy ${policy ?? ''} has mode Recommend` : invalid;
+  const { spec, invalid } = effectivePolicyOf(pool, policies);
+  const leftAlone = whyOnlyRecommended(rulesOf(pool, policies)) ?? invalid;
   const life = { uid: metadata.uid ?? '', createdAt: Date.parse(metadata.creationTimestamp ?? ''), expiresAt };
   if (leftAlone === undefined) return { mode: spec.expiration.mode, ...expirationTimes(spec.expiration, life) };
   const { beginAt } = expirationTimes(defaultDisruptionPolicySpec.expiration, life);

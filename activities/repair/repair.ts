@@ -2,16 +2,12 @@ import { snakeCase } from '../../core/snake-case.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
-import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
-import { policyOf } from '../../disruption/policies/policies.js';
+import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
+import { approvalFor, whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
 import type { Unhealthy } from '../../disruption/repair/repair.js';
-import {
-  conditionToRepair,
-  declinedText,
-  defaultMaximumUnhealthyPercent,
-  tooManyUnhealthy,
-} from '../../disruption/repair/repair.js';
+import { conditionToRepair, declinedText, tooManyUnhealthy } from '../../disruption/repair/repair.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, managedClaims, nodeOf, poolOf } from '../../cluster/cluster.js';
 import type { RepairActivities, RepairView } from './contract.js';
@@ -21,8 +17,6 @@ import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 
-/** Karpenter's only step, where no policy selects the NodePool (repair/forced). */
-const defaultSteps = [{ action: 'Force', waitMs: 600_000 }] as const;
 const blockedEventMs = 900_000;
 
 /** Activities of `repairNode` on the API server (repair/policies). */
@@ -58,15 +52,17 @@ async function inspect(deps: ActivityDeps, ref: ClaimRef): Promise<RepairView> {
   const policies = deps.cloud.repairPolicies ?? [];
   const found = conditionToRepair(node, policies, claim.metadata.annotations?.[annotations.repairDeclined]);
   if (found === undefined) return { state: 'healthy' };
-  const policy = policyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
-  const spec = policy?.spec;
+  // An invalid policy counts too, since it does not stop repairs (see `limitOf`).
+  const { policy, spec } = effectivePolicyOf(poolOf(deps.cache, claim), deps.cache.all('DisruptionPolicy'));
   const isDue = found.dueAt <= deps.now();
-  const blocked = isDue ? (whyLeftAlone(policy) ?? whyBlocked(deps, claim, spec)) : undefined;
+  // A policy with mode Recommend disrupts nothing, not even unhealthy nodes.
+  const leftAlone = whyOnlyRecommended({ ...(policy === undefined ? {} : { policy }), mode: spec.mode });
+  const blocked = isDue ? (leftAlone ?? whyBlocked(deps, claim, spec)) : undefined;
   if (blocked !== undefined) publishBlocked(deps, node, blocked);
   return {
     state: 'unhealthy',
     ...describe(node, found),
-    ...consentAndSteps(spec),
+    ...approvalAndSteps(spec),
     candidate: candidateOf({ claim, node, pricePerHour: 0 }),
     ...(blocked && { blocked }),
   };
@@ -82,21 +78,18 @@ function describe(
   return { nodeName, providerId: spec?.providerID ?? '', condition: `${type}=${status}`, since, dueAt };
 }
 
-function consentAndSteps(spec: DisruptionPolicySpec | undefined): Pick<UnhealthyNode, 'steps' | 'approval'> {
-  const approval = approvalOf(spec);
-  return { steps: stepsOf(spec), ...(approval === undefined ? {} : { approval }) };
+/** Without a policy the spec's defaults apply: no approval, and Karpenter's only step (repair/forced). */
+function approvalAndSteps({
+  approval: entries,
+  repair,
+}: DisruptionPolicySpec): Pick<UnhealthyNode, 'steps' | 'approval'> {
+  const approval = approvalFor(entries, 'Unhealthy');
+  const steps = repair.steps.map(({ action, wait }) => ({ action, waitMs: parseDuration(wait, 'repair.steps.wait') }));
+  return { steps, ...(approval === undefined ? {} : { approval }) };
 }
 
-/** A policy with mode Recommend disrupts nothing, not even unhealthy nodes. */
-function whyLeftAlone(policy: DisruptionPolicy | undefined): string | undefined {
-  return policy?.spec.mode === 'Recommend'
-    ? `DisruptionPolicy ${policy.metadata.name ?? ''} has mode Recommend`
-    : undefined;
-}
-
-function whyBlocked(deps: ActivityDeps, claim: NodeClaim, spec: DisruptionPolicySpec | undefined): string | undefined {
-  const percent = spec?.repair.maximumUnhealthyPercent ?? defaultMaximumUnhealthyPercent;
-  return tooManyUnhealthy(group(deps, claim), deps.cloud.repairPolicies ?? [], percent);
+function whyBlocked(deps: ActivityDeps, claim: NodeClaim, { repair }: DisruptionPolicySpec): string | undefined {
+  return tooManyUnhealthy(group(deps, claim), deps.cloud.repairPolicies ?? [], repair.maximumUnhealthyPercent);
 }
 
 /** The nodes that the percentage is of: those of the claim's NodePool, or all managed nodes if it has none. */
@@ -106,18 +99,6 @@ function group(deps: ActivityDeps, claim: NodeClaim): Node[] {
     .filter((other) => pool === undefined || other.metadata.labels?.[labels.nodePool] === pool)
     .map((other) => nodeOf(deps.cache, other))
     .filter((node) => node !== undefined);
-}
-
-function stepsOf(spec: DisruptionPolicySpec | undefined): UnhealthyNode['steps'] {
-  if (spec === undefined) return defaultSteps;
-  return spec.repair.steps.map(({ action, wait }) => ({ action, waitMs: parseDuration(wait, 'repair.steps.wait') }));
-}
-
-/** The first entry for this reason or for all reasons applies. */
-function approvalOf(spec: DisruptionPolicySpec | undefined): UnhealthyNode['approval'] {
-  const asked = spec?.approval?.find(({ reasons }) => reasons === undefined || reasons.includes('Unhealthy'));
-  if (asked === undefined) return undefined;
-  return { timeoutMs: parseDuration(asked.timeout, 'approval.timeout'), onTimeout: asked.onTimeout };
 }
 
 function publishBlocked(deps: ActivityDeps, { metadata }: Node, message: string): void {

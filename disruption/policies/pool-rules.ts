@@ -1,6 +1,6 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { defaultDisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
-import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
+import type { DisruptionPolicy, DisruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import { parseDuration } from '../../core/durations.js';
 import { effectivePolicyOf } from './effective-policy.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
@@ -39,12 +39,20 @@ export function rulesOf(
     leastDollarsPerHour: Number(savings.minimumDollarsPerHour),
     coolDownMs: parseDuration(coolDown, 'coolDown'),
     maxMoveChain: maxMoveChain ?? Number.POSITIVE_INFINITY,
-    approval: (reason) => {
-      const entry = approval?.find(({ reasons }) => reasons === undefined || reasons.includes(reason));
-      if (entry === undefined) return undefined;
-      return { timeoutMs: parseDuration(entry.timeout, 'timeout'), onTimeout: entry.onTimeout };
-    },
+    approval: (reason) => approvalFor(approval, reason),
   };
+}
+
+/** The approval that a policy asks for: the first entry for this reason or for all reasons applies. */
+export function approvalFor(entries: DisruptionPolicySpec['approval'], reason: DisruptionReason): Approval | undefined {
+  const entry = entries?.find(({ reasons }) => reasons === undefined || reasons.includes(reason));
+  if (entry === undefined) return undefined;
+  return { timeoutMs: parseDuration(entry.timeout, 'approval.timeout'), onTimeout: entry.onTimeout };
+}
+
+/** Why a policy that only recommends keeps all nodes, in words; undefined where it acts. */
+export function whyOnlyRecommended({ policy = '', mode }: Pick<PoolRules, 'policy' | 'mode'>): string | undefined {
+  return mode === 'Recommend' ? `DisruptionPolicy ${policy} has mode Recommend` : undefined;
 }
 
 /** What holds for a move that takes nodes of several pools: the strictest of each. */

@@ -8,9 +8,6 @@ export interface RepairPolicy {
   readonly tolerationMs: number;
 }
 
-/** Karpenter's share of a NodePool that may be unhealthy, where no DisruptionPolicy says otherwise (repair/at-most-a-fifth). */
-export const defaultMaximumUnhealthyPercent = 20;
-
 /** Why a node is to be repaired. */
 export interface Unhealthy {
   readonly type: string;
