@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
-import { doNotDisruptUntil, isInvalidDoNotDisrupt, isNodeMarkedDoNotDisrupt } from './do-not-disrupt.js';
+import {
+  doNotDisruptUntil,
+  isInvalidDoNotDisrupt,
+  isNodeMarkedDoNotDisrupt,
+  podMarkedDoNotDisrupt,
+} from './do-not-disrupt.js';
 
 const annotated = (own: Record<string, string>, startTime?: string): Pod => ({
   apiVersion: 'v1',
@@ -22,6 +27,14 @@ describe('pods that ask not to be disrupted (candidates/do-not-disrupt-pods)', (
     expect(at('2h', '2026-01-01T00:00:00Z')).toBe(Date.parse('2026-01-01T02:00:00Z'));
     expect(at('30m', '2026-01-01T00:00:00Z')).toBeUndefined();
     for (const value of ['false', 'soon', '0s', '-1h']) expect(at(value)).toBeUndefined();
+  });
+
+  test('keep their node unless they have ended or are being deleted', () => {
+    const marked = annotated({ [annotations.doNotDisrupt]: 'true' });
+    const ended: Pod = { ...marked, status: { phase: 'Succeeded' } };
+    const deleted: Pod = { ...marked, metadata: { ...marked.metadata, deletionTimestamp: '2026-01-01T00:59:00Z' } };
+    expect(podMarkedDoNotDisrupt([annotated({}), ended, deleted], now)).toBeUndefined();
+    expect(podMarkedDoNotDisrupt([annotated({}), ended, marked], now)).toBe(marked);
   });
 
   test('by the older annotation too', () => {

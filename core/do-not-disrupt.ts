@@ -1,6 +1,7 @@
 import type { Node, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { parseDuration } from './durations.js';
+import { isTerminal, isTerminating } from './pods.js';
 
 /** Whether annotation `karpenter.sh/do-not-disrupt` protects the node. On nodes only `true` counts, without a duration. */
 export function isNodeMarkedDoNotDisrupt(node: Pick<Node, 'metadata'> | undefined): boolean {
@@ -24,6 +25,11 @@ export function doNotDisruptUntil(pod: Pod, now: number): number | undefined {
   if (started === undefined) return Number.POSITIVE_INFINITY;
   const until = Date.parse(started) + length;
   return until > now ? until : undefined;
+}
+
+/** The first pod that keeps its node from being disrupted now. Pods that have ended or are being deleted do not. */
+export function podMarkedDoNotDisrupt(pods: readonly Pod[], now: number): Pod | undefined {
+  return pods.find((pod) => !isTerminal(pod) && !isTerminating(pod) && doNotDisruptUntil(pod, now) !== undefined);
 }
 
 /** Whether the pod has the annotation with a value that is neither a boolean nor a positive duration. */

@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import type { Candidate, DisruptionMethod } from '../../workflows/messages.js';
-import { disruptionCost } from '../../disruption/candidates/disruption-cost.js';
-import { isTerminal, isTerminating, podKey } from '../../core/pods.js';
-import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
+import { isEmpty } from '../../disruption/consolidation/emptiness.js';
+import { podKey } from '../../core/pods.js';
+import { podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { forEachItem } from '../for-each-item.js';
@@ -43,11 +43,10 @@ function whyNoLongerCandidate(
   pods: readonly Pod[],
   { method, candidate: { claim } }: { readonly method: DisruptionMethod; readonly candidate: Pick<Candidate, 'claim'> },
 ): string | undefined {
-  if (method === 'empty' && disruptionCost(pods) > 1) return 'pods were bound to it';
+  if (method === 'empty' && !isEmpty({ pods })) return 'pods were bound to it';
   // A terminationGracePeriod bounds the drain of a drifted node, whatever its pods ask for (candidates/drift-waives).
   const grace = deps.cache.get('NodeClaim', { name: claim.name })?.spec.terminationGracePeriod;
   if (method === 'drift' && grace !== undefined) return undefined;
-  const now = deps.now();
-  const kept = pods.find((pod) => !isTerminal(pod) && !isTerminating(pod) && doNotDisruptUntil(pod, now) !== undefined);
-  return kept === undefined ? undefined : `pod ${podKey(kept)} was bound to it and is marked do-not-disrupt`;
+  const marked = podMarkedDoNotDisrupt(pods, deps.now());
+  return marked === undefined ? undefined : `pod ${podKey(marked)} was bound to it and is marked do-not-disrupt`;
 }

@@ -3,8 +3,8 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Node, Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
-import { isEvictable, isMirror, isTerminal, isTerminating, podKey } from '../../core/pods.js';
-import { doNotDisruptUntil, isNodeMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
+import { isEvictable, isMirror, podKey } from '../../core/pods.js';
+import { isNodeMarkedDoNotDisrupt, podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from './pod-budgets.js';
 
 /** A managed node with everything that decisions about it need. */
@@ -69,10 +69,8 @@ function whyNotDisruptable({ claim, node }: NodeView, context: CandidateContext)
 
 /** The pod or PodDisruptionBudget that forbids draining the node now. */
 function blockingPod(pods: readonly Pod[], { now, podDisruptionBudgets }: CandidateContext): string | undefined {
-  for (const pod of pods) {
-    if (isTerminal(pod) || isTerminating(pod)) continue;
-    if (doNotDisruptUntil(pod, now) !== undefined) return `pod ${podKey(pod)} is marked do-not-disrupt`;
-  }
+  const marked = podMarkedDoNotDisrupt(pods, now);
+  if (marked !== undefined) return `pod ${podKey(marked)} is marked do-not-disrupt`;
   for (const pod of pods) {
     if (!isEvictable(pod) || isMirror(pod)) continue;
     const binding = bindingBudgets(pod, podDisruptionBudgets);

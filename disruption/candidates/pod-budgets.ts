@@ -1,5 +1,6 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
+import { whySpecNeverAllows } from '../../core/pod-disruption-budgets.js';
 import { isEvictable, podKey } from '../../core/pods.js';
 
 /**
@@ -42,18 +43,14 @@ export function neverEvictable(binding: readonly PodDisruptionBudget[]): NeverEv
 
 /** Why the budget allows no disruption even if all pods that it selects are healthy; undefined if it can allow one. */
 function whyNever({ metadata, spec, status }: PodDisruptionBudget): string | undefined {
+  const bySpec = whySpecNeverAllows(spec);
+  if (bySpec !== undefined) return bySpec;
   const { minAvailable, maxUnavailable } = spec;
-  if (isNothing(maxUnavailable)) return `maxUnavailable is ${maxUnavailable}`;
-  if (minAvailable === '100%') return 'minAvailable is 100%';
   const { expectedPods = 0, desiredHealthy = 0, observedGeneration } = status ?? {};
   const stale = observedGeneration !== undefined && observedGeneration !== metadata.generation;
   if (stale || expectedPods === 0 || desiredHealthy < expectedPods) return undefined;
   const asked = minAvailable === undefined ? `maxUnavailable ${maxUnavailable ?? 0}` : `minAvailable ${minAvailable}`;
   return `${asked} asks that ${desiredHealthy} of ${expectedPods} stay healthy`;
-}
-
-function isNothing(amount: number | string | undefined): boolean {
-  return amount === 0 || amount === '0' || amount === '0%';
 }
 
 /** A pod of a node that can never be evicted, and why. */

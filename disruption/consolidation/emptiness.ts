@@ -18,7 +18,7 @@ export interface EmptinessDecision {
 }
 
 /** Whether no pod on the node needs another node (consolidation/empty-nodes). */
-export function isEmpty({ pods }: NodeView): boolean {
+export function isEmpty({ pods }: Pick<NodeView, 'pods'>): boolean {
   if (pods.some((pod) => pod.metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined)) return false;
   return disruptionCost(pods) <= 1;
 }

@@ -1,6 +1,7 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
+import { whySpecNeverAllows } from '../../core/pod-disruption-budgets.js';
 import { namespaceOf } from '../names.js';
 
 /**
@@ -12,7 +13,5 @@ export function isHeldBack(pod: Pod, budgets: readonly PodDisruptionBudget[], no
   const own = budgets.filter(
     (budget) => namespaceOf(budget) === namespaceOf(pod) && selects(budget.spec.selector, pod.metadata.labels),
   );
-  return own.length > 1 || own.some(({ spec }) => isNone(spec.maxUnavailable) || spec.minAvailable === '100%');
+  return own.length > 1 || own.some(({ spec }) => whySpecNeverAllows(spec) !== undefined);
 }
-
-const isNone = (amount: number | string | undefined): boolean => amount === 0 || amount === '0' || amount === '0%';
