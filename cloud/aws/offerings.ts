@@ -21,13 +21,13 @@ interface Zone {
 /** What offerings of many types have in common. */
 interface Place {
   readonly zone: string;
-  readonly capacityType: (typeof capacityTypes)[number];
+  readonly capacityType: (typeof unreservedCapacityTypes)[number];
   /** Of the placement group. */
   readonly placement: string | undefined;
   readonly requirements: readonly NodeSelectorRequirement[];
 }
 
-const capacityTypes = ['on-demand', 'spot'] as const;
+const unreservedCapacityTypes = ['on-demand', 'spot'] as const;
 
 const reservationKeys = [
   awsLabels.capacityReservationId,
@@ -71,7 +71,7 @@ export class OfferingBuilder {
   private places(more: Readonly<Record<string, undefined>>): Place[] {
     const groups = placementsOf(this.input.placementGroup);
     return [...this.zones].flatMap(([zone, { zoneId }]) =>
-      capacityTypes.flatMap((capacityType) => {
+      unreservedCapacityTypes.flatMap((capacityType) => {
         const where = labelRequirements({
           [labels.capacityType]: capacityType,
           [labels.zone]: zone,

@@ -6,7 +6,7 @@ import { LaunchOptions, type CandidateOffering } from './launch-options.js';
 import { spotToSpotIsOff } from './spot-to-spot.js';
 
 const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
-const tooUniform = 'fewer instance types are cheaper than minValues of its NodePool asks for';
+const tooFewValues = 'fewer instance types are cheaper than minValues of its NodePool asks for';
 
 /** Ways of each type as `zone/capacity type price`. */
 type Market = Readonly<Record<string, readonly string[]>>;
@@ -16,11 +16,11 @@ const waysIn = (market: Market, type: string): Way[] =>
     const [zone, capacityType] = where!.split('/');
     return { zone: zone!, capacityType: capacityType!, price: Number(price) };
   });
-const launchesOf = (market: Market, areTooUniform: Launches['areTooUniform'] = () => false): Launches =>
+const launchesOf = (market: Market, missMinValues: Launches['missMinValues'] = () => false): Launches =>
   ({
     offers: (kind: string) =>
       Object.keys(market).some((type) => waysIn(market, type).some(({ capacityType }) => capacityType === kind)),
-    areTooUniform,
+    missMinValues,
     waysUnder: () => (type: string) => waysIn(market, type),
   }) as unknown as Launches;
 
@@ -56,10 +56,10 @@ function decided(
   {
     spotToSpot = false,
     accompanied = false,
-    areTooUniform,
-  }: { spotToSpot?: boolean; accompanied?: boolean; areTooUniform?: Launches['areTooUniform'] } = {},
+    missMinValues,
+  }: { spotToSpot?: boolean; accompanied?: boolean; missMinValues?: Launches['missMinValues'] } = {},
 ): (readonly string[])[] | string {
-  const options = new LaunchOptions(launchesOf(market, areTooUniform), spotToSpot);
+  const options = new LaunchOptions(launchesOf(market, missMinValues), spotToSpot);
   const chosen = options.decide(claims, candidates, accompanied);
   const why = options.whyNone(claims, candidates, accompanied);
   expect(chosen === undefined).toBe(why !== undefined);
@@ -70,7 +70,7 @@ test('what types come to is worked out once for all claims of equal requirements
   const waysOf = vi.fn((type: string): Way[] => [
     { zone: 'a', capacityType: 'spot', price: type === 'small' ? 0.1 : 0.2 },
   ]);
-  const launches = { offers: () => false, areTooUniform: () => false, waysUnder: () => waysOf } as unknown as Launches;
+  const launches = { offers: () => false, missMinValues: () => false, waysUnder: () => waysOf } as unknown as Launches;
   const options = new LaunchOptions(launches, false);
   const open = (...instanceTypes: string[]) => claim(instanceTypes, undefined, { requirements: [] });
   const candidates = [{ instanceType: 'huge', capacityType: 'on-demand', price: 0.9 }];
@@ -141,7 +141,7 @@ describe('a replacement may be of the types', () => {
     const waysUnder = vi.fn(() => () => waysIn({ m: ['a/on-demand 1'] }, 'm'));
     const own = claim(['m'], onDemand);
     new LaunchOptions(
-      { offers: () => false, areTooUniform: () => false, waysUnder } as unknown as Launches,
+      { offers: () => false, missMinValues: () => false, waysUnder } as unknown as Launches,
       false,
     ).decide([own], [going(2)]);
     const { nodePool, requirements, cheapest } = own;
@@ -202,12 +202,12 @@ describe('for several nodes (consolidation/same-type)', () => {
 describe('minValues (min-values/at-replacement)', () => {
   test('that the cheaper types do not meet', () => {
     const market = { a: ['z/on-demand 1'], b: ['z/on-demand 2'], c: ['z/on-demand 9'] };
-    const areTooUniform = vi.fn<Launches['areTooUniform']>((_, __, names) => names.length < 3);
-    expect(decided(market, [claim(['a', 'b', 'c'], onDemand)], [going(3)], { areTooUniform })).toBe(tooUniform);
-    expect(areTooUniform.mock.calls[0]!.slice(1)).toEqual([false, ['a', 'b']]);
+    const missMinValues = vi.fn<Launches['missMinValues']>((_, __, names) => names.length < 3);
+    expect(decided(market, [claim(['a', 'b', 'c'], onDemand)], [going(3)], { missMinValues })).toBe(tooFewValues);
+    expect(missMinValues.mock.calls[0]!.slice(1)).toEqual([false, ['a', 'b']]);
     const relaxed = claim(['a'], onDemand, { annotations: { [annotations.minValuesRelaxed]: 'true' } });
-    decided(market, [relaxed], [going(3)], { areTooUniform });
-    expect(areTooUniform.mock.lastCall!.slice(1)).toEqual([true, ['a']]);
+    decided(market, [relaxed], [going(3)], { missMinValues });
+    expect(missMinValues.mock.lastCall!.slice(1)).toEqual([true, ['a']]);
   });
 });
 
@@ -256,8 +256,8 @@ describe('a single spot node (consolidation/spot-to-spot)', () => {
 
   test('is replaced by the fifteen cheapest types, or as many as minValues asks for', () => {
     expect(decided(market, [claim(names, ['spot'])], node, on)).toEqual([names.slice(0, 15)]);
-    const areTooUniform: Launches['areTooUniform'] = (_, __, listed) => listed.length < 18;
-    expect(decided(market, [claim(names, ['spot'])], node, { ...on, areTooUniform })).toEqual([names.slice(0, 18)]);
+    const missMinValues: Launches['missMinValues'] = (_, __, listed) => listed.length < 18;
+    expect(decided(market, [claim(names, ['spot'])], node, { ...on, missMinValues })).toEqual([names.slice(0, 18)]);
   });
 
   test('is not replaced where fewer are to choose from', () => {

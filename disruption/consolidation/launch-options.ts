@@ -28,7 +28,7 @@ export interface CandidateOffering {
 
 /** Why candidates have no replacement, in words. */
 const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
-const tooUniform = 'fewer instance types are cheaper than minValues of its NodePool asks for';
+const tooFewValues = 'fewer instance types are cheaper than minValues of its NodePool asks for';
 
 const capacityOrder: readonly string[] = capacityTypes;
 
@@ -131,10 +131,10 @@ export class LaunchOptions {
   }
 
   /** Whether the remaining types have fewer values than minValues requires (min-values/at-replacement). */
-  private isTooUniform(planned: PlannedClaim, options: readonly Option[]): boolean {
+  private missesMinValues(planned: PlannedClaim, options: readonly Option[]): boolean {
     const relaxed = planned.annotations[annotations.minValuesRelaxed] === 'true';
     const names = options.map(({ name }) => name);
-    return this.launches.areTooUniform(planned, relaxed, names);
+    return this.launches.missMinValues(planned, relaxed, names);
   }
 
   /** The cheapest types of each replacement (consolidation/spot-to-spot). */
@@ -143,7 +143,9 @@ export class LaunchOptions {
     const why = whyNoSpotToSpot(fewest);
     if (why !== undefined) return why;
     return cut.map(({ planned, options }) => {
-      const types = typesOfSpotToSpot(options.length, (count) => this.isTooUniform(planned, options.slice(0, count)));
+      const types = typesOfSpotToSpot(options.length, (count) =>
+        this.missesMinValues(planned, options.slice(0, count)),
+      );
       return written({ planned, options: options.slice(0, types) });
     });
   }
@@ -161,7 +163,7 @@ export class LaunchOptions {
         going,
       );
       if (kept.length === 0) return noneCheaper;
-      if (this.isTooUniform(planned, kept)) return tooUniform;
+      if (this.missesMinValues(planned, kept)) return tooFewValues;
       cut.push({ planned, options: kept });
     }
     return cut;

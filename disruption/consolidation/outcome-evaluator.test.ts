@@ -49,7 +49,7 @@ function evaluatorOf({
   const waysUnder =
     ({ cheapest }: PlannedClaim) =>
     () => [{ zone: 'a', capacityType: cheapest.capacityType, price: sold ?? cheapest.pricePerHour }];
-  const launches = { offers: () => true, areTooUniform: () => false, waysUnder } as unknown as Launches;
+  const launches = { offers: () => true, missMinValues: () => false, waysUnder } as unknown as Launches;
   const claimOf = ({ price, capacityType }: Launch): PlannedClaim =>
     ({
       nodePool: 'default',

@@ -14,10 +14,10 @@ export function whyNoSpotToSpot(types: number): string | undefined {
 
 /**
  * How many of the cheapest types the replacement lists: so few that the new spot node is not a candidate again at once, and so many that
- * `minValues` is met. `isTooUniform` tells that of a number of types.
+ * `minValues` is met. `missesMinValues` tells that of a number of types.
  */
-export function typesOfSpotToSpot(available: number, isTooUniform: (types: number) => boolean): number {
+export function typesOfSpotToSpot(available: number, missesMinValues: (types: number) => boolean): number {
   let types = leastTypes;
-  while (types < available && isTooUniform(types)) types++;
+  while (types < available && missesMinValues(types)) types++;
   return types;
 }

@@ -10,17 +10,17 @@ export interface MinValuesRule {
   readonly requirement: Requirement;
 }
 
-const varieties = new WeakMap<Requirements, readonly MinValuesRule[]>();
+const knownRules = new WeakMap<Requirements, readonly MinValuesRule[]>();
 
 /** The keys of the requirements that have `minValues`; computed once for each object. */
 export function minValuesRulesOf(requirements: Requirements): readonly MinValuesRule[] {
-  let known = varieties.get(requirements);
+  let known = knownRules.get(requirements);
   if (known === undefined) {
     const found: MinValuesRule[] = [];
     for (const [key, requirement] of requirements) {
       if (requirement.minValues !== undefined) found.push({ key, atLeast: requirement.minValues, requirement });
     }
-    varieties.set(requirements, (known = found));
+    knownRules.set(requirements, (known = found));
   }
   return known;
 }
@@ -28,12 +28,12 @@ export function minValuesRulesOf(requirements: Requirements): readonly MinValues
 const counted = new WeakMap<MinValuesRule, Map<InstanceType, readonly string[]>>();
 
 /** The values of the key that a type contributes, within the requirement. */
-export function valuesOf(type: InstanceType, variety: MinValuesRule): readonly string[] {
-  let byType = counted.get(variety);
-  if (byType === undefined) counted.set(variety, (byType = new Map<InstanceType, readonly string[]>()));
+export function valuesOf(type: InstanceType, rule: MinValuesRule): readonly string[] {
+  let byType = counted.get(rule);
+  if (byType === undefined) counted.set(rule, (byType = new Map<InstanceType, readonly string[]>()));
   let values = byType.get(type);
   if (values === undefined) {
-    const { key, requirement } = variety;
+    const { key, requirement } = rule;
     values = countedValues(type.requirements, key, (value) => accepts(requirement, value));
     byType.set(type, values);
   }
@@ -41,15 +41,15 @@ export function valuesOf(type: InstanceType, variety: MinValuesRule): readonly s
 }
 
 /** The different values of the key that these types have together, within the requirement. */
-export function distinctValues(types: Iterable<InstanceType>, variety: MinValuesRule): Set<string> {
+export function distinctValues(types: Iterable<InstanceType>, rule: MinValuesRule): Set<string> {
   const values = new Set<string>();
-  for (const type of types) for (const value of valuesOf(type, variety)) values.add(value);
+  for (const type of types) for (const value of valuesOf(type, rule)) values.add(value);
   return values;
 }
 
 /** Whether the types have enough different values together. */
-export function meetsMinValues(types: readonly InstanceType[], variety: MinValuesRule): boolean {
-  return distinctValues(types, variety).size >= variety.atLeast;
+export function meetsMinValues(types: readonly InstanceType[], rule: MinValuesRule): boolean {
+  return distinctValues(types, rule).size >= rule.atLeast;
 }
 
 export interface Sized {
@@ -66,8 +66,8 @@ export class SharedSizes {
   private readonly byType = new Map<InstanceType, readonly Float64Array[]>();
   private readonly ranges: readonly MinValuesRange[];
 
-  constructor(types: readonly Sized[], varieties: readonly MinValuesRule[]) {
-    this.ranges = varieties.map((variety) => new MinValuesRange(types, variety));
+  constructor(types: readonly Sized[], rules: readonly MinValuesRule[]) {
+    this.ranges = rules.map((rule) => new MinValuesRange(types, rule));
   }
 
   /** Several sizes if different resources may be scarce; none if there are not enough values. Equal sizes are one object. */
@@ -116,9 +116,9 @@ class MinValuesRange {
 
   constructor(
     types: readonly Sized[],
-    private readonly variety: MinValuesRule,
+    private readonly rule: MinValuesRule,
   ) {
-    this.values = types.map(({ type }) => valuesOf(type, variety).map((value) => this.numberOf(value)));
+    this.values = types.map(({ type }) => valuesOf(type, rule).map((value) => this.numberOf(value)));
     const known = new Map<string, number>();
     this.sizeOf = Int32Array.from(types, ({ capacity }) => {
       const text = capacity.join();
@@ -139,8 +139,8 @@ class MinValuesRange {
    * scarce, none if there are not enough values.
    */
   shared(own: Sized): Float64Array[] {
-    const mine = new Set(valuesOf(own.type, this.variety).map((value) => this.numberOf(value)));
-    const missing = this.variety.atLeast - mine.size;
+    const mine = new Set(valuesOf(own.type, this.rule).map((value) => this.numberOf(value)));
+    const missing = this.rule.atLeast - mine.size;
     if (missing <= 0) return [own.capacity];
     const shared: Float64Array[] = [];
     for (const ranked of this.substitutesFor(own.capacity)) {

@@ -18,24 +18,24 @@ export function listTypes(
   most: number,
   admits: (candidate: Launchable) => boolean,
 ): Listing {
-  const varieties = minValuesRulesOf(pool);
+  const rules = minValuesRulesOf(pool);
   const fitting: Launchable[] = [];
   // Ends once there are enough types and enough values: dearer types would not be listed.
-  let wanting = varieties.map((variety) => ({ variety, values: new Set<string>() }));
+  let wanting = rules.map((rule) => ({ rule, values: new Set<string>() }));
   for (const candidate of candidates) {
     if (fitting.length >= most && wanting.length === 0) break;
     if (!holds(candidate.capacity, usage) || !admits(candidate)) continue;
     fitting.push(candidate);
     if (wanting.length === 0) continue;
-    for (const { variety, values } of wanting) for (const value of valuesOf(candidate.type, variety)) values.add(value);
-    wanting = wanting.filter(({ variety, values }) => values.size < variety.atLeast);
+    for (const { rule, values } of wanting) for (const value of valuesOf(candidate.type, rule)) values.add(value);
+    wanting = wanting.filter(({ rule, values }) => values.size < rule.atLeast);
   }
-  if (varieties.length === 0) return { listed: fitting, short: noneShort };
-  const listed = varied(fitting, varieties, most);
+  if (rules.length === 0) return { listed: fitting, short: noneShort };
+  const listed = varied(fitting, rules, most);
   const short = new Map<string, number>();
-  for (const variety of varieties) {
-    const { size } = distinctValues(listed.map(typeOf), variety);
-    if (size < variety.atLeast) short.set(variety.key, size);
+  for (const rule of rules) {
+    const { size } = distinctValues(listed.map(typeOf), rule);
+    if (size < rule.atLeast) short.set(rule.key, size);
   }
   return { listed, short };
 }
@@ -45,13 +45,13 @@ const typeOf = ({ type }: Launchable): InstanceType => type;
 const noneShort: ReadonlyMap<string, number> = new Map();
 
 /** Prefers types with a value that the chosen ones lack, then the cheapest; the result is sorted by price. */
-function varied(fitting: readonly Launchable[], varieties: readonly MinValuesRule[], most: number): Launchable[] {
+function varied(fitting: readonly Launchable[], rules: readonly MinValuesRule[], most: number): Launchable[] {
   const chosen = new Set<Launchable>(fitting.slice(0, 1));
-  for (const variety of varieties) {
-    const values = distinctValues([...chosen].map(typeOf), variety);
+  for (const rule of rules) {
+    const values = distinctValues([...chosen].map(typeOf), rule);
     for (const candidate of fitting) {
-      if (values.size >= variety.atLeast || chosen.size === most) break;
-      const brings = valuesOf(candidate.type, variety).filter((value) => !values.has(value));
+      if (values.size >= rule.atLeast || chosen.size === most) break;
+      const brings = valuesOf(candidate.type, rule).filter((value) => !values.has(value));
       if (brings.length === 0) continue;
       chosen.add(candidate);
       for (const value of brings) values.add(value);
@@ -72,11 +72,11 @@ export function neededTypes(
     .sort((a, b) => a.cost - b.cost)
     .map(({ type }) => type);
   const needed = new Set<InstanceType>();
-  for (const variety of minValuesRulesOf(pool)) {
-    const values = distinctValues(needed, variety);
+  for (const rule of minValuesRulesOf(pool)) {
+    const values = distinctValues(needed, rule);
     for (const type of types) {
-      if (values.size >= variety.atLeast) break;
-      const brought = valuesOf(type, variety).filter((value) => !values.has(value));
+      if (values.size >= rule.atLeast) break;
+      const brought = valuesOf(type, rule).filter((value) => !values.has(value));
       if (brought.length > 0) needed.add(type);
       for (const value of brought) values.add(value);
     }

@@ -43,19 +43,19 @@ export function minValuesShortfall(
   profiles: readonly Profile[],
   demand: Float64Array,
 ): Cause | undefined {
-  const varieties = minValuesRulesOf(pool.requirements);
-  if (varieties.length === 0) return undefined;
+  const rules = minValuesRulesOf(pool.requirements);
+  if (rules.length === 0) return undefined;
   const { universe, offers } = compiled;
   const groups = listedTogether(profiles).map((group) => {
     const rows = group.flatMap((profile) => profile.rows.map((index) => universe.rows[index]!));
     return [...new Set(rows.filter((row) => offers.holds(row, demand)).map(({ type }) => type))];
   });
   if (groups.every((types) => types.length === 0)) return undefined;
-  for (const variety of varieties) {
-    const size = Math.max(...groups.map((types) => distinctValues(types, variety).size));
-    if (size >= variety.atLeast) continue;
-    const message = `the instance types that hold the pod have ${size} different ${variety.key}, and minValues asks for ${variety.atLeast}`;
-    return { reason: 'MinValues', subject: variety.key, message };
+  for (const rule of rules) {
+    const size = Math.max(...groups.map((types) => distinctValues(types, rule).size));
+    if (size >= rule.atLeast) continue;
+    const message = `the instance types that hold the pod have ${size} different ${rule.key}, and minValues asks for ${rule.atLeast}`;
+    return { reason: 'MinValues', subject: rule.key, message };
   }
   return undefined;
 }

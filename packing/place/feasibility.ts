@@ -63,8 +63,8 @@ export class Feasibility {
     for (const group of listedTogether(varied)) {
       const rows = group.flatMap((profile) => profile.rows);
       const types = [...new Set(rows.map((row) => this.compiled.universe.rows[row]!.type))];
-      const varieties = minValuesRulesOf(group[0]!.pool.requirements);
-      if (!varieties.every((variety) => meetsMinValues(types, variety))) for (const profile of group) poor.add(profile);
+      const rules = minValuesRulesOf(group[0]!.pool.requirements);
+      if (!rules.every((rule) => meetsMinValues(types, rule))) for (const profile of group) poor.add(profile);
     }
     return profiles.filter((profile) => !poor.has(profile));
   }

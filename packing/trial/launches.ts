@@ -71,15 +71,15 @@ export class Launches {
   }
 
   /** Whether these types have fewer different values than the claim's pool asks for (min-values/at-replacement). */
-  areTooUniform(claim: PlannedClaim, relaxed: boolean, types: readonly string[]): boolean {
+  missMinValues(claim: PlannedClaim, relaxed: boolean, types: readonly string[]): boolean {
     const pool = this.compiled.pools.find(({ name }) => name === claim.nodePool);
-    const varieties = minValuesRulesOf(
+    const rules = minValuesRulesOf(
       relaxed || pool === undefined ? readRequirements(claim.requirements) : pool.requirements,
     );
-    if (varieties.length === 0) return false;
+    if (rules.length === 0) return false;
     const byType = this.rowsOf.get(claim.nodePool);
     const listed: InstanceType[] = types.flatMap((name) => byType?.get(name)?.[0]?.type ?? []);
-    return !varieties.every((variety) => meetsMinValues(listed, variety));
+    return !rules.every((rule) => meetsMinValues(listed, rule));
   }
 
   /** The row that a claim is launched as: its cheapest offering. */

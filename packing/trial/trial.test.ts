@@ -433,8 +433,8 @@ describe('launches', () => {
       requirements: [{ key: labels.instanceType, operator: 'Exists', minValues: 1 }],
     };
     const uniform = (relaxed: boolean, ...names: string[]) =>
-      trial.launches.areTooUniform(
-        claim as unknown as Parameters<typeof trial.launches.areTooUniform>[0],
+      trial.launches.missMinValues(
+        claim as unknown as Parameters<typeof trial.launches.missMinValues>[0],
         relaxed,
         names,
       );
@@ -524,12 +524,12 @@ describe('launches', () => {
       ({
         nodePool: 'default',
         requirements: keys.map(([key, minValues]) => ({ key, operator: 'Exists', minValues })),
-      }) as unknown as Parameters<typeof trial.launches.areTooUniform>[0];
+      }) as unknown as Parameters<typeof trial.launches.missMinValues>[0];
     const one = claim([labels.instanceType, 1]);
-    expect(trial.launches.areTooUniform({ ...one, nodePool: 'none' }, false, ['m4'])).toBe(true);
-    expect(trial.launches.areTooUniform(claim(), true, [])).toBe(false);
-    expect(trial.launches.areTooUniform(claim([labels.instanceType, 1], [zone, 9]), true, ['m4'])).toBe(true);
-    expect(trial.launches.areTooUniform(one, false, [])).toBe(false);
+    expect(trial.launches.missMinValues({ ...one, nodePool: 'none' }, false, ['m4'])).toBe(true);
+    expect(trial.launches.missMinValues(claim(), true, [])).toBe(false);
+    expect(trial.launches.missMinValues(claim([labels.instanceType, 1], [zone, 9]), true, ['m4'])).toBe(true);
+    expect(trial.launches.missMinValues(one, false, [])).toBe(false);
   });
 });
 
