@@ -27,7 +27,7 @@ export function createInterruptionActivities(deps: ActivityDeps): InterruptionAc
  */
 async function inspectInstance(
   deps: ActivityDeps,
-  { instanceId, kind, at, cordonFor }: Parameters<InterruptionActivities['inspectInstance']>[0],
+  { instanceId, kind, at, cordonFor: owner }: Parameters<InterruptionActivities['inspectInstance']>[0],
 ): Promise<InstanceView> {
   const { claim, isLaunching } = await claimOfInstance(deps, instanceId);
   if (claim === undefined) return { state: 'unknown', ...(isLaunching ? { mayBeLaunching: true } : {}) };
@@ -37,9 +37,9 @@ async function inspectInstance(
   }
   if (instanceEnding.has(kind)) await noteEndedUnregistered(deps, claim, 'its instance is stopping or terminated');
   const view = viewOf(deps, claim, at);
-  const isCordoned = cordonFor !== undefined && (await isTainted(deps, { reason: kind, owner: cordonFor }, view));
+  const hasTaint = owner !== undefined && (await isTainted(deps, { reason: kind, owner }, view));
   await markOfferingUnavailable(deps, kind, claim);
-  return isCordoned ? { ...view, cordoned: true } : view;
+  return hasTaint ? { ...view, cordoned: true } : view;
 }
 
 type KnownInstance = Extract<InstanceView, { state: 'known' }>;

@@ -19,7 +19,7 @@ const noticeMs = 120_000;
 const firstPauseMs = 5000;
 /** Time reserved for the drain in addition to the pods' grace periods. */
 const drainMarginMs = 20_000;
-/** How long a replacement on a rebalance recommendation may take. After that the node stays. */
+/** How long a replacement after a rebalance recommendation may take. After that the node stays. */
 const replaceAheadMs = 15 * 60_000;
 
 /** Events after which the instance is stopping or gone, which leaves no time for a replacement. */
@@ -30,7 +30,7 @@ const withEndTime: ReadonlySet<string> = new Set(['spot_interrupted', 'capacity_
 const endsProtection: ReadonlySet<string> = new Set(['instance_status', 'system_status']);
 
 /**
- * Priority of the first activity of each workflow: if many instances are interrupted, all nodes are cordoned before any is
+ * Priority of the first activity of each workflow: if many instances are interrupted, all nodes are tainted before any is
  * drained.
  */
 const inspectPriority = { priorityKey: 1 };
@@ -38,7 +38,7 @@ const inspectPriority = { priorityKey: 1 };
 type Known = Extract<InstanceView, { state: 'known' }>;
 
 /**
- * Handles the interruption of one instance (interruption/replaced-first). A notice cordons the node and has a replacement
+ * Handles the interruption of one instance (interruption/replaced-first). A notice taints the node and has a replacement
  * launched at once; the drain begins when that is initialized, or when the pods' grace periods leave no more time. A rebalance
  * recommendation does the same where the policy of the NodePool says so, and a later notice is handled by the same workflow.
  * Repeated and outdated notices change nothing.
@@ -118,10 +118,10 @@ class Interruption {
     const { instanceId } = this.input;
     this.progress.attributes([{ key: searchAttributes.reason, value: kind }]);
     this.progress.enter('inspecting', { facts: { notice: kind, 'given at': timeText(at) } });
-    const cordonsLater = isHint(kind) || instanceEnding.has(kind) || endsProtection.has(kind);
+    const taintsLater = isHint(kind) || instanceEnding.has(kind) || endsProtection.has(kind);
     return this.activities.cloud.inspectInstance.executeWithOptions({ summary: kind, priority: inspectPriority }, [
-      // The node is cordoned by the first activity, before anything else is decided.
-      { instanceId, kind, at, ...(cordonsLater ? {} : { cordonFor: workflowInfo().workflowId }) },
+      // `cordonFor`: the first activity taints the node, before anything else is decided.
+      { instanceId, kind, at, ...(taintsLater ? {} : { cordonFor: workflowInfo().workflowId }) },
     ]);
   }
 
@@ -174,9 +174,14 @@ class Interruption {
     ]);
   }
 
-  private async begin({ claim, cordoned }: Known, node: string, reason: string, holdMs: number): Promise<void> {
+  private async begin(
+    { claim, cordoned: isTainted }: Known,
+    node: string,
+    reason: string,
+    holdMs: number,
+  ): Promise<void> {
     const { replacement } = this;
-    if (cordoned === true) replacement.noteTainted(reason, [{ claim, node }]);
+    if (isTainted === true) replacement.noteTainted(reason, [{ claim, node }]);
     else await replacement.taint(reason, [{ claim, node }]);
     await replacement.launch(holdMs);
   }

@@ -12,24 +12,25 @@ const laterPauses = [
  * change. Each change shortens it by one step.
  */
 export class PollInterval {
-  private inVain = 0;
+  private pollsWithoutChange = 0;
 
   /** Notes a poll, and whether it found a change. */
-  polled(hadNews: boolean): void {
-    this.inVain = hadNews ? Math.max(0, Math.min(this.inVain, firstPauses.length) - 1) : this.inVain + 1;
+  polled(foundChange: boolean): void {
+    const before = this.pollsWithoutChange;
+    this.pollsWithoutChange = foundChange ? Math.max(0, Math.min(before, firstPauses.length) - 1) : before + 1;
   }
 
   /** Time until the next poll, milliseconds; `dueAt` is when a change is known to be due, milliseconds of the epoch. */
   nextMs(now: number, dueAt?: number): number {
-    const pause = pauseAfter(this.inVain);
+    const pause = pauseAfter(this.pollsWithoutChange);
     return dueAt === undefined ? pause : Math.min(pause, Math.max(leastMs, dueAt - now));
   }
 }
 
-/** The least interval, for a `dueAt` that has passed by this clock and not by the other one. */
+/** The least interval, for a `dueAt` that has passed by the workflow's clock but not yet by that of the activity. */
 const leastMs = 250;
 
-function pauseAfter(inVain: number): number {
-  const later = laterPauses.find(({ from }) => inVain >= from);
-  return later?.pauseMs ?? firstPauses[Math.min(Math.max(0, inVain - 1), firstPauses.length - 1)]!;
+function pauseAfter(polls: number): number {
+  const later = laterPauses.find(({ from }) => polls >= from);
+  return later?.pauseMs ?? firstPauses[Math.min(Math.max(0, polls - 1), firstPauses.length - 1)]!;
 }
