@@ -63,13 +63,16 @@ test('force is told with whose it was and with its pods', () => {
     run('prod/terminate/1', [
       attributes,
       publish('DisruptionBlocked', 'no'),
-      publish('DrainForced', 'Drain forced by ann: deleted 1 pod (shop/web-0) in spite of what protects pods'),
+      publish(
+        'DrainForced',
+        'Drain forced by ann: deleted 1 pod (shop/web-0) in spite of PodDisruptionBudgets or do-not-disrupt',
+      ),
     ]),
   );
   expect(forced).toEqual([
     {
       ...{ at: iso, nodePool: 'default', nodeClaim: 'default-abc', by: 'ann', workflowId: 'prod/terminate/1' },
-      what: 'deleted 1 pod (shop/web-0) in spite of what protects pods',
+      what: 'deleted 1 pod (shop/web-0) in spite of PodDisruptionBudgets or do-not-disrupt',
     },
   ]);
 });

@@ -43,7 +43,10 @@ const lively = activity({
   forced: [
     {
       ...{ at: '2026-01-05T11:00:00.000Z', nodePool: 'default', nodeClaim: 'default-abc', by: 'ann' },
-      ...{ what: 'deleted 1 pod (shop/web-0) in spite of what protects pods', workflowId: 'prod/terminate/1' },
+      ...{
+        what: 'deleted 1 pod (shop/web-0) in spite of PodDisruptionBudgets or do-not-disrupt',
+        workflowId: 'prod/terminate/1',
+      },
     },
   ],
   orders: [

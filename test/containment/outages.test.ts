@@ -23,7 +23,7 @@ const garbage = (): string => workflowIds.collectGarbage(on.cluster);
 const launchOf = (uid = ''): string => workflowIds.launch(on.cluster, uid);
 
 const saysWhatItDoes = ({ 'busy with': what }: Explanation['facts']): boolean =>
-  typeof what === 'string' && /^deciding what may go, since \S+Z$/.test(what);
+  typeof what === 'string' && /^searching for nodes to disrupt, since \S+Z$/.test(what);
 
 describe('an outage', () => {
   test('of the API server while a node registers: it is noticed, and the same claim gets its node', async () => {

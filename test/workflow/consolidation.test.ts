@@ -215,8 +215,8 @@ describe('consolidation with replacements', () => {
     expect(facts).toMatchObject({
       'node-a': 'm5.large on-demand in a, 0.1 USD/h',
       'price per hour': '0.2 USD → 0.12 USD, saves 0.08 USD',
-      'pods that move': '3: default/web-1 → the new node; default/web-2 → node-c; and 1 more',
-      'not taken 1': 'node-d: it would save $0.001 of $0.1 an hour',
+      'pods to move': '3: default/web-1 → the new node; default/web-2 → node-c; and 1 more',
+      'rejected alternative 1': 'node-d: it would save $0.001 of $0.1 an hour',
       DisruptionPolicy: 'careful',
     });
   });

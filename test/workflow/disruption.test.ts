@@ -179,11 +179,11 @@ describe('consolidate and disrupt', () => {
     await rig.until(() => activities.callsOf('findDisruptions').length > 0);
     const { phase, facts } = await handle.query(explainQuery);
     expect(phase).toBe('watching');
-    expect(facts['busy with']).toMatch(/^deciding what may go, since \d{4}-/);
+    expect(facts['busy with']).toMatch(/^searching for nodes to disrupt, since \d{4}-/);
 
     await rig.sleep('3 minutes');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'stalled');
-    expect((await handle.query(explainQuery)).waitingFor).toMatch(/^deciding what may go, since \d{4}-/);
+    expect((await handle.query(explainQuery)).waitingFor).toMatch(/^searching for nodes to disrupt, since \d{4}-/);
 
     isStuck = false;
     await rig.sleep('1 minute');

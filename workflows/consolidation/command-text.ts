@@ -47,8 +47,10 @@ function decisionFacts(decision: Decision): Explanation['facts'] {
   return {
     'price per hour': `${dollars(priceBefore)} → ${dollars(priceAfter)}, saves ${dollars(priceBefore - priceAfter)}`,
     'replaced by': replacements.length === 0 ? 'nothing: the pods fit on other nodes' : replacementsText(replacements),
-    'pods that move': podCount === 0 ? 'none' : `${podCount}: ${movesText(decision)}`,
-    ...Object.fromEntries(alternatives.map(({ nodes, why }, i) => [`not taken ${i + 1}`, `${nodes}: ${why}`])),
+    'pods to move': podCount === 0 ? 'none' : `${podCount}: ${movesText(decision)}`,
+    ...Object.fromEntries(
+      alternatives.map(({ nodes, why }, i) => [`rejected alternative ${i + 1}`, `${nodes}: ${why}`]),
+    ),
     ...(policy === undefined ? {} : { DisruptionPolicy: policy }),
   };
 }

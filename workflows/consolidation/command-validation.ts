@@ -26,7 +26,7 @@ export class CommandValidation {
     const nominated = decision === undefined ? undefined : candidates.find(isNominated);
     if (nominated !== undefined) return `pods are on their way to ${nominated.node}`;
     const verdict = await activitiesOf(cluster).kube.validateCandidates.executeWithOptions(
-      { summary: 'validate: simulate once more', startToCloseTimeout: '10 minutes' },
+      { summary: 'validate: simulate the command again', startToCloseTimeout: '10 minutes' },
       [{ reason, candidates, ...validatedParts(decision), ...(created.length === 0 ? {} : { created }) }],
     );
     if (verdict.valid.length > 0) return verdict.valid;
@@ -38,7 +38,7 @@ export class CommandValidation {
     const { cluster, reason, decision } = this.input;
     const candidates = deleting.map(({ claim, node, nodePool }) => ({ claim, node, nodePool }));
     return activitiesOf(cluster).kube.confirmCandidates.executeWithOptions(
-      { summary: 'what landed before the taint, and what is paused?' },
+      { summary: 'check pods and pauses after the taint' },
       [{ method: decision?.method ?? 'empty', reason, candidates }],
     );
   }

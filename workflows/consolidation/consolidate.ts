@@ -132,7 +132,7 @@ class Consolidation {
     if (wait > 0) {
       const until = workflowNow() + wait;
       this.progress.enter('validating', { waitingFor: 'the validation that follows the decision', until });
-      await this.oversight.wait(wait, { summary: 'validation: is it still so?', until: () => consent.isWithdrawn });
+      await this.oversight.wait(wait, { summary: 'the delay before validation', until: () => consent.isWithdrawn });
     }
     consent.endIfWithdrawn();
   }

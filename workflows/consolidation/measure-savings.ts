@@ -38,9 +38,10 @@ export async function measureSavings({
       after < hour ? counted(Math.round(after / 60_000), 'minute') : counted(Math.round(after / hour), 'hour');
     progress.enter('waiting', { waitingFor: `${name} to pass since the command`, until: at });
     if (at > workflowNow()) await sleep(at - workflowNow(), { summary: `${name} since the command` });
-    const found = await activities.kube.measureCommand.executeWithOptions({ summary: `saved after ${name}?` }, [
-      { command, afterMs: after },
-    ]);
+    const found = await activities.kube.measureCommand.executeWithOptions(
+      { summary: `measure savings after ${name}` },
+      [{ command, afterMs: after }],
+    );
     measured.push(found);
     log.info('measured what a command saved', { command: command.id, ...found });
     progress.addFacts({ [`after ${name}`]: describe(found) });

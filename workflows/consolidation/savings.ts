@@ -41,7 +41,7 @@ export async function startMeasuring(
       workflowId: workflowIds.savings(cluster, firstExecutionRunId),
       parentClosePolicy: ParentClosePolicy.ABANDON,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      staticSummary: `did it save ${dollars(command.priceBefore - priceAfter)}/h? ${command.nodes.slice(0, 3).join(', ')}`,
+      staticSummary: `measure savings of ${dollars(command.priceBefore - priceAfter)}/h: ${command.nodes.slice(0, 3).join(', ')}`,
       args: [{ cluster, command }],
     });
   } catch (error) {

@@ -45,7 +45,7 @@ export function verdictOf(
   if (kept !== undefined) return verdict('stays', kept.why);
   const waited = waits.find(({ nodes }) => nodes.includes(node));
   if (waited !== undefined) return verdict(waited.verdict, waited.why);
-  return verdict('unknown', 'the last look kept nothing about it: the update whyNot looks again');
+  return verdict('unknown', 'the last search recorded nothing about this node; the update whyNot checks it now');
 }
 
 /** When the next budget or window opens, and for which pools. */

@@ -89,8 +89,10 @@ export function handleOrders({ progress, known, pause, resume, onChange }: Order
 export function handleQueries(known: KnownState, activities: Activities, view: () => DisruptionView): void {
   const { running, questions, lastFindings } = known;
   const explained = async (node: string): Promise<NodeVerdict> => {
-    const look = { summary: `why not ${node}?` };
-    return lastFindings.withWait(await activities.kube.explainNode.executeWithOptions(look, [{ node, view: view() }]));
+    const options = { summary: `why ${node} is not disrupted` };
+    return lastFindings.withWait(
+      await activities.kube.explainNode.executeWithOptions(options, [{ node, view: view() }]),
+    );
   };
   setUpdateHandler(whyNotUpdate, explained, (node) => checkText('node', node));
   setQueryHandler(whyNotQuery, (node) =>

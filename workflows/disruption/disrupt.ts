@@ -32,7 +32,7 @@ const slowPollMs = 5 * 60_000;
 const strayCheckMs = 60_000;
 /** Timeout of the activity that searches for commands. It waits for a packing thread, and searches for up to three minutes. */
 const passTimeout = '10 minutes';
-const undecidedFact = 'nothing decided since';
+const undecidedFact = 'no command found since';
 /** How long consolidation of a NodePool is paused after its pods were moved too often in a row. */
 const chainPauseMs = 24 * 3_600_000;
 
@@ -173,15 +173,15 @@ class DisruptRun {
     await this.forgetEnded();
     watchdog.enter('removing taints of disruptions that are over');
     if (workflowNow() >= this.strayCheckAt) await this.removeStrayTaints();
-    watchdog.enter('deciding about slots');
+    watchdog.enter('granting slots');
     const slotsCheckAt = await this.slotGrants.decide();
-    watchdog.enter('deciding what may go');
-    const options = { summary: 'what may go?', startToCloseTimeout: passTimeout };
+    watchdog.enter('searching for nodes to disrupt');
+    const options = { summary: 'search for nodes to disrupt', startToCloseTimeout: passTimeout };
     const found = await untilHistoryFull(() =>
       this.activities.kube.findDisruptions.executeWithOptions(options, [this.view()]),
     );
     this.takeIn(found);
-    watchdog.enter('starting what was decided');
+    watchdog.enter('starting the commands');
     for (const { workflowId, why, isSuperseded } of found.moot ?? []) {
       await this.commands.withdraw(workflowId, why, isSuperseded === true);
     }

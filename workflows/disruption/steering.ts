@@ -80,13 +80,13 @@ export class Steering {
       // Removing a taint has failed before: wait longer after each attempt.
       this.removalAttempts += 1;
       const wait = backOffMs(this.removalAttempts, removalBackOff);
-      await condition(isChanged, wait, { summary: `take the soft taint off ${this.steered[0] ?? ''}` });
+      await condition(isChanged, wait, { summary: `try again to remove the soft taint of ${this.steered[0] ?? ''}` });
       return;
     }
     this.removalAttempts = 0;
     if (this.commands.length === 0) return condition(isChanged);
     const next = Math.min(...this.commands.map(({ until }) => until));
-    await condition(isChanged, Math.max(1, next - workflowNow()), { summary: 'steering to end' });
+    await condition(isChanged, Math.max(1, next - workflowNow()), { summary: 'the end of steering' });
   }
 
   private async apply(): Promise<void> {
@@ -97,7 +97,8 @@ export class Steering {
     const targets = [...new Set(this.commands.flatMap((command) => command.targets))];
     this.busy = true;
     try {
-      const summary = targets.length === 0 ? 'steer no more' : `steer pods to ${counted(targets.length, 'node')}`;
+      const summary =
+        targets.length === 0 ? 'remove the soft taints' : `steer pods to ${counted(targets.length, 'node')}`;
       const { steered } = await this.kube.steerPods.executeWithOptions({ summary }, [
         { targets, steered: this.steered },
       ]);

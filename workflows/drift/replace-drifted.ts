@@ -145,7 +145,9 @@ class Rollout {
     const { nodePool, poolUid, hash } = this.input;
     this.changed = false;
     const target = { nodePool, poolUid, hash };
-    return this.activities.kube.viewRollout.executeWithOptions({ summary: 'what has drifted' }, [{ target, launched }]);
+    return this.activities.kube.viewRollout.executeWithOptions({ summary: 'read the drifted nodes' }, [
+      { target, launched },
+    ]);
   }
 
   /** Checks before each wave what ends the rollout or makes it wait. */
@@ -192,7 +194,7 @@ class Rollout {
     const { waves, last } = this.state;
     const size = waveSize(rules, { last, total: view.total });
     const chosen = view.drifted.slice(0, size);
-    this.progress.addFacts({ wave: waves + 1, 'nodes in it': chosen.length, 'nodes left': view.drifted.length });
+    this.progress.addFacts({ wave: waves + 1, 'nodes in the wave': chosen.length, 'nodes left': view.drifted.length });
     const launched = await this.replacements.run(chosen, waves);
     if (this.changed) return undefined;
     const replaced = launched.length;
@@ -207,7 +209,7 @@ class Rollout {
     const stopped = await this.stopWhenTooManyFailed(rules);
     if (stopped !== undefined) return stopped;
     const wait = waveBackOffMs(this.state.failuresInARow);
-    if (wait > 0) await this.pause('the pool to be given another chance', wait);
+    if (wait > 0) await this.pause('the back-off after a wave that failed', wait);
     return undefined;
   }
 
@@ -228,7 +230,7 @@ class Rollout {
     const bad = Math.min(view.unwell.length, this.state.replaced);
     if (bad === 0) return undefined;
     this.state = { ...this.state, replaced: this.state.replaced - bad, failed: this.state.failed + bad };
-    this.progress.addFacts({ 'not well after the soak': view.unwell.join(', '), failed: this.state.failed });
+    this.progress.addFacts({ 'unhealthy after the soak': view.unwell.join(', '), failed: this.state.failed });
     return undefined;
   }
 

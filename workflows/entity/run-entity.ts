@@ -34,7 +34,7 @@ export async function runEntity<F extends Workflow, Result = Awaited<ReturnType<
       const ended = await unlessHistoryFull(round);
       if (ended !== undefined) return ended;
     }
-    if (!isIdle()) await condition(isIdle, settleMs, { summary: 'what is under way to end' });
+    if (!isIdle()) await condition(isIdle, settleMs, { summary: 'work in progress to end' });
     if (!hasOrders()) return continueAsNew<F>(...next());
   }
 }

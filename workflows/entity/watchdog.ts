@@ -43,7 +43,7 @@ export class Watchdog {
   private async watch(): Promise<void> {
     try {
       for (;;) {
-        await sleep(stalledAfterMs, { summary: 'is it stuck?' });
+        await sleep(stalledAfterMs, { summary: 'check for a stalled step' });
         this.report();
       }
     } catch (error) {

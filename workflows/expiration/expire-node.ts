@@ -126,7 +126,7 @@ class Expiration {
       if (view === undefined) return undefined;
       const rest = view.beginAt - workflowNow();
       if (this.isExpedited || rest <= 0) return view;
-      this.progress.enter('not due', { waitingFor: 'the end of its life', until: view.beginAt });
+      this.progress.enter('not due', { waitingFor: 'expireAfter', until: view.beginAt });
       const how = await this.oversight.wait(Math.min(rest, rereadEveryMs), {
         summary: `${this.input.claim.name} to expire`,
         until: () => this.changed,
@@ -139,9 +139,10 @@ class Expiration {
   private async readView(): Promise<Live | undefined> {
     const { claim, expiresAt } = this.input;
     this.changed = false;
-    const view = await this.activities.kube.viewExpiration.executeWithOptions({ summary: 'how it is to go' }, [
-      { claim, expiresAt },
-    ]);
+    const view = await this.activities.kube.viewExpiration.executeWithOptions(
+      { summary: 'read the expiration policy' },
+      [{ claim, expiresAt }],
+    );
     return view.state === 'live' ? view : undefined;
   }
 

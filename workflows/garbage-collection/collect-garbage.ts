@@ -21,20 +21,20 @@ export async function collectGarbage({ cluster }: CollectGarbageInput): Promise<
   const { cloud } = activitiesOf(cluster);
   const progress = new Progress('Collecting garbage', [{ key: searchAttributes.cluster, value: cluster }]);
   const { terminated, failed } = await cloud.collectInstances.executeWithOptions(
-    { summary: 'instances without a claim', scheduleToCloseTimeout: '10 minutes' },
+    { summary: 'instances without a NodeClaim', scheduleToCloseTimeout: '10 minutes' },
     [],
   );
   const lost = await cloud.findLost.executeWithOptions(
-    { summary: 'what has lost its instance or its claim?', scheduleToCloseTimeout: '10 minutes' },
+    { summary: 'NodeClaims without an instance, Nodes without a NodeClaim', scheduleToCloseTimeout: '10 minutes' },
     [],
   );
   const suspects = lost.claims.length + lost.nodes.length;
   let collected: CollectedObjects = { claims: [], nodes: [], failed: [] };
   if (suspects > 0) {
-    progress.enter('waiting for a second look', { facts: { suspects } });
-    await sleep(secondCheckMs, { summary: 'second look' });
+    progress.enter('waiting for the second check', { facts: { suspects } });
+    await sleep(secondCheckMs, { summary: 'the second check' });
     collected = await cloud.collectLost.executeWithOptions(
-      { summary: `${suspects} that seem lost`, scheduleToCloseTimeout: '10 minutes' },
+      { summary: `second check of ${suspects}`, scheduleToCloseTimeout: '10 minutes' },
       [lost],
     );
   }

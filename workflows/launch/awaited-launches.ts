@@ -50,7 +50,9 @@ export class AwaitedLaunches {
     const { kube } = activitiesOf(this.cluster);
     for (const { name, uid } of claims) {
       if (this.outcomes.has(uid)) continue;
-      const view = await kube.viewClaim.executeWithOptions({ summary: `is ${name} up?` }, [{ claim: { name, uid } }]);
+      const view = await kube.viewClaim.executeWithOptions({ summary: `read NodeClaim ${name}` }, [
+        { claim: { name, uid } },
+      ]);
       if (view.state !== 'live') this.outcomes.set(uid, 'deleted');
       else if (view.initialized) this.outcomes.set(uid, 'initialized');
     }

@@ -12,7 +12,7 @@ export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<v
     { key: searchAttributes.cluster, value: cluster },
   ]);
   await cloud.refreshCatalogue.executeWithOptions(
-    { summary: 'types and prices', scheduleToCloseTimeout: '1 hour' },
+    { summary: 'instance types and prices', scheduleToCloseTimeout: '1 hour' },
     [],
   );
   progress.enter('done');
@@ -25,9 +25,11 @@ setWorkflowOptions(endsOnItsBuild, refreshCatalogue);
  */
 export async function sweepCloud({ cluster }: CloudUpkeepInput): Promise<void> {
   const { cloud } = activitiesOf(cluster);
-  const progress = new Progress('Sweeping up in the cloud', [{ key: searchAttributes.cluster, value: cluster }]);
+  const progress = new Progress('Deleting unused launch templates and instance profiles', [
+    { key: searchAttributes.cluster, value: cluster },
+  ]);
   await cloud.sweepCloud.executeWithOptions(
-    { summary: 'templates and profiles out of use', scheduleToCloseTimeout: '20 minutes' },
+    { summary: 'unused launch templates and instance profiles', scheduleToCloseTimeout: '20 minutes' },
     [],
   );
   progress.enter('done');

@@ -258,7 +258,7 @@ class Launch {
     const sync = await this.activities.kube.syncNode({ claim });
     time?.checked(workflowNow());
     if (time?.isOver !== true || sync.state !== 'waiting' || sync.againMs !== undefined) return sync;
-    const summary = 'the time is up: is there really no Node?';
+    const summary = 'the timeout has passed: read the Node from the API server';
     const confirmed = await this.activities.kube.syncNode.executeWithOptions({ summary }, [{ claim, live: true }]);
     time.checked(workflowNow());
     return confirmed;

@@ -81,7 +81,7 @@ export class PauseObjects {
     const { unwritten: write, unremoved: remove } = this;
     this.busy = true;
     try {
-      const summary = write.length + remove.length === 0 ? 'what is paused?' : 'write pauses to Kubernetes';
+      const summary = write.length + remove.length === 0 ? 'read DisruptionPauses' : 'write DisruptionPauses';
       const answer = await this.kube.syncPauses.executeWithOptions({ summary }, [{ write, remove }]);
       const { pauses, unwritten = [], unremoved = [], why } = answer;
       const isRefused = (pause: Pause): boolean => unwritten.some(({ scope }) => isSameScope(scope, pause.scope));

@@ -64,7 +64,7 @@ export class Pauses {
   checkPause(order: PauseOrder, pools: ReadonlySet<string> | undefined): void {
     checkActor(order);
     if (typeof order.reason !== 'string' || order.reason.trim() === '')
-      throw refuse(refusals.invalid, 'reason is missing: say why, for whoever finds it paused');
+      throw refuse(refusals.invalid, 'reason is missing: say why it is paused');
     checkScope(order.scope, pools);
     checkEnd(order);
     if (this.pauses.length >= mostPauses && !this.pauses.some(({ scope }) => isSameScope(scope, order.scope)))

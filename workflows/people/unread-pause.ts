@@ -23,6 +23,6 @@ export async function awaitUnreadPause(
   await notify(() => getExternalWorkflowHandle(workflowIds.disrupt(cluster)).signal(pausesChangedSignal));
   const wait = backOffMs(attempts, intervals);
   progress.enter(heldPhase, { waitingFor: `the pause to end: ${why}`, until: workflowNow() + wait });
-  await oversight.wait(wait, { summary: 'is it still paused?', until: () => oversight.isHeld });
+  await oversight.wait(wait, { summary: 'the next check of the pause', until: () => oversight.isHeld });
   await oversight.gate();
 }

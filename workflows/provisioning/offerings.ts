@@ -46,12 +46,14 @@ export async function offerings(input: OfferingsInput): Promise<void> {
     if (next === undefined) return 'none is left';
     const out = known.all().filter(({ until }) => until > workflowNow());
     progress.enter('watching', {
-      waitingFor: out.length > 0 ? 'the next offering to be worth a try' : 'an offering to be unavailable',
+      waitingFor: out.length > 0 ? 'the next offering to be tried again' : 'an offering to become unavailable',
       until: next,
       facts: { 'out of capacity': out.length, ...first(out) },
     });
     isChanged = false;
-    await condition(() => isChanged, Math.max(1, next - workflowNow()), { summary: 'until the next may be tried' });
+    await condition(() => isChanged, Math.max(1, next - workflowNow()), {
+      summary: 'the next offering to be tried again',
+    });
     return undefined;
   };
   await runEntity<typeof offerings, 'none is left'>({

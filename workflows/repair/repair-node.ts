@@ -140,7 +140,10 @@ class Repair {
       } else {
         const until = workflowNow() + blockedRetryMs;
         this.progress.enter('blocked', { waitingFor: `repair to be allowed: ${blocked}`, until, facts });
-        await this.oversight.wait(blockedRetryMs, { summary: 'look again', until: () => this.changed });
+        await this.oversight.wait(blockedRetryMs, {
+          summary: 'the next check of the NodePool',
+          until: () => this.changed,
+        });
       }
       await this.continueAsNewIfLong();
     }

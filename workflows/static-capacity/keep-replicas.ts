@@ -92,7 +92,7 @@ class ReplicasRun {
 
   /** One round: waits for a change, reads the NodePool and its NodeClaims, creates or removes NodeClaims. */
   async round(): Promise<KeepReplicasResult | undefined> {
-    await this.changes.next({ until: this.pollAt, summary: 'the pool to change' });
+    await this.changes.next({ until: this.pollAt, summary: 'the NodePool to change' });
     return this.failed.attempt(
       'keeping the replicas',
       () => this.reconcile(),
@@ -116,7 +116,7 @@ class ReplicasRun {
   private async view(): Promise<ReplicasView> {
     const { nodePool, poolUid } = this.input;
     const { deleting } = this.state;
-    const summary = 'what is there, what is wanted';
+    const summary = 'compare nodes with spec.replicas';
     return untilHistoryFull(() =>
       this.activities.kube.viewReplicas.executeWithOptions({ summary }, [{ nodePool, poolUid, deleting }]),
     );
@@ -176,10 +176,7 @@ class ReplicasRun {
 
   private async terminate(claim: ClaimRef): Promise<void> {
     const { cluster, nodePool } = this.input;
-    await startTermination(
-      { cluster, claim, nodePool, reason: 'scaled_down' },
-      `${claim.name}: more than the replicas wanted`,
-    );
+    await startTermination({ cluster, claim, nodePool, reason: 'scaled_down' }, `${claim.name}: surplus replica`);
   }
 
   private settled(outcome: string): void {

@@ -142,7 +142,7 @@ class Termination {
     );
     if (drained.instanceGone === true) return;
     const rest = drainLastsAtLeastMs - (workflowNow() - since);
-    if (rest > 0) await sleep(rest, { summary: 'five seconds since draining began' });
+    if (rest > 0) await sleep(rest, { summary: 'at least five seconds of draining' });
     await this.untilDone('detaching volumes', nodeName, since, (input) =>
       this.activities.drain.awaitVolumesDetached.executeWithOptions({ summary: `volumes of ${nodeName}` }, [input]),
     );
@@ -190,7 +190,7 @@ class Termination {
       last = progress;
       await this.continueAsNewIfLong(since);
       const pause = interval.nextMs(workflowNow(), progress.dueAt);
-      await condition(() => this.expediteScope.isExpedited, pause, { summary: `${phase}: the next look` });
+      await condition(() => this.expediteScope.isExpedited, pause, { summary: `${phase}: the next poll` });
     }
   }
 
@@ -250,7 +250,7 @@ class Termination {
     if (forced === undefined || this.drainingNode === undefined) return;
     const by = this.deadline.forced();
     if (by === undefined) return;
-    const what = `deleted ${podsText(forced)} in spite of what protects pods`;
+    const what = `deleted ${podsText(forced)} in spite of PodDisruptionBudgets or do-not-disrupt`;
     this.progress.addFacts({ 'forced by': `${by}: ${what}` });
     const event = { nodes: [this.drainingNode], reason: 'DrainForced', message: `Drain forced by ${by}: ${what}` };
     await this.activities.kube.publishDisruption.executeWithOptions({ summary: 'event DrainForced' }, [event]);
