@@ -44,7 +44,7 @@ export const annotations = {
   plannedPods: 'stowage.dev/planned-pods',
   lastGoodTemplate: 'stowage.dev/last-good-template',
   driftStopped: 'stowage.dev/drift-stopped',
-  /** Of a NodePool: what went lately, where rates and quotas count it, and what people turned down (budgets/records), as JSON. */
+  /** Of a NodePool: recent disruptions, where rates and quotas count it, and what people rejected (budgets/records), as JSON. */
   disruptionRecords: 'stowage.dev/disruption-records',
   /** That the API server refused NodeClaims of a NodePool, and until when it rests (JSON of core/claim-refusals.ts). */
   claimsRefused: 'stowage.dev/claims-refused',

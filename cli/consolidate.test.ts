@@ -76,7 +76,7 @@ describe('stowage consolidate', () => {
     const closed = changed(withBudgets([{ nodes: '0' }]));
     expect(closed.result.commands).toEqual([]);
     expect(closed.result.held).toHaveLength(12);
-    expect(closed.result.held[0]?.why).toContain('lets none go now');
+    expect(closed.result.held[0]?.why).toContain('no empty node of its NodePool may be disrupted now');
     expect(closed.warnings).toEqual([]);
     const never = changed(withBudgets([{ nodes: '1', schedule: '0 9 31 2 *', duration: '1h' }]));
     expect(never.warnings).toEqual([

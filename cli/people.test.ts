@@ -243,7 +243,7 @@ Wrong
   out of capacity: spot in a (InsufficientInstanceCapacity): c5.large, m5.large, m5.xlarge and 1 more; tried again from 2026-01-05T12:03:00Z
 
 Under way
-  drift of NodePool default: 2 of 4 nodes left, 1 on the way out
+  drift of NodePool default: 2 of 4 nodes left, 1 being replaced
 WORKFLOW   ABOUT         REASON    PHASE       WAITS FOR                  UNTIL
 expire/2   default-abc   drifted   replacing   the replacement to be up
 

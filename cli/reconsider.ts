@@ -32,7 +32,7 @@ export function reconsiderCommand(): Command {
     .addOption(onBehalfOption());
 }
 
-/** `stowage reconsider`: what somebody turned down may be proposed again. */
+/** `stowage reconsider`: what somebody rejected may be proposed again. */
 export async function reconsider(args: readonly string[]): Promise<string> {
   const command = reconsiderCommand();
   command.parse(args, { from: 'user' });

@@ -97,9 +97,9 @@ export interface StatusReport {
   /** So many more workflows are under way than `workflows` holds; what needs a person is all there. */
   readonly moreUnderWay: number;
   readonly pauses: readonly Pause[];
-  /** What people turned down. */
+  /** What people rejected. */
   readonly refused: readonly Refused[];
-  /** What people turned down for good: declined expirations, stopped rollouts. */
+  /** What people rejected for good: declined expirations, stopped rollouts. */
   readonly declined: readonly ProblemRow[];
   readonly problems: readonly ProblemRow[];
   readonly unplaced: readonly UnplacedRow[];

@@ -87,9 +87,7 @@ function summary({ cluster, schedules, workflows, released, kept, nodes }: Done)
     `Stowage is gone from ${cluster}.`,
     `Ended in Temporal: ${counted(workflows, 'workflow')}, ${counted(schedules, 'Schedule')}.`,
     `Taints and finalizers taken off: ${marks}.`,
-    ...(kept.length === 0
-      ? []
-      : ['', 'To be looked after by hand, or by Stowage or Karpenter when one is installed again:']),
+    ...(kept.length === 0 ? [] : ['', 'Left to do by hand, or by Stowage or Karpenter once one is installed again:']),
     ...kept.map((line) => `  ${line}`),
     '',
     `Left on purpose: ${counted(nodes.length, 'node')} with NodeClaims and instances${nodes.length === 0 ? '' : ` (${someOf(nodes)})`},`,

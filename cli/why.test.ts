@@ -30,7 +30,7 @@ describe('why answers first what its reader came to ask', () => {
       { verdict: { verdict: 'may go', why: 'nothing forbids it, and …' } },
       'may go: nothing forbids it, and …',
     ],
-    ['it is to go', { verdict: { verdict: 'going', why: 'Empty: w' } }, 'is to go: Empty: w'],
+    ['it is being disrupted', { verdict: { verdict: 'going', why: 'Empty: w' } }, 'is being disrupted: Empty: w'],
     ['nobody answers', { verdict: { unknown: 'no worker' } }, 'is ready; whether it may go is not known: no worker'],
     ['nobody is asked', {}, 'is ready'],
     [

@@ -31,7 +31,7 @@ describe('refused NodeClaims of a NodePool', () => {
   test('are told with what the API server said', () => {
     const refusal = nextRefusal(undefined, { generation: 1, now: at, message: 'policy x denied request' });
     expect(whyBackedOffPool(refusal, at)).toBe(
-      'rests until 2026-01-05T12:00:10Z, for the API server refused a NodeClaim: policy x denied request',
+      'backs off until 2026-01-05T12:00:10Z, because the API server refused a NodeClaim: policy x denied request',
     );
     expect(whyBackedOffPool(refusal, refusal.until)).toBeUndefined();
   });

@@ -6,7 +6,7 @@ import { timeText } from './time-text.js';
  * annotation on the NodePool, so that every planner and every restart knows it, and people can read it.
  */
 
-/** For how long a NodePool rests after a refusal. */
+/** For how long a NodePool backs off after a refusal. */
 const backOff = { firstMs: 10_000, longestMs: 120_000 };
 /** A refusal is forgotten after this time, if nothing was tried since. */
 const rememberedMs = 600_000;
@@ -31,7 +31,7 @@ export function claimRefusalOf(
 ): ClaimRefusal | undefined {
   const refusal = parse(text);
   if (refusal?.generation !== (generation ?? 0) || refusal.until + rememberedMs <= now) return undefined;
-  // Nobody rests for longer than we would have it rest, whoever wrote the annotation.
+  // No back-off is longer than this, whoever wrote the annotation.
   return { ...refusal, until: Math.min(refusal.until, now + backOff.longestMs) };
 }
 
@@ -51,7 +51,7 @@ export function nextRefusal(
   // Several NodeClaims of one plan are one refusal.
   if (before !== undefined && before.until > now && !isLasting) return before;
   const times = (before?.times ?? 0) + 1;
-  // The next one would be created, which ends the row: only what rests for long has its pods planned elsewhere meanwhile.
+  // If the next NodeClaim is created, the series of refusals ends. Only during a long back-off are the pods planned for other NodePools.
   const until = now + (isLasting ? backOff.longestMs : backOffMs(times, backOff));
   return { generation, times, until, message: message.slice(0, longestMessage) };
 }
@@ -59,7 +59,7 @@ export function nextRefusal(
 /** Why no NodeClaim of the pool is planned now; undefined if they may be. */
 export function whyBackedOffPool(refusal: ClaimRefusal | undefined, now: number): string | undefined {
   if (refusal === undefined || refusal.until <= now) return undefined;
-  return `rests until ${timeText(refusal.until)}, for the API server refused a NodeClaim: ${refusal.message}`;
+  return `backs off until ${timeText(refusal.until)}, because the API server refused a NodeClaim: ${refusal.message}`;
 }
 
 function parse(text: string | undefined): ClaimRefusal | undefined {

@@ -108,15 +108,15 @@ describe('a NodePool rests (node-pools/failing-pools-rest)', () => {
 
   test('and says why', () => {
     expect(whyFailingPoolRests(ring(false), 1, at)).toBe(
-      'rests until 2026-01-02T03:05:05Z, for its last node did not register',
+      'backs off until 2026-01-02T03:05:05Z, because its last node did not register',
     );
     const outcome = { claimUid: 'a', registered: false, at, message: 'UnauthorizedOperation' };
     expect(whyFailingPoolRests(withRegistration(undefined, subject, outcome), 1, at)).toBe(
-      'rests until 2026-01-02T03:05:05Z, for its last node was not launched: UnauthorizedOperation',
+      'backs off until 2026-01-02T03:05:05Z, because its last node was not launched: UnauthorizedOperation',
     );
     const ended = { ...outcome, reason: instanceEnded, message: 'instance i-1 is terminated' };
     expect(whyFailingPoolRests(withRegistration(undefined, subject, ended), 1, at)).toBe(
-      'rests until 2026-01-02T03:05:05Z, for its last node did not register: instance i-1 is terminated',
+      'backs off until 2026-01-02T03:05:05Z, because its last node did not register: instance i-1 is terminated',
     );
   });
 });

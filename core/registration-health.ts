@@ -8,7 +8,7 @@ const tooManyFailures = 2;
 const longestMessage = 300;
 /** The reason of an outcome where the instance ended before its node registered. */
 export const instanceEnded = 'InstanceEnded';
-/** How long a NodePool rests after a claim of it got no node: pods that pend are planned every ten seconds. */
+/** How long a NodePool backs off after a claim of it got no node: pods that pend are planned every ten seconds. */
 const restMs = 60_000;
 
 /** How one claim of a NodePool fared: its node registered, or it was given up before that. */
@@ -85,9 +85,9 @@ export function whyFailingPoolRests(
   if (of?.startsWith(`${generation ?? 0}/`) !== true) return undefined;
   const [last, before] = outcomes.toReversed();
   if (typeof last?.at !== 'number' || last.registered || before?.registered === true) return undefined;
-  // None rests for longer, whoever wrote the annotation.
+  // No back-off is longer, whoever wrote the annotation.
   if (Math.abs(now - last.at) >= restMs) return undefined;
-  return `rests until ${timeText(last.at + restMs)}, for its last node ${whyNoNode(last)}`;
+  return `backs off until ${timeText(last.at + restMs)}, because its last node ${whyNoNode(last)}`;
 }
 
 function whyNoNode({ reason, message }: RegistrationOutcome): string {

@@ -84,7 +84,7 @@ export async function findConsolidation(
   const due = Math.max(last.fingerprint === fingerprint ? last.at + searchEveryMs : 0, last.restUntil);
   if (context.now < due) return { proposals: [], held: [], checks: [...checks, due] };
   const found = await searchNow(deps, context, last, fingerprint);
-  const unread = missing.map((nodePool) => ({ nodePool, why: 'its instance types cannot be had just now' }));
+  const unread = missing.map((nodePool) => ({ nodePool, why: 'its instance types cannot be read now' }));
   return { ...found, held: [...unread, ...found.held], checks: [...checks, ...found.checks] };
 }
 

@@ -79,7 +79,7 @@ export function record(
 }
 
 function thenText({ recommendOnly, policy = '', approval }: ReturnType<typeof strictest>): string {
-  if (recommendOnly) return `recommended alone: DisruptionPolicy ${policy} says mode: Recommend`;
+  if (recommendOnly) return `only recommended: DisruptionPolicy ${policy} has mode Recommend`;
   return approval === undefined ? 'carried out' : `waits for approval, as DisruptionPolicy ${policy} asks`;
 }
 

@@ -13,7 +13,7 @@ import { disruptionReasons } from '../../api/disruption-reasons.js';
 
 /*
  * What `disrupt` must not forget when its workflow is lost (budgets/records): what went lately, as rates and quotas count it, and
- * what people turned down. Each NodePool keeps its part as an annotation.
+ * what people rejected. Each NodePool keeps its part as an annotation.
  */
 
 /** What the annotation of one NodePool holds. A refusal of nodes of several pools is in each of them. */
@@ -115,7 +115,7 @@ export async function writeRecords(
           : { metadata: { annotations: { [annotations.disruptionRecords]: written } } },
       );
     } catch (error) {
-      log.warn({ nodePool: name, error }, 'what went lately and what people turned down could not be written');
+      log.warn({ nodePool: name, error }, 'past disruptions and rejections could not be written');
     }
   });
   return changed.length === 0 ? version : next;

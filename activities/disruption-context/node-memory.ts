@@ -30,7 +30,7 @@ export function whyBackedOff(
   if (memory?.keptUntil === undefined || memory.keptUntil <= context.now) return undefined;
   const { why = 'the last decision about it was not carried out', keptUntil } = memory;
   if (memory.reason !== undefined && memory.reason !== reason) return undefined;
-  return `${why}; it rests until ${timeText(keptUntil)}`;
+  return `${why}; not tried again before ${timeText(keptUntil)}`;
 }
 
 /** When back-offs and cool-downs of nodes end, milliseconds of the epoch. */

@@ -47,7 +47,7 @@ function isTakenByDrift(context: DisruptionContext, view: NodeView): boolean {
   );
 }
 
-/** What a person turned down about the node, for this reason alone. */
+/** What a person rejected about the node, for this reason alone. */
 export function refusalOf(
   { refused, now }: Pick<DisruptionContext, 'refused' | 'now'>,
   view: NodeView,
@@ -71,7 +71,7 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
     rulesByPool(context)(poolNameOf(view)).approval('Empty') !== undefined &&
     isTakenByDrift(context, view)
   )
-    return 'it goes as a drifted node';
+    return 'it is disrupted as a drifted node';
   const refusal = refusalOf(context, view, reason);
   if (refusal === undefined) return undefined;
   const { why, until, nodes } = refusal;

@@ -513,7 +513,7 @@ describe('findDisruptions', () => {
     cloud.instanceTypes = () => Promise.reject(new Error('RequestLimitExceeded'));
     const first = await find();
     expect(goingNodes(first)).toEqual([]);
-    expect(first.held).toContainEqual({ nodePool: 'default', why: 'its instance types cannot be had just now' });
+    expect(first.held).toContainEqual({ nodePool: 'default', why: 'its instance types cannot be read now' });
     expect(first.nextCheckAt).toBe(world.clock.now + 15_000);
 
     cloud.instanceTypes = instanceTypes;
@@ -698,7 +698,7 @@ describe('findDisruptions', () => {
     const found = await find();
 
     expect(found.commands).toEqual([]);
-    expect(found.details?.decisions[0]?.then).toBe('recommended alone: DisruptionPolicy careful says mode: Recommend');
+    expect(found.details?.decisions[0]?.then).toBe('only recommended: DisruptionPolicy careful has mode Recommend');
     expect(world.events.map(({ reason }) => reason)).toContain('ConsolidationCandidate');
   });
 
@@ -770,7 +770,7 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find())).toEqual([]);
   });
 
-  describe('what people are asked, and what they turned down', () => {
+  describe('what people are asked, and what they rejected', () => {
     const nodeA = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
     const refused = (more: Partial<Refused> = {}): Refused => ({
       reason: 'Empty',
@@ -906,7 +906,7 @@ describe('findDisruptions', () => {
       [
         'consolidateAfter is Never',
         () => putPool({ consolidateAfter: 'Never' }),
-        'consolidateAfter is Never for NodePool default by now',
+        'consolidateAfter is Never for NodePool default now',
         {},
       ],
       ['pods have come', () => undefined, 'pods were bound to node-a', { reason: 'Empty' }],
@@ -971,7 +971,7 @@ describe('findDisruptions', () => {
       await world.kube.patch('NodeClaim', { name: 'a' }, asSpot);
       const { verdict, why } = await whyNot();
       expect(verdict).toBe('stays');
-      expect(why).toMatch(/^(a spot node is replaced by spot only with|its pods find no place that costs less)/);
+      expect(why).toMatch(/^(a spot node is replaced by spot only with|there is no cheaper place for its pods)/);
     });
 
     test('all that keeps it is told, with when that ends', async () => {
@@ -1045,8 +1045,8 @@ describe('findDisruptions', () => {
       const why = 'budget 0 allows no more for Underutilized';
       expect(details?.stays).toEqual([{ why, nodes: ['node-a', 'node-b'] }]);
       expect(await whyNode('node-a')).toBe(why);
-      expect(told('node-a')).toEqual([`Node DisruptionBlocked: It stays: ${why}`]);
-      expect(told('a')).toEqual([`NodeClaim DisruptionBlocked: It stays: ${why}`]);
+      expect(told('node-a')).toEqual([`Node DisruptionBlocked: Not disrupted: ${why}`]);
+      expect(told('a')).toEqual([`NodeClaim DisruptionBlocked: Not disrupted: ${why}`]);
     });
 
     test('so is what taking it would come to', async () => {
@@ -1057,7 +1057,7 @@ describe('findDisruptions', () => {
       const { details } = await find();
       const why = await whyNode('node-a');
       expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
-      expect(told('node-a')).toEqual([`Node Unconsolidatable: It stays: ${why}`]);
+      expect(told('node-a')).toEqual([`Node Unconsolidatable: Not disrupted: ${why}`]);
     });
 
     const nodeA = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
@@ -1126,7 +1126,7 @@ describe('findDisruptions', () => {
           const memory = { node: 'node-a', nodePool: 'default', at: world.clock.now, reason: 'Underutilized' as const };
           return { memory: [{ ...memory, why, keptUntil: world.clock.now + 60_000 }] };
         },
-        /^pod default\/a-0 is marked do-not-disrupt; it rests until \S+Z$/,
+        /^pod default\/a-0 is marked do-not-disrupt; not tried again before \S+Z$/,
       ],
     ])('so is what keeps it: %s', async (_what, arrange, says) => {
       putNode('a', [1]);
@@ -1138,7 +1138,7 @@ describe('findDisruptions', () => {
       expect(why).toMatch(says);
       expect(verdict).toBe('stays');
       expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
-      expect(told('node-a')).toEqual([`Node DisruptionBlocked: It stays: ${why}`]);
+      expect(told('node-a')).toEqual([`Node DisruptionBlocked: Not disrupted: ${why}`]);
     });
 
     test('one that goes, one whose time has not come and one that drift takes in its turn are none of them', async () => {
@@ -1302,7 +1302,7 @@ describe('findDisruptions', () => {
       const found = await find();
 
       expect(found.commands).toEqual([]);
-      expect(found.held[0]?.why).toContain('would find no place: planning has not reached it');
+      expect(found.held[0]?.why).toContain('would have no place: planning has not reached it');
     });
 
     // Rules `events/of-a-disruption`, `drift/oldest-first`.
@@ -1313,10 +1313,10 @@ describe('findDisruptions', () => {
       expect(goingNodes(found)).toEqual(['node-b']);
       const [blocked] = world.events.filter(({ reason }) => reason === 'DisruptionBlocked');
       expect(blocked?.regarding.name).toBe('node-a');
-      const why = expect.stringMatching(/^it has drifted: pod default\/a-0 would find no place: /);
+      const why = expect.stringMatching(/^it has drifted: pod default\/a-0 would have no place: /);
       expect(found.details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
       expect(found.details?.waits).toEqual([{ verdict: 'stays', why, nodes: ['node-a'] }]);
-      expect(blocked?.message).toBe(`It stays: ${found.details?.stays[0]?.why}`);
+      expect(blocked?.message).toBe(`Not disrupted: ${found.details?.stays[0]?.why}`);
     });
 
     test('a node whose replacement failed rests, and keeps no other waiting meanwhile', async () => {
@@ -1329,7 +1329,7 @@ describe('findDisruptions', () => {
       const found = await find({ memory });
 
       expect(goingNodes(found)).toEqual(['node-b']);
-      expect(found.held[0]?.why).toContain('node-a has drifted: failed: no capacity; it rests until');
+      expect(found.held[0]?.why).toContain('node-a has drifted: failed: no capacity; not tried again before');
       world.clock.now = keptUntil;
       expect(goingNodes(await find({ memory }))).toEqual(['node-a']);
     });
@@ -1428,7 +1428,7 @@ describe('findDisruptions', () => {
       await world.synced();
       const verdict = await activities.validateCandidates(judged);
       expect(verdict.valid).toEqual([]);
-      expect(verdict.dropped[0]?.why).toMatch(/find no place|new nodes now/);
+      expect(verdict.dropped[0]?.why).toMatch(/no place for its pods|new nodes now/);
     });
 
     test('what its nodes by themselves would not come to holds where it still does', async () => {

@@ -41,7 +41,7 @@ function causeOf(question: OpenQuestion, view: NodeView, context: DisruptionCont
   const nodePool = poolNameOf(view);
   const rules = rulesByPool(context)(nodePool);
   const policy = `DisruptionPolicy ${rules.policy ?? ''}`;
-  if (rules.mode === 'Recommend') return { why: `${policy} has mode Recommend by now` };
+  if (rules.mode === 'Recommend') return { why: `${policy} has mode Recommend now` };
   if (rules.approval(reason) === undefined) {
     return { why: `no DisruptionPolicy of NodePool ${nodePool} asks for approval any more`, isSuperseded: true };
   }
@@ -65,13 +65,13 @@ function driftCause(view: NodeView, context: DisruptionContext): Cause | undefin
 function ownCause(reason: OpenQuestion['reason'], view: NodeView): Cause | undefined {
   const node = nodeNameOf(view);
   const { consolidateAfter, consolidationPolicy } = view.pool?.spec.disruption ?? {};
-  if (consolidateAfter === 'Never') return { why: `consolidateAfter is Never for NodePool ${poolNameOf(view)} by now` };
+  if (consolidateAfter === 'Never') return { why: `consolidateAfter is Never for NodePool ${poolNameOf(view)} now` };
   if (reason === 'Empty') return isEmpty(view) ? undefined : { why: `pods were bound to ${node}` };
   if (isEmpty(view) && consolidatableAt(view) !== Number.POSITIVE_INFINITY) {
     return { why: `the pods of ${node} are gone: it is empty`, isSuperseded: true };
   }
   if (consolidationPolicy === 'WhenEmpty') {
-    return { why: `consolidationPolicy is WhenEmpty for NodePool ${poolNameOf(view)} by now` };
+    return { why: `consolidationPolicy is WhenEmpty for NodePool ${poolNameOf(view)} now` };
   }
   return undefined;
 }

@@ -74,7 +74,7 @@ export function publishStaying({ events }: Pick<ActivityDeps, 'events'>, { liste
   for (const { view, why, isForbidden } of listed) {
     const reason = isForbidden ? 'DisruptionBlocked' : 'Unconsolidatable';
     for (const subject of [regarding('Node', { name: nodeNameOf(view) }), regarding('NodeClaim', view.claim.metadata)])
-      events.publish({ regarding: subject, type: 'Normal', reason, message: `It stays: ${why}`, dedupeMs });
+      events.publish({ regarding: subject, type: 'Normal', reason, message: `Not disrupted: ${why}`, dedupeMs });
   }
 }
 

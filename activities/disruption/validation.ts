@@ -107,7 +107,7 @@ function whyNoLonger(
   method: ValidatedDecision['method'],
   context: DisruptionContext,
 ): string | undefined {
-  if (!isInScope(context, poolNameOf(view))) return 'the DisruptionPolicy of its pool has mode Recommend by now';
+  if (!isInScope(context, poolNameOf(view))) return 'the DisruptionPolicy of its pool has mode Recommend now';
   if (method === 'drift') return whyNotCandidate(view, context, 'eventual');
   if (method === 'empty' && !isEmpty(view)) return 'pods were bound to it';
   if (consolidatableAt(view) > context.now) return 'its pods changed a moment ago';
@@ -147,9 +147,9 @@ async function whyResultDiffers(
   const same = await deps.packer.reconsider({ ...input, decided, decidedMoves: movesOf(decision, created) }, names);
   if (same !== undefined && (created.length > 0 || !waitsForEmptyNodes(same, context))) return undefined;
   const now = await deps.packer.reconsider(input, names);
-  if (now === undefined) return 'removing it saves nothing any more, or its pods find no place';
+  if (now === undefined) return 'removing it no longer saves anything, or there is no place for its pods';
   if (created.length === 0 && waitsForEmptyNodes(now, context))
-    return 'its pods would move to an empty node that may go itself';
+    return 'its pods would move to an empty node that may be removed itself';
   return whyOtherReplacements(now, { decision, most, isCreated: created.length > 0 });
 }
 

@@ -144,7 +144,7 @@ function moveOf(
 function firstWithoutPlace(places: ReadonlyMap<string, Place>, context: DisruptionContext): NoPlace | undefined {
   for (const [pod, place] of places) {
     const reason = whyNoPlace(place);
-    if (reason !== undefined) return { why: `pod ${pod} would find no place: ${reason}`, soon: false };
+    if (reason !== undefined) return { why: `pod ${pod} would have no place: ${reason}`, soon: false };
   }
   const unready = onUnreadyNode(places, context);
   return unready === undefined ? undefined : { why: unready, soon: true };

@@ -37,7 +37,7 @@ export async function findStaticDrift(deps: ActivityDeps, context: DisruptionCon
     if ('reason' in blank) {
       held.push({
         nodePool: name,
-        why: `${nodeNameOf(going[0]!)} has drifted: no new node can be had: ${blank.reason}`,
+        why: `${nodeNameOf(going[0]!)} has drifted: no new node can be launched: ${blank.reason}`,
       });
       continue;
     }

@@ -177,7 +177,11 @@ describe('activities of replaceDrifted', () => {
 
   test.each<[string, () => Promise<Partial<RolloutTarget>>, string]>([
     ['nothing is known to be good', () => Promise.resolve({}), 'no template of it is known to be good'],
-    ['the pool is another one', () => Promise.resolve({ poolUid: 'other' }), 'the NodePool is another one by now'],
+    [
+      'the pool is another one',
+      () => Promise.resolve({ poolUid: 'other' }),
+      'the NodePool was deleted and created again',
+    ],
     ['the pool is gone', () => Promise.resolve({ nodePool: 'none' }), 'the NodePool is gone'],
     [
       'somebody has changed it meanwhile',

@@ -138,7 +138,7 @@ function goodTemplateOf({ metadata }: NodePool): NodePoolTemplate | undefined {
 }
 
 function whyNoRollback(deps: ActivityDeps, pool: NodePool, { poolUid, hash }: RolloutTarget): string | undefined {
-  if (pool.metadata.uid !== poolUid) return 'the NodePool is another one by now';
+  if (pool.metadata.uid !== poolUid) return 'the NodePool was deleted and created again';
   const good = goodTemplateOf(pool);
   if (good === undefined) return 'no template of it is known to be good';
   const { template } = pool.spec;

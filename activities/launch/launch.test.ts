@@ -564,7 +564,9 @@ describe('launching a claim', () => {
     await world.synced();
     await launch.failClaim({ claim: { name: 'a', uid: 'uid-a' }, reason, message: 'no node' });
     const { annotations: own, generation } = (await world.kube.get('NodePool', { name: 'default' }))!.metadata;
-    expect(whyFailingPoolRests(own?.[annotations.registrations], generation, world.clock.now)).toContain('rests until');
+    expect(whyFailingPoolRests(own?.[annotations.registrations], generation, world.clock.now)).toContain(
+      'backs off until',
+    );
   });
 
   // Rule `launch/instance-ended`.
@@ -623,7 +625,7 @@ describe('launching a claim', () => {
     test('a notice counts even while the cloud does not answer', async () => {
       world.cloud.failNext('whyEnded');
       await notice();
-      await expect(rest()).resolves.toContain('rests until');
+      await expect(rest()).resolves.toContain('backs off until');
     });
 
     test('a spot instance that was taken back says nothing about its NodePool', async () => {

@@ -29,7 +29,7 @@ export async function recordRefusal(
       return refusal === before ? undefined : annotating(JSON.stringify(refusal));
     });
   } catch (error) {
-    deps.log.warn({ nodePool: name, error: String(error) }, 'could not note on a NodePool that it rests');
+    deps.log.warn({ nodePool: name, error: String(error) }, 'could not record the back-off of a NodePool');
   }
   publishRefusal(deps, pool, refusal);
   return { nodePool: name, until: refusal.until, message: refusal.message };
@@ -44,7 +44,7 @@ export async function forgetRefusals(deps: ActivityDeps, pool: NodePool): Promis
       metadata.annotations?.[annotations.claimsRefused] === undefined ? undefined : annotating(null),
     );
   } catch (error) {
-    deps.log.warn({ nodePool: name, error: String(error) }, 'could not note on a NodePool that it rests no longer');
+    deps.log.warn({ nodePool: name, error: String(error) }, 'could not record the end of the back-off of a NodePool');
   }
 }
 
@@ -69,7 +69,10 @@ const annotating = (text: string | null): { metadata: object } => ({
 function publishRefusal(deps: ActivityDeps, { metadata }: NodePool, { until, message }: ClaimRefusal): void {
   const { name = '', uid } = metadata;
   const again = timeText(until);
-  deps.log.warn({ nodePool: name, until: again, message }, 'the API server refused a NodeClaim, its NodePool rests');
+  deps.log.warn(
+    { nodePool: name, until: again, message },
+    'the API server refused a NodeClaim, its NodePool backs off',
+  );
   deps.events.publish({
     regarding: regarding('NodePool', { name, uid }),
     type: 'Warning',

@@ -72,7 +72,11 @@ export function evictionBlocker(pod: Pod, binding: readonly PodDisruptionBudget[
 
 /** The API server itself, or an admission webhook, refuses the eviction or deletion of this one pod. */
 export function refusalBlocker(pod: Pod, message: string): Reason {
-  return { cause: 'eviction', name: `pod/${podKey(pod)} (refused)`, why: `is not let go: ${message.slice(0, 300)}` };
+  return {
+    cause: 'eviction',
+    name: `pod/${podKey(pod)} (refused)`,
+    why: `cannot be evicted: ${message.slice(0, 300)}`,
+  };
 }
 
 /** `until` in milliseconds of the epoch, infinity for ever (candidates/do-not-disrupt-pods). */

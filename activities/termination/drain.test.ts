@@ -518,7 +518,7 @@ describe('terminating a node', () => {
         {
           cause: 'eviction',
           name: 'pod/default/a-kafka (refused)',
-          why: 'is not let go: evict Pod default/a-kafka: drains are refused',
+          why: 'cannot be evicted: evict Pod default/a-kafka: drains are refused',
           pods: ['default/a-kafka'],
           podCount: 1,
         },

@@ -168,7 +168,7 @@ async function deletingNode(deps: ActivityDeps, claim: NodeClaim, isUrgent: bool
     if (await instanceIsGone(deps, name)) return heldNode(deps, name, refusal);
     if (!isUrgent) throw refusal;
     const cordoned = await cordonHeldNode(deps, name, refusal);
-    const message = `The node is cordoned and drained, for the API server refuses its taint: ${refusal.message}`;
+    const message = `The node is cordoned and drained, because the API server refuses its taint: ${refusal.message}`;
     const subject = regarding('Node', { name });
     deps.events.publish({ regarding: subject, type: 'Warning', reason: 'FailedDraining', message });
     return cordoned;

@@ -19,7 +19,9 @@ export function lifeText({ nodeClaim, nodePool, node, instance, lines, open, not
   ]);
   const sections = [
     named.join(', '),
-    rows.length === 0 ? 'Nothing of it is kept.' : renderTable(['TIME', 'AFTER', 'WORKFLOW', 'WHAT'], rows),
+    rows.length === 0
+      ? 'Temporal has kept nothing about it.'
+      : renderTable(['TIME', 'AFTER', 'WORKFLOW', 'WHAT'], rows),
     open.length === 0 ? '' : `Under way\n${open.map(openLine).join('\n')}`,
     notes.join('\n'),
   ];

@@ -20,7 +20,7 @@ export function pauseTable(pauses: readonly Pause[]): string {
   );
 }
 
-/** What people turned down: not proposed again for that reason until then. */
+/** What people rejected: not proposed again for that reason until then. */
 export function refusedTable(refused: readonly Refused[]): string {
   return renderTable(
     ['NODES', 'REASON', 'UNTIL', 'BECAUSE'],

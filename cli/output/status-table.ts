@@ -123,7 +123,7 @@ function underWay({ workflows, moreUnderWay, drift, claims }: StatusReport): str
 }
 
 const driftLine = ({ nodePool, drifted, disrupting, nodes }: DriftRow): string =>
-  `  drift of NodePool ${nodePool}: ${drifted} of ${counted(nodes, 'node')} left, ${disrupting} on the way out`;
+  `  drift of NodePool ${nodePool}: ${drifted} of ${counted(nodes, 'node')} left, ${disrupting} being replaced`;
 
 function stuckLine({ subject, why, since, attempts, then }: StatusReport['stuck'][number]): string {
   const known = [

@@ -38,7 +38,7 @@ export function claimAnswer({ claim, workflows, verdict }: ClaimKnown): string {
   if (missing !== undefined) return `is not ready yet: ${conditionText(claim, missing)}`;
   if (verdict === undefined) return 'is ready';
   if ('unknown' in verdict) return `is ready; whether it may go is not known: ${verdict.unknown}`;
-  return verdict.verdict === 'going' ? `is to go: ${verdict.why}` : `${verdict.verdict}: ${verdict.why}`;
+  return verdict.verdict === 'going' ? `is being disrupted: ${verdict.why}` : `${verdict.verdict}: ${verdict.why}`;
 }
 
 function disruptionText(workflows: readonly WhyWorkflow[]): string {

@@ -69,7 +69,7 @@ export function decideAdmission<A extends Applicant>(
       account = after;
       return admission;
     }
-    const why = `it goes only together with others: ${admission.refused[0]!.node}: ${admission.refused[0]!.why}`;
+    const why = `it is disrupted only together with others: ${admission.refused[0]!.node}: ${admission.refused[0]!.why}`;
     const others = admission.granted.map(({ node }) => ({ node, why }));
     return { ...admission, granted: [], refused: [...admission.refused, ...others] };
   });
@@ -121,7 +121,7 @@ function whyRefused(
     context,
   }: { counted: boolean; taken: ReadonlyMap<string, number>; checks: number[]; context: AdmissionContext },
 ): Omit<RefusedApplicant, 'node'> | undefined {
-  if (!context.present.has(candidate.uid)) return { why: 'it is gone or going', gone: true };
+  if (!context.present.has(candidate.uid)) return { why: 'it is gone or being removed', gone: true };
   const paused = context.paused(reason, candidate);
   if (paused !== undefined) return { why: paused, paused: true };
   // Two disruptions of one node would remove each other's taint when they are undone. An unhealthy node is admitted all the same,
@@ -137,5 +137,5 @@ function whyRefused(
   if (limit.allowed > 0) return undefined;
   if (limit.changesAt !== undefined) checks.push(limit.changesAt);
   const rule = limit.ruledBy;
-  return { why: rule === undefined ? 'as many nodes of the pool are going as it has' : `${rule} allows no more` };
+  return { why: rule === undefined ? 'all nodes of the pool are already being disrupted' : `${rule} allows no more` };
 }

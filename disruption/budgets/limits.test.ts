@@ -256,7 +256,7 @@ test('who asks is told of a pause apart from what else refuses leave', () => {
   expect(answer!.refused).toEqual([
     { node: 'a', why: 'node a is paused by ann: release', paused: true },
     { node: 'b', why: expect.any(String) },
-    { node: 'c', why: 'it is gone or going', gone: true },
+    { node: 'c', why: 'it is gone or being removed', gone: true },
   ]);
 });
 

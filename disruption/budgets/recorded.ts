@@ -8,7 +8,7 @@ interface RefusedNodes {
   readonly nodes: readonly { readonly nodePool: string }[];
 }
 
-/** What went lately, and what people turned down. */
+/** Which nodes were disrupted recently, and what people rejected. */
 export interface Records<P extends Past, R extends RefusedNodes> {
   readonly pastDisruptions: readonly P[];
   readonly refused: readonly R[];

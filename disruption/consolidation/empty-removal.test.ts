@@ -158,7 +158,7 @@ describe('empty nodes that budgets protect', () => {
     expect(fleet.held).toEqual([
       {
         node: 'a',
-        why: 'it is empty, and what bounds the disruption of empty nodes of its NodePool lets none go now',
+        why: 'it is empty, but no empty node of its NodePool may be disrupted now (budgets, windows or rates)',
       },
     ]);
     expect([...said.reasons]).toEqual(['Empty']);

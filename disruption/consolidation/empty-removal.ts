@@ -15,7 +15,7 @@ export class EmptyRemoval {
       node.removable = false;
       this.fleet.held.push({
         node: node.name,
-        why: 'it is empty, and what bounds the disruption of empty nodes of its NodePool lets none go now',
+        why: 'it is empty, but no empty node of its NodePool may be disrupted now (budgets, windows or rates)',
       });
     }
   }

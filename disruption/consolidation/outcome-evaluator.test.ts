@@ -154,12 +154,12 @@ describe('replacing nodes must save', () => {
 
 describe('why a node stays', () => {
   test('is told by what came nearest', () => {
-    expect(evaluatorOf().evaluator.whyRejected('a')).toBe('its pods find no place that costs less');
-    expect(whyNot({}, one[0]!, launchOf(10))).toBe('its pods find no place that costs less');
+    expect(evaluatorOf().evaluator.whyRejected('a')).toBe('there is no cheaper place for its pods');
+    expect(whyNot({}, one[0]!, launchOf(10))).toBe('there is no cheaper place for its pods');
     expect(whyNot({}, one[0]!, launchOf(9.95))).toBe(
       'it would save 0.05 USD of 10 USD an hour, and must save more than 0.1 USD for what it disturbs',
     );
-    expect(whyNot({ cannotDescribe: true }, one[0]!, launchOf(5))).toBe('its pods find no place');
+    expect(whyNot({ cannotDescribe: true }, one[0]!, launchOf(5))).toBe('there is no place for its pods');
     expect(whyNot({ sold: 12 }, one[0]!, launchOf(5))).toBe(
       'no instance type is sure to be cheaper however the launch goes',
     );

@@ -34,7 +34,7 @@ const isBetweenReservations = (candidates: readonly Priced[], launches: readonly
 type Priced = Pick<FleetNode, 'capacityType'>;
 
 /** The reason for a node that stays if no other is known. */
-const nothingCheaper = 'its pods find no place that costs less';
+const nothingCheaper = 'there is no cheaper place for its pods';
 
 /** Decides whether an outcome is allowed and saves enough. */
 export class OutcomeEvaluator {
@@ -98,7 +98,8 @@ export class OutcomeEvaluator {
       this.rejections.note(
         candidates,
         hoped,
-        () => (described && this.options.whyNone(described, candidates, isAccompanied)) ?? 'its pods find no place',
+        () =>
+          (described && this.options.whyNone(described, candidates, isAccompanied)) ?? 'there is no place for its pods',
       );
       return undefined;
     }

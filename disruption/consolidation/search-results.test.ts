@@ -7,7 +7,7 @@ import type { Consolidation, ConsolidationInput } from './types.js';
 const run = (world: World, more: Partial<ConsolidationInput> = {}): Consolidation =>
   consolidateFleet({ ...input(world), ...more });
 const kept = { annotations: { [annotations.doNotDisrupt]: 'true' } };
-const nothingCheaper = 'its pods find no place that costs less';
+const nothingCheaper = 'there is no cheaper place for its pods';
 
 describe('of nodes that stay is told', () => {
   const full = (...names: string[]) => names.map((name) => pod(`web-${name}`, name, 4));
@@ -33,7 +33,7 @@ describe('of nodes that stay is told', () => {
   ])('that budgets hold them, where it is so for whatever reason: %s', (_, budgets, isHeld) => {
     const pools = [pool('default', { disruption: { budgets: [...budgets] } })];
     const { held, notTaken } = run({ pools, nodes: [node('n0', large)], pods: full('n0'), types: [large] });
-    const why = 'what bounds the disruption of its NodePool lets none go now';
+    const why = 'no node of its NodePool may be disrupted now (budgets, windows or rates)';
     expect(held).toEqual(isHeld ? [{ node: 'n0', why }] : []);
     expect(notTaken).toEqual(isHeld ? [] : [{ node: 'n0', why: nothingCheaper }]);
   });

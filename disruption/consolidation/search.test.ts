@@ -391,7 +391,7 @@ describe('replacements', () => {
       'a spot node is replaced by spot only where 15 cheaper instance types are to choose from, and there are 14',
     ],
     ['enough types', 15, true, undefined],
-    ['nothing cheaper', 0, true, 'its pods find no place that costs less'],
+    ['nothing cheaper', 0, true, 'there is no cheaper place for its pods'],
   ])('why a spot node stays is told: %s (consolidation/spot-to-spot)', (_, cheaper, spotToSpot, expected) => {
     const types = [
       type('own', 4, 16, { 'a/spot': 0.5 }),

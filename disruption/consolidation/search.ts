@@ -105,7 +105,10 @@ class Search {
     return this.fleet
       .alive()
       .filter((node) => node.removable && empty(node) === 0 && underutilized(node) === 0)
-      .map(({ name }) => ({ node: name, why: 'what bounds the disruption of its NodePool lets none go now' }));
+      .map(({ name }) => ({
+        node: name,
+        why: 'no node of its NodePool may be disrupted now (budgets, windows or rates)',
+      }));
   }
 
   /** Why nodes of the initial fleet are not disrupted. */

@@ -224,7 +224,7 @@ describe('NodePools', () => {
     const claims = (now: number) => at(now).newNodeClaims.map(({ nodePool, pods: names }) => [nodePool, names]);
     expect(claims(30_000)).toEqual([['light', ['default/any']]]);
     expect(reasons(at(30_000))[0]).toContain(
-      'failing rests until 1970-01-01T00:01:00Z, for its last node was not launched: Unauthorized',
+      'failing backs off until 1970-01-01T00:01:00Z, because its last node was not launched: Unauthorized',
     );
     expect(claims(60_000)).toEqual([['failing', ['default/any', 'default/picky']]]);
   });

@@ -122,7 +122,7 @@ describe('what the API server refuses', () => {
     await deployTo('answered-422', 'bound');
     const why = await explained(
       await podOf('bound'),
-      /rests until \S+, for the API server refused a NodeClaim: .*the webhook says 422/,
+      /backs off until \S+, because the API server refused a NodeClaim: .*the webhook says 422/,
     );
     expect(why).not.toContain('is launched');
     const told = await status(on.world);

@@ -52,7 +52,7 @@ const senseless: readonly Order[] = [
   ['resume of what is not there', ['resume', '--nodepool', 'nosuch'], /NodePool nosuch is not paused/],
   ['resume of nothing', ['resume'], /say what: --cluster/],
   ['resume by nobody', ['resume', ...scope, '--as', ''], nobody],
-  ['reconsider of what nobody turned down', ['reconsider', '--node', 'nosuch'], /nothing is refused for/],
+  ['reconsider of what nobody rejected', ['reconsider', '--node', 'nosuch'], /nothing is refused for/],
   ['reconsider of nothing', ['reconsider'], /say what: --node NAME, --nodepool NAME or --all/],
   ['reconsider by nobody', ['reconsider', '--all', '--as', ''], nobody],
   ['why of no pod', ['why', 'pod/nosuch'], /pod default\/nosuch does not exist/],

@@ -84,7 +84,7 @@ export function questions(people: People): void {
         await isOver(idOf('withdrawn'));
         refused(await people.stowage('approve', idOf('withdrawn')), over);
         const life = await people.stowage('history', 'node', nodeOf('withdrawn'));
-        expect(life.stdout).toContain('withdrawn: consolidateAfter is Never for NodePool withdrawn by now');
+        expect(life.stdout).toContain('withdrawn: consolidateAfter is Never for NodePool withdrawn now');
       },
       patience,
     );

@@ -89,7 +89,7 @@ describe('a node that stays', () => {
         const node = await people.node(name);
         const found = await people.surfaces(`node/${node}`, 'Node', node);
         const why = /^stays: (.*)$/.exec(found.why)?.[1] ?? '';
-        return { found, said: expected.test(why) ? why : undefined, event: `It stays: ${why}` };
+        return { found, said: expected.test(why) ? why : undefined, event: `Not disrupted: ${why}` };
       });
       expect(said).toMatch(expected);
     },

@@ -63,7 +63,7 @@ export const staying: readonly Situation[] = [
   { ...dear, name: 'held', says: /^NodePool held is paused by .* for ann: release day$/ },
   {
     ...{ ...dear, name: 'cheapest', requirements: [onDemand, types('m5.large')] },
-    says: /^its pods find no place that costs less$/,
+    says: /^there is no cheaper place for its pods$/,
   },
   { ...dear, name: 'moved', says: /^pods were moved to it a while ago, and coolDown holds until \S+Z$/ },
   {

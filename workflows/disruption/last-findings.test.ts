@@ -5,7 +5,7 @@ import { LastFindings } from './last-findings.js';
 const findings = new LastFindings(undefined);
 const waits: NodeWaits = [
   { verdict: 'may go', why: 'it waits for node-b to go first', nodes: ['node-a'] },
-  { verdict: 'stays', why: 'it has drifted: pod default/a-0 would find no place', nodes: ['node-c'] },
+  { verdict: 'stays', why: 'it has drifted: pod default/a-0 would have no place', nodes: ['node-c'] },
 ];
 findings.note({
   ...{ commands: [], held: [] },
