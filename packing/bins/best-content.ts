@@ -9,7 +9,7 @@ export interface BestContent {
   readonly found?: { readonly worth: number; readonly items: readonly number[]; readonly pods: readonly number[] };
 }
 
-/** Rounds in which the multipliers of one bin are made better, and steps along the subgradient in each. */
+/** Rounds in which the multipliers of one bin are improved, and steps along the subgradient in each. */
 const mostRounds = 2;
 const mostSteps = 4;
 const leastGain = 1e-4;
@@ -88,7 +88,7 @@ export class ContentSearch {
     return { items: inside.map((k) => this.candidates[k]!), pods: inside.map((k) => this.bestCount[k]!) };
   }
 
-  /** Items of some worth that fit, and how many of each do alone. */
+  /** Items with a positive worth that fit, and how many of each fit alone. */
   private list(capacity: Float64Array, items: Int32Array): void {
     const { width, weight, pods } = this.contents;
     this.size = 0;
@@ -104,8 +104,8 @@ export class ContentSearch {
   }
 
   /**
-   * Makes the multipliers better until the relaxation is worth no more than the floor or they do not get better: along each amount, then along the
-   * subgradient. What the relaxation is worth then; `reduced` is the reduced worth of each candidate.
+   * Improves the multipliers, one amount after the other and then along the subgradient. Ends when the relaxation is worth no more than the floor, or
+   * when a round gains too little. Returns what the relaxation is worth; `reduced` has the reduced worth of each candidate.
    */
   private relax(capacity: Float64Array, multipliers: Float64Array, floor: number): number {
     let least = this.evaluate(capacity, multipliers);
@@ -118,7 +118,7 @@ export class ContentSearch {
     return least;
   }
 
-  /** Steps along the subgradient, as long as the floor would ask for; leaves the best multipliers, and returns what the relaxation is worth at them. */
+  /** Takes steps along the subgradient, as long as they would have to be to reach the floor. Leaves the best multipliers, and returns what the relaxation is worth at them. */
   private descend(capacity: Float64Array, multipliers: Float64Array, from: number, floor: number): number {
     let least = from;
     let worth = from;
@@ -142,7 +142,7 @@ export class ContentSearch {
     return least;
   }
 
-  /** By amount: what is left of it, or minus what is missing, were all candidates of some reduced worth inside. */
+  /** By amount: what would be left of it (negative: missing) if all candidates with a positive reduced worth were in the bin. */
   private slope(capacity: Float64Array): Float64Array {
     const { width, weight } = this.contents;
     const slope = Float64Array.from(capacity);
@@ -231,7 +231,7 @@ export class ContentSearch {
     const without = most - fits[at]! * Math.max(0, rest);
     for (let n = this.fitting(at, item); n >= 0; n--) {
       const bound = without + n * rest;
-      // Fewer of an item that adds to the bound are no better.
+      // If the item has a positive reduced worth, fewer of it cannot be better.
       if (bound <= this.best) {
         if (rest >= 0) return;
         continue;

@@ -1,7 +1,7 @@
 import type { BinCount, PatternBound } from './pattern-bound.js';
 import type { Market, MarketContent, MarketProblem } from './market.js';
 
-/** Between how many bins of one kind there are, beyond those that other ranges buy of the same bins. */
+/** The least and the most bins of one kind, not counting those that other ranges buy of the same bins. */
 export interface CountRange {
   readonly kind: BinKind;
   readonly least: number;
@@ -12,7 +12,7 @@ export interface CountRange {
 /** Bins of equal price, in one market or several. */
 type BinKind = readonly { readonly market: number; readonly bin: number }[];
 
-/** A problem with ranges for the numbers of some bins, as one without. */
+/** A problem with ranges for the numbers of some bins, written as a problem without ranges. */
 export interface RangedProblem {
   readonly problem: MarketProblem;
   /** What the least numbers of bins cost, which the problem has for nothing. */
@@ -23,7 +23,7 @@ export interface RangedProblem {
   readonly bought: BinKind;
 }
 
-/** Fractions of a bin nearer to a whole one than this count as that. */
+/** A number of bins that is this close to a whole number counts as whole. */
 const whole = 1e-4;
 
 /** Whether limits allow the least numbers of bins. */
@@ -32,8 +32,8 @@ export function isPossible({ problem }: RangedProblem): boolean {
 }
 
 /**
- * The same problem within the ranges: the least number of bins is bought beforehand and costs nothing more, and of further ones there are as many as
- * the range allows. For example at least 2 and at most 3 bins of $5: `paid` is 10, a market has 2 bins for nothing, and a limit allows one more.
+ * The same problem within the ranges. The least number of bins is bought beforehand and costs nothing more. A limit allows as many further bins as the range
+ * does. For example at least 2 and at most 3 bins of $5: `paid` is 10, a market has 2 bins for nothing, and a limit allows one more.
  */
 export function withRanges(problem: MarketProblem, ranges: readonly CountRange[]): RangedProblem {
   const { markets } = problem;
@@ -105,9 +105,9 @@ export function contentsWithout({ ownMarkets, bought }: RangedProblem, { content
 }
 
 /**
- * Two problems that have every solution of this one between them: with as many bins of one kind as a whole number at most, and with more. The kind is the one
- * whose fraction of a bin costs most; undefined where there are fractions of none. Kinds count over all markets, and market by market only
- * where those are whole: otherwise equal bins of other markets would take the place of those that are limited.
+ * Splits the problem in two, as branch and bound does: with at most n bins of one kind, and with at least n + 1. Each solution is in one of them. The kind
+ * is the one whose fraction of a bin costs most; undefined if no kind has a fraction. Bins of equal price in all markets are counted together. Only if these
+ * counts are whole are they counted market by market: otherwise equal bins of other markets would replace the limited ones.
  */
 export function splitByCount(
   problem: MarketProblem,

@@ -1,7 +1,7 @@
 import { mix } from './bits.js';
 import type { BinProblem, BinOffers } from './problem.js';
 
-/** Orders that do not depend on how the input happens to be ordered; only what is alike in every respect may swap places. */
+/** Orders that do not depend on the order of the input. Only entries that are equal in every respect may swap places. */
 export interface CanonicalOrder {
   readonly offers: Int32Array;
   readonly items: Int32Array;
@@ -9,8 +9,8 @@ export interface CanonicalOrder {
 }
 
 /**
- * Sorts by what the search looks at first (price; demand) and settles ties by hashes that flow between items, sets, caps
- * and conflicts, as in colour refinement: sums over neighbours, so that their order has no say.
+ * Sorts by what the search looks at first (price; demand) and breaks ties by hashes. These are passed on between items, sets, caps
+ * and conflicts, as in colour refinement. Each hash adds up those of its neighbours, so that their order does not matter.
  */
 export function canonicalOrder(
   problem: BinProblem,
@@ -177,7 +177,7 @@ function refine(
   return next;
 }
 
-/** A cheap hash of an amount: there are many, and they need only differ mostly. */
+/** A cheap hash of an amount. There are many amounts, and a few equal hashes do no harm. */
 function coarse(hash: number, value: number): number {
   const h = Math.imul(hash ^ ((value * 1048573) | 0), 0x9e3779b1);
   return h ^ (h >>> 15);

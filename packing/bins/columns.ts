@@ -7,7 +7,7 @@ export interface Column {
   readonly cost: number;
 }
 
-/** Columns that are offered to a program again and again: one after the other in memory, since nearly all of them are turned down. */
+/** Columns that are offered to a program again and again: one after the other in memory, since nearly all of them are rejected. */
 export class Columns {
   count = 0;
   private index = new Int32Array(256);

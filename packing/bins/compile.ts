@@ -64,8 +64,8 @@ export interface CompiledProblem extends KeptOffers {
 }
 
 /**
- * Offers dearer than `ceiling` are left out: no packing of that price has use for them. `from` is the same problem compiled
- * before, which spares some work.
+ * Offers that cost more than `ceiling` are left out: no packing of that price can use them. `from` is the same problem, compiled
+ * before; it saves some work.
  */
 export function compileProblem(problem: BinProblem, ceiling = Infinity, from?: CompiledProblem): CompiledProblem {
   const dimensions = usedDimensions(problem);

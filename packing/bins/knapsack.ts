@@ -1,7 +1,7 @@
 import type { CompiledProblem } from './compile.js';
 import { doesOpen, openToAll } from './openers.js';
 
-/** The share of the mean price of a resource that is added to what it is worth: none is worth nothing then. */
+/** The share of the mean price of a resource that is added to its worth, so that no resource is worth nothing. */
 const leastRate = 1;
 
 /** Fills one bin with the whole pods that are worth most together: a depth-first search with a bounded number of steps. Scratch space is reused. */
@@ -15,11 +15,11 @@ export class Knapsack {
   /** Items of some worth, by worth for their weight: the first `candidates`. */
   private readonly order: Int32Array;
   private candidates = 0;
-  /** By item: what of all resources together a pod takes, each resource at what it is worth. */
+  /** By item: a pod's resources as one number, each multiplied by its worth. */
   private readonly weight: Float64Array;
   /** By item: its worth for that weight. */
   private readonly density: Float64Array;
-  /** By offer: all its resources together, in the same measure. */
+  /** By offer: its resources as one number, in the same way. */
   private readonly room: Float64Array;
   /** By offer and item: how many pods fit into an empty bin. */
   private readonly mostOf: Int32Array;
@@ -87,7 +87,7 @@ export class Knapsack {
     this.candidates = kept;
   }
 
-  /** What no content of a bin of the offer is worth more than: parts of pods may fill it, and only the sum of its resources counts. */
+  /** An upper bound of the worth in a bin of the offer: pods may be divided, and only the sum of its resources counts. */
   ceiling(offer: number): number {
     const { order, density, weight, value, left, mostOf, candidates } = this;
     const at = offer * this.compiled.items;

@@ -43,10 +43,10 @@ const moreSteps = 8;
 const manySteps = 400_000;
 /** With more rows the program would take too much memory and time: nothing is proven then. */
 const mostRows = 600;
-/** Where the bound is so near to the linear program the rest is not worth much work. */
+/** If the bound is this close to the linear program, little more work is spent on it. */
 const nearEnough = 1 - 5e-4;
 const equal = 1 - 1e-9;
-/** The share of the units up to which the bound is brought nearer than that. */
+/** Up to this share of the units the bound is improved beyond that. */
 const exactShare = 0.1;
 /** After this share of the units a bound that is less than this share of another one is given up. */
 const hopelessAfter = 0.5;
@@ -54,8 +54,8 @@ const hopeless = 0.85;
 /** A content is added where it is worth so many times its price; less once there are none. */
 const leastGain = 1 + 2e-4;
 const anyGain = 1 + 1e-9;
-/** The share of the best dual values so far in those that contents are looked for at. */
-const inertia = 0.7;
+/** Contents are searched at a mean of the best dual values so far, which have this share, and the program's own (dual smoothing). */
+const bestDualsShare = 0.7;
 /** New columns of a market in a round, at most; more where there are few markets. */
 const perMarket = 6;
 const perRound = 48;
@@ -121,17 +121,17 @@ class Program {
       if (best.bound >= relaxation * (isExact ? equal : nearEnough)) break;
       const at = own.map((dual, row) => share * best.duals[row]! + (1 - share) * dual);
       const { bound, reachable, columns } = this.price(at, steps);
-      // What the searches left unexplored holds the bound down: they go on longer from now on.
+      // The bound is low because searches ended early: the next ones may take more steps.
       if (bound <= best.bound && best.bound < reachable * nearEnough) steps = Math.min(manySteps, 2 * steps);
       if (bound > best.bound) best = { bound, duals: at };
       const isLate = this.spent > units * hopelessAfter;
       if (isLate && best.bound < otherBound * hopeless) break;
       const moved = this.enter(simplex, columns);
       if (moved) {
-        share = inertia;
+        share = bestDualsShare;
         continue;
       }
-      // Nothing at the values between: the program's own ones, then a longer search.
+      // No content was found at the mean of the dual values. Next the program's own values are tried, then a longer search.
       if (share > 0) share = 0;
       else if (isExact && this.gain > anyGain) this.gain = anyGain;
       else if (steps >= manySteps) break;

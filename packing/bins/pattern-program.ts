@@ -6,15 +6,15 @@ import { isOpened } from './openers.js';
 import { CoveringSimplex } from './simplex.js';
 import { priceFloor } from './valuation.js';
 
-/** Steps of the search for one pattern of an offer: few, and more once that finds none any more. */
+/** Steps of the search for one pattern of an offer: few at first, and more once these find no pattern. */
 const fewSteps = 40;
 const manySteps = 160;
 /** New patterns in a round, at most. */
 const perRound = 12;
 /** A pattern must be worth this many times its price to be added. */
 const leastGain = 1.0005;
-/** The share of the duals before in those that patterns are looked for at. */
-const inertia = 0.5;
+/** Patterns are searched at a mean of the duals before, which have this share, and the present ones (dual smoothing). */
+const dualsBeforeShare = 0.5;
 
 /** What a bin may hold: whole pods that caps and conflicts admit together. */
 export interface Pattern {
@@ -86,7 +86,7 @@ export class PatternProgram {
       const known = pool.length;
       this.findPatterns(rows, before, left, steps);
       if (pool.length > known && this.enter(simplex, left)) {
-        share = thorough ? inertia : 0;
+        share = thorough ? dualsBeforeShare : 0;
         steps = fewSteps;
       } else if (share > 0) share = 0;
       else if (thorough && steps < manySteps) steps = manySteps;

@@ -133,7 +133,7 @@ export class PatternSearch {
     }
   }
 
-  /** Takes the whole bins of the solution and what is nearly one, or else the pattern with the highest fraction; returns false if there is none. */
+  /** Takes the whole and nearly whole bins of the solution, or else the pattern with the highest fraction; returns false if there is none. */
   private takeWholeBins(levels: Solved['levels'], found: BinGroup[]): boolean {
     const { program, limitUsage } = this;
     const fractions: { readonly place: number; readonly level: number }[] = [];

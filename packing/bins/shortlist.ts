@@ -11,7 +11,7 @@ const alike = 1 + 1e-9;
 export class Shortlist {
   /** How many offers are shortlisted. */
   wanted = 0;
-  /** Offers dearer than this are left out. */
+  /** Offers that cost more than this are left out. */
   ceiling = Infinity;
   /** The offers found last, best first. */
   readonly choice: Int32Array;

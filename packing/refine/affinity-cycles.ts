@@ -26,7 +26,7 @@ export class AffinityCycles {
     return this.groups.size > 0;
   }
 
-  /** Rules with their domains that are met in no order of binding (topology/affinity-cycles). */
+  /** The rules, with their domains, that no order of binding can meet (topology/affinity-cycles). */
   unmet(
     onNodes: readonly ClassOnNode[],
     topologyCounts: TopologyCounts,
@@ -35,15 +35,15 @@ export class AffinityCycles {
     let rest = onNodes.filter(({ rules }) => wantedBy(rules).length > 0);
     const waiting = new WaitingPods(rest);
     const isMet = ({ domainOf }: ClassOnNode, group: Group): boolean =>
-      waiting.isThere(topologyCounts, group, domainOf(group));
-    const mayCome = (onNode: ClassOnNode): boolean => wantedBy(onNode.rules).every((group) => isMet(onNode, group));
-    const mayBegin = (onNode: ClassOnNode): boolean =>
+      waiting.hasBoundPod(topologyCounts, group, domainOf(group));
+    const canBeBound = (onNode: ClassOnNode): boolean => wantedBy(onNode.rules).every((group) => isMet(onNode, group));
+    const canBeBoundFirst = (onNode: ClassOnNode): boolean =>
       wantedBy(onNode.rules).every(
         (group) =>
-          isMet(onNode, group) || (waiting.isNobodyThere(topologyCounts, group) && selectsOwn(onNode.rules, group)),
+          isMet(onNode, group) || (waiting.hasNoneAnywhere(topologyCounts, group) && selectsOwn(onNode.rules, group)),
       );
     while (rest.length > 0) {
-      const next = rest.find(mayCome) ?? rest.find(mayBegin);
+      const next = rest.find(canBeBound) ?? rest.find(canBeBoundFirst);
       if (next === undefined) break;
       waiting.add(next, -1);
       rest = rest.filter((onNode) => onNode !== next);
@@ -56,7 +56,7 @@ export class AffinityCycles {
   }
 }
 
-/** Pods that the topologyCounts counts although they are not bound yet in the order that is tried. */
+/** Pods that `TopologyCounts` contains, but that are not bound yet in the order of binding that is tried. */
 class WaitingPods {
   private readonly pods = new Map<Group, Map<string, number>>();
 
@@ -74,12 +74,12 @@ class WaitingPods {
     }
   }
 
-  isThere(topologyCounts: TopologyCounts, group: Group, domain: string | undefined): boolean {
+  hasBoundPod(topologyCounts: TopologyCounts, group: Group, domain: string | undefined): boolean {
     if (domain === undefined) return false;
     return topologyCounts.count(group, domain) > (this.pods.get(group)?.get(domain) ?? 0);
   }
 
-  isNobodyThere(topologyCounts: TopologyCounts, group: Group): boolean {
+  hasNoneAnywhere(topologyCounts: TopologyCounts, group: Group): boolean {
     let waiting = 0;
     for (const count of this.pods.get(group)?.values() ?? []) waiting += count;
     return topologyCounts.total(group) <= waiting;

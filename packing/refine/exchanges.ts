@@ -21,7 +21,7 @@ const mostExchanged = 8;
 export class Exchanges {
   private readonly state: PlacementState;
   private readonly order: PlacingOrder;
-  /** Nodes that cannot be one whatever it costs, in the plan `impossibleIn`. */
+  /** Groups of nodes whose pods fit on no single node, in the plan `impossibleIn`. */
   private readonly impossible = new Set<string>();
   private impossibleIn = '';
 
@@ -119,7 +119,7 @@ export class Exchanges {
     return false;
   }
 
-  /** Puts the pods of two tentative nodes on one where that costs no more: of equal prices fewer nodes are better. */
+  /** Puts the pods of two tentative nodes on one if that costs no more: at equal prices fewer nodes are better. */
   join(units: number): void {
     const { state } = this;
     const end = state.work + units;
@@ -174,7 +174,7 @@ export class Exchanges {
     return best.accept(best.unplaced);
   }
 
-  /** Whether that was tried since the plan changed. A changed plan has another price, or fewer nodes. */
+  /** Whether this failed in the present plan. After a change the plan has another price or fewer nodes, so it is tried again. */
   private isImpossible(text: string): boolean {
     const { best, impossible } = this;
     const plan = `${best.price} ${this.state.tentativeNodes.length} ${best.unplaced.length}`;

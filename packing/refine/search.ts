@@ -78,7 +78,7 @@ export class Search {
     while (this.prioritiseUnplaced(state.work + prioritiseUnits)) this.searchNeighbourhoods(effort);
   }
 
-  /** Places a few nodes' pods anew at a time, until many attempts in a row have failed, the target is met, or the units are used. */
+  /** Places the pods of a few nodes again at a time, until many attempts in a row have failed, the target is met, or the units are used. */
   searchNeighbourhoods({ units, most = units, target }: Effort): void {
     const { state } = this;
     const begun = state.work;
@@ -121,7 +121,7 @@ export class Search {
     return this.best.unplaced.length < before;
   }
 
-  /** The ways to place all pods anew: by price, as Karpenter does, and either with one of the domains preferred. */
+  /** The ways to place all pods again: by price, as Karpenter does, and each of the two with one of the domains preferred. */
   private choices(): PlacementChoice[] {
     return modes.flatMap((mode): PlacementChoice[] => [
       { mode },
