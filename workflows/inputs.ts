@@ -48,8 +48,8 @@ export function malformedInput(type: string, args: readonly unknown[]): string |
   return unreadableIn(args) ?? inputShapes.get(type)?.(args[0], '');
 }
 
-/** What ids are made of, once the input has its shape. */
-interface Named {
+/** The fields of inputs that workflow ids are derived from. */
+interface IdFields {
   readonly cluster: string;
   readonly claim: { readonly uid: string };
   readonly poolUid: string;
@@ -59,8 +59,8 @@ interface Named {
   readonly candidates: readonly { readonly claim: { readonly uid: string } }[];
 }
 
-/** The id of each workflow type of which there may be one for each thing that it works on. */
-const idsOf: ReadonlyMap<string, (input: Named) => string> = new Map([
+/** The only id that a workflow may have, for the types that run once for each cluster, NodePool, node or command. */
+const idsOf: ReadonlyMap<string, (input: IdFields) => string> = new Map([
   ['consolidate', ({ cluster, candidates }) => workflowIds.consolidate(cluster, candidates.map(({ claim: { uid } }) => uid))], // prettier-ignore
   ['disrupt', ({ cluster }) => workflowIds.disrupt(cluster)],
   ['expireNode', (input) => workflowIds.expire(input.cluster, input.claim.uid)],
@@ -80,6 +80,6 @@ const idsOf: ReadonlyMap<string, (input: Named) => string> = new Map([
  * may. `args` have their shape.
  */
 export function wrongId(type: string, id: string, args: readonly unknown[]): string | undefined {
-  const due = idsOf.get(type)?.(args[0] as Named);
-  return due === undefined || due === id ? undefined : `its id is ${id}: give ${due}`;
+  const expected = idsOf.get(type)?.(args[0] as IdFields);
+  return expected === undefined || expected === id ? undefined : `its id is ${id}: give ${expected}`;
 }

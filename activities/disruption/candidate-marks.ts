@@ -137,22 +137,22 @@ export async function releaseStrays(
 ): ReturnType<DisruptionActivities['releaseStrays']> {
   if (!isSteering) await steerPods(deps, { targets: [], steered: [] });
   const own = running.filter(({ isAdopted }) => isAdopted !== true);
-  const held = new Set(own.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
-  const strays = managedClaims(deps).flatMap((claim) => strayOf(deps, claim));
+  const claimed = new Set(own.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
+  const taintedNodes = managedClaims(deps).flatMap((claim) => taintedNodeOf(deps, claim));
   const released: string[] = [];
-  const open: Stray[] = [];
-  const release = async (stray: Stray): Promise<void> => {
-    const { claim, node, owner } = stray;
-    if (owner === undefined ? held.has(claim.uid) : await deps.entities.isOpen(owner)) {
-      if (!held.has(claim.uid)) open.push(stray);
+  const open: TaintedNode[] = [];
+  const release = async (tainted: TaintedNode): Promise<void> => {
+    const { claim, node, owner } = tainted;
+    if (owner === undefined ? claimed.has(claim.uid) : await deps.entities.isOpen(owner)) {
+      if (!claimed.has(claim.uid)) open.push(tainted);
       return;
     }
     // The cloud takes the instance; the reconciler starts the workflow again (interruption/restarted).
-    if (isOfInterruption(stray)) return;
+    if (isOfInterruption(tainted)) return;
     await untaint(deps, claim, node, owner);
     released.push(node);
   };
-  await forEachBestEffort(deps, strays, release, { what: 'the end of a taint that is left over', nameOf });
+  await forEachBestEffort(deps, taintedNodes, release, { what: 'the end of a taint that is left over', nameOf });
   const ended = await endedOf(deps, own);
   return {
     released: released.sort(compareText),
@@ -161,7 +161,7 @@ export async function releaseStrays(
   };
 }
 
-/** Ids of the workflows that have closed, of those that began some time ago: one that somebody terminated says nothing itself. */
+/** Ids of workflows that are closed. A workflow that somebody terminated reports no end. Those that began a moment ago are left out. */
 async function endedOf(
   deps: ActivityDeps,
   running: Parameters<DisruptionActivities['releaseStrays']>[0]['running'],
@@ -176,18 +176,20 @@ async function endedOf(
   return ended.sort(compareText);
 }
 
-/** So young a disruption may be about to begin. */
+/** A disruption that is younger may not have started its workflow yet. */
 const youngMs = 60_000;
-/** Of how many disruptions one check asks Temporal. */
+/** The most workflows that one check asks Temporal about. */
 const mostAsked = 100;
 
 /** Bounded, because `disrupt` passes them to each search. */
 const mostOwners = 500;
 
 /** Groups by owner, without interruptions: they request no slots and no pause holds them. */
-function ownersOf(strays: readonly Stray[]): TaintOwner[] {
+function ownersOf(taintedNodes: readonly TaintedNode[]): TaintOwner[] {
   const owners = new Map<string, TaintOwner>();
-  for (const { owner, reason, claim, node, nodePool } of [...strays].sort((a, b) => compareText(a.node, b.node))) {
+  for (const { owner, reason, claim, node, nodePool } of [...taintedNodes].sort((a, b) =>
+    compareText(a.node, b.node),
+  )) {
     if (owner === undefined || !isDisruptionReason(reason)) continue;
     const before = owners.get(owner)?.candidates ?? [];
     owners.set(owner, { workflowId: owner, reason, candidates: [...before, { claim, node, nodePool }] });
@@ -195,14 +197,17 @@ function ownersOf(strays: readonly Stray[]): TaintOwner[] {
   return [...owners.values()];
 }
 
-interface Stray extends Marked {
+interface TaintedNode extends Marked {
   readonly owner?: string;
   readonly nodePool: string;
   readonly reason: string | undefined;
 }
 
-/** The NodeClaim's node, if a disruption tainted it or marked its claim, whose taint others may have taken off, and it is not being deleted. */
-function strayOf(deps: ActivityDeps, claim: NodeClaim): Stray[] {
+/**
+ * The NodeClaim's node, if a disruption tainted it or marked the NodeClaim, and it is not being deleted. With the mark alone: somebody else may have
+ * removed the taint.
+ */
+function taintedNodeOf(deps: ActivityDeps, claim: NodeClaim): TaintedNode[] {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
   const live = nodeOf(deps.cache, claim);
   const node = live?.metadata.name;
@@ -217,7 +222,7 @@ function strayOf(deps: ActivityDeps, claim: NodeClaim): Stray[] {
   return isOfDisrupt(reason) ? [marked] : [];
 }
 
-function isOfInterruption({ owner, reason = '' }: Stray): boolean {
+function isOfInterruption({ owner, reason = '' }: TaintedNode): boolean {
   return isOfInterrupt(owner) && reason !== '' && !isHint(reason);
 }
 

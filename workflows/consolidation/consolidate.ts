@@ -227,7 +227,7 @@ class Consolidation {
       rest = Math.max(1, rest - (workflowNow() - began));
       await replacement.whileHeld(oversight, async () => {
         await this.taint(deleting);
-        await replacement.source.hold(nodesOf(deleting), 60 * minutes);
+        await replacement.source.reserveRoom(nodesOf(deleting), 60 * minutes);
       });
       wasHeld = true;
     }
@@ -237,7 +237,7 @@ class Consolidation {
   private async restore(deleting: readonly Candidate[]): Promise<readonly Candidate[]> {
     const valid = this.input.decision === undefined ? deleting : await this.validate(this.launched);
     const tainted = await this.taint(valid);
-    await this.replacement.source.hold(nodesOf(valid), 10 * minutes);
+    await this.replacement.source.reserveRoom(nodesOf(valid), 10 * minutes);
     return tainted;
   }
 

@@ -29,7 +29,7 @@ const settleMs = 1000;
 /** The operator signals changes; this poll finds changes whose signal was lost. */
 const slowPollMs = 5 * 60_000;
 /** How often to search for disruption taints whose workflow has ended. */
-const strayCheckMs = 60_000;
+const taintCheckMs = 60_000;
 /** Timeout of the activity that searches for commands. It waits for a packing thread, and searches for up to three minutes. */
 const passTimeout = '10 minutes';
 const undecidedFact = 'no command found since';
@@ -68,7 +68,7 @@ class DisruptRun {
   private readonly watchdog: Watchdog;
   private readonly changes = new Changes(settleMs);
   private wakeAt = 0;
-  private strayCheckAt = 0;
+  private taintCheckAt = 0;
 
   constructor({ cluster, carried }: DisruptInput) {
     const activities = activitiesOf(cluster);
@@ -133,7 +133,7 @@ class DisruptRun {
     const { running } = this.known;
     const before = running.all.length;
     await this.signals.pingOld((workflowId) => this.forget(workflowId));
-    if (running.all.length < before) this.strayCheckAt = 0;
+    if (running.all.length < before) this.taintCheckAt = 0;
   }
 
   private forget(workflowId: string): void {
@@ -142,8 +142,8 @@ class DisruptRun {
   }
 
   /** Removes taints whose workflow has ended, forgets disruptions of such, and adopts workflows that own taints and are unknown here. */
-  private async removeStrayTaints(): Promise<void> {
-    this.strayCheckAt = workflowNow() + strayCheckMs;
+  private async removeLeftOverTaints(): Promise<void> {
+    this.taintCheckAt = workflowNow() + taintCheckMs;
     const isSteering = this.steering.state !== undefined;
     const { running, slotRequests } = this.known;
     const { owners = [], ended = [] } = await untilHistoryFull(() =>
@@ -172,7 +172,7 @@ class DisruptRun {
     watchdog.enter('checking which disruptions still run');
     await this.forgetEnded();
     watchdog.enter('removing taints of disruptions that are over');
-    if (workflowNow() >= this.strayCheckAt) await this.removeStrayTaints();
+    if (workflowNow() >= this.taintCheckAt) await this.removeLeftOverTaints();
     watchdog.enter('granting slots');
     const slotsCheckAt = await this.slotGrants.decide();
     watchdog.enter('searching for nodes to disrupt');
@@ -200,8 +200,8 @@ class DisruptRun {
       nextCheckAt,
       slotsCheckAt,
       workflowNow() + slowPollMs,
-      // Adopted workflows do not signal their end: only the check for stray taints finds it (candidates/left-over-taints).
-      running.hasAdopted ? this.strayCheckAt : Number.POSITIVE_INFINITY,
+      // Adopted workflows do not signal their end: only the check for left-over taints finds it (candidates/left-over-taints).
+      running.hasAdopted ? this.taintCheckAt : Number.POSITIVE_INFINITY,
       pauses.nextEnd(),
       questions.nextEnd(),
     );

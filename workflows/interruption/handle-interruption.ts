@@ -178,12 +178,12 @@ class Interruption {
     { claim, cordoned: isTainted }: Known,
     node: string,
     reason: string,
-    holdMs: number,
+    reserveMs: number,
   ): Promise<void> {
     const { replacement } = this;
     if (isTainted === true) replacement.noteTainted(reason, [{ claim, node }]);
     else await replacement.taint(reason, [{ claim, node }]);
-    await replacement.launch(holdMs);
+    await replacement.launch(reserveMs);
   }
 
   private async terminate(view: Known, notice: InterruptionNotice): Promise<void> {

@@ -72,7 +72,7 @@ const questions = {
 } satisfies Record<string, Described>;
 
 /** Sent by Stowage itself; a person who sends the example has the same effect. */
-const news = {
+const internal = {
   clusterChanged: { what: 'From the operator: the cluster changed in a way that may make nodes candidates.' },
   pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted.' },
   nodeChanged: { what: 'From the operator: the NodeClaim or its Node changed.' },
@@ -148,7 +148,7 @@ const news = {
   },
 } satisfies Record<string, Described>;
 
-const all: ReadonlyMap<string, Described> = new Map(Object.entries({ ...orders, ...questions, ...news }));
+const all: ReadonlyMap<string, Described> = new Map(Object.entries({ ...orders, ...questions, ...internal }));
 
 /** The description of a message, as an option of its handler. */
 export function described(name: string): { readonly description?: string } {

@@ -41,7 +41,7 @@ export class ExactClaims implements ReplacementSource {
   }
 
   /** Launches what could be created, even if the API server refused other NodeClaims. */
-  async launch({ nodes, reason, holdMs }: Parameters<ReplacementSource['launch']>[0]): Promise<string | undefined> {
+  async launch({ nodes, reason, reserveMs }: Parameters<ReplacementSource['launch']>[0]): Promise<string | undefined> {
     const { replacements = [], typeLists = [] } = this.plan ?? {};
     const { workflowId, firstExecutionRunId } = workflowInfo();
     const { created, refused } = await activitiesOf(this.cluster).kube.createClaims.executeWithOptions(
@@ -52,7 +52,7 @@ export class ExactClaims implements ReplacementSource {
     await settleAll(created, (claim) => this.startLaunch(claim, replacements[claim.index]?.podCount ?? 0, reason));
     const [first] = refused;
     if (first !== undefined) return first.reason;
-    await this.hold(nodes, holdMs);
+    await this.reserveRoom(nodes, reserveMs);
     return undefined;
   }
 
@@ -60,10 +60,15 @@ export class ExactClaims implements ReplacementSource {
    * Tells `provision` that the pods of these nodes have their new nodes, so that it neither launches for them nor gives their
    * room to others.
    */
-  async hold(nodes: readonly string[], holdMs: number): Promise<void> {
+  async reserveRoom(nodes: readonly string[], reserveMs: number): Promise<void> {
     if (this.plan?.forPods !== true || this.created.length === 0) return;
     this.reservedFor = nodes;
-    await notifyEntity(this.cluster, 'provision', deletingNodesSignal, this.deletingNodesUntil(workflowNow() + holdMs));
+    await notifyEntity(
+      this.cluster,
+      'provision',
+      deletingNodesSignal,
+      this.deletingNodesUntil(workflowNow() + reserveMs),
+    );
   }
 
   async giveBack(): Promise<void> {

@@ -76,12 +76,12 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
   }
 
   /**
-   * Launches replacements and reserves their room for `holdMs`. Returns why not all can be launched, if that is known at once.
+   * Launches replacements and reserves their room for `reserveMs`. Returns why not all can be launched, if that is known at once.
    */
-  async launch(holdMs: number): Promise<string | undefined> {
+  async launch(reserveMs: number): Promise<string | undefined> {
     this.launched = true;
     const nodes = this.replaced.map(({ node }) => node);
-    return this.source.launch({ nodes, reason: this.reason.toLowerCase(), holdMs });
+    return this.source.launch({ nodes, reason: this.reason.toLowerCase(), reserveMs });
   }
 
   async awaitReady(ms: number, interrupt: () => boolean = () => false): Promise<Readiness> {

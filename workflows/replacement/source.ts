@@ -14,7 +14,8 @@ export interface ReplacementSource {
   launch(of: {
     readonly nodes: readonly string[];
     readonly reason: string;
-    readonly holdMs: number;
+    /** For how long the room for the pods stays reserved, milliseconds. */
+    readonly reserveMs: number;
   }): Promise<string | undefined>;
   /**
    * `ready` once every replacement is initialized, `failed` once one failed, `late` after `ms`, `interrupted` once `interrupt`

@@ -29,7 +29,7 @@ export class ViaProvision implements ReplacementSource {
     this.launches = new AwaitedLaunches(cluster);
   }
 
-  async launch({ nodes, reason, holdMs }: Parameters<ReplacementSource['launch']>[0]): Promise<undefined> {
+  async launch({ nodes, reason, reserveMs: holdMs }: Parameters<ReplacementSource['launch']>[0]): Promise<undefined> {
     await this.giveBack();
     // `runId` is another one after a reset, and the answers in the history would not be recognized.
     const { workflowId, originalExecutionRunId } = workflowInfo();

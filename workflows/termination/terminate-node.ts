@@ -165,11 +165,11 @@ class Termination {
     const interval = new PollInterval();
     let last: DrainProgress = { state: 'waiting', blockedBy: [], remaining: 0, evicted: 0 };
     let known: readonly string[] = [];
-    let held = '';
+    let waitingFor = 'pods to leave';
     for (;;) {
       await this.announceDeadline();
       this.progress.enter(phase, {
-        waitingFor: held === '' ? 'pods to leave' : held,
+        waitingFor,
         until: this.deadline.at,
         facts: { 'pods evicted': this.evicted },
       });
@@ -183,7 +183,7 @@ class Termination {
       if (progress.state === 'done') return progress;
       if (progress.state === 'blocked') {
         known = progress.blockedBy;
-        held = waitText(progress);
+        waitingFor = waitText(progress) || 'pods to leave';
         this.showBlocked(progress);
       }
       interval.polled(progress.state === 'blocked' || progress.evicted > 0 || progress.remaining !== last.remaining);
