@@ -229,7 +229,7 @@ async function registerAndInitialise(
 ): Promise<NodeSync> {
   const complete = await withOpenLabels(deps, ref, claim);
   if (complete !== undefined) return initialise(deps, ref, complete, await register(deps, ref, complete, node));
-  const message = `The cloud has not told ${openLabels(deps, claim).join(', ')} of the instance yet`;
+  const message = `The cloud has not reported ${openLabels(deps, claim).join(', ')} of the instance yet`;
   const change = { reason: 'RegistrationHookPending', message };
   await setConditions(deps, ref, [{ type: 'Registered', status: 'Unknown', ...change }]);
   return { state: 'waiting', ...change };

@@ -124,7 +124,8 @@ export function changesFor(
   }
   const { size } = resolved;
   const isReady: ConditionChange = { type: ready, status: 'True', reason: 'Resolved' };
-  if (size === 0) return [isReady, { type, status: 'False', reason: 'BufferEmpty', message: 'it asks for nothing' }];
+  if (size === 0)
+    return [isReady, { type, status: 'False', reason: 'BufferEmpty', message: 'the buffer asks for no capacity' }];
   if (existing === size) {
     const message = `all ${size} fit on existing nodes`;
     return [isReady, { type, status: 'True', reason: 'FitsExistingCapacity', message }];

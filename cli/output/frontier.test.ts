@@ -22,7 +22,7 @@ test('a table that marks what is planned and says from which cost of a node on e
 });
 
 test('pods without a place are counted, and nothing is shown where nothing is launched', () => {
-  expect(frontierText(frontier(...podsOf(1, 'huge', { cpu: '64' })), 1)).toBe('No node is to be launched.\n');
+  expect(frontierText(frontier(...podsOf(1, 'huge', { cpu: '64' })), 1)).toBe('No node would be launched.\n');
   const text = frontierText(frontier(...eight, ...podsOf(1, 'huge', { cpu: '64' })), 1);
   expect(text).toContain('1 pod cannot be placed; run without --frontier to see why.');
 });

@@ -49,7 +49,7 @@ const rounded = (amount: number, digits: number): number => Number(amount.toFixe
 export function frontierText(frontier: Frontier, solveMs: number): string {
   const { taken, points } = frontier;
   const [cheapest] = points;
-  if (cheapest === undefined || cheapest.nodes === 0) return 'No node is to be launched.\n';
+  if (cheapest === undefined || cheapest.nodes === 0) return 'No node would be launched.\n';
   const rows = points.map((point) => [
     isTaken(point, taken) ? '*' : '',
     point.nodes,

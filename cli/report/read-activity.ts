@@ -50,7 +50,7 @@ export async function readActivity(sources: Sources): Promise<Activity> {
     notes: [
       ...([closed, ...open].some(({ isCut }) => isCut) ? [`Only the newest ${mostListed} workflows are counted.`] : []),
       ...(refs.length > mostRead
-        ? [`Orders, force and measured savings are told of the newest ${mostRead} workflows of ${refs.length}.`]
+        ? [`Orders, force and measured savings are shown for the newest ${mostRead} workflows of ${refs.length}.`]
         : []),
       ...(unread === 0 ? [] : [`${counted(unread, 'history', 'histories')} could not be read.`]),
     ],

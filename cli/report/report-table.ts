@@ -31,7 +31,7 @@ export function headline(totals: Totals): string {
   const { launched, terminated, forced, predictedPerHour } = totals;
   const byForce = forced === 0 ? '' : ` (${forced} by force)`;
   const nodes = `${counted(launched, 'node')} launched, ${terminated} terminated${byForce}`;
-  return `${nodes}; consolidation is to save ${hourly(predictedPerHour)} per hour.${measuredText(totals)}`;
+  return `${nodes}; consolidation is expected to save ${hourly(predictedPerHour)} per hour.${measuredText(totals)}`;
 }
 
 /** What finished commands were found to save, an hour or a day after each. */

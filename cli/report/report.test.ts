@@ -61,7 +61,7 @@ describe('the report for a terminal', () => {
   test('says in a sentence what was done, then by reason; what was not carried out saves nothing', () => {
     const told = text(lively);
     expect(told).toMatch(
-      /^In the last 24h: 1 node launched, 3 terminated \(1 by force\); consolidation is to save \$0\.7500 per hour\. 2 commands measured afterwards: \$0\.3250 per hour actually saved of \$0\.7500 predicted\.\n/,
+      /^In the last 24h: 1 node launched, 3 terminated \(1 by force\); consolidation is expected to save \$0\.7500 per hour\. 2 commands measured afterwards: \$0\.3250 per hour actually saved of \$0\.7500 predicted\.\n/,
     );
     expect(told).toMatch(/^underutilized +1 +0 +1 +\$0\.5000 +1 +\$0\.5000 +\$0\.1250$/m);
     expect(told).toMatch(/^drifted +1 +1 +0 +0$/m);

@@ -5,8 +5,8 @@ import type { PlannedClaim } from '../../packing/types.js';
 import { LaunchOptions, type CandidateOffering } from './launch-options.js';
 import { spotToSpotIsOff } from './spot-to-spot.js';
 
-const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
-const tooFewValues = 'fewer instance types are cheaper than minValues of its NodePool asks for';
+const noneCheaper = 'no instance type is certain to be cheaper, whichever offering the launch gets';
+const tooFewValues = 'the cheaper instance types are fewer than minValues of its NodePool asks for';
 
 /** Ways of each type as `zone/capacity type price`. */
 type Market = Readonly<Record<string, readonly string[]>>;

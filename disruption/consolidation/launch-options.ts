@@ -27,8 +27,8 @@ export interface CandidateOffering {
 }
 
 /** Why candidates have no replacement, in words. */
-const noneCheaper = 'no instance type is sure to be cheaper however the launch goes';
-const tooFewValues = 'fewer instance types are cheaper than minValues of its NodePool asks for';
+const noneCheaper = 'no instance type is certain to be cheaper, whichever offering the launch gets';
+const tooFewValues = 'the cheaper instance types are fewer than minValues of its NodePool asks for';
 
 const capacityOrder: readonly string[] = capacityTypes;
 

@@ -161,7 +161,7 @@ describe('why a node stays', () => {
     );
     expect(whyNot({ cannotDescribe: true }, one[0]!, launchOf(5))).toBe('there is no place for its pods');
     expect(whyNot({ sold: 12 }, one[0]!, launchOf(5))).toBe(
-      'no instance type is sure to be cheaper however the launch goes',
+      'no instance type is certain to be cheaper, whichever offering the launch gets',
     );
   });
 

@@ -388,7 +388,7 @@ describe('replacements', () => {
       'too few types',
       14,
       true,
-      'a spot node is replaced by spot only where 15 cheaper instance types are to choose from, and there are 14',
+      'a spot node is replaced by spot only if at least 15 cheaper instance types can be used, and there are 14',
     ],
     ['enough types', 15, true, undefined],
     ['nothing cheaper', 0, true, 'there is no cheaper place for its pods'],

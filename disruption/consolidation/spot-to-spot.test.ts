@@ -4,7 +4,7 @@ import { typesOfSpotToSpot, whyNoSpotToSpot } from './spot-to-spot.js';
 test('a spot node is replaced by spot of at least fifteen types (consolidation/spot-to-spot)', () => {
   expect(whyNoSpotToSpot(15)).toBeUndefined();
   expect(whyNoSpotToSpot(14)).toBe(
-    'a spot node is replaced by spot only where 15 cheaper instance types are to choose from, and there are 14',
+    'a spot node is replaced by spot only if at least 15 cheaper instance types can be used, and there are 14',
   );
   expect(whyNoSpotToSpot(1)).toMatch(/there is 1$/);
 });

@@ -9,7 +9,7 @@ export const spotToSpotIsOff = 'a spot node is replaced by spot only with featur
 /** Why a single spot node is not replaced by spot of these types, in words; undefined if there are enough of them. */
 export function whyNoSpotToSpot(types: number): string | undefined {
   if (types >= leastTypes) return undefined;
-  return `a spot node is replaced by spot only where ${leastTypes} cheaper instance types are to choose from, and there ${verb(types, 'is', 'are')} ${types}`;
+  return `a spot node is replaced by spot only if at least ${leastTypes} cheaper instance types can be used, and there ${verb(types, 'is', 'are')} ${types}`;
 }
 
 /**

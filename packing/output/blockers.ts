@@ -229,7 +229,7 @@ export function labelCause(
   const wanted = `${label} ${describeRequirement(asked)}`;
   if (lacking !== undefined) return { reason: 'Requirements', subject: label, message: `${lacking} ${wanted}` };
   if (label === labels.hostname) {
-    return { reason: 'Requirements', subject: label, message: `the pod asks for a node that is there: ${wanted}` };
+    return { reason: 'Requirements', subject: label, message: `the pod asks for an existing node: ${wanted}` };
   }
   const meant = probableLabel(label, wellKnown, pools);
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;

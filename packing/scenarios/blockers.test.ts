@@ -56,7 +56,7 @@ describe('the first blocking reason of a NodePool is the true one', () => {
       'a node by its name',
       {},
       { nodeSelector: { [labels.hostname]: 'n1' } },
-      `the pod asks for a node that is there: ${labels.hostname} In [n1]`,
+      `the pod asks for an existing node: ${labels.hostname} In [n1]`,
     ],
     ['an empty value', {}, { nodeSelector: { [team]: '' } }, `label ${team} is not known here; the pod asks for ${team} In [""]`], // prettier-ignore
   ])('%s', (_, poolOptions, options, message) => {

@@ -68,7 +68,7 @@ const questions = {
   nextWindow: { what: 'When the next closed budget or window opens.' },
   plan: { what: 'The result of the last batch of `provision`, or of the last search of `disrupt`.' },
   savings: { what: 'The measured savings of the command.' },
-  unavailableOfferings: { what: 'Offerings that refused for want of capacity, and until when they are left alone.' },
+  unavailableOfferings: { what: 'Offerings without capacity, and until when they are left alone.' },
 } satisfies Record<string, Described>;
 
 /** Sent by Stowage itself; a person who sends the example has the same effect. */
@@ -134,7 +134,7 @@ const internal = {
     example: { nodes: ['node-1'], until: 0, marks: [] },
   },
   offeringsRefused: {
-    what: 'From a worker: offerings that refused a launch for want of capacity.',
+    what: 'From a worker: offerings that refused a launch because they have no capacity.',
     example: [
       {
         ...{ instanceType: 'm5.large', zone: 'eu-west-1a', capacityType: 'spot' },
