@@ -39,6 +39,17 @@ const ownMessages = {
   message: 'Use messageOf of core/error-message.ts.',
 };
 
+/** Limits of time are for what waits for ever (vitest.config.mjs). A shorter one of a test fails on a crowded machine. */
+const ownTimeout = {
+  selector: ['callee.name', 'callee.object.name', 'callee.callee.object.name', 'callee.tag.object.name']
+    .map(
+      (path) =>
+        `CallExpression[${path}=/^(test|it|beforeAll|beforeEach|afterAll|afterEach)$/] > Literal[raw=/^[0-9_]+$/]`,
+    )
+    .join(', '),
+  message: 'A test and a hook have the time that vitest.config.mjs gives.',
+};
+
 export default tseslint.config(
   { ignores: ['dist/', 'dist.*/', 'node_modules/', 'coverage/', '.stryker-tmp/', '**/testdata/**'] },
   ...tseslint.configs.strictTypeChecked.map((config) => ({ ...config, files: ['**/*.ts'] })),
@@ -120,7 +131,7 @@ export default tseslint.config(
     // A test says something only where its answer may change.
     files: ['**/*.test.ts', 'test/**/*.ts'],
     plugins: { stowage },
-    rules: { 'stowage/possible-matchers': 'error' },
+    rules: { 'stowage/possible-matchers': 'error', 'no-restricted-syntax': ['error', ownMessages, ownTimeout] },
   },
   {
     // A workflow may sleep: the SDK replaces timers by durable ones.

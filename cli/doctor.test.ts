@@ -83,7 +83,7 @@ test('as a command it says so by its exit status, and gives data', async () => {
     found: expect.stringContaining('/nowhere'),
   });
   expect(checks.find(({ name }) => name === 'cloud')?.found).toContain('INSTANCE_TYPES_FILE_PATH');
-}, 60_000);
+});
 
 test('settings that do not work are a mistake of whoever calls', async () => {
   await expect(doctor(['--temporal-address', 'x'])).rejects.toThrow('CLUSTER_NAME (--cluster-name) is missing');

@@ -81,7 +81,7 @@ describe('what the operator says and starts for nodes that cannot go, or should'
       spec: { maxUnavailable: 1, selector: { matchLabels: { app: 'web' } } },
     });
     await until(() => blocked() === undefined);
-  }, 60_000);
+  });
 
   test('behind its gate the repair of a node is started once for each change of its health', async () => {
     stops.push(watchHealth(context({ gates: { ...world.deps.gates, NodeRepair: true } })));
@@ -96,7 +96,7 @@ describe('what the operator says and starts for nodes that cannot go, or should'
     await until(() => calls.length === 2);
 
     expect(calls).toEqual(['repair c1', 'recovered uid-c1']);
-  }, 60_000);
+  });
 
   test('a repair that was declined is started once that is taken back (repair/declined)', async () => {
     const decline = async (why: string | null): Promise<void> => {
@@ -114,7 +114,7 @@ describe('what the operator says and starts for nodes that cannot go, or should'
     await until(() => calls.length === 1);
 
     expect(calls).toEqual(['repair c1']);
-  }, 60_000);
+  });
 
   test('without its gate nothing is repaired', async () => {
     stops.push(watchHealth(context()));

@@ -107,7 +107,7 @@ suite(`in Prometheus${hint}`, () => {
       async () => ((await prometheus.query('sum(sum_over_time(up[5m]))'))[0]?.value ?? 0) >= 3,
       { withinMs: 60_000 },
     );
-  }, 90_000);
+  });
   afterAll(async () => {
     await prometheus.stop();
     server.close();

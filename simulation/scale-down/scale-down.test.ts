@@ -16,4 +16,4 @@ test('a scale-down is consolidated to less, and the same seed gives the same run
   // consolidateAfter runs anew for nodes that lost pods, and decisions prove stable for fifteen seconds.
   expect(first.seconds).toBeGreaterThan(30);
   expect(told.some((line) => line.includes('decided'))).toBe(true);
-}, 60_000);
+});

@@ -90,7 +90,7 @@ describe('disrupt, terminated by hand while a command runs', () => {
     const left = await on.claims();
     expect(left.map(({ metadata }) => metadata.labels?.['node.kubernetes.io/instance-type'])).toEqual(['c5.large']);
     expect((await cloud.instances()).filter(({ state }) => state === 'running')).toHaveLength(1);
-  }, 700_000);
+  });
 });
 
 // Rule `budgets/records`.
@@ -136,5 +136,5 @@ describe('disrupt, terminated by hand after a person said no and a node went', (
     const rests = async (): Promise<boolean> => (await whyStays(node)).includes('rate 1 in 24h (1 used)');
     await on.until('The rate told of', rests, 60);
     expect(await kube.get('Node', { name: node })).toBeDefined();
-  }, 900_000);
+  });
 });

@@ -140,7 +140,7 @@ export function containment(
     const world = await startLiveWorld(name, options);
     on.enter(world);
     await prepare(world);
-  }, 600_000);
-  afterAll(async () => on.stop(), 60_000);
+  });
+  afterAll(async () => on.stop());
   return on;
 }

@@ -26,7 +26,7 @@ test("another application's workflow that names the cluster in its search attrib
   await on.runs('beside');
   expect(await on.isOpen('orders/1')).toBe(true);
   await on.workflow('orders/1').terminate('containment test');
-}, 400_000);
+});
 
 test('workflows of ours that somebody starts with nonsense fail at once and say why', async () => {
   for (const [type, input, why] of [
@@ -62,4 +62,4 @@ test('an id of ours that another application has taken: what waits for it is tol
 
   await provision.terminate('containment test');
   await on.runs('taken');
-}, 600_000);
+});

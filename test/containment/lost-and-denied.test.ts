@@ -18,7 +18,7 @@ describe('what is lost or denied', () => {
 
     const claim = await on.claimUnder('unanswered');
     expect(await on.machinesOf(claim)).toHaveLength(1);
-  }, 600_000);
+  });
 
   test('ec2:CreateTags: a node is initialized all the same, and tagged once that is allowed', async () => {
     const { cloud } = on.world;
@@ -40,7 +40,7 @@ describe('what is lost or denied', () => {
 
     expect(before).not.toBe(claim.status?.nodeName);
     await on.until('The tag', async () => (await nameTag()) === claim.status?.nodeName, 60);
-  }, 600_000);
+  });
 
   test('the finalizer of a claim: its instance ends, its Node goes, and the pod runs elsewhere', async () => {
     const { kube } = on.world;
@@ -58,7 +58,7 @@ describe('what is lost or denied', () => {
       async () => (await on.machinesOf(claim)).every(({ state }) => state === 'terminated'),
       300,
     );
-  }, 700_000);
+  });
 
   // Rules `interruption/recorded-first`, `interruption/restarted`.
   test('the workflow of an interruption, terminated as soon as it is there: the notice is on the node, and it is handled', async () => {
@@ -83,5 +83,5 @@ describe('what is lost or denied', () => {
     await on.until('The claim gone', async () => (await kube.get('NodeClaim', { name: claim.metadata.name ?? '' })) === undefined, 240); // prettier-ignore
     await expect(on.workflow(handling).result()).resolves.toMatchObject({ outcome: 'drained' });
     expect(isTrue(claim.status?.conditions, 'Initialized')).toBe(true);
-  }, 600_000);
+  });
 });

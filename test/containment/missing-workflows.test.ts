@@ -30,7 +30,7 @@ describe('a workflow that is missing', () => {
     await on.runs('web', claim.status?.nodeName, 180);
     const handled = await on.workflow(workflowIds.interrupt(on.cluster, instanceId)).result();
     expect(handled).toMatchObject({ outcome: 'drained' });
-  }, 500_000);
+  });
 
   test('launches that are terminated, failed or wiped: other pods get their nodes meanwhile, and all are started again', async () => {
     const losses: readonly Loss[] = ['terminated', 'failed', 'wiped'];
@@ -60,7 +60,7 @@ describe('a workflow that is missing', () => {
     await on.until('The held pods running', held, 240);
     for (const id of launches)
       await expect(on.workflow(id).result()).resolves.toMatchObject({ outcome: 'initialized' });
-  }, 600_000);
+  });
 
   // Rule `invariants/rebuilt`.
   test('all of them, terminated or wiped, and every Schedule: they are back within two minutes, and no node goes for it', async () => {
@@ -107,7 +107,7 @@ describe('a workflow that is missing', () => {
       async () => (await missing()).join(', '),
     );
     expect((await on.claims()).map(({ metadata }) => metadata.name).sort()).toEqual(nodes);
-  }, 300_000);
+  });
 
   // Rule `invariants/rebuilt`.
   test('a termination that is over, of a claim that a backup of etcd brings back: it goes again, and so does what came after the backup', async () => {
@@ -138,7 +138,7 @@ describe('a workflow that is missing', () => {
     const hasEnded = async (): Promise<boolean> =>
       (await on.machinesOf(later)).every(({ state }) => state === 'shutting-down' || state === 'terminated');
     await on.until('The instance of a claim that never was ended', hasEnded, 300);
-  }, 900_000);
+  });
 
   test("Temporal's database is from a backup: what began since is followed again, what ended since ends, and pods get nodes", async () => {
     const { kube, stack } = on.world;
@@ -164,5 +164,5 @@ describe('a workflow that is missing', () => {
     await on.runs('afterwards');
     expect((await on.machinesOf(since)).map(({ state }) => state)).toEqual(['running']);
     expect(await on.runs('since')).toBe(since.status?.nodeName);
-  }, 900_000);
+  });
 });

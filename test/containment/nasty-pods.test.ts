@@ -93,7 +93,7 @@ test('ordinary pods get their nodes beside pods with names of Object.prototype, 
 
   await deploy(on.world, 'late', large);
   await observe('A pod that comes later running', () => nodeOf(on.world, 'late'), within(180));
-}, 900_000);
+});
 
 // What signals and looks write is bounded, however long a batch does not come to its end.
 test('while a batch is stuck, with pods that find no place, the history of provision stays short; what pends gets its node afterwards', async () => {
@@ -131,4 +131,4 @@ test('while a batch is stuck, with pods that find no place, the history of provi
 
   await deploy(on.world, 'placeable', large);
   await on.runs('placeable');
-}, 900_000);
+});

@@ -38,7 +38,7 @@ describe('the name of a cluster', () => {
     const folder = mkdtempSync(join(tmpdir(), 'stowage-namesake-'));
     const stack = await startStack({ folder, name: 'namesake', parts: ['controllers'] });
     other = { stack, kube: createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'namesake-test' }) };
-  }, 300_000);
+  });
   afterAll(async () => {
     other.kube.close();
     await other.stack.stop();
@@ -82,7 +82,7 @@ describe('the name of a cluster', () => {
     } finally {
       await end();
     }
-  }, 500_000);
+  });
 
   test('stands for the first; a process of another does nothing, and acts once the name is its own', async () => {
     const register = new TemporalClusterIdentityStore(on.client, on.cluster);
@@ -103,5 +103,5 @@ describe('the name of a cluster', () => {
     await says('ok');
     await answering(true);
     expect(await register.read()).toBe(own);
-  }, 500_000);
+  });
 });

@@ -55,7 +55,7 @@ describe('an outage', () => {
     await expect(collecting.result()).resolves.toMatchObject(nothingCollected);
     expect(await ended()).toEqual([]);
     await cloud.configure({ joiner: { joinDelayMs: 0 } });
-  }, 600_000);
+  });
 
   test('of Temporal after CreateFleet took effect: the claim has that instance, and no other', async () => {
     const { stack, cloud } = on.world;
@@ -86,7 +86,7 @@ describe('an outage', () => {
     expect(await on.machinesOf(claim)).toHaveLength(1);
     await expect((await on.trigger(garbage())).result()).resolves.toMatchObject(nothingCollected);
     expect(await ended()).toEqual([]);
-  }, 600_000);
+  });
 
   test('of EC2: claims wait, nodes stay, and what was asked for comes up once it answers', async () => {
     const { cloud } = on.world;
@@ -109,7 +109,7 @@ describe('an outage', () => {
     await expect(collecting.result()).resolves.toMatchObject(nothingCollected);
     expect((await on.claims()).map(({ metadata }) => metadata.uid)).toEqual(expect.arrayContaining(before));
     expect(await ended()).toEqual([]);
-  }, 600_000);
+  });
 
   test('of the watches alone, whose connections stay open and carry nothing: it is noticed within seconds, and nothing is missed', async () => {
     const { stack } = on.world;
@@ -140,7 +140,7 @@ describe('an outage', () => {
       await network.stop();
       await stack.startComponent('stowage');
     }
-  }, 600_000);
+  });
 
   // Rule `interruption/reading-the-queue`.
   test('of the watches of NodeClaims, while an interruption notice comes for one that the cache lacks: it is kept, and handled', async () => {
@@ -169,5 +169,5 @@ describe('an outage', () => {
       await watches.stop();
       await stack.startComponent('stowage');
     }
-  }, 600_000);
+  });
 });

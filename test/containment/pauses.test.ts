@@ -72,7 +72,7 @@ describe('a pause that kubectl wrote', () => {
     await on.world.kube.delete('DisruptionPause', { name: 'release-day' });
     const isGone = async (): Promise<boolean> => (await on.claims()).length === 0;
     await observe('The node gone', isGone, within(300), async () => JSON.stringify(await verdictOf(node)));
-  }, 600_000);
+  });
 });
 
 /** A workflow of this id that runs for as long as nobody ends it. */
@@ -140,5 +140,5 @@ describe('a taint of another owner', () => {
     await on.workflow(owner('a')).terminate('containment test');
     // A node that is gone has no taint either.
     await on.until('Its taint taken off', async () => !(await isTainted(held)), 150);
-  }, 700_000);
+  });
 });

@@ -145,7 +145,7 @@ describe('what the API server refuses', () => {
     expect(await observe('The pod that was bound to a pool running', () => poolOf('bound'), within(240))).toBe(
       'answered-422',
     );
-  }, 900_000);
+  });
 
   test('the replacement of a move: its node is tainted, given back and rests, `why` says so, and it is moved once that may be', async () => {
     const types = (...values: string[]): object => ({
@@ -180,7 +180,7 @@ describe('what the API server refuses', () => {
 
     await kubectl(on.world.stack, ['delete', 'validatingwebhookconfiguration', webhookOf('moved')]);
     await on.runs('moving', node);
-  }, 900_000);
+  });
 
   test('the taint of one node: the other nodes are consolidated, and nothing fails', async () => {
     const firstRuns = await runIds();
@@ -218,5 +218,5 @@ describe('what the API server refuses', () => {
       within(300),
     );
     expect(await runIds()).toEqual(firstRuns);
-  }, 900_000);
+  });
 });

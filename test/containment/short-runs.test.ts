@@ -100,7 +100,7 @@ describe('signals without a pause', () => {
     const runs = runsOf(workflowId);
     const goesOn = async (): Promise<boolean> => (await runs.look()) > 3 && (await nodeOf(on.world, 'meanwhile')) !== undefined; // prettier-ignore
     await flood(provision(), goesOn);
-  }, 600_000);
+  });
 
   test('that a run takes no more of, for no worker is there: nothing that they told of is lost', async () => {
     await on.world.stack.stopComponent('stowage');
@@ -118,7 +118,7 @@ describe('signals without a pause', () => {
     await on.world.stack.startComponent('stowage');
     await on.runs('late');
     expect((await on.workflow(workflowId).describe()).runId).not.toBe(runId);
-  }, 600_000);
+  });
 });
 
 describe('what a person said', () => {
@@ -172,7 +172,7 @@ describe('what a person said', () => {
     await on.runs('first', claim.status?.nodeName);
     await expect(termination.result()).resolves.not.toHaveProperty('forcedBy');
     await kube.delete('DisruptionPolicy', { name: 'rules' });
-  }, 600_000);
+  });
 
   // Rule `invariants/pauses-hold`.
   test('a pause that comes while disrupt goes from run to run: the move is held in all of them, and goes on after it', async () => {
@@ -208,5 +208,5 @@ describe('what a person said', () => {
     await kube.delete('DisruptionPause', { name: 'release-day' });
     await flood(signals, async () => !(await isHeld()));
     await on.runs('web', node);
-  }, 600_000);
+  });
 });

@@ -101,7 +101,7 @@ describe('what is stuck', () => {
     await until('the pod running', () => runs('unplanned'), 240);
     await until('nothing stuck', async () => (await stuck()) === '', 60);
     await until('the condition gone', async () => (await planned()) === undefined, 60);
-  }, 700_000);
+  });
 
   test('a workflow task that fails is told, with its cause and what waits for it, and no longer once it is mended', async () => {
     const { cluster } = on.world.stack;
@@ -126,7 +126,7 @@ describe('what is stuck', () => {
     await until('nothing stuck', async () => (await stuck()) === '', 60);
     await until('the metric at 0', async () => (await measured('task')) === 0, 60);
     await until('the condition gone', async () => (await planned()) === undefined, 60);
-  }, 700_000);
+  });
 
   test('queues without workers are told, what waits for them, and signals that pile up meanwhile', async () => {
     await on.world.stack.stopComponent('stowage');
@@ -159,5 +159,5 @@ describe('what is stuck', () => {
     await until('nothing stuck', async () => (await stuck()) === '', 60);
     for (const kind of ['queue', 'signals'])
       await until('the metric at 0', async () => (await measured(kind)) === 0, 60);
-  }, 700_000);
+  });
 });

@@ -35,14 +35,14 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
       subject = await makeSubject();
       client = subject.client;
       await client.create('Namespace', { metadata: { name: namespace } });
-    }, 60_000);
+    });
     afterAll(async () => {
       for (const { metadata } of await client.list('Pod', { namespace })) {
         await client.delete('Pod', { namespace, name: metadata.name! }, { gracePeriodSeconds: 0 });
       }
       await client.delete('Namespace', { name: namespace });
       await subject.stop();
-    }, 60_000);
+    });
 
     const collect = async <K extends Kind>(
       kind: K,

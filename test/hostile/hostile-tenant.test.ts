@@ -33,11 +33,11 @@ beforeAll(async () => {
   await world.kube.create('Namespace', { metadata: { name: hostileNamespace } });
   // What its pods run as; the controller that would make it may not have come to it yet.
   await observe('The namespace', () => world.kube.get('Namespace', { name: hostileNamespace }), within(30));
-}, 600_000);
+});
 
 afterAll(async () => {
   await world.stop();
-}, 60_000);
+});
 
 /** Whether the API server took it; what it refuses is none of the test. */
 async function isTaken({ kind, metadata, ...rest }: KubernetesObject): Promise<boolean> {
@@ -178,5 +178,5 @@ describe('a hostile tenant', () => {
     expect(await workflows('Running')).toEqual(
       expect.arrayContaining([provision(world.stack.cluster), disrupt(world.stack.cluster)]),
     );
-  }, 1_200_000);
+  });
 });

@@ -31,7 +31,7 @@ const selects = ({ matchLabels, matchExpressions }: Selector, labels: Record<str
 let helm = '';
 beforeAll(async () => {
   helm = (await ensureToolchain(['helm'])).helm ?? '';
-}, 600_000);
+});
 
 test('helm has the commands and flags that pages use', async () => {
   expect(await unknownIn(helm, documented, ['--help'])).toEqual([]);

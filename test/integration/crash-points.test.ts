@@ -57,7 +57,7 @@ beforeAll(async () => {
     await connection.close();
     await proxy.stop();
   };
-}, 300_000);
+});
 
 afterAll(async () => {
   await stop();

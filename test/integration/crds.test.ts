@@ -74,7 +74,7 @@ beforeAll(async () => {
     const answers = await Promise.all(customResources.map((each) => call('GET', `${pathOf(each)}?limit=1`)));
     return answers.every(({ status }) => status === 200);
   });
-}, 300_000);
+});
 
 afterAll(async () => {
   await stack.stop();

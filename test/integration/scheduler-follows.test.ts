@@ -199,5 +199,5 @@ describe('a plan without a core to spare', () => {
     // As many may fit by kube-scheduler's luck; where they go is the plan's.
     expect(nominated.placed).toBeGreaterThanOrEqual(without.placed);
     expect(nominated.asPlanned).toBeGreaterThan(without.asPlanned);
-  }, 300_000);
+  });
 });

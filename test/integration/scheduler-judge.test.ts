@@ -114,37 +114,33 @@ const mixes = [
 
 // Rule `invariants/scheduler-agrees`.
 describe('kube-scheduler binds every planned pod to the planned nodes', () => {
-  test.each(mixes.map((traits, i) => [traits.join(), i + 1] as const))(
-    '%s',
-    async (traits, seed) => {
-      const judge = `judge-${seed}`;
-      const made = fenced(generateCorner(traits.split(','), 100, seed), judge);
-      const result = plan(packingInputOf(made));
-      const nodeFor = planned(result, judge);
-      expect(nodeFor.size).toBeGreaterThan(30);
+  test.each(mixes.map((traits, i) => [traits.join(), i + 1] as const))('%s', async (traits, seed) => {
+    const judge = `judge-${seed}`;
+    const made = fenced(generateCorner(traits.split(','), 100, seed), judge);
+    const result = plan(packingInputOf(made));
+    const nodeFor = planned(result, judge);
+    expect(nodeFor.size).toBeGreaterThan(30);
 
-      await kubectl(stack(), ['create', 'namespace', judge]);
-      created.push(judge);
-      const pods = made.objects.filter(({ kind, metadata }) => kind === 'Pod' && nodeFor.has(metadata.name ?? ''));
-      await observe(
-        'the service account',
-        async () => {
-          return kubectl(stack(), ['--namespace', judge, 'get', 'serviceaccount', 'default']).then(
-            () => true,
-            () => undefined,
-          );
-        },
-        { withinMs: 60_000 },
-      );
-      await kubectl(stack(), ['create', '-f', '-'], pods);
-      await kubectl(stack(), ['create', '-f', '-'], result.newNodeClaims.map((claim, i) => nodeOf(made, claim, `${judge}-${i}`))); // prettier-ignore
-      await observe(
-        'every planned pod bound',
-        async () => (await waiting(judge)).length === 0,
-        { withinMs: 180_000 },
-        async () => (await waiting(judge)).join('; '),
-      );
-    },
-    120_000,
-  );
+    await kubectl(stack(), ['create', 'namespace', judge]);
+    created.push(judge);
+    const pods = made.objects.filter(({ kind, metadata }) => kind === 'Pod' && nodeFor.has(metadata.name ?? ''));
+    await observe(
+      'the service account',
+      async () => {
+        return kubectl(stack(), ['--namespace', judge, 'get', 'serviceaccount', 'default']).then(
+          () => true,
+          () => undefined,
+        );
+      },
+      { withinMs: 60_000 },
+    );
+    await kubectl(stack(), ['create', '-f', '-'], pods);
+    await kubectl(stack(), ['create', '-f', '-'], result.newNodeClaims.map((claim, i) => nodeOf(made, claim, `${judge}-${i}`))); // prettier-ignore
+    await observe(
+      'every planned pod bound',
+      async () => (await waiting(judge)).length === 0,
+      { withinMs: 180_000 },
+      async () => (await waiting(judge)).join('; '),
+    );
+  });
 });

@@ -30,7 +30,7 @@ export function useStack(
       moto: process.env['STOWAGE_TEST_MOTO'],
     });
     if (started.awsEndpoint !== undefined) await new CloudProxyControl(started.awsEndpoint).reset();
-  }, 300_000);
+  });
   const stack = (): Stack => {
     if (started === undefined) throw new Error('The stack is there inside tests and hooks alone.');
     return started;

@@ -114,5 +114,5 @@ describe('consolidation moves pods to cheaper nodes', () => {
     // What died in the middle of a step took it up again: nothing was launched twice, nothing was left over.
     expect((await claims()).length).toBeLessThan(5);
     expect(await moves()).toEqual([]);
-  }, 600_000);
+  });
 });

@@ -8,7 +8,7 @@ import { unknownIn } from '../documented-programs.js';
 let tools: Partial<Toolchain>;
 beforeAll(async () => {
   tools = await ensureToolchain(['kubernetes', 'temporal']);
-}, 600_000);
+});
 
 test('kubectl has the commands and flags that pages use', async () => {
   expect(await unknownIn(tools.kubectl ?? '', kubectl, ['options'])).toEqual([]);

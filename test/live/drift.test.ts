@@ -151,7 +151,7 @@ describe('a node class that changes has its nodes replaced', () => {
     await restart();
 
     await replaced('web', before, 1);
-  }, 600_000);
+  });
 
   test('in waves by policy: paused on the way no node is marked, killed and resumed it goes on to the end', async () => {
     const before = await settled('web', 3);
@@ -193,7 +193,7 @@ describe('a node class that changes has its nodes replaced', () => {
       },
       within(60),
     );
-  }, 600_000);
+  });
 
   test('a node near its end is replaced before it goes', async () => {
     await kube.delete('DisruptionPolicy', { name: 'waves' });
@@ -232,5 +232,5 @@ describe('a node class that changes has its nodes replaced', () => {
       within(120),
       seen,
     );
-  }, 600_000);
+  });
 });

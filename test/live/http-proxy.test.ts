@@ -7,8 +7,8 @@ let world: LiveWorld;
 
 beforeAll(async () => {
   world = await startLiveWorld('http-proxy', { proxy: true });
-}, 600_000);
-afterAll(async () => world.stop(), 60_000);
+});
+afterAll(async () => world.stop());
 
 test('a node is launched and ends by way of the proxy that must be used', async () => {
   await createNodeClass(world, 'default');
@@ -31,4 +31,4 @@ test('a node is launched and ends by way of the proxy that must be used', async 
     within(300),
     states,
   );
-}, 900_000);
+});

@@ -280,7 +280,7 @@ describe('a consolidation outlives the process', () => {
 
     await disrupt.executeUpdate(resumeUpdate, { args: [{ scope, actor: 'ann' }] });
     await finished(round, move);
-  }, 600_000);
+  });
 
   test('killed in each of its steps, it takes up where it was, and does nothing twice', async () => {
     const round = pair;
@@ -332,5 +332,5 @@ describe('a consolidation outlives the process', () => {
     expect((await instancesOf(round)).some(({ state }) => state !== 'running')).toBe(true);
     await restart();
     await finished(round, move);
-  }, 600_000);
+  });
 });

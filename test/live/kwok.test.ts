@@ -36,7 +36,7 @@ beforeAll(async () => {
     },
   });
   closeSync(output);
-}, 300_000);
+});
 
 afterAll(async () => {
   const ended = new Promise((resolve) => stowage.once('exit', resolve));
@@ -109,4 +109,4 @@ test('pods run on simulated nodes, and the nodes go with them', async () => {
     within,
     lastSeen,
   );
-}, 400_000);
+});

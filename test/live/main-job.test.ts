@@ -32,7 +32,7 @@ beforeAll(async () => {
     '-f',
     join(repositoryRoot(), 'examples/nodepool.yaml'),
   ]);
-}, 600_000);
+});
 
 afterAll(async () => {
   await world.stop();
@@ -87,7 +87,7 @@ afterEach(async () => {
     await kube.delete('Deployment', { name: metadata.name ?? '', namespace: 'default' });
   }
   await nothingLeft();
-}, 240_000);
+});
 
 describe('pending pods become nodes, nodes go when they are not needed', () => {
   // Rule `node-pools/status`.
@@ -146,7 +146,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     expect(await launchHistories()).toEqual(
       claims.map(({ metadata }) => `${stack.cluster}/launch/${metadata.uid ?? ''}`).sort(),
     );
-  }, 480_000);
+  });
 
   test('kill -9 right after CreateFleet took effect: exactly one instance for the claim, and it joins', async () => {
     // The launch takes effect, its answer is lost, and every retry hangs: Stowage dies without having heard of it.
@@ -175,7 +175,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     expect((await cloud.instances()).filter(({ state }) => state !== 'terminated').map(({ id }) => id)).toEqual([
       instance.id,
     ]);
-  }, 600_000);
+  });
 
   test('a node class that cannot work says why, and harms no other pool', async () => {
     await createBrokenPool();
@@ -201,7 +201,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
 
     await deploy('unharmed', 1, { cpu: '1', memory: '1Gi' });
     await observe('The pod running', () => runningPods('unharmed', 1), within(120));
-  }, 400_000);
+  });
 
   test('no spot anywhere: on demand in the same launch, and why and status say so', async () => {
     await cloud.setPools([{ capacityType: 'spot' }]);
@@ -238,7 +238,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     );
     expect(stuck).toMatch(/spot in zone \S+.*InsufficientInstanceCapacity/);
     await cloud.setPools([]);
-  }, 400_000);
+  });
 });
 
 /** What a stowage command prints against the stack. */

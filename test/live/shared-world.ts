@@ -36,14 +36,14 @@ export function onSharedWorld(prepare: (world: LiveWorld) => Promise<void> | voi
     world = (await leftWorld()) ?? (await newWorld());
     await prepare(world);
     isFit = !isRecorded();
-  }, 600_000);
+  });
   afterEach(({ task }) => {
     if (task.result?.state === 'fail') isFit = false;
   });
   afterAll(async () => {
     if (isFit) await leaveToOthers(world!);
     else await world?.stop();
-  }, 60_000);
+  });
 }
 
 function newWorld(): Promise<LiveWorld> {

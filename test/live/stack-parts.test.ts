@@ -12,7 +12,7 @@ let stack: Stack;
 
 beforeAll(async () => {
   stack = await startStack({ name: 'stack-parts', folder, parts: ['apiserver'] });
-}, 600_000);
+});
 
 afterAll(async () => {
   await stack.stop();
@@ -26,7 +26,7 @@ test('a part that waits for another does not keep that from being started', asyn
   await stack.startComponent('etcd');
   await waiting;
   expect(['etcd', 'kube-apiserver'].map((part) => stack.isRunning(part))).toEqual([true, true]);
-}, 300_000);
+});
 
 test('the API server has the kinds that pages name, by these names', async () => {
   const resources = ['--kubeconfig', stack.adminKubeconfig ?? '', 'api-resources', '--no-headers'];

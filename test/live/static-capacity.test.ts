@@ -22,7 +22,7 @@ beforeAll(async () => {
   process.env['FEATURE_GATES'] = 'StaticCapacity=true';
   world = await startLiveWorld('static');
   ({ stack, kube, cloud } = world);
-}, 600_000);
+});
 
 afterAll(async () => {
   if (gates === undefined) delete process.env['FEATURE_GATES'];
@@ -105,7 +105,7 @@ describe('a static pool keeps its replicas', () => {
 
     const there = await replicasAre(3, 3);
     expect(there.every(({ spec }) => spec.resources?.requests?.['cpu'] === undefined)).toBe(true);
-  }, 300_000);
+  });
 
   test('a drifted node is replaced first: four nodes at most, the process killed on the way', async () => {
     const before = names(await claims());
@@ -132,7 +132,7 @@ describe('a static pool keeps its replicas', () => {
     );
     expect(names(after).filter((name) => before.includes(name))).toHaveLength(2);
     for (const { spec } of await kube.list('Node')) expect(spec?.taints ?? []).toEqual([]);
-  }, 300_000);
+  });
 
   test('three to one: bare nodes go, the one with a pod stays, and its pod with it', async () => {
     await kube.create('Deployment', {
@@ -164,7 +164,7 @@ describe('a static pool keeps its replicas', () => {
     const [left] = await replicasAre(1, 3);
     expect(left?.status?.nodeName).toBe(pod.spec.nodeName);
     expect((await runningPod()).metadata.uid).toBe(pod.metadata.uid);
-  }, 300_000);
+  });
 
   // Rule `invariants/protection-holds`.
   test('deleting the NodePool drains its nodes first: what protects a pod holds', async () => {
@@ -209,5 +209,5 @@ describe('a static pool keeps its replicas', () => {
     expect(await kube.list('Node')).toEqual([]);
     // Nobody keeps replicas of a pool that is gone.
     expect(await kube.get('NodePool', { name: pool })).toBeUndefined();
-  }, 300_000);
+  });
 });

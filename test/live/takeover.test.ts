@@ -48,7 +48,7 @@ beforeAll(async () => {
     workers.push(await Replica.start(stack, { name: `worker-${number}`, role: 'worker' }));
     operators.push(await Replica.start(stack, { name: `operator-${number}`, role: 'operator' }));
   }
-}, 600_000);
+});
 
 afterAll(async () => {
   await auditor.stop();
@@ -121,7 +121,7 @@ describe('two operators and two workers', () => {
     expect(microTime(after.acquireTime) - renewed).toBeLessThan(15_000 + 1500);
     await launches('after');
     await first.start();
-  }, 300_000);
+  });
 
   test('a leader that was frozen does nothing twice when it wakes', async () => {
     const frozen = await leader();
@@ -135,7 +135,7 @@ describe('two operators and two workers', () => {
     // One claim a pod: nobody launched for a pod that somebody else had launched for.
     const apps = ['before', 'after', 'meanwhile', 'awake'];
     expect(await kube.list('NodeClaim')).toHaveLength(apps.length);
-  }, 300_000);
+  });
 
   test('a worker that is frozen holds nothing up for long', async () => {
     const [frozen, other] = workers as [Replica, Replica];
@@ -143,7 +143,7 @@ describe('two operators and two workers', () => {
     await launches('frozen-worker');
     frozen.freeze(false);
     expect(other.isRunning).toBe(true);
-  }, 300_000);
+  });
 
   test('a rolling restart ends every process in an orderly way, and an interruption meanwhile drains its node', async () => {
     const id = await instanceOf('before');
@@ -165,10 +165,10 @@ describe('two operators and two workers', () => {
     const { outcome, secondsToSpare } = await interruptionOf(id);
     expect(outcome).toBe('drained');
     expect(secondsToSpare).toBeGreaterThan(0);
-  }, 300_000);
+  });
 
   test('and no invariant was broken', async () => {
     await auditor.untilRest(180_000);
     expect(await auditor.verdict()).toEqual([]);
-  }, 300_000);
+  });
 });

@@ -117,7 +117,7 @@ beforeAll(async () => {
   await createNodeClass({ kube, stack }, 'default');
   const lanes = new Map(names.map((name) => [name, new Lane({ kube, cloud, cache }, name)]));
   laneOf = (name) => lanes.get(name)!;
-}, 900_000);
+});
 
 afterAll(async () => {
   stopping.abort();
@@ -201,7 +201,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
       within(240),
       async () => (await open()).map(({ workflowId }) => workflowId).join(', '),
     );
-  }, 900_000);
+  });
 
   test('this build takes over, and no process has to be killed', async () => {
     await start('this');
@@ -209,7 +209,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
     for (const replica of before.toReversed())
       expect([replica.name, await replica.terminate()]).toEqual([replica.name, true]);
     for (const { workflowId } of begun) eventsBefore.set(workflowId, (await stepsOf(workflowId)).events);
-  }, 300_000);
+  });
 
   test('every one of them ends as it should', async () => {
     stack.freeze('node-joiner', false);
@@ -223,7 +223,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
     );
     await auditor.untilRest(300_000);
     expect(await auditor.verdict()).toEqual([]);
-  }, 900_000);
+  });
 
   test('entities and what began before go on in this build, with what they knew', async () => {
     const stillOpen = new Set((await open()).map(({ workflowId }) => workflowId));

@@ -58,7 +58,7 @@ beforeAll(async () => {
   );
   await Promise.all(['moved', 'asked'].map((name) => allowCheaper(world, name)));
   await world.kube.patch('NodePool', { name: 'escalated' }, { metadata: { labels: { policy: 'escalated' } } });
-}, 600_000);
+});
 
 afterAll(async () => {
   await people.world.stop();

@@ -27,7 +27,7 @@ beforeAll(async () => {
   const path = (await ensureToolchain(['temporal'])).temporal!;
   env = await TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path } } });
   await addSearchAttributes(env.connection, 'default', [searchAttributes.nodePool]);
-}, 600_000);
+});
 
 afterAll(async () => {
   await env.teardown();

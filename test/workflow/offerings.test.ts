@@ -14,7 +14,7 @@ let rig: WorkflowRig;
 
 beforeAll(async () => {
   rig = await startRig(['sweepCloud']);
-}, 120_000);
+});
 afterEach(() => rig.finish());
 afterAll(() => rig.close());
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const { workflowInterceptorModules } = workflowSources();
   const workflowsPath = `${repositoryRoot()}/test/workflow/obey.ts`;
   workflowBundle = await bundleWorkflowCode({ workflowsPath, workflowInterceptorModules, logger });
-}, 600_000);
+});
 afterAll(() => env.teardown());
 
 test('orders sent to Temporal directly are marked, and refused where the policy says so', async () => {

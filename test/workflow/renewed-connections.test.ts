@@ -47,7 +47,7 @@ beforeAll(async () => {
   const path = (await ensureToolchain(['temporal'])).temporal!;
   env = await TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path } } });
   folder = mkdtempSync(join(tmpdir(), 'stowage-renewed-'));
-}, 600_000);
+});
 
 afterAll(async () => {
   frontend.close();

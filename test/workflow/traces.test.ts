@@ -56,7 +56,7 @@ beforeAll(async () => {
   const workflowsPath = `${repositoryRoot()}/test/workflow/echo.ts`;
   workflowBundle = await bundleWorkflowCode({ workflowsPath, workflowInterceptorModules, logger });
   client = new Client({ connection: env.connection, interceptors: tracing.client });
-}, 600_000);
+});
 
 afterAll(async () => {
   await tracing.close();
