@@ -45,7 +45,10 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['nodeChanged', nothing],
   ['stopLaunch', object({ replyTo: absentOr(workflowId) })],
   ['launchSettled', object({ providerId: absentOr(text) })],
-  ['replacementSettled', object({ uid: text, outcome: oneOf('initialized', 'deleted', 'superseded') })],
+  [
+    'replacementSettled',
+    object({ uid: text, outcome: oneOf('initialized', 'deleted', 'superseded'), message: optional(text) }),
+  ],
   ['interruption', interruptionShape],
   ['offeringsRefused', listOf(object({ ...offering, reason: text, until: absentOr(epochMs) }))],
   ['offeringSucceeded', object(offering)],

@@ -220,7 +220,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     expect(told).toContain(`it runs on node ${node}`);
     const ofNode = await stowage('why', `node/${node}`);
     expect(ofNode).toMatch(/out of capacity:? spot: [0-9]+ offerings \(InsufficientInstanceCapacity\)/);
-    expect(ofNode).toMatch(new RegExp(`^node ${node}: (may go|stays|is to go)`));
+    expect(ofNode).toMatch(new RegExp(`^node ${node}: (may go|stays|is being disrupted)`));
     expect(await stowage('status')).toMatch(/out of capacity: spot in .*InsufficientInstanceCapacity/);
 
     await cloud.setPools([{}]);

@@ -59,3 +59,19 @@ test('each offering has its timer: open again after three minutes, longer when i
   await handle.result();
   expect(await handle.query(unavailableOfferingsQuery)).toEqual([]);
 });
+
+test('a region without capacity is remembered whole when the run continues as new', async () => {
+  const workflowId = workflowIds.offerings(cluster);
+  const until = (await rig.now()) + 4 * unavailableMs;
+  const carried = Array.from({ length: 4800 }, (_, i) => ({ ...refused(`type-${i}`), until, forMs: unavailableMs }));
+  const { runId } = await (await rig.start('offerings', workflowId, { cluster, carried })).describe();
+  const handle = rig.client.workflow.getHandle(workflowId);
+
+  await rig.until(async () => {
+    await handle.signal(offeringsRefusedSignal, [refused('type-0')]);
+    return (await handle.describe()).runId !== runId;
+  });
+
+  expect(await handle.query(unavailableOfferingsQuery)).toHaveLength(carried.length);
+  await handle.terminate();
+});

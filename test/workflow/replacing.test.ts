@@ -131,6 +131,20 @@ describe('replacing nodes', () => {
     expect(order).toEqual(['viewClaim', 'viewClaim', 'drainNode']);
   });
 
+  test('a replacement that cannot be launched is told with what the cloud said', async () => {
+    activities.plans = [
+      { ...emptyPlan, deleting: [{ node: 'node-a', claims: [0], coming: [], unplaced: 0 }], claims: [claimPlan(3)] },
+    ];
+    activities.refusal = { reason: 'insufficient_capacity', message: 'VcpuLimitExceeded' };
+    const candidate = { claim, node: 'node-a', nodePool: 'default' };
+    const input = { cluster, reason: 'Drifted', candidate, withinMs: 3_600_000 };
+    const handle = await rig.start('replaceNode', workflowIds.replace(cluster, claim.uid), input);
+
+    const reason = expect.stringMatching(/^replacement default-\S+ did not become ready: VcpuLimitExceeded$/) as string;
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'failed', reason });
+    expect([...activities.tainted]).toEqual([]);
+  });
+
   // Rule `invariants/pauses-hold`.
   test('a pause that the API server has when the node is to be deleted keeps it, and gives it back until it is over', async () => {
     const candidate = { claim, node: 'node-a', nodePool: 'default' };

@@ -23,14 +23,27 @@ interface LaunchWait {
 /** Outcomes of the launches that a workflow waits for, from their signals and from reading the NodeClaims. */
 export class AwaitedLaunches {
   private readonly outcomes = new Map<string, LaunchOutcome['outcome']>();
+  /** By uid, why NodeClaims got no node. */
+  private readonly messages = new Map<string, string>();
 
   constructor(private readonly cluster: string) {
-    setSignalHandler(replacementSettledSignal, ({ uid, outcome }) => void this.outcomes.set(uid, outcome));
+    setSignalHandler(replacementSettledSignal, ({ uid, outcome, message }) => {
+      this.outcomes.set(uid, outcome);
+      if (message !== undefined) this.messages.set(uid, message);
+    });
   }
 
   /** Undefined while the launch is under way. */
   outcomeOf({ uid }: ClaimRef): LaunchOutcome['outcome'] | undefined {
     return this.outcomes.get(uid);
+  }
+
+  /** What became of the first launch that did not succeed, in words; undefined where all did or are under way. */
+  firstFailure(claims: readonly ClaimRef[]): string | undefined {
+    const failed = claims.find((claim) => (this.outcomeOf(claim) ?? 'initialized') !== 'initialized');
+    if (failed === undefined) return undefined;
+    const why = this.messages.get(failed.uid) ?? this.outcomeOf(failed) ?? '';
+    return `replacement ${failed.name} did not become ready: ${why}`;
   }
 
   /** Waits until `settled` or `interrupt` holds, and reads the NodeClaims now and then; `late` after `ms`. */

@@ -49,8 +49,15 @@ export const nodeChangedSignal = defineSignal('nodeChanged');
 /** The NodeClaim is being deleted: stop, and signal `launchSettled` to `replyTo`, which says whether there is an instance. */
 export const stopLaunchSignal = defineSignal<[{ readonly replyTo?: string }]>('stopLaunch');
 export const launchSettledSignal = defineSignal<[{ readonly providerId?: string }]>('launchSettled');
-export const replacementSettledSignal =
-  defineSignal<[{ readonly uid: string; readonly outcome: LaunchOutcome['outcome'] }]>('replacementSettled');
+/** How a launch ended. */
+export interface LaunchSettlement {
+  readonly uid: string;
+  readonly outcome: LaunchOutcome['outcome'];
+  /** Why the NodeClaim got no node; at most 300 characters. Absent from earlier builds. */
+  readonly message?: string;
+}
+
+export const replacementSettledSignal = defineSignal<[LaunchSettlement]>('replacementSettled');
 
 export interface CloudUpkeepInput {
   readonly cluster: string;

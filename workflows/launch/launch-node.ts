@@ -55,6 +55,9 @@ setWorkflowOptions(endsOnItsBuild, launchNode);
 
 type Ended = { readonly done: LaunchOutcome };
 
+/** The most characters of a failure that other workflows are told. */
+const longestWhy = 300;
+
 const refusedBackOff = { firstMs: 1000, longestMs: 30_000 };
 
 const isRefused = (answer: { readonly state: string } | undefined): answer is RefusedWrite =>
@@ -115,7 +118,8 @@ class Launch {
   async settle(outcome: LaunchOutcome): Promise<void> {
     const { notify: first, alsoNotify = [], claim } = this.input;
     this.progress.enter(outcome.outcome, { facts: { outcome: outcome.outcome } });
-    const settlement = { uid: claim.uid, outcome: outcome.outcome };
+    const why = outcome.outcome === 'deleted' ? { message: outcome.message.slice(0, longestWhy) } : {};
+    const settlement = { uid: claim.uid, outcome: outcome.outcome, ...why };
     for (const waiter of first === undefined ? [] : [first, ...alsoNotify]) {
       await notify(() => getExternalWorkflowHandle(waiter).signal(replacementSettledSignal, settlement));
     }

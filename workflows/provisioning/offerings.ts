@@ -14,8 +14,11 @@ import { Progress } from '../progress.js';
 import type { ChangedFacts } from '../progress.js';
 import { setQueryHandler, setSignalHandler } from '../handlers.js';
 
-/** Bounds the state that continue-as-new carries. Beyond it the offerings that become available soonest are forgotten. */
-const mostCarried = 500;
+/**
+ * Bounds the state that continue-as-new carries, to less than a megabyte; Temporal takes two. The largest regions have about as many offerings. Beyond it the
+ * offerings that become available soonest are forgotten.
+ */
+const mostCarried = 5000;
 
 /**
  * Remembers offerings without capacity for all workers and over restarts (launch/unavailable-offerings). A timer makes each

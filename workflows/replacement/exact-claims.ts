@@ -94,12 +94,8 @@ export class ExactClaims implements ReplacementSource {
       const within = counted(Math.round(ms / 60_000), 'minute');
       return { state: how, why: `replacements were not initialized within ${within}` };
     }
-    const failed = this.claims.find((claim) => this.launches.outcomeOf(claim) !== 'initialized');
-    if (failed === undefined) return { state: 'ready' };
-    return {
-      state: 'failed',
-      why: `replacement ${failed.name} did not become ready: ${this.launches.outcomeOf(failed) ?? ''}`,
-    };
+    const why = this.launches.firstFailure(this.claims);
+    return why === undefined ? { state: 'ready' } : { state: 'failed', why };
   }
 
   private deletingNodesUntil(until: number) {

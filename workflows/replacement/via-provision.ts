@@ -51,7 +51,8 @@ export class ViaProvision implements ReplacementSource {
     if (how === 'interrupted') return { state: how };
     if (how === 'late') return { state: how, why: `no replacement within ${counted(ms / 60_000, 'minute')}` };
     if (this.verdict() === 'ready') return { state: 'ready' };
-    return { state: 'failed', why: this.planned?.firstReason ?? 'the replacement did not become ready' };
+    const why = this.planned?.firstReason ?? this.launches.firstFailure(this.claims);
+    return { state: 'failed', why: why ?? 'the replacement did not become ready' };
   }
 
   async giveBack(): Promise<void> {
