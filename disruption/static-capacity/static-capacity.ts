@@ -6,7 +6,7 @@ import { parseResources } from '../../core/resources.js';
 import type { NodeView } from '../candidates/candidates.js';
 import { evictionCost } from '../candidates/disruption-cost.js';
 import { isMirror, isOwnedBy, isTerminal } from '../../core/pods.js';
-import { doNotDisruptUntil, isNodeMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
+import { isNodeMarkedDoNotDisrupt, podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
 
 /** The claims of a static pool by what is to become of them (static-capacity/keeps-replicas). */
 export interface StaticCounts {
@@ -137,8 +137,7 @@ function isBare({ pods }: NodeView): boolean {
 }
 
 function isProtected({ node, pods }: NodeView, now: number): boolean {
-  if (isNodeMarkedDoNotDisrupt(node)) return true;
-  return pods.some((pod) => !isTerminal(pod) && doNotDisruptUntil(pod, now) !== undefined);
+  return isNodeMarkedDoNotDisrupt(node) || podMarkedDoNotDisrupt(pods, now) !== undefined;
 }
 
 /** The older cost (disruption-cost/over-lifetime): of all pods, by how much of its life the node has before it. */
