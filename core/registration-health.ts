@@ -9,7 +9,7 @@ const longestMessage = 300;
 /** The reason of an outcome where the instance ended before its node registered. */
 export const instanceEnded = 'InstanceEnded';
 /** How long a NodePool backs off after a claim of it got no node: pods that pend are planned every ten seconds. */
-const restMs = 60_000;
+const poolBackOffMs = 60_000;
 
 /** How one claim of a NodePool fared: its node registered, or it was given up before that. */
 export interface RegistrationOutcome {
@@ -86,8 +86,8 @@ export function whyFailingPoolRests(
   const [last, before] = outcomes.toReversed();
   if (typeof last?.at !== 'number' || last.registered || before?.registered === true) return undefined;
   // No back-off is longer, whoever wrote the annotation.
-  if (Math.abs(now - last.at) >= restMs) return undefined;
-  return `backs off until ${timeText(last.at + restMs)}, because its last node ${whyNoNode(last)}`;
+  if (Math.abs(now - last.at) >= poolBackOffMs) return undefined;
+  return `backs off until ${timeText(last.at + poolBackOffMs)}, because its last node ${whyNoNode(last)}`;
 }
 
 function whyNoNode({ reason, message }: RegistrationOutcome): string {

@@ -1,6 +1,6 @@
 import { condition } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
-import type { ClaimRef, LaunchOutcome } from '../messages.js';
+import type { ClaimRef, LaunchOutcome, LaunchSettlement } from '../messages.js';
 import { replacementSettledSignal } from '../messages.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { setSignalHandler } from '../handlers.js';
@@ -22,28 +22,26 @@ interface LaunchWait {
 
 /** Outcomes of the launches that a workflow waits for, from their signals and from reading the NodeClaims. */
 export class AwaitedLaunches {
-  private readonly outcomes = new Map<string, LaunchOutcome['outcome']>();
-  /** By uid, why NodeClaims got no node. */
-  private readonly messages = new Map<string, string>();
+  /** By uid of the NodeClaim. */
+  private readonly settled = new Map<string, Omit<LaunchSettlement, 'uid'>>();
 
   constructor(private readonly cluster: string) {
-    setSignalHandler(replacementSettledSignal, ({ uid, outcome, message }) => {
-      this.outcomes.set(uid, outcome);
-      if (message !== undefined) this.messages.set(uid, message);
-    });
+    setSignalHandler(replacementSettledSignal, ({ uid, ...settlement }) => void this.settled.set(uid, settlement));
   }
 
   /** Undefined while the launch is under way. */
   outcomeOf({ uid }: ClaimRef): LaunchOutcome['outcome'] | undefined {
-    return this.outcomes.get(uid);
+    return this.settled.get(uid)?.outcome;
   }
 
   /** What became of the first launch that did not succeed, in words; undefined where all did or are under way. */
   firstFailure(claims: readonly ClaimRef[]): string | undefined {
-    const failed = claims.find((claim) => (this.outcomeOf(claim) ?? 'initialized') !== 'initialized');
-    if (failed === undefined) return undefined;
-    const why = this.messages.get(failed.uid) ?? this.outcomeOf(failed) ?? '';
-    return `replacement ${failed.name} did not become ready: ${why}`;
+    for (const { uid, name } of claims) {
+      const settlement = this.settled.get(uid);
+      if (settlement === undefined || settlement.outcome === 'initialized') continue;
+      return `replacement ${name} did not become ready: ${settlement.message ?? settlement.outcome}`;
+    }
+    return undefined;
   }
 
   /** Waits until `settled` or `interrupt` holds, and reads the NodeClaims now and then; `late` after `ms`. */
@@ -62,12 +60,12 @@ export class AwaitedLaunches {
   private async readClaims(claims: readonly ClaimRef[]): Promise<void> {
     const { kube } = activitiesOf(this.cluster);
     for (const { name, uid } of claims) {
-      if (this.outcomes.has(uid)) continue;
+      if (this.settled.has(uid)) continue;
       const view = await kube.viewClaim.executeWithOptions({ summary: `read NodeClaim ${name}` }, [
         { claim: { name, uid } },
       ]);
-      if (view.state !== 'live') this.outcomes.set(uid, 'deleted');
-      else if (view.initialized) this.outcomes.set(uid, 'initialized');
+      if (view.state !== 'live') this.settled.set(uid, { outcome: 'deleted' });
+      else if (view.initialized) this.settled.set(uid, { outcome: 'initialized' });
     }
   }
 }
