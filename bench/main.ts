@@ -32,7 +32,7 @@ import {
   stowageEngine,
 } from './kwok-live.js';
 import { karpenterOnKwok, Peer } from './peer.js';
-import { type PlanResult, measurePlans } from './plans.js';
+import { type PlanResult, measurePlans, orderNote } from './plans.js';
 import { simulationTable } from './scale-down-report.js';
 import { simulateScaleDown } from '../simulation/scale-down/scale-down.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
@@ -412,7 +412,8 @@ function progress(result: PlanResult): string {
   const { stowage, comparable } = result;
   const price = stowage === undefined ? 'no plan' : `${stowage.price.toFixed(3)}/h in ${stowage.coldMs.toFixed(1)} ms`;
   const against = comparable === undefined ? '' : `, Karpenter ${comparable.price.toFixed(3)}/h`;
-  const lines = result.problems.map((problem) => `\n    ${problem}`);
+  const note = orderNote(result);
+  const lines = [...result.problems, ...(note === undefined ? [] : [note])].map((line) => `\n    ${line}`);
   return `${caseName(result)}: ${price}${against}${lines.join('')}`;
 }
 

@@ -12,6 +12,14 @@ export interface Judged {
   readonly violations: readonly Violation[];
   /** The share of the preferences' weight that is kept; undefined when nobody prefers anything. */
   readonly preferencesKept: number | undefined;
+  /** Whether spread holds only if kube-scheduler binds the pods in a certain order. */
+  readonly needsOrder: boolean;
+}
+
+interface Comparable {
+  readonly price: number;
+  readonly valid: boolean;
+  readonly needsOrder: boolean;
 }
 
 export interface PlanResult {
@@ -29,7 +37,7 @@ export interface PlanResult {
   };
   readonly karpenter?: { readonly runs: readonly (Judged & { readonly ms: number })[]; readonly maxRssMb: number };
   /** Karpenter's cheapest run among those that place the same pods as Stowage. */
-  readonly comparable?: { readonly price: number; readonly valid: boolean };
+  readonly comparable?: Comparable;
   /** What is wrong with Stowage's side of it, each in a line. */
   readonly problems: readonly string[];
   /** Why an engine gave nothing. */
@@ -76,7 +84,12 @@ export async function measurePlans(
   const { plan, coldMs, warmMs, wallMs, maxRssMb } = ours;
   const stowage = { ...judged, coldMs, warmMs, wallMs, maxRssMb, statedBound: plan.lowerBoundPerHour };
   const comparable = compare(plan, plans, runs);
-  const problems = [...problemsOf(stowage, lowerBound, runs, comparable), ...refuted(plan, comparable)];
+  const inAnyOrder = compare(
+    plan,
+    plans.filter((_, i) => !runs[i]!.needsOrder),
+    runs.filter(({ needsOrder }) => !needsOrder),
+  );
+  const problems = [...problemsOf(stowage, lowerBound, runs, inAnyOrder), ...refuted(plan, comparable)];
   return { ...base, lowerBound, stowage, ...(comparable && { comparable }), problems };
 }
 
@@ -91,6 +104,7 @@ function judge(files: CaseFiles, plan: PlanJson): { judged: Judged; lowerBound: 
       price: plan.pricePerHour,
       violations: verdict.violations,
       preferencesKept: asked > 0 ? kept / asked : undefined,
+      needsOrder: verdict.needsOrder,
     },
   };
 }
@@ -98,24 +112,21 @@ function judge(files: CaseFiles, plan: PlanJson): { judged: Judged; lowerBound: 
 const placedPods = (plan: PlanJson): Set<string> =>
   new Set([...plan.newNodeClaims, ...plan.existingNodes].flatMap((entry) => entry.pods));
 
-function compare(
-  ours: PlanJson,
-  theirs: readonly PlanJson[],
-  judged: readonly Judged[],
-): PlanResult['comparable'] | undefined {
+function compare(ours: PlanJson, theirs: readonly PlanJson[], judged: readonly Judged[]): Comparable | undefined {
   const mine = placedPods(ours);
-  let best: { price: number; valid: boolean } | undefined;
+  let best: Comparable | undefined;
   theirs.forEach((plan, i) => {
     const pods = placedPods(plan);
     if (pods.size !== mine.size || ![...pods].every((pod) => mine.has(pod))) return;
-    const valid = judged[i]?.violations.length === 0;
-    if (best === undefined || plan.pricePerHour < best.price) best = { price: plan.pricePerHour, valid };
+    const { violations, needsOrder } = judged[i]!;
+    if (best !== undefined && plan.pricePerHour >= best.price) return;
+    best = { price: plan.pricePerHour, valid: violations.length === 0, needsOrder };
   });
   return best;
 }
 
 /** A stated bound that a valid plan for the same pods goes below is none. */
-function refuted(ours: PlanJson, comparable: PlanResult['comparable']): string[] {
+function refuted(ours: PlanJson, comparable: Comparable | undefined): string[] {
   const stated = ours.lowerBoundPerHour;
   if (stated === undefined || comparable?.valid !== true || stated <= comparable.price * (1 + 1e-6)) return [];
   return [
@@ -125,11 +136,25 @@ function refuted(ours: PlanJson, comparable: PlanResult['comparable']): string[]
 
 const cent = 1e-6;
 
+const isDearer = (ours: Pick<Judged, 'price'>, theirs: Comparable): boolean => ours.price > theirs.price + cent;
+
+function dearerText(ours: Pick<Judged, 'price'>, theirs: Comparable): string {
+  const percent = ((ours.price / theirs.price - 1) * 100).toFixed(1);
+  const validity = theirs.valid ? 'valid' : 'invalid';
+  return `${ours.price.toFixed(4)} against ${theirs.price.toFixed(4)} (+${percent}%, their plan is ${validity})`;
+}
+
+/** Where Karpenter's cheapest plan costs less, but leaves pods pending unless kube-scheduler binds them in a certain order. */
+export function orderNote({ stowage, comparable }: PlanResult): string | undefined {
+  if (stowage === undefined || comparable?.needsOrder !== true || !isDearer(stowage, comparable)) return undefined;
+  return `cheaper only in a certain order of binding: ${dearerText(stowage, comparable)}`;
+}
+
 function problemsOf(
   ours: Judged,
   lowerBound: number,
   theirs: readonly Judged[],
-  comparable: PlanResult['comparable'],
+  comparable: Comparable | undefined,
 ): string[] {
   const problems = ours.violations
     .slice(0, 5)
@@ -139,13 +164,7 @@ function problemsOf(
   if (ours.violations.length > 5) problems.push(`... ${ours.violations.length} violations in all`);
   const most = Math.max(0, ...theirs.filter(({ violations }) => violations.length === 0).map(({ placed }) => placed));
   if (ours.placed < most) problems.push(`fewer pods: ${ours.placed} where a valid plan of Karpenter's places ${most}`);
-  if (comparable !== undefined && ours.price > comparable.price + cent) {
-    const percent = ((ours.price / comparable.price - 1) * 100).toFixed(1);
-    const validity = comparable.valid ? 'valid' : 'invalid';
-    problems.push(
-      `dearer: ${ours.price.toFixed(4)} against ${comparable.price.toFixed(4)} (+${percent}%, their plan is ${validity})`,
-    );
-  }
+  if (comparable !== undefined && isDearer(ours, comparable)) problems.push(`dearer: ${dearerText(ours, comparable)}`);
   if (ours.violations.length === 0 && ours.price < lowerBound * (1 - 1e-6) - cent) {
     problems.push(`below the lower bound: ${ours.price} < ${lowerBound} (a fault of the checker?)`);
   }

@@ -9,6 +9,7 @@ const judged = (price: number, placed = 10) => ({
   price,
   violations: [],
   preferencesKept: undefined,
+  needsOrder: false,
 });
 
 function result(seed: number, price: number, theirs: number[], more: Partial<PlanResult> = {}): PlanResult {
@@ -19,7 +20,7 @@ function result(seed: number, price: number, theirs: number[], more: Partial<Pla
     lowerBound: 1,
     stowage: { ...judged(price), coldMs: 10, warmMs: 5, wallMs: 100, maxRssMb: 80, statedBound: 1.25 },
     karpenter: { runs: theirs.map((other) => ({ ...judged(other), ms: 1000 })), maxRssMb: 60 },
-    comparable: { price: Math.min(...theirs), valid: true },
+    comparable: { price: Math.min(...theirs), valid: true, needsOrder: false },
     problems: price > Math.min(...theirs) ? ['dearer: test'] : [],
     failed: {},
     ...more,

@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import { median } from './median.js';
-import type { PlanResult } from './plans.js';
+import { orderNote, type PlanResult } from './plans.js';
 
 export const bare = {
   chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
@@ -115,6 +115,8 @@ export interface Summary {
   readonly medianWarmSpeedup: number | undefined;
   readonly leastWarmSpeedup: number | undefined;
   readonly dearer: number;
+  /** Cases in which a plan of Karpenter's costs less, but depends on the order of binding. */
+  readonly dearerThanOrdered: number;
   readonly fewerPods: number;
   readonly morePods: number;
   readonly brokenStowage: number;
@@ -146,6 +148,7 @@ export function summarize(kind: string, results: readonly PlanResult[]): Summary
     medianWarmSpeedup: orNothing(warm, median),
     leastWarmSpeedup: orNothing(warm, (values) => Math.min(...values)),
     dearer: results.filter((result) => result.problems.some((problem) => problem.startsWith('dearer'))).length,
+    dearerThanOrdered: results.filter((result) => orderNote(result) !== undefined).length,
     fewerPods: results.filter((result) => placedMore(result) < 0).length,
     morePods: results.filter((result) => placedMore(result) > 0).length,
     brokenStowage: results.filter((result) => (result.stowage?.violations.length ?? 1) > 0).length,
@@ -179,6 +182,7 @@ const summaryHead = [
   'faster warm, median',
   'least',
   'dearer',
+  'in order',
   'fewer pods',
   'more pods',
   'broken S',
@@ -199,6 +203,7 @@ function summaryRow(summary: Summary): string[] {
     ratio(summary.medianWarmSpeedup),
     ratio(summary.leastWarmSpeedup),
     String(summary.dearer),
+    String(summary.dearerThanOrdered),
     String(summary.fewerPods),
     String(summary.morePods),
     String(summary.brokenStowage),
@@ -207,7 +212,7 @@ function summaryRow(summary: Summary): string[] {
 }
 
 export function summaryTable(all: readonly Summary[]): string {
-  const table = new Table({ ...bare, head: summaryHead, colAligns: ['left', ...new Array<'right'>(15).fill('right')] });
+  const table = new Table({ ...bare, head: summaryHead, colAligns: ['left', ...new Array<'right'>(16).fill('right')] });
   for (const summary of all) table.push(summaryRow(summary));
   return table.toString();
 }

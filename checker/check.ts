@@ -12,7 +12,7 @@ import { checkCapacity } from './rules/capacity.js';
 import { checkNodeFit } from './rules/node-fit.js';
 import { checkPools } from './rules/pools.js';
 import { checkResources } from './rules/resources.js';
-import { checkSpread } from './rules/spread.js';
+import { checkSpread, spreadNeedsOrder } from './rules/spread.js';
 import { checkVolumes } from './rules/volumes.js';
 import { checkWeights } from './rules/weights.js';
 import type { CatalogueEntry, CommitmentJson, ObjectList, PlanJson, Violation } from './types.js';
@@ -25,6 +25,8 @@ export interface Verdict {
   readonly lowerBound: number;
   /** How much of the weight of the placed pods' preferences the plan keeps. */
   readonly preferences: Preferences;
+  /** See `spreadNeedsOrder`. */
+  readonly needsOrder: boolean;
 }
 
 /**
@@ -46,6 +48,7 @@ export function checkPlan(
     newNodes: plan.newNodeClaims.length,
     lowerBound: lowerBound(placement),
     preferences: preferencesKept(placement),
+    needsOrder: spreadNeedsOrder(placement),
   };
 }
 

@@ -26,6 +26,24 @@ interface Group {
  */
 export function checkSpread(placement: Placement): Violation[] {
   const spots = spotsByClass(placement);
+  const groups = groupsOf(spots);
+  const pools = new PoolLaunches(placement);
+  const broken = groups.flatMap((group) => judge(placement, group, spots, pools, 'the group'));
+  return [...broken, ...stuckOnHosts(placement, groups)];
+}
+
+/**
+ * Whether spread constraints hold only if pods are bound in a certain order: pods that match and are not bound by the constraint last. kube-scheduler knows of no such
+ * order, and leaves pods pending in others.
+ */
+export function spreadNeedsOrder(placement: Placement): boolean {
+  const spots = spotsByClass(placement);
+  const pools = new PoolLaunches(placement);
+  return groupsOf(spots).some((group) => judge(placement, group, spots, pools, 'all').length > 0);
+}
+
+/** The constraints that must hold of pods that the plan places. */
+function groupsOf(spots: ReadonlyMap<PodClass, readonly Spot[]>): Group[] {
   const groups = new Map<string, Group>();
   for (const [podClass, at] of spots) {
     if (!at.some((spot) => spot.placed > 0)) continue;
@@ -33,9 +51,7 @@ export function checkSpread(placement: Placement): Violation[] {
       if (constraint.whenUnsatisfiable === 'DoNotSchedule') groupOf(groups, podClass, constraint).members.add(podClass);
     }
   }
-  const pools = new PoolLaunches(placement);
-  const all = [...groups.values()];
-  return [...all.flatMap((group) => judge(placement, group, spots, pools)), ...stuckOnHosts(placement, all)];
+  return [...groups.values()];
 }
 
 /**
@@ -106,10 +122,11 @@ function judge(
   group: Group,
   spots: ReadonlyMap<PodClass, readonly Spot[]>,
   pools: PoolLaunches,
+  counted: 'the group' | 'all',
 ): Violation[] {
   const eligible = new Set(placement.nodes.filter((node) => isEligible(group, node)));
   const final = new Map<string, number>(); // sure to be there in the end
-  const early = new Map<string, number>(); // running, or of the group
+  const early = new Map<string, number>(); // running, or counted
   for (const node of eligible) addAt(final, certain(group, node), 0);
   if (group.key !== hostnameKey) addAt(final, [...pools.domains(group)], 0);
   for (const [podClass, at] of spots) {
@@ -117,7 +134,8 @@ function judge(
     for (const { node, running, placed } of at) {
       if (!eligible.has(node)) continue;
       addAt(final, certain(group, node), running + placed);
-      addAt(early, node.labels(group.key) ?? [], running + (group.members.has(podClass) ? placed : 0));
+      const isCounted = counted === 'all' || group.members.has(podClass);
+      addAt(early, node.labels(group.key) ?? [], running + (isCounted ? placed : 0));
     }
   }
   const enough = final.size > 0 && final.size >= (group.constraint.minDomains ?? 1);

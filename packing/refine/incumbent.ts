@@ -1,4 +1,5 @@
 import { isBufferPod } from '../compile/buffers.js';
+import { bindsInAnyOrder } from './binding-orders.js';
 import type { PlacementState } from './placement-state.js';
 import { Openers } from './openers.js';
 import type { UnplacedPod } from './unplaced-pods.js';
@@ -65,21 +66,28 @@ export class Incumbent {
   accept(left: readonly UnplacedPod[]): boolean {
     const { state } = this;
     const score = this.scoreOf(left);
-    if (!this.isBetter(score, this.score) || this.breaksMore(isFuller(score, this.score))) {
+    const broken = this.isBetter(score, this.score) ? this.allowedBreaks(isFuller(score, this.score)) : undefined;
+    if (broken === undefined) {
       state.undo();
       return false;
     }
     state.commit();
     this.unopened = this.openers.unopened();
-    this.brokenBefore = undefined;
+    this.brokenBefore = broken;
     this.score = score;
     this.unplacedPods = left;
     return true;
   }
 
-  private breaksMore(isWorthIt: boolean): boolean {
-    const losesOpener = !isWorthIt && this.openers.unopened() > this.unopened;
-    return losesOpener || this.rules.breaksMore(this.brokenBefore!, isWorthIt);
+  /** The rules that are broken now; undefined if the change must not break so much. If `isWorthIt`, the plan may come to depend on the order in which pods are bound. */
+  private allowedBreaks(isWorthIt: boolean): BrokenRules | undefined {
+    if (!isWorthIt && this.openers.unopened() > this.unopened) return undefined;
+    const before = this.brokenBefore!;
+    const broken = this.rules.broken();
+    if (this.rules.violatesMore(broken, before)) return undefined;
+    const isKnown = [...broken.metInTurn].every((text) => before.metInTurn.has(text) || before.violated.has(text));
+    if (isWorthIt || isKnown) return broken;
+    return bindsInAnyOrder(this.state) ? { ...broken, metInTurn: none } : undefined;
   }
 
   private isBetter(a: Score, b: Score): boolean {
@@ -95,6 +103,8 @@ export class Incumbent {
     return { unplaced: left.length - buffers, buffers, price: this.state.price(), nodes: tentativeNodes.length };
   }
 }
+
+const none: ReadonlySet<string> = new Set();
 
 /** Whether more pods have a place. */
 const isFuller = (a: Score, b: Score): boolean =>

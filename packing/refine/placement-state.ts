@@ -78,8 +78,12 @@ export class PlacementState {
 
   /** Every class at its last relaxation level, without any preference. */
   required(): ClassAtLevel[] {
-    const { queue, levelsByShape } = this.context.compiled;
-    return queue.map((podClass) => this.atLevel(podClass, levelsByShape[podClass.shape.index]!.length - 1));
+    return this.context.compiled.queue.map((podClass) => this.atLastLevel(podClass));
+  }
+
+  /** The class without any preference. */
+  atLastLevel(podClass: PodClass): ClassAtLevel {
+    return this.atLevel(podClass, this.context.compiled.levelsByShape[podClass.shape.index]!.length - 1);
   }
 
   /** Adds a claim that bins made. Limits and topology counts have it already, except counts by host name. */

@@ -81,13 +81,11 @@ export class RuleCheck {
     }
   }
 
-  /** Whether a rule is broken, or broken further, that was not before. Rules that are met in turn count only if not `isWorthIt`. */
-  breaksMore(before: BrokenRules, isWorthIt: boolean): boolean {
-    const { violated, metInTurn } = this.broken();
-    for (const [text, least] of violated) {
+  /** Whether a rule is violated, or violated further, that was not before. */
+  violatesMore({ violated }: BrokenRules, before: BrokenRules): boolean {
+    return [...violated].some(([text, least]) => {
       const known = before.violated.get(text);
-      if (known === undefined || known < 0 || least < known) return true;
-    }
-    return !isWorthIt && [...metInTurn].some((text) => !before.metInTurn.has(text) && !before.violated.has(text));
+      return known === undefined || known < 0 || least < known;
+    });
   }
 }
