@@ -71,14 +71,10 @@ export function resourceWorth(
 }
 
 /** How many caps fit into the joint program; negative if it is too large without any. */
-export function roomForCaps(
-  { dims, sets, supply, openSets }: CompiledProblem,
-  demands: Demands,
-  withOpen = false,
-): number {
+export function roomForCaps({ dims, sets, openSets }: CompiledProblem, demands: Demands, withOpen = false): number {
   let active = 0;
   for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active++;
-  return mostRows - (active + supply.count * dims + (withOpen ? openSets.length * dims : 0));
+  return mostRows - (active + (withOpen ? openSets.length * dims : 0));
 }
 
 /** The demands without the caps that require fewest bins, if there are more than `most`: these hardly ever bind. */
@@ -91,17 +87,24 @@ function withLargestCaps({ capMax }: CompiledProblem, demands: Demands, most: nu
   return { resource: demands.resource, cap: demands.cap.map((pods, cap) => (bins[cap]! > left ? pods : 0)) };
 }
 
+/**
+ * Rows are the demands of sets, caps, and what open bins have free. A column is a bin of an offer whose resources each go to one set that the offer
+ * serves: the set to which a unit of it is worth most at present. Resources are split among sets by several such columns.
+ */
 class JointProgram {
   private readonly supply: Supplies;
   private readonly unit: Float64Array;
-  /** Row of (set, d), of (supply, d) and of each cap; -1 where there is none. */
+  /** Row of (set, d) and of each cap; -1 where there is none. */
   private readonly setRow: Int32Array;
-  private readonly supplyRow: Int32Array;
   private readonly capRow: Int32Array;
   private readonly simplex: CoveringSimplex;
-  private readonly transfers: Int32Array;
+  /** Pairs of rows, from what open bins have free of a resource to a set that they admit: from, to, from, to. */
+  private readonly transfers: readonly number[];
   private readonly index: number[] = [];
   private readonly values: number[] = [];
+  /** By (supply, d): the row of the set to which a unit is worth most, and that worth. */
+  private readonly bestRow: Int32Array;
+  private readonly bestRate: Float64Array;
 
   constructor(
     private readonly compiled: CompiledProblem,
@@ -111,30 +114,22 @@ class JointProgram {
   ) {
     const { dims, sets, capacity, capMax, supply } = compiled;
     this.supply = supply;
+    this.bestRow = new Int32Array(supply.count * dims);
+    this.bestRate = new Float64Array(supply.count * dims);
     this.unit = new Float64Array(dims).fill(1);
     for (let k = 0; k < capacity.length; k++) this.unit[k % dims] = Math.max(this.unit[k % dims]!, capacity[k]!);
     this.setRow = new Int32Array(sets * dims).fill(-1);
-    this.supplyRow = new Int32Array(supply.count * dims);
     this.capRow = new Int32Array(capMax.length).fill(-1);
     const rhs: number[] = [];
     const cost: number[] = [];
     // A start column buys its row alone at the best rate of any offer, so it is never better than that offer whole.
-    const rate = this.bestRates();
-    for (let k = 0; k < supply.count * dims; k++) {
-      this.supplyRow[k] = rhs.length;
-      // A little more than nothing: the simplex would cycle between degenerate solutions.
-      rhs.push(1e-7 * (1 + (k % 17)));
-      cost.push(rate[k]!);
-    }
+    const rate = this.leastRates();
     for (let set = 0; set < sets; set++) {
       for (let d = 0; d < dims; d++) {
         if (demands.resource[set * dims + d]! <= 0) continue;
         this.setRow[set * dims + d] = rhs.length;
         rhs.push(demands.resource[set * dims + d]! / this.unit[d]!);
-        let least = 1e9;
-        for (let k = 0; k < supply.count; k++)
-          if (supply.sets[k]!.includes(set)) least = Math.min(least, rate[k * dims + d]!);
-        cost.push(least);
+        cost.push(rate[set * dims + d]!);
       }
     }
     for (let cap = 0; cap < capMax.length; cap++) {
@@ -143,7 +138,7 @@ class JointProgram {
       rhs.push(demands.cap[cap]! / capMax[cap]!);
       cost.push(this.leastPrice(cap));
     }
-    const pairs = this.listTransfers();
+    const pairs: number[] = [];
     const diagonal = new Array<number>(rhs.length).fill(1);
     if (withOpen) {
       for (const [row, amount] of this.openSupplies(rhs.length, pairs)) {
@@ -153,19 +148,22 @@ class JointProgram {
         diagonal[row] = -1;
       }
     }
-    this.transfers = Int32Array.from(pairs);
+    this.transfers = pairs;
     this.simplex = new CoveringSimplex(Float64Array.from(rhs), Float64Array.from(diagonal), Float64Array.from(cost));
   }
 
-  /** The least price of a unit of each resource of each supply. */
-  private bestRates(): Float64Array {
-    const { dims, offers, capacity, price, supply } = this.compiled;
-    const rate = new Float64Array(supply.count * dims).fill(1e9);
+  /** The least price of a unit of each resource for each set. */
+  private leastRates(): Float64Array {
+    const { dims, sets, offers, capacity, price, supply } = this.compiled;
+    const rate = new Float64Array(sets * dims).fill(1e9);
     for (let o = 0; o < offers; o++) {
       for (let d = 0; d < dims; d++) {
-        const at = supply.of[o]! * dims + d;
         const amount = capacity[o * dims + d]!;
-        if (amount > 0) rate[at] = Math.min(rate[at]!, (price[o]! / amount) * this.unit[d]!);
+        if (amount <= 0) continue;
+        const each = (price[o]! / amount) * this.unit[d]!;
+        for (const set of supply.sets[supply.of[o]!]!) {
+          if (each < rate[set * dims + d]!) rate[set * dims + d] = each;
+        }
       }
     }
     return rate;
@@ -179,7 +177,7 @@ class JointProgram {
 
   solve(): FeasibleWorth {
     const { simplex } = this;
-    const rounds = 40 + 2 * simplex.duals.length;
+    const rounds = 100 + 4 * simplex.duals.length;
     for (let round = 0; round < rounds; round++) {
       let moved = this.enterOffers();
       moved = this.enterTransfers() || moved;
@@ -196,19 +194,38 @@ class JointProgram {
     };
   }
 
-  /** Enters columns that buy the best offer of each supply. */
+  /** Finds, for each supply, the sets to which its resources are worth most. */
+  private rateSupplies(): void {
+    const { supply, setRow, bestRow, bestRate, unit, simplex } = this;
+    const { dims } = this.compiled;
+    const { duals } = simplex;
+    bestRow.fill(-1);
+    bestRate.fill(0);
+    for (let k = 0; k < supply.count; k++) {
+      for (const set of supply.sets[k]!) {
+        for (let d = 0; d < dims; d++) {
+          const row = setRow[set * dims + d]!;
+          if (row < 0 || duals[row]! / unit[d]! <= bestRate[k * dims + d]!) continue;
+          bestRow[k * dims + d] = row;
+          bestRate[k * dims + d] = duals[row]! / unit[d]!;
+        }
+      }
+    }
+  }
+
+  /** Enters the best column of each supply. */
   private enterOffers(): boolean {
-    const { compiled, supply, simplex, supplyRow, capRow, reach, unit, index, values } = this;
+    const { compiled, supply, simplex, capRow, reach, bestRow, bestRate, unit, index, values } = this;
     const { dims, offers, capacity, price } = compiled;
+    this.rateSupplies();
     const best = new Int32Array(supply.count).fill(-1);
     const highest = new Float64Array(supply.count).fill(1 + 1e-7);
     const { duals } = simplex;
-    const rate = Float64Array.from(supplyRow, (row, k) => duals[row]! / unit[k % dims]!);
     const valued = Array.from(capRow.keys()).filter((cap) => capRow[cap]! >= 0 && duals[capRow[cap]!] !== 0);
     for (let o = 0; o < offers; o++) {
       const k = supply.of[o]!;
       let worth = 0;
-      for (let d = 0; d < dims; d++) worth += rate[k * dims + d]! * capacity[o * dims + d]!;
+      for (let d = 0; d < dims; d++) worth += bestRate[k * dims + d]! * capacity[o * dims + d]!;
       for (let c = 0; c < valued.length; c++) {
         if (reach[valued[c]! * offers + o] === 1) worth += duals[capRow[valued[c]!]!]!;
       }
@@ -222,7 +239,9 @@ class JointProgram {
       if (o < 0) continue;
       index.length = values.length = 0;
       for (let d = 0; d < dims; d++) {
-        index.push(supplyRow[supply.of[o]! * dims + d]!);
+        const row = bestRow[supply.of[o]! * dims + d]!;
+        if (row < 0) continue;
+        index.push(row);
         values.push(capacity[o * dims + d]! / unit[d]!);
       }
       for (let cap = 0; cap < capRow.length; cap++) {
@@ -233,22 +252,6 @@ class JointProgram {
       moved = simplex.enter(index, values, price[o]!, o) || moved;
     }
     return moved;
-  }
-
-  /** Pairs of rows, from a resource of a supply to the same resource of a set that it serves: from, to, from, to. */
-  private listTransfers(): number[] {
-    const { compiled, supply, supplyRow, setRow } = this;
-    const { dims } = compiled;
-    const pairs: number[] = [];
-    for (let k = 0; k < supply.count; k++) {
-      for (const set of supply.sets[k]!) {
-        for (let d = 0; d < dims; d++) {
-          const row = setRow[set * dims + d]!;
-          if (row >= 0) pairs.push(supplyRow[k * dims + d]!, row);
-        }
-      }
-    }
-    return pairs;
   }
 
   /** Numbers rows from `first` for what open bins of one admission have free together, and adds their transfers to `pairs`. */
@@ -273,7 +276,7 @@ class JointProgram {
     return rows;
   }
 
-  /** Enters columns that assign a resource of a supply to a set. */
+  /** Enters columns that give what open bins have free of a resource to a set. */
   private enterTransfers(): boolean {
     const { simplex, index, values, transfers } = this;
     const { duals } = simplex;
