@@ -2,9 +2,12 @@ import { Exchanges } from './exchanges.js';
 import type { Incumbent } from './incumbent.js';
 import { Search } from './search.js';
 
+/** The effort of a search that goes on finding better plans, or while pods are unplaced. */
 const searchUnits = 600_000;
+/** The share of it after which a search that has found nothing ends. With all of it, plans cost 0.1% less, and a pass takes 1.6 times as long. */
+const firstShare = 0.25;
 /** Effort for placing unplaced pods and for joining nodes. */
-const roomUnits = 50_000;
+const roomUnits = 15_000;
 /** Up to this many topology rules that select a pod, on average, a move takes no more time than its units stand for. */
 const rulesOfMove = 48;
 /** With more, the few moves that the effort allows find too little. */
@@ -40,8 +43,9 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, few
   const room = Math.floor(roomUnits * share);
   const exchanges = new Exchanges(best);
   const run = (): void => {
-    if (target !== undefined)
-      search.run({ units: Math.floor(units * searchShare(best, target, nodeCost)), most: units, target });
+    if (target === undefined) return;
+    const first = best.unplaced.length > 0 ? 1 : firstShare * shareForGap(best, target, nodeCost);
+    search.run({ units: Math.floor(units * first), most: units, target });
   };
   run();
   if (exchanges.makeRoom(room)) run();
@@ -57,9 +61,9 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, few
   if (best.price > price) search.searchNeighbourhoods({ units: Math.floor(fewerUnits * share), target });
 }
 
-/** The share of the effort to use: all of it while pods are unplaced, otherwise by the gap to the lower bound. */
-function searchShare(best: Incumbent, target: number, nodeCost: number): number {
+/** The share of the effort to use by the gap between the price and the lower bound. */
+function shareForGap(best: Incumbent, target: number, nodeCost: number): number {
   const whole = best.price - nodeCost * best.state.tentativeNodes.length;
-  if (best.unplaced.length > 0 || target <= 0 || whole <= 0) return 1;
+  if (target <= 0 || whole <= 0) return 1;
   return Math.max(leastShare, Math.min(1, (best.price - target) / whole / fullSearchGap));
 }

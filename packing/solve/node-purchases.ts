@@ -58,6 +58,8 @@ export class NodePurchases {
   private doRide = false;
   /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
   private count = 0;
+  /** The last bound that was computed from the placed pods alone. */
+  private known: { readonly placed: ReadonlyMap<PodClass, number>; readonly bound: number } | undefined;
   /** Whether pods were left over once their domains were decided. */
   isShort = false;
 
@@ -129,6 +131,12 @@ export class NodePurchases {
     const isCovered = compiled.coverage.open.length > 0;
     const isWhole = !isCovered && !this.chosen && !withRiding && this.count <= 1;
     if (isWhole && nodes.every(({ pods }) => pods.length === 0)) return this.bound;
-    return lowerBoundOfPlaced({ compiled, feasibility, book, nodes, free }, placed);
+    if (this.known !== undefined && hasSamePods(this.known.placed, placed)) return this.known.bound;
+    const bound = lowerBoundOfPlaced({ compiled, feasibility, book, nodes, free }, placed);
+    this.known = { placed, bound };
+    return bound;
   }
 }
+
+const hasSamePods = (a: ReadonlyMap<PodClass, number>, b: ReadonlyMap<PodClass, number>): boolean =>
+  a.size === b.size && [...a].every(([podClass, pods]) => b.get(podClass) === pods);
