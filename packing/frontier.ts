@@ -1,4 +1,5 @@
 import { plan } from './plan.js';
+import { withProvenBound } from './prove.js';
 import type { PackingInput, Plan } from './types.js';
 
 /** A plan of which no other that was found has fewer nodes at that price, nor a lower price with so many nodes. */
@@ -10,6 +11,8 @@ export interface FrontierPoint {
   readonly pricePerHour: number;
   /** From what a node costs besides its price on, dollars per hour, this is the cheapest plan of all; absent where it is so at no cost. */
   readonly nodeCost?: number;
+  /** No plan with at most so many nodes costs less, dollars per hour. */
+  readonly lowerBoundPerHour: number;
 }
 
 export interface Frontier {
@@ -21,8 +24,16 @@ export interface Frontier {
 
 /** Plans made for one frontier, at most. */
 const mostPlans = 14;
+/** Work for the lower bound of each of them: a share of what one plan gets. */
+const boundUnits = 5_000_000;
 
-type Found = Omit<FrontierPoint, 'nodeCost'>;
+type Found = Pick<FrontierPoint, 'plan' | 'nodes' | 'pricePerHour'>;
+
+/** If each node cost `nodeCost` more, no plan would cost less than `leastPrice`, dollars per hour. */
+interface Bound {
+  readonly nodeCost: number;
+  readonly leastPrice: number;
+}
 
 /**
  * Price against number of nodes (provisioning/frontier): plans for what a node might cost besides its price. Between two of them, what a
@@ -31,10 +42,12 @@ type Found = Omit<FrontierPoint, 'nodeCost'>;
 export function frontierOf(input: PackingInput): Frontier {
   const taken = plan(input);
   const found = [foundAs(taken)];
-  const at = (nodeCost: number): Found => {
-    const made = planAt(input, nodeCost);
-    if (sameLeft(made.plan, taken)) found.push(made);
-    return made;
+  const bounds: Bound[] = [];
+  const at = (nodeCost: number): void => {
+    const { made, leastPrice } = planAt(input, nodeCost);
+    if (!sameLeft(made.plan, taken)) return;
+    found.push(made);
+    bounds.push({ nodeCost, leastPrice });
   };
   at(0);
   // One node less is worth the price of the whole plan.
@@ -46,7 +59,19 @@ export function frontierOf(input: PackingInput): Frontier {
     tried.set(gap.text, (tried.get(gap.text) ?? 0) + 1);
     at(gap.nodeCost);
   }
-  return { taken, points: withNodeCosts(undominated(found)) };
+  const points = withNodeCosts(undominated(found)).map((point) => ({
+    ...point,
+    lowerBoundPerHour: lowerBoundOf(point, bounds),
+  }));
+  return { taken: { ...taken, lowerBoundPerHour: points[0]?.lowerBoundPerHour ?? taken.lowerBoundPerHour }, points };
+}
+
+/**
+ * What a plan with at most as many nodes costs at least: if each node cost `nodeCost` more, it would cost at most `nodes * nodeCost` more, and no less than the bound for that cost.
+ */
+function lowerBoundOf({ nodes, pricePerHour }: Found, bounds: readonly Bound[]): number {
+  const most = Math.max(0, ...bounds.map(({ nodeCost, leastPrice }) => leastPrice - nodeCost * nodes));
+  return Math.min(most, pricePerHour);
 }
 
 /** Dollars per hour, where the plan costs nothing. */
@@ -58,17 +83,21 @@ const foundAs = (made: Plan): Found => ({
   pricePerHour: made.pricePerHour,
 });
 
-/** The cheapest plan where each node costs so much more; at the prices that nodes have without that. */
-function planAt(input: PackingInput, nodeCost: number): Found {
+/** The cheapest plan where each node costs so much more, at the prices that nodes have without that; and what a plan costs at least with that. */
+function planAt(input: PackingInput, nodeCost: number): { made: Found; leastPrice: number } {
   const settings = { ...input.settings, nodeCost: (input.settings.nodeCost ?? 0) + nodeCost, fewestWithin: 0 };
-  const made = plan({ ...input, settings });
+  const dearer = { ...input, settings };
+  const made = withProvenBound(dearer, plan(dearer), boundUnits);
   const newNodeClaims = made.newNodeClaims.map((claim) => ({
     ...claim,
     cheapest: { ...claim.cheapest, pricePerHour: claim.cheapest.pricePerHour - nodeCost },
   }));
   const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
   const lowerBoundPerHour = nodeCost === 0 ? made.lowerBoundPerHour : 0;
-  return foundAs({ ...made, newNodeClaims, pricePerHour, lowerBoundPerHour });
+  return {
+    made: foundAs({ ...made, newNodeClaims, pricePerHour, lowerBoundPerHour }),
+    leastPrice: made.lowerBoundPerHour,
+  };
 }
 
 /** Whether the plans leave as many pods out: others are no answer to the same question. */
@@ -106,7 +135,7 @@ function widest(
 }
 
 /** Each with what a node must cost besides for it to be the best of them; those that are the best at no cost without. */
-function withNodeCosts(points: readonly Found[]): FrontierPoint[] {
+function withNodeCosts(points: readonly Found[]): Omit<FrontierPoint, 'lowerBoundPerHour'>[] {
   return points.map((point, i) => {
     const from = Math.max(0, ...points.slice(0, i).map((many) => slope(many, point)));
     const to = Math.min(...points.slice(i + 1).map((few) => slope(point, few)));

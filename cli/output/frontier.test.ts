@@ -16,8 +16,8 @@ const eight = podsOf(8, 'p', { cpu: '2' });
 test('a table that marks what is planned and says from which cost of a node on each plan is best', () => {
   const text = frontierText(frontier(...eight), 12.3);
   const [, , cheapest, fewest] = text.split('\n');
-  expect(cheapest!.trim().split(/\s{2,}/)).toEqual(['*', '8', '$1.6000', '0.0%', '$0.0000', '8 small']);
-  expect(fewest!.trim().split(/\s{2,}/)).toEqual(['2', '$2.0000', '25.0%', '$0.0667', '2 large']);
+  expect(cheapest!.trim().split(/\s{2,}/)).toEqual(['*', '8', '$1.6000', '0.0%', '$1.6000', '$0.0000', '8 small']);
+  expect(fewest!.trim().split(/\s{2,}/)).toEqual(['2', '$2.0000', '25.0%', '$2.0000', '$0.0667', '2 large']);
   expect(text).toContain('* is the plan.');
 });
 
@@ -31,8 +31,20 @@ test('the same as JSON', () => {
   const { points, taken, unschedulable, lowerBoundPerHour } = frontierDocument(frontier(...eight), 1);
   expect(taken).toEqual({ nodes: 8, pricePerHour: 1.6 });
   expect(points).toEqual([
-    { nodes: 8, pricePerHour: 1.6, nodeCost: 0, instanceTypes: { small: 8 } },
-    { nodes: 2, pricePerHour: 2, nodeCost: 0.066666667, instanceTypes: { large: 2 } },
+    {
+      nodes: 8,
+      pricePerHour: 1.6,
+      nodeCost: 0,
+      instanceTypes: { small: 8 },
+      lowerBoundPerHour: expect.closeTo(1.6, 6),
+    },
+    {
+      nodes: 2,
+      pricePerHour: 2,
+      nodeCost: 0.066666667,
+      instanceTypes: { large: 2 },
+      lowerBoundPerHour: expect.closeTo(2, 6),
+    },
   ]);
   expect(unschedulable).toBe(0);
   expect(lowerBoundPerHour).toBeLessThanOrEqual(1.6);

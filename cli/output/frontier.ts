@@ -23,6 +23,8 @@ interface PointDocument {
   readonly pricePerHour: number;
   /** From what a node costs besides on, dollars per hour, it is the best of them; null: at no cost. */
   readonly nodeCost: number | null;
+  /** No plan with at most so many nodes costs less. */
+  readonly lowerBoundPerHour: number;
   /** How many nodes of each cheapest type. */
   readonly instanceTypes: Readonly<Record<string, number>>;
 }
@@ -31,10 +33,11 @@ export function frontierDocument({ taken, points }: Frontier, solveMs: number): 
   return {
     engine: 'stowage',
     taken: { nodes: taken.newNodeClaims.length, pricePerHour: rounded(taken.pricePerHour, 9) },
-    points: points.map(({ plan, nodes, pricePerHour, nodeCost }) => ({
+    points: points.map(({ plan, nodes, pricePerHour, nodeCost, lowerBoundPerHour }) => ({
       nodes,
       pricePerHour: rounded(pricePerHour, 9),
       nodeCost: nodeCost === undefined ? null : rounded(nodeCost, 9),
+      lowerBoundPerHour: rounded(lowerBoundPerHour, 9),
       instanceTypes: Object.fromEntries(typesOf(plan)),
     })),
     unschedulable: taken.unschedulable.length,
@@ -55,16 +58,18 @@ export function frontierText(frontier: Frontier, solveMs: number): string {
     point.nodes,
     hourly(point.pricePerHour),
     `${((point.pricePerHour / cheapest.pricePerHour - 1) * 100).toFixed(1)}%`,
+    hourly(point.lowerBoundPerHour),
     point.nodeCost === undefined ? '-' : hourly(point.nodeCost),
     mostUsed(point.plan),
   ]);
   const lines = [
     'Price against number of nodes',
-    renderTable(['', 'NODES', 'PER HOUR', 'MORE', 'FROM A NODE COST OF', 'TYPES'], rows),
+    renderTable(['', 'NODES', 'PER HOUR', 'MORE', 'LOWER BOUND', 'FROM A NODE COST OF', 'TYPES'], rows),
     '',
     points.some((point) => isTaken(point, taken))
       ? '* is the plan.'
       : `The plan is none of these: ${counted(taken.newNodeClaims.length, 'node')} at ${hourly(taken.pricePerHour)}.`,
+    'LOWER BOUND: no plan with at most as many nodes costs less.',
     'FROM A NODE COST OF: from this additional cost of each node on (agents, licences, addresses) the plan of that line is the cheapest. Set it as nodeCost of a DisruptionPolicy.',
     ...(taken.unschedulable.length > 0
       ? [`${counted(taken.unschedulable.length, 'pod')} cannot be placed; run without --frontier to see why.`]

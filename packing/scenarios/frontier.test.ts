@@ -65,3 +65,14 @@ test('plans that leave more pods out are none of it', () => {
   expect(taken.unschedulable).toHaveLength(1);
   for (const { plan } of points) expect(plan.unschedulable.map(({ pod }) => pod)).toEqual(['default/huge-0']);
 });
+
+test('a lower bound for each number of nodes: with fewer nodes no plan costs less than what larger types cost', () => {
+  const { points, taken } = frontierOf(packingInput({ pods: podsOf(8, 'p', { cpu: '2' }) }, { types }));
+  // Eight pods in one node need the large type, and in two nodes the medium one: there is no cheaper way.
+  expect(points.map(({ nodes, lowerBoundPerHour }) => [nodes, Number(lowerBoundPerHour.toFixed(6))])).toEqual([
+    [8, 1.6],
+    [2, 2],
+    [1, 2.4],
+  ]);
+  expect(taken.lowerBoundPerHour).toBeCloseTo(1.6, 6);
+});
