@@ -91,6 +91,20 @@ describe('disruption on the cluster', () => {
     expect(await decided({ pauses: [pause] })).toMatchObject([{ granted: [node], refused: [] }]);
   });
 
+  // Rule `people/one-after-another`.
+  test('answers about empty nodes first, and counts in the order of the requests', async () => {
+    const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
+    const requests = (['Underutilized', 'Empty'] as const).map((reason) => ({
+      id: reason,
+      reason,
+      candidates: [node],
+    }));
+
+    const { decisions } = await activities.decideSlots({ view: nothing, requests });
+
+    expect(decisions.map(({ id }) => id)).toEqual(['Empty', 'Underutilized']);
+  });
+
   test('a pool whose node class is broken harms no other', async () => {
     const broken = nodePool('broken');
     broken.spec.template.spec.nodeClassRef.name = 'missing';

@@ -898,6 +898,12 @@ describe('findDisruptions', () => {
     const causes: [string, () => void, string, Partial<OpenQuestion>][] = [
       ['its node is gone', () => world.kube.remove('NodeClaim', { name: 'a' }), 'node-a is gone', {}],
       [
+        'its NodePool is gone',
+        () => world.kube.remove('NodePool', { name: 'default' }),
+        'NodePool default is gone',
+        {},
+      ],
+      [
         'its policy is gone',
         () => world.kube.remove('DisruptionPolicy', { name: 'careful' }),
         'no DisruptionPolicy of NodePool default asks for approval any more',

@@ -39,6 +39,7 @@ function causeOf(question: OpenQuestion, view: NodeView, context: DisruptionCont
   const { reason, saves = 0 } = question;
   const node = nodeNameOf(view);
   const nodePool = poolNameOf(view);
+  if (view.pool === undefined) return { why: `NodePool ${nodePool} is gone` };
   const rules = rulesByPool(context)(nodePool);
   const policy = `DisruptionPolicy ${rules.policy ?? ''}`;
   if (rules.mode === 'Recommend') return { why: `${policy} has mode Recommend now` };

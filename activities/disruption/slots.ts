@@ -38,12 +38,14 @@ export async function decideSlots(
     disrupting: disruptingUids(context, requested),
     paused: (reason, candidate) => whyPaused(context.pauses, reason, candidate),
   });
-  return {
-    decisions: admissions.map((admission) => ({
-      ...admission,
-      granted: admission.granted.map(({ candidate }) => candidate),
-    })),
-  };
+  const decisions = admissions.map((admission) => ({
+    ...admission,
+    granted: admission.granted.map(({ candidate }) => candidate),
+  }));
+  // `disrupt` grants in this order, and what is granted later reckons with what was granted before (people/one-after-another).
+  const empty = new Set(requests.filter(({ reason }) => reason === 'Empty').map(({ id }) => id));
+  const isEmpty = ({ id }: SlotDecision): boolean => empty.has(id);
+  return { decisions: [...decisions.filter(isEmpty), ...decisions.filter((decision) => !isEmpty(decision))] };
 }
 
 type SlotRequest = Input['requests'][number];

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { DisruptionCommand } from '../../disruption/command.js';
+import type { DisruptionActivities } from '../../activities/disruption/contract.js';
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import {
@@ -133,6 +134,40 @@ describe('a disruption that waits for a person', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
     await rig.until(async () => (await running()).length === 0);
     expect(await disrupt.query(questionsQuery)).toEqual([]);
+  });
+
+  // Rule `people/one-after-another`.
+  test('of two that are approved at once the second is validated as if the nodes of the first were gone', async () => {
+    const c = candidateOf({ name: 'c', uid: `uid-c-${activities.serial}` });
+    const other: DisruptionCommand = {
+      reason: 'Underutilized',
+      candidates: [c],
+      decision: { ...command.decision!, alongside: ['node-z'] },
+    };
+    activities.found = [{ commands: [command, other] }];
+    disrupt = await startDisrupt(rig);
+    const handles = [id, workflowIds.consolidate(cluster, [c.claim.uid])].map((one) =>
+      rig.client.workflow.getHandle(one),
+    );
+    await rig.until(async () => (await disrupt.query(questionsQuery)).length === 2);
+    await rig.sleep('20 seconds');
+    activities.admits = () => false;
+    for (const handle of handles) {
+      await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
+      await handle.executeUpdate(approveUpdate, { args: [ann] });
+      await rig.until(async () => (await handle.query(phaseQuery)) === 'waiting for a disruption slot');
+    }
+    activities.admits = () => true;
+    await look();
+    await Promise.all(handles.map(async (handle) => handle.result()));
+
+    const alongsideOf = (node: string): readonly string[] | undefined =>
+      activities
+        .inputsOf<Parameters<DisruptionActivities['validateCandidates']>[0]>('validateCandidates')
+        .filter(({ candidates }) => candidates.some((one) => one.node === node))
+        .at(-1)?.decision?.alongside;
+    expect(alongsideOf('node-a')).toEqual([]);
+    expect(alongsideOf('node-c')).toEqual(['node-z', 'node-a', 'node-b']);
   });
 
   test('ends with its cause, and says so', async () => {

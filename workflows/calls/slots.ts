@@ -48,6 +48,8 @@ export class Slot {
   refused: SlotDecision['refused'] = [];
   /** When the refusal may change, milliseconds of the epoch. */
   nextCheckAt: number | undefined;
+  /** Nodes of disruptions that got their slots before this one. */
+  alongside: readonly string[] = [];
   private askedAt = 0;
   private repeatIn = repeatAfterMs;
   private returned = false;
@@ -68,12 +70,13 @@ export class Slot {
     return first === undefined ? 'a disruption slot' : `a disruption slot for ${first.node}: ${first.why}`;
   }
 
-  take({ granted, refused, nextCheckAt }: SlotDecision): void {
+  take({ granted, refused, nextCheckAt, alongside }: SlotDecision): void {
     if (this.returned) return;
     const uids = new Set(granted.map(({ claim }) => claim.uid));
     this.granted = this.candidates.filter(({ claim }) => uids.has(claim.uid));
     this.refused = refused;
     this.nextCheckAt = nextCheckAt;
+    this.alongside = alongside ?? this.alongside;
   }
 
   /**

@@ -72,8 +72,8 @@ export class CommandConsent {
     }
   }
 
-  /** Waits for a slot: other nodes may have used up the budget during the approval. */
-  async acquireSlot(deleting: readonly Candidate[], { method }: Decision): Promise<void> {
+  /** Waits for a slot: other nodes may have used up the budget during the approval. Returns the nodes of disruptions that got theirs before. */
+  async acquireSlot(deleting: readonly Candidate[], { method }: Decision): Promise<readonly string[]> {
     const { oversight, progress } = this.deps;
     const slot = await this.slots.request(this.input.reason, deleting, { together: method !== 'empty' });
     this.slot = slot;
@@ -84,6 +84,7 @@ export class CommandConsent {
       oversight.throwIfAborted();
       if (answer !== 'granted') await this.publishIfWithdrawn();
     }
+    return slot.alongside;
   }
 
   /** Returns the slot, if there is one. */

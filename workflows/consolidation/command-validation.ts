@@ -10,7 +10,15 @@ export class CommandValidation {
   /** Nodes that pods are nominated to, and until when. */
   private readonly nominated = new Map<string, number>();
 
+  /** Nodes of disruptions that began before this one, besides those that its decision knows. */
+  private before: readonly string[] = [];
+
   constructor(private readonly input: ConsolidateInput) {}
+
+  /** From now on pods have no place on these nodes (people/one-after-another). */
+  countAsGone(nodes: readonly string[]): void {
+    this.before = nodes;
+  }
 
   nominate(nodes: readonly NodeUntil[]): void {
     for (const { node, until } of nodes) this.nominated.set(node, until);
@@ -27,7 +35,7 @@ export class CommandValidation {
     if (nominated !== undefined) return `pods are on their way to ${nominated.node}`;
     const verdict = await activitiesOf(cluster).kube.validateCandidates.executeWithOptions(
       { summary: 'validate: simulate the command again', startToCloseTimeout: '10 minutes' },
-      [{ reason, candidates, ...validatedParts(decision), ...(created.length === 0 ? {} : { created }) }],
+      [{ reason, candidates, ...validatedParts(decision, this.before), ...(created.length === 0 ? {} : { created }) }],
     );
     if (verdict.valid.length > 0) return verdict.valid;
     return verdict.dropped[0]?.why ?? 'no candidate is left';
@@ -44,8 +52,9 @@ export class CommandValidation {
   }
 }
 
-function validatedParts(decision: ConsolidateInput['decision']) {
+function validatedParts(decision: ConsolidateInput['decision'], before: readonly string[]) {
   if (decision === undefined) return {};
-  const { method, replacements, typeLists, alongside, moves } = decision;
+  const { method, replacements, typeLists, moves } = decision;
+  const alongside = [...new Set([...decision.alongside, ...before])];
   return { decision: { method, replacements, typeLists, alongside, moves } };
 }

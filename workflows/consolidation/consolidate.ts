@@ -110,7 +110,7 @@ class Consolidation {
     let deleting = await this.validate();
     if (decision?.approval !== undefined) {
       await this.consent.ask(decision, decision.approval);
-      await this.consent.acquireSlot(deleting, decision);
+      this.validation.countAsGone(await this.consent.acquireSlot(deleting, decision));
       // Hours may have passed.
       deleting = await this.validate();
     }

@@ -9,6 +9,9 @@ import type { Questions } from './questions.js';
 import type { RunningDisruptions } from './running-disruptions.js';
 import type { SlotRequests } from './slot-requests.js';
 
+/** Bounds the signal, as that of a decision is bounded. */
+const mostAlongside = 300;
+
 interface SlotGrantDeps {
   readonly activities: Activities;
   readonly slotRequests: SlotRequests;
@@ -67,9 +70,11 @@ export class SlotGrants {
       (one) => wanted.has(one.claim.uid) && pauses.holding(reason, [one]) === undefined,
     );
     const granted = request.together === true && free.length < request.candidates.length ? [] : free;
+    const question = questions.find(workflowId);
+    const before = question !== undefined && granted.length > 0 ? this.nodesOfOthers(workflowId) : [];
     if (granted.length > 0) {
       // If it is a command that waited for approval, its saving is known from the question.
-      const { wantsNominations, saves } = questions.find(workflowId) ?? {};
+      const { wantsNominations, saves } = question ?? {};
       const known = {
         ...(wantsNominations === undefined ? {} : { wantsNominations }),
         ...(saves === undefined ? {} : { saves }),
@@ -78,9 +83,18 @@ export class SlotGrants {
       questions.granted(workflowId);
       slotRequests.grant(id, granted);
     }
-    const isDelivered = await slotRequests.notify(request, { ...decision, granted: running.grantedTo(id) });
+    const isDelivered = await slotRequests.notify(request, {
+      ...{ ...decision, granted: running.grantedTo(id) },
+      ...(before.length === 0 ? {} : { alongside: before }),
+    });
     if (isDelivered) return;
     slotRequests.withdraw(id, undefined);
     running.returned(id, undefined);
+  }
+
+  /** The nodes of other disruptions that run, at most as many as a command may name. */
+  private nodesOfOthers(workflowId: string): readonly string[] {
+    const others = this.deps.running.all.filter((one) => one.workflowId !== workflowId);
+    return others.flatMap(({ candidates }) => candidates.map(({ node }) => node)).slice(-mostAlongside);
   }
 }

@@ -26,6 +26,8 @@ export interface SlotDecision {
   readonly refused: readonly RefusedNode[];
   /** When the refusal may change, milliseconds of the epoch. */
   readonly nextCheckAt?: number;
+  /** For a command that was approved: nodes of disruptions that got their slots before, which count as gone (people/one-after-another). */
+  readonly alongside?: readonly string[];
 }
 
 /** A node whose slot was refused, and why in words. `paused`: by a pause. `gone`: the node does not exist any more. */
