@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { messageOf } from '../core/error-message.js';
 import { exitStatus, UsageError } from './exit.js';
 
 /** How the command ends where it was thrown this: its exit status, and what it says on the standard error. */
@@ -7,6 +8,9 @@ export function failureOf(error: unknown): { readonly status: number; readonly s
   if (error instanceof CommanderError)
     return { status: error.exitCode === 0 ? exitStatus.ok : exitStatus.badInput, said: '' };
   if (error instanceof UsageError) return { status: exitStatus.badInput, said: `stowage: ${error.message}\n` };
+  // Temporal said no: where in the command that was is of no use to anybody.
+  if (error instanceof Error && error.name === 'ServiceError')
+    return { status: exitStatus.failed, said: `stowage: ${messageOf(error)}\n` };
   const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { status: exitStatus.failed, said: `stowage: ${said}\n` };
 }

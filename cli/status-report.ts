@@ -1,3 +1,4 @@
+import { whyUnobserved } from '../operator/stuck/unobserved.js';
 import type { Client } from '@temporalio/client';
 import type { Pod } from '../api/kubernetes.js';
 import { leaseHolder } from '../kube/leases.js';
@@ -69,7 +70,7 @@ async function stuckFindings(
   const [engine, pools] = await Promise.all([
     observeEngine(client, cluster).then(
       (found) => ({ engine: found }),
-      (error: unknown) => ({ engine: undefined, unreachable: String(error) }),
+      (error: unknown) => ({ engine: undefined, unreachable: whyUnobserved(error) }),
     ),
     lists.list('NodePool'),
   ]);

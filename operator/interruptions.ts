@@ -27,7 +27,7 @@ export async function watchInterruptions(context: OperatorContext, signal: Abort
       failing = false;
     } catch (error) {
       if (over()) return;
-      if (!failing) log.warn({ error: String(error) }, 'cannot read interruption notices, trying again');
+      if (!failing) log.warn({ error: messageOf(error) }, 'cannot read interruption notices, trying again');
       failing = true;
       await delay(retryMs, undefined, { signal }).catch(() => undefined);
     }

@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { backOffMs } from '../core/back-off.js';
 import type { Log } from '../core/telemetry.js';
 
@@ -72,7 +73,7 @@ export class WorkQueue {
       const failures = this.failures.get(key) ?? 0;
       this.failures.set(key, failures + 1);
       if (failures === 0 && !this.stopped) {
-        this.log.warn({ key, error: String(error) }, `${this.name} failed, trying again`);
+        this.log.warn({ key, error: messageOf(error) }, `${this.name} failed, trying again`);
       }
       this.addAfter(key, backOffMs(failures + 1, backOff));
     } finally {

@@ -122,7 +122,7 @@ describe('the name of a cluster', () => {
     await clock.settle();
     expect([done, gate.waitsFor]).toEqual([
       [],
-      'it cannot be found out which cluster this is: Error: Namespace kube-system, metadata.uid: found none',
+      'it cannot be found out which cluster this is: Namespace kube-system, metadata.uid: found none',
     ]);
     await ownUid();
     await clock.advance(10_000);

@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { setMaxListeners } from 'node:events';
 import type { Log } from '../core/telemetry.js';
 import { limiterClock } from '../kube/limiter.js';
@@ -81,7 +82,7 @@ export class IdentityGate {
       const own = (this.own ??= await kubeSystemUid(this.options.client));
       this.conclude(own, await this.recorded(register, own));
     } catch (error) {
-      if (this.problem !== undefined) this.report(`it cannot be found out which cluster this is: ${String(error)}`);
+      if (this.problem !== undefined) this.report(`it cannot be found out which cluster this is: ${messageOf(error)}`);
     }
     return this.problem === undefined;
   }

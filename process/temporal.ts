@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
@@ -96,7 +97,7 @@ export async function renewConnections(
       log.info({}, 'the files of the connection to Temporal have changed: connected anew');
     } catch (error) {
       log.warn(
-        { error: String(error) },
+        { error: messageOf(error) },
         'cannot connect to Temporal by its changed files: the connection stays as it is',
       );
     }
@@ -153,7 +154,7 @@ export async function retryUntilWorks<T>(
     } catch (error) {
       signal.throwIfAborted();
       if (failures === 0)
-        log.warn({ address: name.where, error: String(error) }, `${name.what} is unreachable, retrying`);
+        log.warn({ address: name.where, error: messageOf(error) }, `${name.what} is unreachable, retrying`);
       await delay(backOffMs(failures + 1, backOff), undefined, { signal });
     }
   }

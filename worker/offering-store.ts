@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { OfferingStore } from '../activities/deps.js';
@@ -94,7 +95,7 @@ export class TemporalOfferingStore implements OfferingStore {
     try {
       await action(this.client);
     } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) this.log.warn({ error: String(error) }, `${what} failed`);
+      if (!(error instanceof WorkflowNotFoundError)) this.log.warn({ error: messageOf(error) }, `${what} failed`);
     }
   }
 }

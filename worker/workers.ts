@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
 import type { DataConverter } from '@temporalio/common';
@@ -185,7 +186,7 @@ async function keepRunning(
     } catch (error) {
       if (isOver(signal)) return;
       watch.fails(name);
-      world.log.error({ queue: name, error: String(error) }, 'a worker failed, starting it again');
+      world.log.error({ queue: name, error: messageOf(error) }, 'a worker failed, starting it again');
       await delay(restartMs, undefined, { signal }).catch(() => undefined);
     }
   }

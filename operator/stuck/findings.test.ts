@@ -158,7 +158,7 @@ describe('what is stuck', () => {
         "its id is taken by a workflow of type importOrders on task queue orders, which is none of Stowage's",
       ],
     ]);
-    expect(brief(found({ engine: undefined, unreachable: 'connection refused' }))).toEqual([
+    expect(brief(found({ engine: undefined, unreachable: 'it cannot be reached: connection refused' }))).toEqual([
       ['temporal', 'Temporal', '', 'it cannot be reached: connection refused'],
     ]);
   });

@@ -93,12 +93,12 @@ export function planningFinding(findings: readonly Finding[], provision: string)
   return findings.find(({ kind, subject }) => kind === 'temporal' || (subject === provision && kind !== 'excluded'));
 }
 
-function unreachable({ unreachable: why = 'no answer' }: Observed): Finding {
+function unreachable({ unreachable: why = 'it cannot be reached: no answer' }: Observed): Finding {
   return {
     kind: 'temporal',
     subject: 'Temporal',
-    why: `it cannot be reached: ${why}`,
-    then: 'nothing is started until it answers: see TEMPORAL_ADDRESS',
+    why,
+    then: 'nothing is started until it answers: stowage doctor says what is wrong',
   };
 }
 

@@ -1,3 +1,4 @@
+import { whyUnobserved } from './unobserved.js';
 import { podKey } from '../../core/pods.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { lacksNode } from '../../cluster/awaited-nodes.js';
@@ -54,7 +55,7 @@ export class StuckWatch {
     const { cache, now } = this.context;
     const answer = await this.observe().then(
       (engine) => ({ engine }),
-      (error: unknown) => ({ engine: undefined, unreachable: String(error) }),
+      (error: unknown) => ({ engine: undefined, unreachable: whyUnobserved(error) }),
     );
     if (this.hasEnded) return;
     const found = findStuck({ now: now(), ...answer, pods: cache.all('Pod'), pools: managedPools(this.context) });

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { whyUnobserved } from './unobserved.js';
+
+/** As @grpc/grpc-js throws it. */
+const grpc = (code: number, details: string): Error =>
+  Object.assign(new Error(`${code}: ${details}`), { code, details, metadata: {} });
+
+/** As the client of Temporal throws it. */
+const failedList = (cause: Error): Error =>
+  Object.assign(new Error('Failed to list workflows', { cause }), { name: 'ServiceError' });
+
+test.each<[string, unknown, string]>([
+  [
+    'a search attribute is not registered',
+    failedList(grpc(3, 'column name StowageCluster is not a valid search attribute')),
+    'it refuses a call: Failed to list workflows: column name StowageCluster is not a valid search attribute',
+  ],
+  ['nobody may call it', grpc(7, 'Request unauthorized.'), 'it refuses a call: 7: Request unauthorized.'],
+  [
+    'nobody is there',
+    failedList(grpc(14, 'connect ECONNREFUSED')),
+    'it cannot be reached: Failed to list workflows: connect ECONNREFUSED',
+  ],
+  ['it does not answer in time', grpc(4, 'too late'), 'it cannot be reached: 4: too late'],
+  ['something else fails', new Error('no worker'), 'it cannot be reached: no worker'],
+])('%s: %s', (_, error, why) => {
+  expect(whyUnobserved(error)).toBe(why);
+});
