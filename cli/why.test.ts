@@ -63,6 +63,14 @@ describe('why answers first what its reader came to ask', () => {
       { claim: claim(ready, { deletionTimestamp: at }), workflows: [workflow({ state: 'completed' })] },
       'is being deleted',
     ],
+    [
+      'it is being deleted, and what terminates it fails',
+      {
+        claim: claim(ready, { deletionTimestamp: at }),
+        workflows: [workflow({ state: 'failed', phase: 'starting', failure: 'patch Node n1: forbidden' })],
+      },
+      'is being deleted, and its termination failed, which is started again within two minutes: patch Node n1: forbidden',
+    ],
   ])('%s', (_name, known, expected) => {
     expect(answer(known)).toBe(expected);
   });
@@ -77,6 +85,7 @@ describe('why answers first what its reader came to ask', () => {
           facts: { 'out of capacity': 'spot: 3 offerings' },
         }),
         workflow({ workflowId: 'prod/repair/1', state: 'completed', phase: 'healthy again' }),
+        workflow({ workflowId: 'prod/repair/2', state: 'failed', failure: 'forbidden' }),
       ],
     });
     expect(text.split('\n')).toEqual([
@@ -87,6 +96,7 @@ describe('why answers first what its reader came to ask', () => {
       '  prod/launch/1 (completed): initialized',
       '      out of capacity: spot: 3 offerings',
       '  prod/repair/1 (completed): healthy again',
+      '  prod/repair/2 (failed): forbidden',
       '',
     ]);
   });

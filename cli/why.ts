@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import type { PodExplanation } from '../activities/people/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { compareText } from '../core/compare-text.js';
@@ -15,6 +15,7 @@ import {
   taskQueues,
   whyNotUpdate,
 } from '../workflows/messages.js';
+import { tailOf } from '../operator/stuck/history-tail.js';
 import { labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { UsageError } from './exit.js';
@@ -22,6 +23,7 @@ import { liveSettings, withLive } from './live.js';
 import type { Live } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
+import { lastRuns } from './why/last-runs.js';
 import { claimAnswer, claimText, whyText, type ClaimKnown, type Why, type WhyWorkflow } from './why/claim-answer.js';
 
 const timeoutMs = 5000;
@@ -148,13 +150,23 @@ async function workflowsOf({ client, cluster }: Live, claim: NodeClaim): Promise
   ].join(' AND ');
   const found: WhyWorkflow[] = [];
   for (const query of [own, ...rolloutQuery(cluster, claim)]) {
-    for await (const { workflowId, status } of client.workflow.list({ query })) {
+    for await (const run of lastRuns(client.workflow.list({ query }))) {
       if (found.length >= workflowsShown) break;
-      const one = await explained(client, workflowId, status.name.toLowerCase());
-      if (one !== undefined) found.push(one);
+      const one = await explained(client, run.workflowId, run.status.name.toLowerCase());
+      if (one !== undefined) found.push({ ...one, ...(await failureOf(client, run)) });
     }
   }
   return found.sort((a, b) => compareText(a.workflowId, b.workflowId));
+}
+
+/** Why the run failed, if it did. */
+async function failureOf(
+  client: Client,
+  { workflowId, runId, status }: WorkflowExecutionInfo,
+): Promise<Pick<WhyWorkflow, 'failure'>> {
+  if (status.name !== 'FAILED') return {};
+  const tail = await tailOf(client, workflowId, runId).catch(() => undefined);
+  return { failure: tail?.failure ?? 'no reason is given' };
 }
 
 /** The rollout that a drifted node waits for is about its NodePool. */

@@ -21,6 +21,8 @@ export interface WhyWorkflow {
   readonly waitingFor?: string;
   readonly until?: string;
   readonly facts: Explanation['facts'];
+  /** Why its last run failed. */
+  readonly failure?: string;
 }
 
 /** What is known of a NodeClaim. */
@@ -43,9 +45,12 @@ export function claimAnswer({ claim, workflows, verdict }: ClaimKnown): string {
 
 function disruptionText(workflows: readonly WhyWorkflow[]): string {
   const ending = workflows.find(
-    ({ workflowId, state }) => state === 'running' && parseWorkflowId(workflowId)?.kind === 'terminate',
+    ({ workflowId, state, failure }) =>
+      (state === 'running' || failure !== undefined) && parseWorkflowId(workflowId)?.kind === 'terminate',
   );
-  return ending === undefined ? 'is being deleted' : `is being terminated: ${phaseText(ending)}`;
+  if (ending === undefined) return 'is being deleted';
+  if (ending.failure === undefined) return `is being terminated: ${phaseText(ending)}`;
+  return `is being deleted, and its termination failed, which is started again within two minutes: ${ending.failure}`;
 }
 
 const conditionOf = ({ status }: NodeClaim, type: string): Condition | undefined =>
@@ -67,8 +72,8 @@ export function claimText(claim: NodeClaim): string {
 export function whyText({ subject, answer, details, workflows }: Why): string {
   const lines = [`${subject}: ${answer}`, ...details.map((detail) => `  - ${detail}`)];
   for (const workflow of workflows) {
-    const { workflowId, state, facts } = workflow;
-    lines.push(`  ${workflowId} (${state}): ${phaseText(workflow)}`);
+    const { workflowId, state, facts, failure } = workflow;
+    lines.push(`  ${workflowId} (${state}): ${failure ?? phaseText(workflow)}`);
     if (state !== 'running' && parseWorkflowId(workflowId)?.kind !== 'launch') continue;
     for (const [fact, value] of Object.entries(facts)) lines.push(`      ${fact}: ${value}`);
   }

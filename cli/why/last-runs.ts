@@ -1,0 +1,18 @@
+interface Run {
+  readonly workflowId: string;
+}
+
+/** One that fails all the time has as many runs as it was started again; others are behind them. */
+const mostRuns = 500;
+
+/** The first run of each workflow in a list, which is the last one that began: Temporal lists later runs first. */
+export async function* lastRuns<R extends Run>(runs: AsyncIterable<R>): AsyncGenerator<R> {
+  const seen = new Set<string>();
+  let read = 0;
+  for await (const run of runs) {
+    if (!seen.has(run.workflowId)) yield run;
+    seen.add(run.workflowId);
+    read += 1;
+    if (read >= mostRuns) return;
+  }
+}
