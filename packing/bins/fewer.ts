@@ -21,20 +21,26 @@ interface Found {
   readonly upTo: number;
 }
 
+/** Solves the problem again; undefined if that leaves more pods unplaced, or is not worth it. */
+interface Again {
+  readonly pack: (dearer: CompiledProblem) => readonly BinGroup[] | undefined;
+  /** By contents of whole bins, with an extra cost for each bin. */
+  readonly byWholeBins: () => readonly BinGroup[] | undefined;
+}
+
 /**
  * A packing with fewer bins that costs at most `upTo` times as much: bins are joined. If that leaves many more bins than the least
- * possible number, `pack` solves the problem again with an extra cost for each bin (undefined if more pods are unplaced then), and the
- * bins of those packings are joined as well.
+ * possible number, the problem is solved again with extra costs for each bin, and the bins of those packings are joined as well.
  */
-export function withFewerBins(
-  { compiled, groups, upTo }: Found,
-  pack: (dearer: CompiledProblem) => readonly BinGroup[] | undefined,
-): readonly BinGroup[] {
+export function withFewerBins({ compiled, groups, upTo }: Found, again: Again): readonly BinGroup[] {
   const price = priceOf(compiled, groups);
   const joined = joinedWithin({ compiled, groups }, price * upTo);
   if (binsIn(joined) <= leastBins(compiled) * nearlyFewest) return joined;
   const mean = price / binsIn(groups);
-  const others = binCostShares.map((share) => pack(withBinCost(compiled, mean * share)));
+  const others = [
+    again.byWholeBins(),
+    ...binCostShares.map((share) => again.pack(withBinCost(compiled, mean * share))),
+  ];
   const found = [groups, ...others.filter((other) => other !== undefined)];
   const most = upTo * Math.min(...found.map((each) => priceOf(compiled, each)));
   return found

@@ -11,7 +11,7 @@ import type { Packing, BinGroup } from './plan.js';
 import { demandsOf, resourceWorth, type FeasibleWorth } from './resource-lp.js';
 import { binsIn, expand, priceOf } from './plan.js';
 import { joinBins } from './join.js';
-import { searchWholeBins } from './whole-bin-search.js';
+import { isBetterPacking, searchWholeBins } from './whole-bin-search.js';
 import { withFewerBins } from './fewer.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
@@ -27,6 +27,12 @@ const farFromBound = 1.01;
 const visitsPerUnit = 10;
 /** The share of the effort for local search where contents of whole bins are searched afterwards. */
 const localShare = 0.25;
+
+/** What each bin counts more than it costs in this search, as a share of the mean price of a bin; and where fewer bins are looked for. */
+const binCostShare = 0.03;
+const binCostForFewer = 0.1;
+/** The visits of that second search, as a share of those of the first. */
+const fewerVisits = 0.25;
 
 /** The first packing must come this near to `most` of the effort, or it is not searched further. */
 const nearMost = 1.03;
@@ -44,10 +50,16 @@ const nearEnough = 1.002;
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const { compiled, packing, bound, isBoundByLimits } = cheapest(problem, effort);
   const isFinal = isBoundByLimits || effort.fewest === undefined || binsIn(packing.groups) < 2;
-  const again = (dearer: CompiledProblem): readonly BinGroup[] | undefined => {
-    const { groups, missed } = pack(problem, dearer, { units: effort.units * fewerShare });
-    // Fewer, larger bins may use more of a limit.
-    return missed > packing.missed ? undefined : groups;
+  const again = {
+    pack: (dearer: CompiledProblem): readonly BinGroup[] | undefined => {
+      const { groups, missed } = pack(problem, dearer, { units: effort.units * fewerShare });
+      // Fewer, larger bins may use more of a limit.
+      return missed > packing.missed ? undefined : groups;
+    },
+    byWholeBins: () => {
+      const visits = packing.visits * fewerVisits;
+      return wholeBins(compiled, { ...packing, visits }, { bound, target: 0, binCostShare: binCostForFewer });
+    },
   };
   const upTo = effort.fewest ?? 1;
   const groups = isFinal ? packing.groups : withFewerBins({ compiled, groups: packing.groups, upTo }, again);
@@ -101,15 +113,21 @@ function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed)
   return { ...best, bound, isBoundByLimits: false };
 }
 
-/** The packing, or a cheaper one by contents of whole bins. */
+/** The packing, or a better one by contents of whole bins. */
 function byWholeBins(compiled: CompiledProblem, packed: Packed, bound: number): Cheapest {
-  const { groups, items, afterOpen: pods, worth, units, visits } = packed;
-  const isFar = units >= wholeBinUnits && packed.missed === 0 && priceOf(compiled, groups) > bound * farFromBound;
-  const found = isFar
-    ? searchWholeBins(compiled, { groups, items, pods, worth }, { units, visits, target: bound * nearEnough })
-    : undefined;
-  const packing = found === undefined ? packed : { ...packed, groups: found };
-  return { compiled, packing, bound, isBoundByLimits: false };
+  const found = wholeBins(compiled, packed, { bound, target: bound * nearEnough, binCostShare });
+  const isBetter = found !== undefined && isBetterPacking(compiled, found, packed.groups);
+  return { compiled, packing: isBetter ? { ...packed, groups: found } : packed, bound, isBoundByLimits: false };
+}
+
+/** Another packing by contents of whole bins; undefined where the packing is near to the bound, the effort small, or limits do not allow it. */
+function wholeBins(
+  compiled: CompiledProblem,
+  { groups, items, afterOpen: pods, worth, units, visits, missed }: Packed,
+  { bound, ...aim }: { readonly bound: number; readonly target: number; readonly binCostShare: number },
+): BinGroup[] | undefined {
+  const isFar = units >= wholeBinUnits && missed === 0 && priceOf(compiled, groups) > bound * farFromBound;
+  return isFar ? searchWholeBins(compiled, { groups, items, pods, worth }, { units, visits, ...aim }) : undefined;
 }
 
 interface Packed extends Packing {

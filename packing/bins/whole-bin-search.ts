@@ -15,8 +15,6 @@ import { ValueCorrection } from './value-correction.js';
 const localShare = 0.25;
 /** A packing this near to its target is not worth solving a linear program. */
 const nearlyThere = 1.01;
-/** What each bin counts more than it costs, as a share of the mean price of a bin: of prices that differ little the one with fewer bins is wanted. */
-const binCostShare = 0.03;
 /** A packing this much cheaper is better even if it has more bins. */
 const muchCheaper = 0.99;
 
@@ -28,14 +26,23 @@ export interface FirstPacking {
   readonly worth: FeasibleWorth;
 }
 
+interface WholeBinEffort {
+  readonly units: number;
+  readonly visits: number;
+  /** A packing of at most this price is not searched further. */
+  readonly target: number;
+  /** What each bin counts more than it costs, as a share of the mean price of a bin: of prices that differ little the one with fewer bins is wanted. */
+  readonly binCostShare: number;
+}
+
 /**
- * A cheaper packing of the same pods, by contents of whole bins: they take caps into account, and waste less of bins, than bins built for the resources that
- * they use. Undefined where none is found. A packing of at most `target` is not searched further.
+ * Another packing of the same pods, by contents of whole bins: they take caps into account, and waste less of bins, than bins built for the resources that
+ * they use. Undefined where limits do not allow it.
  */
 export function searchWholeBins(
   compiled: CompiledProblem,
   { groups, items, pods, worth }: FirstPacking,
-  { units, visits, target }: { readonly units: number; readonly visits: number; readonly target: number },
+  { units, visits, target, binCostShare }: WholeBinEffort,
 ): BinGroup[] | undefined {
   const binCost = (binCostShare * priceOf(compiled, groups)) / binsIn(groups);
   const dearer = { ...compiled, price: compiled.price.map((price) => price + binCost) };
@@ -61,11 +68,17 @@ export function searchWholeBins(
   const builder = new Builder(new Valuation(compiled, worth.resource, limitUsage));
   new LocalSearch(builder, found).run(units * localShare, target);
   joinBins(compiled, found, limitUsage);
+  return found;
+}
+
+/** Whether the packing is better than that before. More bins for a slightly lower price are not better. */
+export function isBetterPacking(
+  compiled: CompiledProblem,
+  found: readonly BinGroup[],
+  groups: readonly BinGroup[],
+): boolean {
   const before = priceOf(compiled, groups);
   const after = priceOf(compiled, found);
   const more = binsIn(found) - binsIn(groups);
-  // More bins for a slightly lower price are not better.
-  const isBetter =
-    after < before - 1e-9 ? more <= 0 || after < before * muchCheaper : after < before + 1e-9 && more < 0;
-  return isBetter ? found : undefined;
+  return after < before - 1e-9 ? more <= 0 || after < before * muchCheaper : after < before + 1e-9 && more < 0;
 }
