@@ -63,6 +63,8 @@ export interface DrainProgress {
   readonly blockedSince?: number;
   /** When the next call is due at the latest, milliseconds of the epoch. */
   readonly dueAt?: number;
+  /** Pods that are ending and take a while yet, and when the last one has to be gone, milliseconds of the epoch. Nothing blocks the drain. */
+  readonly ending?: { readonly pods: readonly string[]; readonly podCount: number; readonly until: number };
 }
 
 export interface DrainInput {

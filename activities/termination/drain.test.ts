@@ -115,6 +115,20 @@ describe('terminating a node', () => {
     expect(node?.metadata.deletionTimestamp).toBeDefined();
   });
 
+  // Rule `termination/long-grace`.
+  test.each([
+    [3600, ['default/slow']],
+    [30, undefined],
+  ])('a pod that has %d seconds to end: %s is named', async (seconds, pods) => {
+    const until = world.clock.now + seconds * 1000;
+    put('slow', { metadata: { deletionTimestamp: new Date(until).toISOString() } });
+
+    const { ending, state } = await look();
+
+    expect(state).toBe('waiting');
+    expect(ending).toEqual(pods === undefined ? undefined : { pods, podCount: 1, until });
+  });
+
   test('a node of another instance that came up under the same name is left as it is', async () => {
     const other = {
       metadata: { name: 'n1', finalizers: [finalizers.termination] },

@@ -1,4 +1,5 @@
 import { blockerText } from '../../core/blocker-text.js';
+import { compareText } from '../../core/compare-text.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { graceOf, isDrainable, isTerminating, podKey } from '../../core/pods.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
@@ -26,6 +27,8 @@ const evictionsAtOnce = 5;
 const mostFailures = 3;
 /** A blocker is reported once it has lasted this long. */
 const blockedAfterMs = 5000;
+/** Pods that are ending are named if they take longer than this. */
+const longGraceMs = 60_000;
 /** Pods that a result names; the others are counted. */
 const podsNamed = 5;
 
@@ -153,7 +156,7 @@ class Drain {
   private progress(
     state: DrainProgress['state'],
     left: readonly Pod[],
-    more: Pick<DrainProgress, 'blockers' | 'instanceGone' | 'blockedSince' | 'dueAt'> = {},
+    more: Pick<DrainProgress, 'blockers' | 'instanceGone' | 'blockedSince' | 'dueAt' | 'ending'> = {},
   ): DrainProgress {
     const { evicted, forced } = this.evictor;
     return {
@@ -174,7 +177,9 @@ class Drain {
     const due = Number.isFinite(this.dueAt) ? { dueAt: this.dueAt } : {};
     const held = blockers.length === 0 ? {} : { blockedSince: since };
     const isKnown = blockers.map(({ name }) => name).join() === known.join();
-    if (isKnown) return this.progress('waiting', waiting, { ...due, ...held });
+    const ending = blockers.length === 0 ? endingPods(waiting, now) : undefined;
+    if (isKnown)
+      return this.progress('waiting', waiting, { ...due, ...held, ...(ending === undefined ? {} : { ending }) });
     if (blockers.length > 0 && now - since < blockedAfterMs) {
       return this.progress('waiting', waiting, { ...held, dueAt: Math.min(this.dueAt, since + blockedAfterMs) });
     }
@@ -190,4 +195,18 @@ class Drain {
       { type: 'Drained', status: 'Unknown', reason: 'Draining', message: message.slice(0, 1000) },
     ]);
   }
+}
+
+/** Pods whose grace lasts for longer than people wait without asking (termination/long-grace); undefined if there are none. */
+function endingPods(waiting: readonly Pod[], now: number): DrainProgress['ending'] {
+  const ends = waiting.flatMap((pod) => {
+    const until = Date.parse(pod.metadata.deletionTimestamp ?? '');
+    return until > now + longGraceMs ? [{ pod: podKey(pod), until }] : [];
+  });
+  if (ends.length === 0) return undefined;
+  return {
+    pods: ends.map(({ pod }) => pod).sort(compareText).slice(0, podsNamed), // prettier-ignore
+    podCount: ends.length,
+    until: Math.max(...ends.map(({ until }) => until)),
+  };
 }

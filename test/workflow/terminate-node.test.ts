@@ -117,6 +117,38 @@ describe('terminateNode', () => {
     expect((await handle.describe()).typedSearchAttributes.get(searchAttributes.blockedBy)).toBeUndefined();
   });
 
+  // Rule `termination/long-grace`.
+  test('pods that take long to end are named with their end, and block nothing', async () => {
+    const ending = { pods: ['shop/db-0', 'shop/db-1'], podCount: 3, until: Date.parse('2126-01-05T12:00:00Z') };
+    activities.drains = [{ state: 'waiting', blockedBy: [], remaining: 3, evicted: 3, ending }];
+    let release = (): void => undefined;
+    activities.drainGate = new Promise((resolve) => (release = resolve));
+    const handle = await rig.start('terminateNode', workflowId, input);
+    await rig.until(() => activities.callsOf('drainNode').length === 2);
+
+    expect(await handle.query(explainQuery)).toMatchObject({
+      phase: 'draining',
+      waitingFor:
+        'shop/db-0, shop/db-1 and 1 more to end, for which the grace period allows until 2126-01-05T12:00:00Z',
+    });
+    release();
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+  });
+
+  test('a drain is told apart from the volumes that it waits for afterwards', async () => {
+    activities.volumes = Array.from({ length: 20 }, () => ({
+      ...{ state: 'waiting' as const, blockedBy: [], remaining: 1, evicted: 0 },
+    }));
+    const handle = await rig.start('terminateNode', workflowId, input);
+    await rig.until(() => activities.callsOf('awaitVolumesDetached').length > 0);
+
+    expect(await handle.query(explainQuery)).toMatchObject({
+      phase: 'detaching volumes',
+      waitingFor: 'volumes to be detached',
+    });
+    await handle.result();
+  });
+
   test('a more urgent reason shortens the deadline of a running drain; a less urgent one does not', async () => {
     activities.drainGate = new Promise(() => undefined);
     const handle = await rig.start('terminateNode', workflowId, input);

@@ -15,6 +15,13 @@ export function waitText({ blockedBy, blockers }: DrainProgress): string {
     : blockers.map(({ name, why }) => `${blockerName(name)}: ${why}`).join('; ');
 }
 
+/** The pods that take a while to end, and until when they may; undefined if there are none. */
+export function endingText({ ending }: DrainProgress): string | undefined {
+  return ending === undefined
+    ? undefined
+    : `${podsText(ending)} to end, for which the grace period allows until ${timeText(ending.until)}`;
+}
+
 /** What blocks a drain, with the pods that it holds. */
 export function blockedTexts(blockers: readonly DrainBlocker[]): readonly string[] {
   return blockers.map((blocker) => {

@@ -8,7 +8,7 @@ import type {
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Deadline } from './deadline.js';
-import { blockedTexts, endedBy, endedProtection, podsText, waitText } from './drain-text.js';
+import { blockedTexts, endedBy, endedProtection, endingText, podsText, waitText } from './drain-text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { LaunchStop } from './stop-launch.js';
@@ -21,6 +21,8 @@ import { ExpediteScope } from './expedite-scope.js';
 import { StuckDrain } from './stuck-drain.js';
 
 const drainLastsAtLeastMs = 5000;
+/** What a phase waits for if nothing more is known. */
+const waitsFor = { draining: 'pods to leave', 'detaching volumes': 'volumes to be detached' } as const;
 
 /**
  * Terminates a node (termination/steps): taint and load-balancer label, drain by tiers through the eviction API, volumes,
@@ -157,7 +159,7 @@ class Termination {
 
   /** Repeats `step` until it is done, with growing intervals while nothing changes, and at once when the deadline changes. */
   private async untilDone(
-    phase: string,
+    phase: keyof typeof waitsFor,
     nodeName: string,
     since: number,
     step: (input: DrainInput) => Promise<DrainProgress>,
@@ -165,7 +167,7 @@ class Termination {
     const interval = new PollInterval();
     let last: DrainProgress = { state: 'waiting', blockedBy: [], remaining: 0, evicted: 0 };
     let known: readonly string[] = [];
-    let waitingFor = 'pods to leave';
+    let waitingFor: string = waitsFor[phase];
     for (;;) {
       await this.announceDeadline();
       this.progress.enter(phase, {
@@ -183,9 +185,9 @@ class Termination {
       if (progress.state === 'done') return progress;
       if (progress.state === 'blocked') {
         known = progress.blockedBy;
-        waitingFor = waitText(progress) || 'pods to leave';
+        waitingFor = waitText(progress) || waitsFor[phase];
         this.showBlocked(progress);
-      }
+      } else if (known.length === 0) waitingFor = endingText(progress) ?? waitsFor[phase];
       interval.polled(progress.state === 'blocked' || progress.evicted > 0 || progress.remaining !== last.remaining);
       last = progress;
       await this.continueAsNewIfLong(since);
