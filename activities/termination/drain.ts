@@ -205,7 +205,10 @@ function endingPods(waiting: readonly Pod[], now: number): DrainProgress['ending
   });
   if (ends.length === 0) return undefined;
   return {
-    pods: ends.map(({ pod }) => pod).sort(compareText).slice(0, podsNamed), // prettier-ignore
+    pods: ends
+      .map(({ pod }) => pod)
+      .sort(compareText)
+      .slice(0, podsNamed),
     podCount: ends.length,
     until: Math.max(...ends.map(({ until }) => until)),
   };

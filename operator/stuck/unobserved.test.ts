@@ -21,6 +21,7 @@ test.each<[string, unknown, string]>([
     failedList(grpc(14, 'connect ECONNREFUSED')),
     'it cannot be reached: Failed to list workflows: connect ECONNREFUSED',
   ],
+  ['the connection breaks', grpc(13, 'Received RST_STREAM'), 'it cannot be reached: 13: Received RST_STREAM'],
   ['it does not answer in time', grpc(4, 'too late'), 'it cannot be reached: 4: too late'],
   ['something else fails', new Error('no worker'), 'it cannot be reached: no worker'],
 ])('%s: %s', (_, error, why) => {

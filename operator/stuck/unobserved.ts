@@ -1,12 +1,20 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import { messageOf } from '../../core/error-message.js';
 
-/** Codes of gRPC for a server that is not there, or does not answer in time. */
-const away: ReadonlySet<number> = new Set([4, 14]);
+/** Codes of gRPC with which a server refuses a call. Others, such as INTERNAL, also come from connections that break. */
+const refusals: ReadonlySet<number> = new Set([
+  3, // INVALID_ARGUMENT
+  5, // NOT_FOUND
+  7, // PERMISSION_DENIED
+  8, // RESOURCE_EXHAUSTED
+  9, // FAILED_PRECONDITION
+  12, // UNIMPLEMENTED
+  16, // UNAUTHENTICATED
+]);
 
 /** Why Temporal did not say what runs: a server that refuses a call, such as a query, can be reached. */
 export function whyUnobserved(error: unknown): string {
   const causes = [error, error instanceof Error ? error.cause : undefined];
-  const refused = causes.some((each) => isGrpcServiceError(each) && !away.has(each.code));
+  const refused = causes.some((each) => isGrpcServiceError(each) && refusals.has(each.code));
   return `${refused ? 'it refuses a call' : 'it cannot be reached'}: ${messageOf(error)}`;
 }
