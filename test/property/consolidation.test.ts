@@ -88,10 +88,17 @@ describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRu
 });
 
 test('under any budget, and where spot is replaced beside on-demand alone, fleets end near what none can cost less than', () => {
-  const over = Array.from({ length: 12 }, (_, i) => {
+  const ends = Array.from({ length: 20 }, (_, i) => {
     const made = generate('kwok-cluster', 60, i + 1);
-    return consolidated(made).priceAfter / fleetBound({ items: made.objects }, made.catalogue) - 1;
+    const { priceAfter, notTaken } = consolidated(made);
+    return {
+      over: priceAfter / fleetBound({ items: made.objects }, made.catalogue) - 1,
+      // The bound does not know that such a node stays.
+      keepsSpot: notTaken.some(({ why }) => why.includes('SpotToSpotConsolidation')),
+    };
   });
-  expect(over.reduce((sum, each) => sum + each, 0) / over.length).toBeLessThan(0.02);
-  expect(Math.max(...over)).toBeLessThan(0.05);
+  expect(ends.reduce((sum, { over }) => sum + over, 0) / ends.length).toBeLessThan(0.02);
+  const free = ends.filter(({ keepsSpot }) => !keepsSpot);
+  expect(free.length).toBeGreaterThan(15);
+  expect(Math.max(...free.map(({ over }) => over))).toBeLessThan(0.05);
 });
