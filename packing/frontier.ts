@@ -1,3 +1,4 @@
+import { compareText } from '../core/compare-text.js';
 import { plan } from './plan.js';
 import { withProvenBound } from './prove.js';
 import type { PackingInput, Plan } from './types.js';
@@ -42,12 +43,12 @@ interface Bound {
 export function frontierOf(input: PackingInput): Frontier {
   const taken = plan(input);
   const found = [foundAs(taken)];
-  const bounds: Bound[] = [];
+  const bounds: Bound[] = [{ nodeCost: 0, leastPrice: taken.lowerBoundPerHour }];
   const at = (nodeCost: number): void => {
     const { made, leastPrice } = planAt(input, nodeCost);
     if (!sameLeft(made.plan, taken)) return;
     found.push(made);
-    bounds.push({ nodeCost, leastPrice });
+    if (leftOut(made.plan) === leftOut(taken)) bounds.push({ nodeCost, leastPrice });
   };
   at(0);
   // One node less is worth the price of the whole plan.
@@ -63,7 +64,7 @@ export function frontierOf(input: PackingInput): Frontier {
     ...point,
     lowerBoundPerHour: lowerBoundOf(point, bounds),
   }));
-  return { taken: { ...taken, lowerBoundPerHour: points[0]?.lowerBoundPerHour ?? taken.lowerBoundPerHour }, points };
+  return { taken: { ...taken, lowerBoundPerHour: lowerBoundAtAnyNumber(bounds, taken) }, points };
 }
 
 /**
@@ -82,6 +83,12 @@ const foundAs = (made: Plan): Found => ({
   nodes: made.newNodeClaims.length,
   pricePerHour: made.pricePerHour,
 });
+
+/** What a plan costs at least, however many nodes it has. */
+function lowerBoundAtAnyNumber(bounds: readonly Bound[], { pricePerHour }: Plan): number {
+  const unchanged = bounds.filter(({ nodeCost }) => nodeCost === 0);
+  return Math.min(pricePerHour, Math.max(...unchanged.map(({ leastPrice }) => leastPrice)));
+}
 
 /** The cheapest plan where each node costs so much more, at the prices that nodes have without that; and what a plan costs at least with that. */
 function planAt(input: PackingInput, nodeCost: number): { made: Found; leastPrice: number } {
@@ -102,6 +109,13 @@ function planAt(input: PackingInput, nodeCost: number): { made: Found; leastPric
 
 /** Whether the plans leave as many pods out: others are no answer to the same question. */
 const sameLeft = (a: Plan, b: Plan): boolean => a.unschedulable.length === b.unschedulable.length;
+
+/** The pods that a plan leaves out: a bound of a plan for other pods says nothing about these. */
+const leftOut = ({ unschedulable }: Plan): string =>
+  unschedulable
+    .map(({ pod }) => pod)
+    .sort(compareText)
+    .join();
 
 /** The cheapest first, each with fewer nodes than all before. */
 function undominated(found: readonly Found[]): Found[] {
