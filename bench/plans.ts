@@ -84,11 +84,7 @@ export async function measurePlans(
   const { plan, coldMs, warmMs, wallMs, maxRssMb } = ours;
   const stowage = { ...judged, coldMs, warmMs, wallMs, maxRssMb, statedBound: plan.lowerBoundPerHour };
   const comparable = compare(plan, plans, runs);
-  const inAnyOrder = compare(
-    plan,
-    plans.filter((_, i) => !runs[i]!.needsOrder),
-    runs.filter(({ needsOrder }) => !needsOrder),
-  );
+  const inAnyOrder = compare(plan, plans, runs, ({ needsOrder }) => !needsOrder);
   const problems = [...problemsOf(stowage, lowerBound, runs, inAnyOrder), ...refuted(plan, comparable)];
   return { ...base, lowerBound, stowage, ...(comparable && { comparable }), problems };
 }
@@ -104,7 +100,7 @@ function judge(files: CaseFiles, plan: PlanJson): { judged: Judged; lowerBound: 
       price: plan.pricePerHour,
       violations: verdict.violations,
       preferencesKept: asked > 0 ? kept / asked : undefined,
-      needsOrder: verdict.needsOrder,
+      needsOrder: verdict.needsOrder(),
     },
   };
 }
@@ -112,13 +108,20 @@ function judge(files: CaseFiles, plan: PlanJson): { judged: Judged; lowerBound: 
 const placedPods = (plan: PlanJson): Set<string> =>
   new Set([...plan.newNodeClaims, ...plan.existingNodes].flatMap((entry) => entry.pods));
 
-function compare(ours: PlanJson, theirs: readonly PlanJson[], judged: readonly Judged[]): Comparable | undefined {
+/** The cheapest of those plans that place the same pods, and that `suits` accepts. */
+function compare(
+  ours: PlanJson,
+  theirs: readonly PlanJson[],
+  judged: readonly Judged[],
+  suits: (plan: Judged) => boolean = () => true,
+): Comparable | undefined {
   const mine = placedPods(ours);
   let best: Comparable | undefined;
   theirs.forEach((plan, i) => {
     const pods = placedPods(plan);
     if (pods.size !== mine.size || ![...pods].every((pod) => mine.has(pod))) return;
     const { violations, needsOrder } = judged[i]!;
+    if (!suits(judged[i]!)) return;
     if (best !== undefined && plan.pricePerHour >= best.price) return;
     best = { price: plan.pricePerHour, valid: violations.length === 0, needsOrder };
   });

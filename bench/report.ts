@@ -116,7 +116,7 @@ export interface Summary {
   readonly leastWarmSpeedup: number | undefined;
   readonly dearer: number;
   /** Cases in which a plan of Karpenter's costs less, but depends on the order of binding. */
-  readonly dearerThanOrdered: number;
+  readonly cheaperInOrder: number;
   readonly fewerPods: number;
   readonly morePods: number;
   readonly brokenStowage: number;
@@ -148,7 +148,7 @@ export function summarize(kind: string, results: readonly PlanResult[]): Summary
     medianWarmSpeedup: orNothing(warm, median),
     leastWarmSpeedup: orNothing(warm, (values) => Math.min(...values)),
     dearer: results.filter((result) => result.problems.some((problem) => problem.startsWith('dearer'))).length,
-    dearerThanOrdered: results.filter((result) => orderNote(result) !== undefined).length,
+    cheaperInOrder: results.filter((result) => orderNote(result) !== undefined).length,
     fewerPods: results.filter((result) => placedMore(result) < 0).length,
     morePods: results.filter((result) => placedMore(result) > 0).length,
     brokenStowage: results.filter((result) => (result.stowage?.violations.length ?? 1) > 0).length,
@@ -203,7 +203,7 @@ function summaryRow(summary: Summary): string[] {
     ratio(summary.medianWarmSpeedup),
     ratio(summary.leastWarmSpeedup),
     String(summary.dearer),
-    String(summary.dearerThanOrdered),
+    String(summary.cheaperInOrder),
     String(summary.fewerPods),
     String(summary.morePods),
     String(summary.brokenStowage),

@@ -25,8 +25,8 @@ export interface Verdict {
   readonly lowerBound: number;
   /** How much of the weight of the placed pods' preferences the plan keeps. */
   readonly preferences: Preferences;
-  /** See `spreadNeedsOrder`. */
-  readonly needsOrder: boolean;
+  /** See `spreadNeedsOrder`; computed when it is asked for. */
+  readonly needsOrder: () => boolean;
 }
 
 /**
@@ -48,7 +48,7 @@ export function checkPlan(
     newNodes: plan.newNodeClaims.length,
     lowerBound: lowerBound(placement),
     preferences: preferencesKept(placement),
-    needsOrder: spreadNeedsOrder(placement),
+    needsOrder: () => spreadNeedsOrder(placement),
   };
 }
 

@@ -7,9 +7,6 @@ import type { BinProblem, BinSolution, Effort } from './problem.js';
 import { capReach, demandsOf, resourceWorth } from './resource-lp.js';
 import { isBetterPacking, searchWholeBins } from './whole-bin-search.js';
 
-/** See `WholeBinEffort`. */
-const binCostShare = 0.03;
-
 /** The share of the visits for packings in which items ride: with four times as many passes of 300 pods took half as long again, for plans that cost 0.2% less. */
 const visitShare = 0.06;
 
@@ -25,7 +22,7 @@ export function ride(problem: BinProblem, solution: BinSolution, effort: Effort)
   const worth = resourceWorth(compiled, demandsOf(compiled, pods, items), capReach(compiled));
   const { units, visits = 10 * units, fewest = 1 } = effort;
   // Nothing says how much riding may save, so that no target ends the search.
-  const search = { units, visits: visits * visitShare, target: 0, binCostShare };
+  const search = { units, visits: visits * visitShare, target: 0 };
   const found = searchWholeBins(compiled, { groups, items, pods, worth }, search);
   if (found === undefined || !isBetterPacking(compiled, found, groups)) return undefined;
   const price = priceOf(compiled, found);

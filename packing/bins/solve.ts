@@ -28,8 +28,7 @@ const visitsPerUnit = 10;
 /** The share of the effort for local search where contents of whole bins are searched afterwards. */
 const localShare = 0.25;
 
-/** What each bin counts more than it costs in this search, as a share of the mean price of a bin; and where fewer bins are looked for. */
-const binCostShare = 0.03;
+/** What each bin counts more than it costs where fewer bins are looked for, as a share of the mean price of a bin. */
 const binCostForFewer = 0.1;
 /** The visits of that second search, as a share of those of the first. */
 const fewerVisits = 0.25;
@@ -115,7 +114,7 @@ function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed)
 
 /** The packing, or a better one by contents of whole bins. */
 function byWholeBins(compiled: CompiledProblem, packed: Packed, bound: number): Cheapest {
-  const found = wholeBins(compiled, packed, { bound, target: bound * nearEnough, binCostShare });
+  const found = wholeBins(compiled, packed, { bound, target: bound * nearEnough });
   const isBetter = found !== undefined && isBetterPacking(compiled, found, packed.groups);
   return { compiled, packing: isBetter ? { ...packed, groups: found } : packed, bound, isBoundByLimits: false };
 }
@@ -124,7 +123,7 @@ function byWholeBins(compiled: CompiledProblem, packed: Packed, bound: number): 
 function wholeBins(
   compiled: CompiledProblem,
   { groups, items, afterOpen: pods, worth, units, visits, missed }: Packed,
-  { bound, ...aim }: { readonly bound: number; readonly target: number; readonly binCostShare: number },
+  { bound, ...aim }: { readonly bound: number; readonly target: number; readonly binCostShare?: number },
 ): BinGroup[] | undefined {
   const isFar = units >= wholeBinUnits && missed === 0 && priceOf(compiled, groups) > bound * farFromBound;
   return isFar ? searchWholeBins(compiled, { groups, items, pods, worth }, { units, visits, ...aim }) : undefined;

@@ -26,13 +26,16 @@ export interface FirstPacking {
   readonly worth: FeasibleWorth;
 }
 
+/** See `WholeBinEffort`. */
+const usualBinCostShare = 0.03;
+
 interface WholeBinEffort {
   readonly units: number;
   readonly visits: number;
   /** A packing of at most this price is not searched further. */
   readonly target: number;
   /** What each bin counts more than it costs, as a share of the mean price of a bin: of prices that differ little the one with fewer bins is wanted. */
-  readonly binCostShare: number;
+  readonly binCostShare?: number;
 }
 
 /**
@@ -42,7 +45,7 @@ interface WholeBinEffort {
 export function searchWholeBins(
   compiled: CompiledProblem,
   { groups, items, pods, worth }: FirstPacking,
-  { units, visits, target, binCostShare }: WholeBinEffort,
+  { units, visits, target, binCostShare = usualBinCostShare }: WholeBinEffort,
 ): BinGroup[] | undefined {
   const binCost = (binCostShare * priceOf(compiled, groups)) / binsIn(groups);
   const dearer = { ...compiled, price: compiled.price.map((price) => price + binCost) };

@@ -1,11 +1,22 @@
 import type { Group } from '../topology/groups.js';
 import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
-import { selectsOwn } from './host-rules.js';
+import { hostRoom, selectsOwn, type Host, type HostContext, type IncomingPod } from './host-rules.js';
 
 type DomainOf = (key: string) => string | undefined;
 
 const anywhere = (): boolean => true;
+
+/** Whether host ports, volumes and all topology rules, those by host name included, allow one more pod on the node; room is not checked. */
+export function rulesAdmit(context: HostContext, node: Host, incoming: IncomingPod, domainOf: DomainOf): boolean {
+  const { topologyCounts } = context;
+  const { rules } = incoming;
+  return (
+    hostRoom(node, incoming, context, 1) > 0 &&
+    meetsHostAffinity(topologyCounts, rules, node.host) &&
+    allows(topologyCounts, rules, domainOf)
+  );
+}
 
 /**
  * Whether the topology rules allow one more pod in these domains. `begins` says whether the first pod of an affinity may be in a

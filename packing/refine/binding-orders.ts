@@ -1,8 +1,7 @@
 import type { HostPort } from '../../core/host-ports.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
-import { allows, meetsHostAffinity } from '../place/admission.js';
-import { hostRoom } from '../place/host-rules.js';
+import { rulesAdmit } from '../place/admission.js';
 import { removePorts, roomFor, type NodeState } from '../place/node-states.js';
 import type { Rules } from '../topology/rules.js';
 import { Xorshift } from '../xorshift.js';
@@ -175,10 +174,12 @@ class Binding {
     return (
       roomFor(node.free, feasibility.demand(podClass), 1) > 0 &&
       node.admits(podClass, level) &&
-      hostRoom(node, { podClass, rules, pod: podClass.pods[0]! }, { topologyCounts, volumes: compiled.volumes }, 1) >
-        0 &&
-      meetsHostAffinity(topologyCounts, rules, node.host) &&
-      allows(topologyCounts, rules, node.domainOf)
+      rulesAdmit(
+        { topologyCounts, volumes: compiled.volumes },
+        node,
+        { podClass, rules, pod: podClass.pods[0]! },
+        node.domainOf,
+      )
     );
   }
 
@@ -188,7 +189,7 @@ class Binding {
   }
 }
 
-/** Takes the room of so many pods of the class on the node; negative numbers free it. */
+/** Takes the room of one pod of the class on the node, or frees it. */
 function take({ context }: PlacementState, { free, ports }: BindingNode, podClass: PodClass, pods: 1 | -1): void {
   const demand = context.feasibility.demand(podClass);
   for (let d = 0; d < demand.length; d++) free[d] = free[d]! - pods * demand[d]!;

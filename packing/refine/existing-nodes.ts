@@ -1,7 +1,7 @@
 import type { Compiled } from '../compile/compiled.js';
 import type { Feasibility } from '../place/feasibility.js';
-import { allows, meetsHostAffinity, isFree } from '../place/admission.js';
-import { hostRoom, type IncomingPod } from '../place/host-rules.js';
+import { isFree, rulesAdmit } from '../place/admission.js';
+import type { IncomingPod } from '../place/host-rules.js';
 import { placeOn, roomFor, removeFrom, type PlacedPod, type NodeState } from '../place/node-states.js';
 import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
@@ -67,9 +67,9 @@ export class ExistingNodes {
     this.checks++;
     return (
       feasibility.admitsKind(rules.level, node.kind) &&
-      hostRoom(node, { podClass, rules, pod }, { topologyCounts, volumes: compiled.volumes }, 1) > 0 &&
-      meetsHostAffinity(topologyCounts, rules, node.host) &&
-      allows(topologyCounts, rules, (key) => this.domain(node, key))
+      rulesAdmit({ topologyCounts, volumes: compiled.volumes }, node, { podClass, rules, pod }, (key) =>
+        this.domain(node, key),
+      )
     );
   }
 
