@@ -9,6 +9,9 @@ import { disruptionReasons, type DisruptionReason } from '../api/disruption-reas
 export { disruptionReasons };
 export type { DisruptionReason };
 
+/** Nodes in `alongside`, at most: commands and slots are sent in payloads. */
+export const alongsideKept = 300;
+
 export type DisruptionMethod = 'empty' | 'drift' | 'multi' | 'single';
 
 /** A node to be disrupted, in compact form for the decision record. */

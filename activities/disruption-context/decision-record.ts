@@ -4,14 +4,13 @@ import type { PlannedClaim } from '../../packing/types.js';
 import type { Decision, DecisionSummary, QuestionToWithdraw } from '../../workflows/messages.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import { claimPlans } from '../provisioning/claim-plans.js';
-import type { DisruptionCommand } from '../../disruption/command.js';
+import { alongsideKept, type DisruptionCommand } from '../../disruption/command.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { poolNameOf } from './disruption-context.js';
 
 /** A record goes into a payload, which is to stay below 64 KiB with its candidates. */
 const movesKept = 60;
 const podNamesKept = 100;
-const alongsideKept = 300;
 const targetsKept = 100;
 const alternativesKept = 5;
 

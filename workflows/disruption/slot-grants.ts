@@ -1,4 +1,5 @@
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
+import { alongsideKept } from '../../disruption/command.js';
 import { counted } from '../../core/plurals.js';
 import { workflowNow } from '../clock.js';
 import { untilHistoryFull } from '../history-limit.js';
@@ -8,9 +9,6 @@ import type { Activities } from '../calls/proxies.js';
 import type { Questions } from './questions.js';
 import type { RunningDisruptions } from './running-disruptions.js';
 import type { SlotRequests } from './slot-requests.js';
-
-/** Bounds the signal, as that of a decision is bounded. */
-const mostAlongside = 300;
 
 interface SlotGrantDeps {
   readonly activities: Activities;
@@ -95,6 +93,6 @@ export class SlotGrants {
   /** The nodes of other disruptions that run, at most as many as a command may name. */
   private nodesOfOthers(workflowId: string): readonly string[] {
     const others = this.deps.running.all.filter((one) => one.workflowId !== workflowId);
-    return others.flatMap(({ candidates }) => candidates.map(({ node }) => node)).slice(-mostAlongside);
+    return others.flatMap(({ candidates }) => candidates.map(({ node }) => node)).slice(-alongsideKept);
   }
 }
