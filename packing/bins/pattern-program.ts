@@ -2,13 +2,15 @@ import { Columns } from './columns.js';
 import type { CompiledProblem } from './compile.js';
 import type { Knapsack } from './knapsack.js';
 import type { LimitUsage } from './limits.js';
+import { OfferContents } from './offer-contents.js';
 import { isOpened } from './openers.js';
 import { CoveringSimplex } from './simplex.js';
 import { priceFloor } from './valuation.js';
 
-/** Steps of the search for one pattern of an offer: few at first, and more once these find no pattern. */
-const fewSteps = 40;
-const manySteps = 160;
+/** Steps of the search for one pattern of an offer. */
+const fillSteps = 40;
+/** The same by branch and bound, where that finds no pattern any more. With 60 or 400 steps plans are as good. */
+const searchSteps = 100;
 /** New patterns in a round, at most. */
 const perRound = 12;
 /** A pattern must be worth this many times its price to be added. */
@@ -31,6 +33,13 @@ interface LimitRow {
   readonly unit: number;
 }
 
+/** An offer whose content may be worth more than `price`: what a bin costs, and what it uses of limits is worth. */
+interface PromisingOffer {
+  readonly offer: number;
+  readonly price: number;
+  readonly rate: number;
+}
+
 /** A solution of the linear program: its cost, and the number of bins of each pattern, by place in the pool. */
 export interface Solved {
   readonly cost: number;
@@ -49,6 +58,7 @@ export class PatternProgram {
   /** Row of each item in the program; -1 for items without remaining pods. */
   private readonly rowOf: Int32Array;
   private readonly limits: readonly LimitRow[];
+  private contents: OfferContents | undefined;
   /** Cost of leaving a pod unplaced in the program: more than any bin costs. */
   private readonly penalty: number;
 
@@ -69,7 +79,6 @@ export class PatternProgram {
    * `rounds` is given for so many rounds alone, and no more once `until` units of work are used.
    */
   solve(rows: Int32Array, left: Int32Array, until: number, rounds = Infinity): Solved | undefined {
-    const { pool } = this;
     this.rowOf.fill(-1);
     rows.forEach((item, row) => (this.rowOf[item] = row));
     this.columns = new Columns();
@@ -78,19 +87,14 @@ export class PatternProgram {
     this.enter(simplex, left);
     const before = new Float64Array(simplex.duals.length);
     let share = 0;
-    let steps = fewSteps;
     const thorough = rounds === Infinity;
     for (let round = 0; round < rounds && this.work < until; round++) {
       for (let r = 0; r < before.length; r++)
         before[r] = share * before[r]! + (1 - share) * Math.max(0, simplex.duals[r]!);
-      const known = pool.length;
-      this.findPatterns(rows, before, left, steps);
-      if (pool.length > known && this.enter(simplex, left)) {
+      if (this.entersNew(simplex, left, () => this.fillBins(rows, before, left)))
         share = thorough ? dualsBeforeShare : 0;
-        steps = fewSteps;
-      } else if (share > 0) share = 0;
-      else if (thorough && steps < manySteps) steps = manySteps;
-      else break;
+      else if (share > 0) share = 0;
+      else if (!thorough || !this.entersNew(simplex, left, () => this.searchContents(rows, before, left))) break;
     }
     return this.readOff(simplex, rows.length);
   }
@@ -146,30 +150,73 @@ export class PatternProgram {
     this.columns.add({ index, values, cost: compiled.price[offer]! }, place);
   }
 
-  /** Adds patterns to the pool that are worth more than their price at these duals, of the offers first that may hold most for it. */
-  private findPatterns(rows: Int32Array, duals: Float64Array, left: Int32Array, steps: number): void {
-    const { compiled, knapsack, limits, limitUsage } = this;
-    const value = new Float64Array(compiled.items);
+  /** Whether there are new patterns that lower the cost. */
+  private entersNew(simplex: CoveringSimplex, left: Int32Array, find: () => void): boolean {
+    const known = this.pool.length;
+    find();
+    return this.pool.length > known && this.enter(simplex, left);
+  }
+
+  /** Adds patterns to the pool that are worth more than their price at these duals, quickly. */
+  private fillBins(rows: Int32Array, duals: Float64Array, left: Int32Array): void {
+    const { knapsack } = this;
+    knapsack.maxSteps = fillSteps;
+    const value = this.valuesAt(rows, duals);
+    this.addPatterns(this.promising(value, duals, rows.length, left), (offer, price) =>
+      knapsack.fill(offer, price) > price ? knapsack.found() : undefined,
+    );
+    this.work += knapsack.work;
+    knapsack.work = 0;
+  }
+
+  /** The same by branch and bound. */
+  private searchContents(rows: Int32Array, duals: Float64Array, left: Int32Array): void {
+    const { compiled } = this;
+    this.contents ??= new OfferContents(compiled);
+    const { contents } = this;
+    const value = this.valuesAt(rows, duals);
+    contents.aim(value, left);
+    this.addPatterns(this.promising(value, duals, rows.length, left), (offer, price) =>
+      contents.best(offer, { floor: price, steps: searchSteps }),
+    );
+    this.work += this.knapsack.work + contents.work;
+    this.knapsack.work = 0;
+    contents.work = 0;
+  }
+
+  private valuesAt(rows: Int32Array, duals: Float64Array): Float64Array {
+    const value = new Float64Array(this.compiled.items);
     rows.forEach((item, row) => (value[item] = duals[row]!));
-    knapsack.maxSteps = steps;
+    return value;
+  }
+
+  /** The offers whose content may be worth more than their price, those first that may hold most for it. */
+  private promising(value: Float64Array, duals: Float64Array, rows: number, left: Int32Array): PromisingOffer[] {
+    const { compiled, knapsack, limits, limitUsage } = this;
     knapsack.aim(value, left);
-    const promising: { readonly offer: number; readonly price: number; readonly rate: number }[] = [];
+    const offers: PromisingOffer[] = [];
     for (let offer = 0; offer < compiled.offers; offer++) {
       if (!limitUsage.allows(offer)) continue;
       let limited = 0;
-      limits.forEach(({ use, unit }, l) => (limited += (duals[rows.length + l]! * use[offer]!) / unit));
+      limits.forEach(({ use, unit }, l) => (limited += (duals[rows + l]! * use[offer]!) / unit));
       const price = (compiled.price[offer]! + limited) * leastGain;
       const ceiling = knapsack.ceiling(offer);
-      if (ceiling > price * (1 + 1e-9)) promising.push({ offer, price, rate: ceiling / (price + priceFloor) });
+      if (ceiling > price * (1 + 1e-9)) offers.push({ offer, price, rate: ceiling / (price + priceFloor) });
     }
-    promising.sort((a, b) => b.rate - a.rate || a.offer - b.offer);
+    this.work += compiled.offers;
+    return offers.sort((a, b) => b.rate - a.rate || a.offer - b.offer);
+  }
+
+  /** Adds a content of each offer that is worth more than `price`, as long as few were found. */
+  private addPatterns(
+    offers: readonly PromisingOffer[],
+    contentOf: (offer: number, price: number) => Omit<Pattern, 'offer'> | undefined,
+  ): void {
     let found = 0;
-    for (const { offer, price } of promising) {
-      if (knapsack.fill(offer, price) <= price) continue;
-      if (this.add({ offer, ...knapsack.found() }) && ++found >= perRound) break;
+    for (const { offer, price } of offers) {
+      const content = contentOf(offer, price);
+      if (content !== undefined && this.add({ offer, ...content }) && ++found >= perRound) break;
     }
-    this.work += compiled.offers + knapsack.work;
-    knapsack.work = 0;
   }
 
   /** Returns whether the pattern is new. */

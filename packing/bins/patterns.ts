@@ -8,13 +8,13 @@ import { binsIn, priceOf } from './plan.js';
 import { isOpened } from './openers.js';
 
 /** Rounds of new patterns for what remains after some bins are taken. */
-const laterRounds = 3;
+const laterRounds = 6;
 /** Patterns with a fraction of a bin this high are taken as whole bins, and the highest one in any case. */
 const nearlyWhole = 0.7;
 /** The relaxation must cost at most this share of the known price, or rounding it would gain nothing. */
 const promisingShare = 0.998;
 /** Bins of so many items are packed anew at once: the work of a program grows with the cube of its rows. */
-const mostRows = 40;
+const mostRows = 80;
 
 /**
  * Improves a packing by column generation. The columns are patterns of whole bins, which respect caps and conflicts. The solution of the linear
