@@ -17,7 +17,7 @@ export interface FrontierPoint {
 }
 
 export interface Frontier {
-  /** The plan that is made without being asked for another: fewest nodes within a hundredth of the cheapest. */
+  /** The plan that is made without being asked for another (provisioning/fewest-nodes). */
   readonly taken: Plan;
   /** The cheapest first, each with fewer nodes than the one before. */
   readonly points: readonly FrontierPoint[];
@@ -92,7 +92,7 @@ function lowerBoundAtAnyNumber(bounds: readonly Bound[], { pricePerHour }: Plan)
 
 /** The cheapest plan where each node costs so much more, at the prices that nodes have without that; and what a plan costs at least with that. */
 function planAt(input: PackingInput, nodeCost: number): { made: Found; leastPrice: number } {
-  const settings = { ...input.settings, nodeCost: (input.settings.nodeCost ?? 0) + nodeCost, fewestWithin: 0 };
+  const settings = { ...input.settings, nodeCost: (input.settings.nodeCost ?? 0) + nodeCost, isCheapest: true };
   const dearer = { ...input, settings };
   const made = withProvenBound(dearer, plan(dearer), boundUnits);
   const newNodeClaims = made.newNodeClaims.map((claim) => ({

@@ -15,4 +15,4 @@ export type { PurchaseSearch } from './trial/purchases.js';
 export type { Loads } from './trial/placer.js';
 export { Trial, type Launch } from './trial/trial.js';
 export type { Worth } from './trial/worth.js';
-export { nearlyCheapest } from './bins/fewer.js';
+export { surchargeOf } from './bins/surcharge.js';

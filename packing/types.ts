@@ -73,8 +73,8 @@ export interface PackingSettings {
   readonly listedTypes: number;
   /** What every node to launch counts as more than its price, dollars per hour, beside what DisruptionPolicies say; absent: nothing. */
   readonly nodeCost?: number;
-  /** Of plans dearer than the cheapest by this share at most the one with fewest nodes is taken; absent: a hundredth (provisioning/fewest-nodes). */
-  readonly fewestWithin?: number;
+  /** Whether the cheapest plan is wanted, whatever its number of nodes; absent: fewer nodes may cost a little more (provisioning/fewest-nodes). */
+  readonly isCheapest?: boolean;
   /** Savings Plans and reserved instances (instance-types/commitments). */
   readonly commitments?: readonly Commitment[];
   /** Whether a plan tells what stops the instance types of each NodePool (`Plan.explanations`). */

@@ -1,12 +1,15 @@
 import { describe, expect, test, vi } from 'vitest';
 import { letters, recordedAttempts } from '../../test/builders/attempts.js';
-import { nearlyCheapest, type Launch } from '../../packing/trial.js';
+import type { Launch } from '../../packing/trial.js';
 import { launchFewer } from './fewer-launches.js';
 import type { FleetNode } from './fleet.js';
 import type { Simulation } from './simulation.js';
 
 const nodeOf = (name: string, price: number, more: Partial<FleetNode> = {}): FleetNode =>
   ({ name, price, gone: false, open: true, removable: true, onlyEmpty: false, ...more }) as FleetNode;
+
+/** What a node counts more than it costs. */
+const surcharge = 0.5;
 
 /** Launches of these prices in a fleet with `others`; `offer` tells at what prices nodes are found for a group. */
 function run(
@@ -19,6 +22,7 @@ function run(
   const targets: string[] = [];
   const undo = vi.fn();
   const simulation = {
+    surcharge,
     nodes: [...launches, ...others],
     setTargets: (nodes: readonly FleetNode[]) => targets.push(letters(nodes)),
     attempts,
@@ -54,42 +58,26 @@ describe('fewer launches (consolidation/fewest-nodes)', () => {
     ]);
   });
 
-  test('may cost a little more: a share of what may change', () => {
-    const fixed = [
-      nodeOf('x', 50, { removable: false }),
-      nodeOf('y', 50, { onlyEmpty: true }),
-      nodeOf('z', 50, { gone: true }),
-    ];
-    const spare = (2 + 3 + 95) * (nearlyCheapest - 1);
-    const { purchases } = run({ a: 2, b: 3 }, undefined, [...fixed, nodeOf('w', 95)]);
-    expect(purchases).toEqual([
-      {
-        search: { units: 300, most: expect.closeTo(5 + spare, 9), fewest: nearlyCheapest },
-        most: expect.closeTo(5 + spare + 1e-9, 12),
-      },
-    ]);
-    expect(purchases[0]!.most).toBeGreaterThan((purchases[0]!.search as { most: number }).most);
-    const offer = (price: number) => run({ a: 2, b: 3 }, () => [price], [nodeOf('w', 95)]);
-    expect(offer(5).settled).toEqual(['ab 5']);
-    expect(offer(5 + spare).settled).toHaveLength(1);
-    expect(offer(5 + spare * 1.01)).toMatchObject({ settled: [], undone: 1 });
-    expect(offer(4).settled).toEqual(['ab 4']);
+  test('may cost as much more as the nodes that they save count more than they cost', () => {
+    const { purchases } = run({ a: 2, b: 3, c: 1 });
+    expect(purchases[0]).toEqual({
+      search: { units: 450, most: 6 + 3 * surcharge, surcharge },
+      most: expect.closeTo(6 + 2 * surcharge + 1e-9, 12),
+    });
+    const one = (price: number) => run({ a: 2, b: 3 }, () => [price]);
+    expect(one(4).settled).toEqual(['ab 4']);
+    expect(one(5 + surcharge).settled).toHaveLength(1);
+    expect(one(5 + surcharge * 1.01)).toMatchObject({ settled: [], undone: 1 });
+    const ofThree = (prices: readonly number[]) =>
+      run({ a: 2, b: 2, c: 2 }, (group) => (group === 'abc' ? prices : undefined)).settled;
+    expect(ofThree([6 + 1.9 * surcharge])).toHaveLength(1);
+    expect(ofThree([3, 3 + 1.9 * surcharge])).toEqual([]);
   });
 
   test('are fewer', () => {
     expect(run({ a: 2, b: 3 }, () => [1, 1])).toMatchObject({ settled: [], undone: 1 });
     expect(run({ a: 2, b: 3 }, () => [1])).toMatchObject({ settled: ['ab 1'], undone: 0 });
     expect(run({ a: 2, b: 3 })).toMatchObject({ settled: [], undone: 0 });
-  });
-
-  test('use up together what they may cost more', () => {
-    const spare = (4 + 96) * (nearlyCheapest - 1);
-    const pairs = (extra: number) =>
-      run({ a: 1, b: 1, c: 1, d: 1 }, (group) => (group.length === 2 ? [2 + extra] : undefined), [
-        nodeOf('w', 96),
-      ]).settled.map((text) => text.slice(0, 2));
-    expect(pairs(spare * 0.4)).toEqual(['ab', 'cd']);
-    expect(pairs(spare * 0.6)).toEqual(['ab']);
   });
 
   test('go where pods may be moved, and replace what is still there', () => {

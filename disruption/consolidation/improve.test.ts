@@ -18,11 +18,13 @@ interface Options {
   readonly offer?: (group: string) => readonly number[] | undefined;
   readonly pays?: (group: string) => boolean;
   readonly rate?: number;
+  /** What a node counts more than it costs. */
+  readonly surcharge?: number;
 }
 
 function run(
   nodes: Readonly<Record<string, Given>>,
-  { offer = () => undefined, pays = () => true, rate = 0 }: Options = {},
+  { offer = () => undefined, pays = () => true, rate = 0, surcharge = 0 }: Options = {},
 ) {
   const fleet = Object.entries(nodes).map(
     ([name, { price, load, more }]) =>
@@ -47,6 +49,7 @@ function run(
   const asked: string[] = [];
   const simulation = {
     nodes: fleet,
+    surcharge,
     worth: { of: (load: unknown) => load },
     trial: { loadOf: (loads: unknown) => loads },
     disruptionOf: (some: readonly FleetNode[]) => rate * some.length,
@@ -147,6 +150,19 @@ describe('a group is replaced', () => {
     expect(run({ a: wasteful }, { offer: () => [1, 1] })).toMatchObject({ settled: [], undone: true });
   });
 
+  test('by more nodes only where these save what nodes count more than they cost', () => {
+    const two = (price: number) =>
+      run({ a: wasteful }, { offer: () => [price / 2, price / 2], surcharge: 0.3 }).settled;
+    expect(two(1.69)).toEqual([]);
+    expect(two(1.67)).toEqual(['a']);
+    // Fewer nodes may not be dearer.
+    const one = (price: number) =>
+      run({ a: wasteful, b: wasteful }, { offer: (group) => (group === 'ab' ? [price] : undefined), surcharge: 0.3 })
+        .settled;
+    expect(one(4.1)).toEqual([]);
+    expect(one(3.9)).toEqual(['ab']);
+  });
+
   test('only if it pays, where all of it is there', () => {
     const no = { offer: () => [0.5], pays: () => false };
     expect(run({ a: wasteful }, no)).toMatchObject({ settled: [], asked: ['a'], undone: true });
@@ -162,8 +178,8 @@ describe('a group is replaced', () => {
     const nodes = Object.fromEntries('abcde'.split('').map((name) => [name, { ...wasteful, planned: name !== 'e' }]));
     const { all, purchases } = run(nodes);
     const of = (group: string) => purchases[all.indexOf(group)]!;
-    expect(of('a')).toEqual({ search: { units: 0, most: 2 }, most: 2, onlyForRest: true });
-    expect(of('e')).toEqual({ search: { units: 0, most: 1.98 }, most: 1.98, onlyForRest: false });
+    expect(of('a')).toEqual({ search: { units: 0, most: 2, surcharge: 0 }, most: 2, onlyForRest: true });
+    expect(of('e')).toEqual({ search: { units: 0, most: 1.98, surcharge: 0 }, most: 1.98, onlyForRest: false });
     expect(of('cde')).toMatchObject({ search: { units: 0 }, most: 5.98, onlyForRest: false });
     expect(of('abcde')).toMatchObject({ search: { units: 750, most: 9.98 }, onlyForRest: false });
     const planned = Object.fromEntries('abcdefgh'.split('').map((name) => [name, { ...wasteful, planned: true }]));

@@ -51,17 +51,21 @@ export function improve(
         if (group.length < Math.min(size, ranked.length)) continue;
         looks += group.length;
         if (wasteOf(simulation, group) < leastWaste) continue;
-        const price = priceOfAll(group);
+        const before = priceOfAll(group);
         const there = group.filter((node) => !launches.has(node));
         const least = Math.max(leastShare * priceOfAll(there), simulation.disruptionOf(there));
-        const most = price - least;
+        const most = before - least;
+        const { surcharge } = simulation;
+        const mostCounted = most + surcharge * group.length;
         const outcome = simulation.attempts.byPlacing(group, {
-          search: { units: group.length < few ? 0 : unitsEach * group.length, most },
+          search: { units: group.length < few ? 0 : unitsEach * group.length, most: mostCounted, surcharge },
           most,
           onlyForRest: group.length <= few && group.every((node) => launches.has(node)),
         });
         if (outcome === undefined) continue;
-        const isCheaper = priceOfAll(outcome.launches) < most - roundingError;
+        const price = priceOfAll(outcome.launches);
+        const isCheaper =
+          Math.max(price - most, price + surcharge * outcome.launches.length - mostCounted) < -roundingError;
         if (!isCheaper || (group.every((node) => !launches.has(node)) && !pays(outcome))) {
           simulation.undo();
           continue;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { letters } from '../../test/builders/attempts.js';
-import { nearlyCheapest, type Filling, type Launch } from '../../packing/trial.js';
+import { surchargeOf, type Filling, type Launch } from '../../packing/trial.js';
 import type { FleetNode } from './fleet.js';
 import type { Outcome, Purchase } from './outcome.js';
 import { isLarge, planFleet } from './plan-fleet.js';
@@ -73,7 +73,7 @@ function run(nodes: Readonly<Record<string, Given>>, options: Options = {}) {
   let applied = 0;
   const simulation = {
     nodes: fleet,
-    worth: { of: (worth: unknown) => worth },
+    worth: { of: (worth: unknown) => worth, leastNodes: 0 },
     trial: { loadOf: (loads: unknown) => loads, demandOf: (podClass: unknown) => podClass },
     disruptionOf: (some: readonly FleetNode[]) => some.reduce((sum, { cost }) => sum + rate * (cost - 1), 0),
     setTargets: (some: readonly FleetNode[], filling?: Filling) => {
@@ -143,9 +143,13 @@ describe('the fleet that is planned', () => {
       });
     expect(at([4], [3]).plan).toBe('a for 3');
     expect(at([4], [2, 2]).plan).toBe('a for 4');
+    expect(at([2, 2], [4]).plan).toBe('a for 4');
     expect(at([4], [5]).plan).toBe('a for 4');
     expect(at([4], undefined).plan).toBe('a for 4');
-    expect(at([4], [3]).tried.map(({ purchase }) => purchase.search)).toContainEqual({ units: 10_000 });
+    expect(at([4], [3]).tried.map(({ purchase }) => purchase.search)).toContainEqual({
+      units: 10_000,
+      surcharge: expect.closeTo(0.5 * surchargeOf({ price: 4, nodes: 1 }, 0), 9),
+    });
   });
 });
 
@@ -209,14 +213,14 @@ describe('of several fleets that is taken', () => {
     expect(choose([undefined, undefined, [8]]).plan).toBe('d for 8');
   });
 
-  test('which has fewer nodes, where it costs about as much', () => {
-    // With the two that stay: 30 and 30.2, less than a hundredth apart.
+  test('which has fewer nodes, where these cost no more than a share of what a node costs', () => {
     expect(choose([[5, 5], [10.2], [10.3]]).plan).toBe('d for 10.2');
     expect(choose([[10.2], [5, 5], [10.3]]).plan).toBe('d for 10.2');
     expect(choose([[10], [5.05, 5.05], [90]]).plan).toBe('d for 10');
-    const apart = 20 * (nearlyCheapest - 1) + 10 * nearlyCheapest;
-    expect(choose([[5, 5], [apart + 0.01], [90]]).plan).toBe('d for 5+5');
-    expect(choose([[5, 5], [apart - 0.01], [90]]).plan).toBe(`d for ${apart - 0.01}`);
+    // With the two that stay the cheapest has four nodes for 30.
+    const surcharge = 0.5 * surchargeOf({ price: 30, nodes: 4 }, 0);
+    expect(choose([[5, 5], [10 + surcharge * 1.05], [90]]).plan).toBe('d for 5+5');
+    expect(choose([[5, 5], [10 + surcharge * 0.95], [90]]).plan).toBe(`d for ${10 + surcharge * 0.95}`);
   });
 
   test('which commands can carry out, unless another costs a twentieth less', () => {
@@ -232,7 +236,7 @@ describe('of several fleets that is taken', () => {
 
   test('without asking about those that are far too dear', () => {
     expect(choose([[60], [5], [70]]).asked).toBe(1);
-    expect(choose([[5], [5.1], [70]]).asked).toBe(2);
+    expect(choose([[5], [5.01], [70]]).asked).toBe(2);
   });
 });
 

@@ -1,13 +1,14 @@
 import { compareText } from '../../core/compare-text.js';
-import { nearlyCheapest, type Filling, type Launch, type Worth } from '../../packing/trial.js';
+import { surchargeOf, type Filling, type Launch, type PurchaseSearch, type Worth } from '../../packing/trial.js';
 import { byPricePerCost, priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { chooseTarget, isFixed, type Estimate, type FleetTarget } from './target.js';
 
-/** Search units for the whole plan, and for a first estimate. */
+/** Search units for the whole plan. */
 const finalUnits = 10_000;
-const firstUnits = 0;
+/** For a first estimate nothing is searched. */
+const firstSearch: PurchaseSearch = { units: 0 };
 
 /** How many times launches are examined for nodes that could be kept instead. */
 const rounds = 8;
@@ -23,6 +24,9 @@ interface Ordered extends FleetTarget {
 /** Prices within this factor count as equal; then fewer evictions decide. */
 const equalWithin = 1.001;
 
+/** A node of a fleet counts this share of what a node to launch counts more than it costs: fewer nodes mean that more pods move. */
+const surchargeShare = 0.5;
+
 /** Factor on the price of a proposal that is not allowed as a whole. */
 const shortfall = 1.05;
 
@@ -30,10 +34,12 @@ const shortfall = 1.05;
 interface Proposal {
   readonly target: Ordered;
   readonly outcome: Outcome;
-  /** Price of the final fleet with the cost of disruption, dollars per hour. */
+  /** Price of the final fleet, dollars per hour. */
   readonly price: number;
   /** Number of nodes in the final fleet. */
   readonly nodes: number;
+  /** What the evictions must save, dollars per hour. */
+  readonly disruption: number;
   /** RescheduleDisruptionCost of the removed nodes (disruption-cost/of-a-node). */
   readonly cost: number;
 }
@@ -50,30 +56,39 @@ export function planFleet(
 ): Outcome | undefined {
   const proposals: Proposal[] = [];
   for (const target of targets(simulation, given)) {
-    const outcome = target.remove.length === 0 ? undefined : attempt(simulation, target, firstUnits);
+    const outcome = target.remove.length === 0 ? undefined : attempt(simulation, target, firstSearch);
     if (outcome === undefined) continue;
     simulation.undo();
     proposals.push(proposalOf(simulation, target, outcome));
   }
-  const best = bestOf(proposals, pays);
+  simulation.surcharge = surchargeIn(simulation, proposals);
+  const best = bestOf(simulation, proposals, pays);
   if (best === undefined) return undefined;
-  const outcome = attempt(simulation, best.target, finalUnits);
-  if (outcome !== undefined && priceOfAll(outcome.launches) < priceOfAll(best.outcome.launches)) return outcome;
+  const { surcharge } = simulation;
+  const outcome = attempt(simulation, best.target, { units: finalUnits, surcharge });
+  const counted = ({ launches }: Outcome): number => priceOfAll(launches) + surcharge * launches.length;
+  if (outcome !== undefined && counted(outcome) < counted(best.outcome)) return outcome;
   if (outcome !== undefined) simulation.undo();
-  return attempt(simulation, best.target, firstUnits);
+  return attempt(simulation, best.target, firstSearch);
 }
 
-/** The proposal with the best expected result. `pays` is called only for proposals that may be the best. */
-function bestOf(proposals: readonly Proposal[], pays: (outcome: Outcome) => boolean): Proposal | undefined {
-  const hopeful = [...proposals].sort((a, b) => a.price - b.price);
-  let best: Proposal | undefined;
+/** The proposal with the best expected result (consolidation/fewest-nodes). `pays` is called only for proposals that may be the best. */
+function bestOf(
+  { surcharge }: Simulation,
+  proposals: readonly Proposal[],
+  pays: (outcome: Outcome) => boolean,
+): Proposal | undefined {
+  const hopeful = proposals
+    .map((proposal) => ({ ...proposal, counted: proposal.price + proposal.disruption + surcharge * proposal.nodes }))
+    .sort((a, b) => a.counted - b.counted);
+  let best: (typeof hopeful)[number] | undefined;
   let least = Infinity;
   for (const proposal of hopeful) {
-    if (proposal.price > least * nearlyCheapest) break;
+    if (proposal.counted > least * equalWithin) break;
     // A proposal that no command can carry out as a whole will not reach its price.
-    const expected = pays(proposal.outcome) ? proposal.price : proposal.price * shortfall;
-    const isNear = expected <= least * nearlyCheapest;
-    if (best === undefined || expected < least / nearlyCheapest || (isNear && isBetter(proposal, best))) {
+    const expected = pays(proposal.outcome) ? proposal.counted : proposal.counted * shortfall;
+    const isEqual = expected <= least * equalWithin;
+    if (best === undefined || expected < least / equalWithin || (isEqual && proposal.cost < best.cost)) {
       best = proposal;
       least = Math.min(least, expected);
     }
@@ -81,12 +96,13 @@ function bestOf(proposals: readonly Proposal[], pays: (outcome: Outcome) => bool
   return best;
 }
 
-/**
- * Of proposals with nearly the same price: fewer nodes, then a lower price, then fewer evictions (consolidation/fewest-nodes).
- */
-function isBetter(a: Proposal, b: Proposal): boolean {
-  if (a.nodes !== b.nodes) return a.nodes < b.nodes;
-  return a.price <= b.price * equalWithin && a.cost < b.cost;
+/** By the cheapest of these fleets. */
+function surchargeIn({ worth }: Simulation, proposals: readonly Proposal[]): number {
+  const cheapest = proposals.reduce<Proposal | undefined>(
+    (least, each) => (least === undefined || each.price < least.price ? each : least),
+    undefined,
+  );
+  return cheapest === undefined ? 0 : surchargeShare * surchargeOf(cheapest, worth.leastNodes);
 }
 
 /** A way to plan a fleet. */
@@ -149,22 +165,26 @@ function byFree(worth: Worth, nodes: readonly FleetNode[]): FleetNode[] {
 
 function proposalOf(simulation: Simulation, target: Ordered, outcome: Outcome): Proposal {
   const removed = new Set(target.remove);
-  let price = 0;
-  let nodes = outcome.launches.length;
-  for (const node of simulation.nodes) {
-    if (node.gone || removed.has(node)) continue;
-    price += node.price;
-    nodes++;
-  }
-  for (const launch of outcome.launches) price += launch.price;
-  price += simulation.disruptionOf(target.remove);
-  return { target, outcome, price, nodes, cost: target.remove.reduce((sum, { cost }) => sum + cost - 1, 0) };
+  const nodes: { readonly price: number }[] = simulation.nodes.filter((node) => !node.gone && !removed.has(node));
+  nodes.push(...outcome.launches);
+  return {
+    target,
+    outcome,
+    price: priceOfAll(nodes),
+    nodes: nodes.length,
+    disruption: simulation.disruptionOf(target.remove),
+    cost: target.remove.reduce((sum, { cost }) => sum + cost - 1, 0),
+  };
 }
 
-function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, units: number): Outcome | undefined {
+function attempt(
+  simulation: Simulation,
+  { keep, remove, filling }: Ordered,
+  search: PurchaseSearch,
+): Outcome | undefined {
   simulation.setTargets(keep, filling);
   return simulation.attempts.byPlacing(remove, {
-    search: { units },
+    search,
     most: remove.reduce((sum, { price }) => sum + price, 0),
   });
 }
@@ -173,7 +193,7 @@ function attempt(simulation: Simulation, { keep, remove, filling }: Ordered, uni
 function keepInsteadOfLaunching(simulation: Simulation, estimate: Ordered): Ordered {
   let target = estimate;
   for (let look = 0; look < rounds; look++) {
-    const outcome = attempt(simulation, target, 0);
+    const outcome = attempt(simulation, target, firstSearch);
     if (outcome === undefined) return target;
     simulation.undo();
     const kept = substitutes(simulation, target.remove, outcome.launches);
@@ -215,7 +235,7 @@ function substitutes(
 /** Removes further nodes if the remaining ones have room for their pods. */
 function removeMore(simulation: Simulation, target: Ordered): Ordered {
   const { keep, remove } = target;
-  if (attempt(simulation, target, firstUnits) === undefined) return target;
+  if (attempt(simulation, target, firstSearch) === undefined) return target;
   const optional = keep.filter((node) => !isFixed(node) && node.price > simulation.disruptionOf([node]));
   optional.sort(byPricePerCost);
   const more = new Set(optional.filter((node) => simulation.attempts.extend(node)));

@@ -93,7 +93,9 @@ function run(
   const loadOf = (loads: Loads): number[] => [[...loads.values()].flat().length];
   const simulation = {
     nodes: fleet,
-    worth: { of: ([amount]: readonly number[]) => amount },
+    surcharge: 0,
+    // No node can be saved, so that none counts more than it costs.
+    worth: { of: ([amount]: readonly number[]) => amount, leastNodes: Infinity },
     trial: {
       loadOf,
       demandOf: () => [1],

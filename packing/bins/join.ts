@@ -1,8 +1,7 @@
 import type { CompiledProblem } from './compile.js';
-import { byRate, contentOf, merged, isAvailable, type BinCopies, type JoinOption } from './join-options.js';
 import { isOpened } from './openers.js';
 import type { LimitUsage } from './limits.js';
-import { binsIn, priceOf, type BinGroup } from './plan.js';
+import { binsIn, type BinGroup } from './plan.js';
 
 /** Prices that differ by no more than this share count as equal: sums of prices differ in their last digits. */
 const alike = 1 + 1e-9;
@@ -17,21 +16,10 @@ export function joinBins(compiled: CompiledProblem, groups: BinGroup[], limitUsa
   new Joiner(compiled, groups, limitUsage).run();
 }
 
-/** As `joinBins`, but the joined bins may cost up to `spare` more in all, dollars per hour. Those with the least extra cost come first. */
-export function joinWithin(compiled: CompiledProblem, groups: BinGroup[], limitUsage: LimitUsage, spare: number): void {
-  new Joiner(compiled, groups, limitUsage).runWithin(spare);
-}
-
-/** If there are more groups, only those with the cheapest bins are paired. */
-const mostPaired = 120;
-
-/** The extra cost for each bin less, as a share of the mean price of a bin: higher ones would use up the margin at once. */
-const mostExtra = 1;
-
-/** Bounds the extra cost of joining, dollars per hour: for each bin less, and in all. */
-interface Spare {
-  readonly each: number;
-  readonly all: number;
+/** A number of bins of a group. */
+interface BinCopies {
+  readonly group: BinGroup;
+  readonly copies: number;
 }
 
 /** A larger bin in place of smaller ones. */
@@ -40,9 +28,6 @@ interface JoinedBin {
   readonly items: Int32Array;
   readonly pods: Int32Array;
 }
-
-/** How many equal bins are tried as one. */
-const equalBinsJoined = [2, 3, 4, 6, 8];
 
 const oneOfEach = (...groups: readonly BinGroup[]): BinCopies[] => groups.map((group) => ({ group, copies: 1 }));
 
@@ -68,65 +53,6 @@ class Joiner {
       before = bins;
       bins = binsIn(groups);
     }
-  }
-
-  /** Joins by the least extra cost for each bin less, until `spare` is used up. */
-  runWithin(spare: number): void {
-    const { groups } = this;
-    const open = this.cheapestGroups();
-    let rest = spare;
-    const mostEach = (priceOf(this.compiled, groups) / binsIn(groups)) * mostExtra;
-    const optionsOf = (a: BinGroup, b: BinGroup): JoinOption[] => this.optionsOf(a, b, { each: mostEach, all: rest });
-    let options = open.flatMap((a, i) => open.slice(i).flatMap((b) => optionsOf(a, b)));
-    options.sort(byRate);
-    while (options.length > 0) {
-      const best = options.shift()!;
-      const times = this.joinedTimes(best, rest);
-      if (times === 0) continue;
-      rest -= best.extra * times;
-      for (const { group, copies } of best.from) group.times -= copies * times;
-      const made: BinGroup = { offer: best.offer, ...contentOf(best.from), times };
-      groups.push(made);
-      open.push(made);
-      const more = open.flatMap((other) => optionsOf(made, other));
-      options = merged(options.filter(isAvailable), more.sort(byRate));
-    }
-    this.dropEmpty();
-  }
-
-  /** How often the option can be taken within limits and `spare`; counts that against the limits. */
-  private joinedTimes({ offer, from, extra }: JoinOption, spare: number): number {
-    const there = Math.min(...from.map(({ group, copies }) => Math.floor(group.times / copies)));
-    let times = 0;
-    while (times < there && extra * (times + 1) <= spare && this.isAllowed(offer, from)) {
-      this.use(from, -1);
-      this.limitUsage.use(offer, 1);
-      times++;
-    }
-    return times;
-  }
-
-  /** The groups with the cheapest bins, as many as are paired. */
-  private cheapestGroups(): BinGroup[] {
-    const { price } = this.compiled;
-    return [...this.groups].sort((a, b) => price[a.offer]! - price[b.offer]!).slice(0, mostPaired);
-  }
-
-  private optionsOf(a: BinGroup, b: BinGroup, spare: Spare): JoinOption[] {
-    if (a !== b) return this.optionOf(oneOfEach(a, b), spare);
-    return equalBinsJoined.flatMap((copies) => this.optionOf([{ group: a, copies }], spare));
-  }
-
-  private optionOf(from: readonly BinCopies[], { each, all }: Spare): JoinOption[] {
-    if (from.some(({ group, copies }) => group.times < copies)) return [];
-    const fewer = from.reduce((sum, { copies }) => sum + copies, -1);
-    const offer = this.offerFor(from, Math.min(each * fewer, all));
-    if (offer === undefined) return [];
-    return [{ offer, from, extra: this.compiled.price[offer]! - this.priceOf(from), fewer }];
-  }
-
-  private priceOf(from: readonly BinCopies[]): number {
-    return from.reduce((sum, { group, copies }) => sum + copies * this.compiled.price[group.offer]!, 0);
   }
 
   /** Joins as many equal bins of a group to one as possible. */
@@ -193,11 +119,11 @@ class Joiner {
     if (offer !== undefined) this.swap(from, { offer, ...contentOf(from) });
   }
 
-  /** The cheapest offer that holds them all, where it costs no more than they and what is to spare. */
-  private offerFor(from: readonly BinCopies[], spare = 0): number | undefined {
+  /** The cheapest offer that holds them all, where it costs no more than they. */
+  private offerFor(from: readonly BinCopies[]): number | undefined {
     const { compiled, content, capUse } = this;
     const { price, capMax, dims, capacity, conflictsOf, setOf, shapeOf } = compiled;
-    const ceiling = this.priceOf(from) * alike + spare;
+    const ceiling = from.reduce((sum, { group, copies }) => sum + copies * price[group.offer]!, 0) * alike;
     this.weigh(from);
     for (let cap = 0; cap < capUse.length; cap++) if (capUse[cap]! > capMax[cap]!) return undefined;
     const [a, b] = from.map(({ group }) => group);
@@ -274,4 +200,14 @@ class Joiner {
     for (const group of groups) if (group.times > 0) groups[kept++] = group;
     groups.length = kept;
   }
+}
+
+/** The pods of all copies, items ascending. */
+function contentOf(from: readonly BinCopies[]): Pick<BinGroup, 'items' | 'pods'> {
+  const sum = new Map<number, number>();
+  for (const { group, copies } of from) {
+    group.items.forEach((item, k) => sum.set(item, (sum.get(item) ?? 0) + copies * group.pods[k]!));
+  }
+  const items = Int32Array.from(sum.keys()).sort();
+  return { items, pods: items.map((item) => sum.get(item)!) };
 }

@@ -80,8 +80,6 @@ export interface BinSolution {
 
 /** How much work the search may do, in its own units; the clock never ends it, so equal inputs give equal results. */
 export interface Effort {
-  /** Of packings up to so many times the price of the cheapest one that with fewest bins is taken; absent: the cheapest one. */
-  readonly fewest?: number;
   readonly units: number;
   /** Items and columns that may be visited while contents of whole bins are searched, each less work than a unit; absent: ten for each unit. */
   readonly visits?: number;

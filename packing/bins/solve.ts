@@ -9,10 +9,9 @@ import { Valuation, worthOfShapes } from './valuation.js';
 import { fillOpenBins } from './open-bins.js';
 import type { Packing, BinGroup } from './plan.js';
 import { demandsOf, resourceWorth, type FeasibleWorth } from './resource-lp.js';
-import { binsIn, expand, priceOf } from './plan.js';
+import { expand, priceOf } from './plan.js';
 import { joinBins } from './join.js';
-import { isBetterPacking, searchWholeBins } from './whole-bin-search.js';
-import { withFewerBins } from './fewer.js';
+import { searchWholeBins } from './whole-bin-search.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
 /** Where a limit leaves pods unplaced, offers that use it are made dearer by these shares of the packing's price, attempt by attempt. */
@@ -28,16 +27,8 @@ const visitsPerUnit = 10;
 /** The share of the effort for local search where contents of whole bins are searched afterwards. */
 const localShare = 0.25;
 
-/** What each bin counts more than it costs where fewer bins are looked for, as a share of the mean price of a bin. */
-const binCostForFewer = 0.1;
-/** The visits of that second search, as a share of those of the first. */
-const fewerVisits = 0.25;
-
 /** The first packing must come this near to `most` of the effort, or it is not searched further. */
 const nearMost = 1.03;
-
-/** The effort for fewer bins, as a share of the effort for the cheapest ones. */
-const fewerShare = 0.5;
 
 /** A packing this near to its bound is not searched further. */
 const nearEnough = 1.002;
@@ -47,30 +38,14 @@ const nearEnough = 1.002;
  * Amounts must be whole numbers for fits to be exact. Equal inputs give equal results; the order of offers and items changes only ties.
  */
 export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
-  const { compiled, packing, bound, isBoundByLimits } = cheapest(problem, effort);
-  const isFinal = isBoundByLimits || effort.fewest === undefined || binsIn(packing.groups) < 2;
-  const again = {
-    pack: (dearer: CompiledProblem): readonly BinGroup[] | undefined => {
-      const { groups, missed } = pack(problem, dearer, { units: effort.units * fewerShare });
-      // Fewer, larger bins may use more of a limit.
-      return missed > packing.missed ? undefined : groups;
-    },
-    byWholeBins: () => {
-      const visits = packing.visits * fewerVisits;
-      return wholeBins(compiled, { ...packing, visits }, { bound, target: 0, binCostShare: binCostForFewer });
-    },
-  };
-  const upTo = effort.fewest ?? 1;
-  const groups = isFinal ? packing.groups : withFewerBins({ compiled, groups: packing.groups, upTo }, again);
-  return { solution: expand(problem, compiled, { ...packing, groups }), lowerBound: bound };
+  const { compiled, packing, bound } = cheapest(problem, effort);
+  return { solution: expand(problem, compiled, packing), lowerBound: bound };
 }
 
 interface Cheapest {
   readonly compiled: CompiledProblem;
   readonly packing: Packed;
   readonly bound: number;
-  /** Whether limits left pods out of the cheapest packing, so that what they limit was counted as dearer. */
-  readonly isBoundByLimits: boolean;
 }
 
 function cheapest(problem: BinProblem, effort: Effort): Cheapest {
@@ -87,7 +62,7 @@ function cheapest(problem: BinProblem, effort: Effort): Cheapest {
     if (packing.missed < best.missed) best = { ...packing, compiled: dearer };
     if (best.missed === 0) break;
   }
-  return { compiled: best.compiled, packing: best, bound: first.bound, isBoundByLimits: true };
+  return { compiled: best.compiled, packing: best, bound: first.bound };
 }
 
 /**
@@ -109,24 +84,21 @@ function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed)
   const bound = Math.max(first.bound, Math.min(second.bound, price));
   const better = second.missed === 0 && priceOf(fewer, second.groups) < price - 1e-9;
   const best = better ? { compiled: fewer, packing: second } : { compiled, packing: first };
-  return { ...best, bound, isBoundByLimits: false };
+  return { ...best, bound };
 }
 
-/** The packing, or a better one by contents of whole bins. */
+/**
+ * The packing, or a cheaper one by contents of whole bins. These are not searched where the packing is near to the bound, the effort small, or limits leave pods
+ * unplaced.
+ */
 function byWholeBins(compiled: CompiledProblem, packed: Packed, bound: number): Cheapest {
-  const found = wholeBins(compiled, packed, { bound, target: bound * nearEnough });
-  const isBetter = found !== undefined && isBetterPacking(compiled, found, packed.groups);
-  return { compiled, packing: isBetter ? { ...packed, groups: found } : packed, bound, isBoundByLimits: false };
-}
-
-/** Another packing by contents of whole bins; undefined where the packing is near to the bound, the effort small, or limits do not allow it. */
-function wholeBins(
-  compiled: CompiledProblem,
-  { groups, items, afterOpen: pods, worth, units, visits, missed }: Packed,
-  { bound, ...aim }: { readonly bound: number; readonly target: number; readonly binCostShare?: number },
-): BinGroup[] | undefined {
-  const isFar = units >= wholeBinUnits && missed === 0 && priceOf(compiled, groups) > bound * farFromBound;
-  return isFar ? searchWholeBins(compiled, { groups, items, pods, worth }, { units, visits, ...aim }) : undefined;
+  const { groups, items, afterOpen: pods, worth, units, visits, missed } = packed;
+  const price = priceOf(compiled, groups);
+  if (units < wholeBinUnits || missed > 0 || price <= bound * farFromBound) return { compiled, packing: packed, bound };
+  const aim = { units, visits, target: bound * nearEnough };
+  const found = searchWholeBins(compiled, { groups, items, pods, worth }, aim);
+  const isBetter = found !== undefined && priceOf(compiled, found) < price - 1e-9;
+  return { compiled, packing: isBetter ? { ...packed, groups: found } : packed, bound };
 }
 
 interface Packed extends Packing {

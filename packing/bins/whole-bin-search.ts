@@ -11,12 +11,12 @@ import type { FeasibleWorth } from './resource-lp.js';
 import { Valuation } from './valuation.js';
 import { ValueCorrection } from './value-correction.js';
 
+/** The share of the visits for packings that are built bin by bin, before those by patterns. */
+const builtShare = 0.4;
 /** The share of the units for local search, at the end. */
 const localShare = 0.25;
 /** A packing this near to its target is not worth solving a linear program. */
 const nearlyThere = 1.01;
-/** A packing this much cheaper is better even if it has more bins. */
-const muchCheaper = 0.99;
 
 export interface FirstPacking {
   readonly groups: readonly BinGroup[];
@@ -26,16 +26,14 @@ export interface FirstPacking {
   readonly worth: FeasibleWorth;
 }
 
-/** See `WholeBinEffort`. */
-const usualBinCostShare = 0.03;
+/** What each bin counts more than it costs, as a share of the mean price of a bin: of prices that differ little the one with fewer bins is wanted. */
+const binCostShare = 0.03;
 
 interface WholeBinEffort {
   readonly units: number;
   readonly visits: number;
   /** A packing of at most this price is not searched further. */
   readonly target: number;
-  /** What each bin counts more than it costs, as a share of the mean price of a bin: of prices that differ little the one with fewer bins is wanted. */
-  readonly binCostShare?: number;
 }
 
 /**
@@ -45,14 +43,14 @@ interface WholeBinEffort {
 export function searchWholeBins(
   compiled: CompiledProblem,
   { groups, items, pods, worth }: FirstPacking,
-  { units, visits, target, binCostShare = usualBinCostShare }: WholeBinEffort,
+  { units, visits, target }: WholeBinEffort,
 ): BinGroup[] | undefined {
   const binCost = (binCostShare * priceOf(compiled, groups)) / binsIn(groups);
   const dearer = { ...compiled, price: compiled.price.map((price) => price + binCost) };
   const enough = target + binCost * binsIn(groups);
   const knapsack = new Knapsack(dearer, items, worth.resource);
   const corrected = new ValueCorrection(dearer, items, pods, knapsack, { groups, worth });
-  corrected.run(visits, enough);
+  corrected.run(visits * builtShare, enough);
   let found = corrected.best.map((group) => ({ ...group }));
   if (corrected.price > enough * nearlyThere) {
     const patterns = new PatternSearch(dearer, items, worth.resource, {
@@ -72,16 +70,4 @@ export function searchWholeBins(
   new LocalSearch(builder, found).run(units * localShare, target);
   joinBins(compiled, found, limitUsage);
   return found;
-}
-
-/** Whether the packing is better than that before. More bins for a slightly lower price are not better. */
-export function isBetterPacking(
-  compiled: CompiledProblem,
-  found: readonly BinGroup[],
-  groups: readonly BinGroup[],
-): boolean {
-  const before = priceOf(compiled, groups);
-  const after = priceOf(compiled, found);
-  const more = binsIn(found) - binsIn(groups);
-  return after < before - 1e-9 ? more <= 0 || after < before * muchCheaper : after < before + 1e-9 && more < 0;
 }

@@ -2,6 +2,7 @@ import { hasBit } from '../bins/bits.js';
 import { compileProblem as compileBins } from '../bins/compile.js';
 import type { BinProblem, OpenBin } from '../bins/problem.js';
 import { relax } from '../bins/relaxation.js';
+import { withSurcharge } from '../bins/surcharge.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
@@ -21,10 +22,14 @@ interface BoundContext {
 }
 
 /**
- * A lower bound for the price of the placed pods over all choices of domains and nodes. Preferences and limits are ignored.
+ * A lower bound for the price of the placed pods over all choices of domains and nodes, each node dearer by `surcharge`. Preferences and limits are ignored.
  * Dollars per hour.
  */
-export function lowerBoundOfPlaced(context: BoundContext, placed: ReadonlyMap<PodClass, number>): number {
+export function lowerBoundOfPlaced(
+  context: BoundContext,
+  placed: ReadonlyMap<PodClass, number>,
+  surcharge = 0,
+): number {
   const { compiled, feasibility, book, nodes, free } = context;
   const parts: (Part & { count: number })[] = [];
   const alike = new Map<Part['profiles'], Map<number, number>>();
@@ -48,7 +53,7 @@ export function lowerBoundOfPlaced(context: BoundContext, placed: ReadonlyMap<Po
   }
   const kinds = new Map<NodeState['kind'], Uint32Array>();
   for (const { kind } of nodes) if (!kinds.has(kind)) kinds.set(kind, bitsFor(parts, feasibility, kind));
-  const whole = boundOf(context, parts, (caps) => {
+  const whole = boundOf(context, { parts, surcharge }, (caps) => {
     const capUse = new Int32Array(caps);
     return nodes.map(({ kind }, n): OpenBin => ({ free: free[n]!, allowed: kinds.get(kind)!, capUse, holds: [] }));
   });
@@ -57,13 +62,17 @@ export function lowerBoundOfPlaced(context: BoundContext, placed: ReadonlyMap<Po
   if (nodes.length === 0 || stranded.length === 0) return whole;
   return Math.max(
     whole,
-    boundOf(context, stranded, () => []),
+    boundOf(context, { parts: stranded, surcharge }, () => []),
   );
 }
 
-function boundOf({ compiled, book }: BoundContext, parts: readonly Part[], open: (caps: number) => OpenBin[]): number {
+function boundOf(
+  { compiled, book }: BoundContext,
+  { parts, surcharge }: { readonly parts: readonly Part[]; readonly surcharge: number },
+  open: (caps: number) => OpenBin[],
+): number {
   const { problem, perNode, rowOfOffer } = numberProblem(compiled, parts, exclusionsOf(parts, book), []);
-  const whole = { ...problem, openBins: open(problem.caps.length) };
+  const whole = { ...withSurcharge(problem, surcharge), openBins: open(problem.caps.length) };
   const units = parts.reduce((sum, { count }) => sum + count, 0);
   const bound = relax(whole, compileBins(whole)).bound;
   return Math.max(0, Math.max(bound, boundUncovered(compiled, whole, rowOfOffer)) - perNode * units);

@@ -22,8 +22,6 @@ export class Incumbent {
   private readonly openers: Openers;
   /** Nodes without an opener in the best plan. */
   private unopened: number;
-  /** Up to this price fewer nodes count more than the price; undefined: at no price. */
-  private fewestUpTo: number | undefined;
 
   constructor(
     readonly state: PlacementState,
@@ -48,11 +46,6 @@ export class Incumbent {
     return this.score.unplaced + this.score.buffers === 0 && this.score.price <= price;
   }
 
-  /** From now on of plans up to this price, dollars per hour, those with fewer nodes are better. */
-  preferFewer(price: number): void {
-    this.fewestUpTo = price;
-  }
-
   get price(): number {
     return this.score.price;
   }
@@ -66,7 +59,7 @@ export class Incumbent {
   accept(left: readonly UnplacedPod[]): boolean {
     const { state } = this;
     const score = this.scoreOf(left);
-    const broken = this.isBetter(score, this.score) ? this.allowedBreaks(isFuller(score, this.score)) : undefined;
+    const broken = isBetter(score, this.score) ? this.allowedBreaks(isFuller(score, this.score)) : undefined;
     if (broken === undefined) {
       state.undo();
       return false;
@@ -88,13 +81,6 @@ export class Incumbent {
     const isKnown = [...broken.metInTurn].every((text) => before.metInTurn.has(text) || before.violated.has(text));
     if (isWorthIt || isKnown) return broken;
     return bindsInAnyOrder(this.state) ? { ...broken, metInTurn: none } : undefined;
-  }
-
-  private isBetter(a: Score, b: Score): boolean {
-    const { fewestUpTo = -Infinity } = this;
-    const isSame = a.unplaced === b.unplaced && a.buffers === b.buffers;
-    if (isSame && a.nodes !== b.nodes && Math.max(a.price, b.price) <= fewestUpTo) return a.nodes < b.nodes;
-    return isBetter(a, b);
   }
 
   private scoreOf(left: readonly UnplacedPod[]): Score {

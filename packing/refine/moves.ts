@@ -58,6 +58,8 @@ interface MovesContext {
   readonly lookahead: SpreadLookahead;
   /** By limit, what a claim needs beyond its row so that minValues of its pool are met; undefined where they cannot be. */
   readonly reserveOf: (claim: OpenClaim) => readonly number[] | undefined;
+  /** What each tentative node counts more than it costs, dollars per hour. */
+  readonly surcharge: number;
 }
 
 const none: readonly number[] = [];
@@ -196,8 +198,9 @@ export class Moves {
     return key !== undefined && values[key] === domainFactor.domain ? cost * domainFactor.factor : cost;
   }
 
+  /** What a node of the row counts as, dollars per hour. */
   priceOf(row: number): number {
-    return this.context.compiled.universe.rows[row]!.offering.price;
+    return this.context.compiled.universe.rows[row]!.offering.price + this.context.surcharge;
   }
 
   leavesPlaceForNext({ rules }: ClassAtLevel, domainOf: DomainOf, { places }: PlacementChoice): boolean {

@@ -29,6 +29,8 @@ interface PlacementContext {
   readonly limits: readonly PoolLimit[];
   /** By limit, what a claim needs beyond its row so that minValues of its pool are met; undefined where they cannot be. */
   readonly reserveOf: (claim: OpenClaim) => readonly number[] | undefined;
+  /** What each tentative node counts more than it costs, dollars per hour. */
+  readonly surcharge: number;
 }
 
 const none: readonly number[] = [];
@@ -64,7 +66,7 @@ export class PlacementState {
     this.effort.spent = spent;
   }
 
-  /** Dollars per hour. */
+  /** What the tentative nodes count as, dollars per hour. */
   price(): number {
     let price = 0;
     for (const { row } of this.tentativeNodes) price += this.moves.priceOf(row);

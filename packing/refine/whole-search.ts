@@ -16,25 +16,18 @@ const rulesWithoutSearch = 20 * rulesOfMove;
 /** From this gap on between the price and the lower bound, as a share, the whole effort is used; for smaller gaps less. */
 const fullSearchGap = 0.2;
 const leastShare = 0.05;
-/** Effort for a lower price after nodes were joined. */
-const fewerUnits = 60_000;
-
-/** Shares of the margin for fewer nodes that are spent step by step, so that the cheapest joins come first. */
-const sharesForFewer = [0.1, 0.3, 0.6, 1];
 
 export interface SearchAim {
   /** A price near enough to the lower bound; undefined where only unplaced pods matter. */
   readonly target: number | undefined;
   /** How many topology rules select a pod, on average: the work of a move grows with it. */
   readonly rulesOfPod: number;
-  /** What each node costs besides its price, dollars per hour; the gap does not count it. */
+  /** What each node counts more than its price, dollars per hour; the gap does not count it. */
   readonly nodeCost: number;
-  /** How many times the cheapest price a plan with fewer nodes may cost. */
-  readonly fewest: number;
 }
 
 /** Places unplaced pods; where there is a target, also searches for a better plan. */
-export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, fewest }: SearchAim): void {
+export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost }: SearchAim): void {
   const search = new Search(best);
   search.placeUnplaced();
   if (rulesOfPod > rulesWithoutSearch) return;
@@ -52,13 +45,6 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, few
   if (target === undefined) return;
   if (!best.isEnough(target)) exchanges.exchange(room);
   exchanges.join(room);
-  // What becomes least dearer first.
-  const { price } = best;
-  for (const share of fewest > 1 ? sharesForFewer : []) {
-    best.preferFewer(price * (1 + (fewest - 1) * share));
-    exchanges.join(room);
-  }
-  if (best.price > price) search.searchNeighbourhoods({ units: Math.floor(fewerUnits * share), target });
 }
 
 /** The share of the effort to use by the gap between the price and the lower bound. */

@@ -12,7 +12,7 @@ import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
 
 /**
  * Places what is left over one by one where that can be, and searches on where the plan is small: bins are bought for once
- * domains are decided, and decide nothing for limits and minValues. `lowerBound` is asked where it is needed alone, dollars per hour.
+ * domains are decided, and decide nothing for limits and minValues. `lowerBound`, of what nodes count as, is asked where it is needed alone, dollars per hour.
  * Returns whether there was anything to try.
  */
 export function improvePlan(working: WorkingPlan, lowerBound: () => number): boolean {
@@ -29,8 +29,7 @@ export function improvePlan(working: WorkingPlan, lowerBound: () => number): boo
   searchWhole(best, {
     target: isSmall ? target : undefined,
     rulesOfPod: rulesOfPod(working),
-    nodeCost,
-    fewest: working.fewest,
+    nodeCost: nodeCost + (working.surcharge ?? 0),
   });
   working.claims = state.claims();
   state.release();
@@ -48,6 +47,7 @@ function placementStateOf({
   nodes,
   limits,
   assigner,
+  surcharge = 0,
 }: WorkingPlan): PlacementState {
   const { lookahead } = assigner;
   const claims: ClaimContext = { compiled, feasibility, limits, candidates: new Map() };
@@ -62,6 +62,7 @@ function placementStateOf({
     lookahead,
     limits,
     reserveOf,
+    surcharge,
   });
 }
 

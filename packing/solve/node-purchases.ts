@@ -1,6 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
 import { solveWithBound } from '../bins/solve.js';
+import { surchargeFor, withSurcharge } from '../bins/surcharge.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Profile } from '../compile/universe.js';
 import { ride } from '../bins/riding.js';
@@ -11,15 +12,14 @@ import { openClaimsOf } from '../place/open-claim.js';
 import type { Part } from '../place/part.js';
 import { lowerBoundOfPlaced } from '../place/lower-bound.js';
 import type { Waiting } from './assignment.js';
-import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
+import { nearEnough, type WorkingPlan } from './working-plan.js';
 
 const fewPods = 600;
 
 /** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
-const effortFor = (pods: number, fewest: number): Effort => ({
+const effortFor = (pods: number): Effort => ({
   units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
-  visits: pods <= 500 ? 1_000_000 : Math.min(3_000_000, pods * 800),
-  ...(pods > mostSearched && fewest > 1 && { fewest }),
+  visits: pods <= 500 ? 2_000_000 : Math.min(6_000_000, pods * 1600),
 });
 
 /** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
@@ -39,8 +39,8 @@ interface Bought {
 }
 
 /** The same, or what is cheaper because pods ride on nodes that others open. */
-function buyWithRiding(problem: BinProblem, pods: number, fewest: number): Bought {
-  const effort = effortFor(pods, fewest);
+function buyWithRiding(problem: BinProblem, pods: number): Bought {
+  const effort = effortFor(pods);
   const { riding, ...items } = problem.items;
   const found = buy({ ...problem, items }, pods, effort);
   const isAll = found.solution.unplaced.every((left) => left === 0);
@@ -51,6 +51,8 @@ function buyWithRiding(problem: BinProblem, pods: number, fewest: number): Bough
 /** Buys the nodes of a plan, and knows what they cost at least. */
 export class NodePurchases {
   private bound = 0;
+  /** The same of what nodes count as. */
+  private boundWithSurcharge = 0;
   /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
   private chosen = false;
   /** Whether pods could ride on nodes that others open, and whether some do: `bound` is of nodes that all their pods open. */
@@ -59,7 +61,8 @@ export class NodePurchases {
   /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
   private count = 0;
   /** The last bound that was computed from the placed pods alone. */
-  private known: { readonly placed: ReadonlyMap<PodClass, number>; readonly bound: number } | undefined;
+  private known:
+    { readonly placed: ReadonlyMap<PodClass, number>; readonly surcharge: number; readonly bound: number } | undefined;
   /** Whether pods were left over once their domains were decided. */
   isShort = false;
 
@@ -75,11 +78,12 @@ export class NodePurchases {
     });
     const units = parts.reduce((sum, { count }) => sum + count, 0);
     this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
-    const { solution, lowerBound, isRidden } = buyWithRiding(problem, units, working.fewest);
+    const { solution, bounds, isRidden } = this.buy(problem, units);
     this.mayRide ||= problem.items.riding !== undefined;
     this.doRide ||= isRidden;
     // No plan has more nodes than pods, so the premium is at most that much of the bound.
-    this.bound += Math.max(0, lowerBound - perNode * units);
+    this.bound += Math.max(0, bounds.price - perNode * units);
+    this.boundWithSurcharge += bounds.withSurcharge;
     this.count++;
     const bins = solution.bins.map(({ offer, items, pods }) => ({ row: rowOfOffer[offer]!, items, units: pods }));
     const { claims, given } = openClaimsOf(parts, bins);
@@ -88,6 +92,22 @@ export class NodePurchases {
       working.claims.push(claim);
     }
     return this.leftOver(parts, given);
+  }
+
+  /** The bins, with bounds of what they cost and of what they count as. */
+  private buy(
+    problem: BinProblem,
+    units: number,
+  ): Omit<Bought, 'lowerBound'> & { bounds: { readonly price: number; readonly withSurcharge: number } } {
+    const { working } = this;
+    if (working.isCheapest) {
+      const { lowerBound, ...bought } = buyWithRiding(problem, units);
+      return { ...bought, bounds: { price: lowerBound, withSurcharge: lowerBound } };
+    }
+    const { perBin, lowerBound: price } = surchargeFor(problem);
+    working.surcharge ??= perBin;
+    const { lowerBound, ...bought } = buyWithRiding(withSurcharge(problem, working.surcharge), units);
+    return { ...bought, bounds: { price, withSurcharge: lowerBound } };
   }
 
   private leftOver(parts: readonly Part[], given: Int32Array): Waiting[] {
@@ -118,22 +138,25 @@ export class NodePurchases {
 
   /** What the pods that are placed cost at least, dollars per hour. */
   lowerBound(placed: ReadonlyMap<PodClass, number>): number {
-    return this.boundOf(placed, this.mayRide);
+    return this.boundOf(placed, this.mayRide, false);
   }
 
-  /** The same, for a search that ends near it: where riding saved nothing as if no pod could. */
+  /** The same of what nodes count as, for a search that ends near it: where riding saved nothing as if no pod could. */
   boundToSearchFor(): number {
-    return this.boundOf(this.working.placed(), this.doRide);
+    return this.boundOf(this.working.placed(), this.doRide, true);
   }
 
-  private boundOf(placed: ReadonlyMap<PodClass, number>, withRiding: boolean): number {
+  private boundOf(placed: ReadonlyMap<PodClass, number>, withRiding: boolean, isSurcharged: boolean): number {
     const { compiled, feasibility, book, nodes, free } = this.working;
     const isCovered = compiled.coverage.open.length > 0;
     const isWhole = !isCovered && !this.chosen && !withRiding && this.count <= 1;
-    if (isWhole && nodes.every(({ pods }) => pods.length === 0)) return this.bound;
-    if (this.known !== undefined && hasSamePods(this.known.placed, placed)) return this.known.bound;
-    const bound = lowerBoundOfPlaced({ compiled, feasibility, book, nodes, free }, placed);
-    this.known = { placed, bound };
+    if (isWhole && nodes.every(({ pods }) => pods.length === 0))
+      return isSurcharged ? this.boundWithSurcharge : this.bound;
+    const surcharge = isSurcharged ? (this.working.surcharge ?? 0) : 0;
+    const { known } = this;
+    if (known?.surcharge === surcharge && hasSamePods(known.placed, placed)) return known.bound;
+    const bound = lowerBoundOfPlaced({ compiled, feasibility, book, nodes, free }, placed, surcharge);
+    this.known = { placed, surcharge, bound };
     return bound;
   }
 }

@@ -13,16 +13,29 @@ import { mostSearched, WorkingPlan } from './working-plan.js';
 /** Plans so many times dearer than their bound say what the bound leaves out. */
 export const explainedAbove = 1.03;
 
+/** Up to so many pods the cheapest plan is looked for as well: in few nodes a search often ends at a plan that others are better than. */
+const mostPlannedTwice = 100;
+
 /**
  * Places everything: on nodes that exist, then on new ones. Where rules of topology left pods out of a small plan, pods that want to be
  * with their like are tried in their turn too, not after all others, who may have taken every domain from them.
  */
 export function solve(compiled: Compiled): Plan {
   const working = new WorkingPlan(compiled);
-  const plan = planOf(working, { likeLast: true });
-  if (!isWorthAnother(working)) return plan;
-  const another = planOf(new WorkingPlan(compiled), { likeLast: false });
-  return another.unschedulable.length < plan.unschedulable.length ? another : plan;
+  const first = planOf(working, { likeLast: true });
+  const others: Plan[] = [];
+  if (isWorthAnother(working)) others.push(planOf(new WorkingPlan(compiled), { likeLast: false }));
+  const { surcharge = 0 } = working;
+  if (surcharge > 0 && podsIn(compiled) <= mostPlannedTwice)
+    others.push(planOf(new WorkingPlan(compiled, { isCheapest: true }), { likeLast: true }));
+  return others.reduce((best, each) => (isBetter(each, best, surcharge) ? each : best), first);
+}
+
+/** Whether a plan places more pods, or counts as less: a node as `surcharge` dollars per hour more than it costs (provisioning/fewest-nodes). */
+function isBetter(a: Plan, b: Plan, surcharge: number): boolean {
+  if (a.unschedulable.length !== b.unschedulable.length) return a.unschedulable.length < b.unschedulable.length;
+  const countedAs = ({ pricePerHour, newNodeClaims }: Plan): number => pricePerHour + surcharge * newNodeClaims.length;
+  return countedAs(a) < countedAs(b) - 1e-9;
 }
 
 /** One pass over all pods. `likeLast`: whether pods that want to be with their like come after all others. */
@@ -75,7 +88,9 @@ function isWorthAnother({ compiled, unplaced, feasibility, affinities }: Working
   );
   return (
     isHeld &&
-    compiled.queue.reduce((sum, { pods }) => sum + pods.length, 0) <= mostSearched &&
+    podsIn(compiled) <= mostSearched &&
     compiled.queue.some((podClass) => affinities.forAnyone(podClass) && !affinities.forOthers(podClass))
   );
 }
+
+const podsIn = ({ queue }: Compiled): number => queue.reduce((sum, { pods }) => sum + pods.length, 0);

@@ -3,7 +3,6 @@ import type { PodClass } from '../compile/classes.js';
 import { namespacesOf } from '../compile/pod-namespaces.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
-import { nearlyCheapest } from '../bins/fewer.js';
 import { Assigner } from '../place/assigner.js';
 import { limitUse } from '../place/bin-problem.js';
 import { type PoolLimit } from '../compile/pool-limits.js';
@@ -40,12 +39,17 @@ export class WorkingPlan {
   claims: OpenClaim[] = [];
   /** Profiles of pools whose limits left pods over. */
   readonly exhausted = new Set<Profile>();
-  /** How many times the cheapest price a plan with fewer nodes may cost (provisioning/fewest-nodes). */
-  readonly fewest: number;
+  /** What each node to launch counts more than it costs, dollars per hour, once nodes were bought (provisioning/fewest-nodes). */
+  surcharge: number | undefined;
 
-  constructor(readonly compiled: Compiled) {
-    const { fewestWithin } = compiled.input.settings;
-    this.fewest = fewestWithin === undefined ? nearlyCheapest : 1 + fewestWithin;
+  /** Whether the cheapest plan is wanted, whatever its number of nodes. */
+  readonly isCheapest: boolean;
+
+  constructor(
+    readonly compiled: Compiled,
+    { isCheapest = compiled.input.settings.isCheapest ?? false }: { readonly isCheapest?: boolean } = {},
+  ) {
+    this.isCheapest = isCheapest;
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));

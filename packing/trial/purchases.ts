@@ -1,6 +1,7 @@
 import { cheapestForAll } from '../bins/one-bin.js';
 import type { Bin, BinProblem, Effort } from '../bins/problem.js';
 import { solveWithBound } from '../bins/solve.js';
+import { withSurcharge } from '../bins/surcharge.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
@@ -14,8 +15,8 @@ import type { RuleBook } from '../topology/rules.js';
 /** Answers are forgotten beyond this many. */
 const mostKnown = 2000;
 
-/** How long to search for the cheapest nodes, or one node for everything. */
-export type PurchaseSearch = Effort | 'one node';
+/** How long to search for the cheapest nodes, each dearer by `surcharge` dollars per hour, or one node for everything. */
+export type PurchaseSearch = (Effort & { readonly surcharge?: number }) | 'one node';
 
 /** Buys nodes for parts; the same question is answered once. */
 export class Purchases {
@@ -54,7 +55,10 @@ export class Purchases {
       const { problem, rowOfOffer } = numberProblem(this.compiled, parts, exclusionsOf(parts, this.book), limits, {
         dearest,
       });
-      const bins = search === 'one node' ? inOne(problem) : solveWithBound(problem, search).solution.bins;
+      const bins =
+        search === 'one node'
+          ? inOne(problem)
+          : solveWithBound(withSurcharge(problem, search.surcharge ?? 0), search).solution.bins;
       bought = bins.map(({ offer, items, pods }) => ({ row: rowOfOffer[offer]!, items: [...items], units: [...pods] }));
       if (this.known.size >= mostKnown) this.known.clear();
       this.known.set(question, bought);

@@ -1,5 +1,7 @@
 import { relax } from '../bins/relaxation.js';
-import { compileProblem as compileBins } from '../bins/compile.js';
+import { compileProblem as compileBins, type CompiledProblem } from '../bins/compile.js';
+import type { BinProblem } from '../bins/problem.js';
+import { leastBins } from '../bins/surcharge.js';
 import type { Compiled } from '../compile/compiled.js';
 import { numberProblem } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
@@ -7,7 +9,11 @@ import type { Part } from '../place/part.js';
 
 /** What resources would cost if they were bought anew, dollars per hour and unit. */
 export class Worth {
-  private constructor(private readonly prices: Float64Array) {}
+  private constructor(
+    private readonly prices: Float64Array,
+    /** No fewer nodes hold all pods that may have to move. */
+    readonly leastNodes: number,
+  ) {}
 
   /** By the linear relaxation of buying new nodes for every pod that may have to move. */
   static of(compiled: Compiled, feasibility: Feasibility): Worth {
@@ -26,8 +32,10 @@ export class Worth {
       });
     }
     const dims = compiled.dimensions.count;
-    if (parts.length === 0) return new Worth(new Float64Array(dims));
-    return new Worth(pricesOf(compiled, parts, dims));
+    if (parts.length === 0) return new Worth(new Float64Array(dims), 0);
+    const { problem } = numberProblem(compiled, parts, { caps: [], conflicts: [] }, []);
+    const bins = compileBins(problem);
+    return new Worth(pricesOf(problem, bins, dims), leastBins(bins));
   }
 
   /** The worth of some amounts. */
@@ -54,9 +62,7 @@ export class Worth {
 }
 
 /** The mean over what is wanted, since each set of offers has prices of its own. */
-function pricesOf(compiled: Compiled, parts: readonly Part[], dims: number): Float64Array {
-  const { problem } = numberProblem(compiled, parts, { caps: [], conflicts: [] }, []);
-  const bins = compileBins(problem);
+function pricesOf(problem: BinProblem, bins: CompiledProblem, dims: number): Float64Array {
   const { proven } = relax(problem, bins);
   const wanted = new Float64Array(dims);
   const paid = new Float64Array(dims);

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
+import { problemOf, realisticCase } from '../../bench/bins-cases.js';
+import { check } from '../../bench/bins-check.js';
+import { solveWithBound } from './solve.js';
+import { surchargeFor, surchargeOf, withSurcharge } from './surcharge.js';
+
+const offer = (price: number, cpu: number): CaseOffer => ({ price, capacity: [cpu], zone: 0, onDemand: true });
+const small = offer(1, 1000);
+const hundred: CaseItem[] = [{ demand: [1000], pods: 100 }];
+
+describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
+  test('is a share of what a bin costs, as far as bins might be saved', () => {
+    // The largest bins hold 10, so that 90 of 100 bins might be saved.
+    const { perBin, lowerBound } = surchargeFor(problemOf([small, offer(20, 10_000)], hundred));
+    expect(perBin).toBeCloseTo(surchargeOf({ price: 100, nodes: 100 }, 10), 9);
+    expect(perBin).toBeCloseTo(0.162, 9);
+    expect(lowerBound).toBeCloseTo(100, 5);
+  });
+
+  test.each([
+    ['no offer is larger', problemOf([small], hundred)],
+    ['pods are kept apart', problemOf([small, offer(20, 10_000)], hundred, { caps: [{ items: Int32Array.of(0), max: 1 }] })], // prettier-ignore
+    ['there is nothing to pack', problemOf([small], [])],
+  ])('is zero where %s', (_, problem) => {
+    expect(surchargeFor(problem).perBin).toBe(0);
+    expect(withSurcharge(problem, 0)).toBe(problem);
+  });
+
+  test('makes bins fewer for a little more, and breaks nothing', () => {
+    const shares = [1, 2, 3, 4].map((seed) => {
+      const problem = realisticCase(600, { apart: 0.2, seed });
+      const cheapest = solveWithBound(problem, { units: 20_000 }).solution;
+      const { solution } = solveWithBound(withSurcharge(problem, surchargeFor(problem).perBin), { units: 20_000 });
+      const price = solution.bins.reduce((sum, { offer: k }) => sum + problem.offers.price[k]!, 0);
+      expect(check(problem, { ...solution, price })).toEqual([]);
+      expect(price).toBeLessThanOrEqual(cheapest.price * 1.18);
+      return solution.bins.length / cheapest.bins.length;
+    });
+    expect(Math.max(...shares)).toBeLessThanOrEqual(1);
+    expect(shares.filter((share) => share < 0.9).length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('leaves out no pod where larger bins use more of a limit', () => {
+    // A hundred small bins use it up; so do 33 large ones, which hold 66 pods.
+    const limits = [{ use: Float64Array.of(1, 3), remaining: 100 }];
+    const problem = withSurcharge(problemOf([small, offer(2.01, 2000)], hundred, { limits }), 0.1);
+    const { solution } = solveWithBound(problem, { units: 20_000 });
+    expect(check(problem, solution)).toEqual([]);
+    expect(solution.unplaced).toEqual(Int32Array.of(0));
+  });
+});

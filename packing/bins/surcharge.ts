@@ -1,0 +1,66 @@
+import { compileProblem, type CompiledProblem } from './compile.js';
+import type { BinProblem } from './problem.js';
+import { solveWithBound } from './solve.js';
+
+/** What each bin counts more than it costs, as a share of the mean price of a bin, if all bins but one might be saved. */
+const surchargeShare = 0.18;
+
+export interface Surcharge {
+  /** Dollars per hour for each bin. */
+  readonly perBin: number;
+  /** No packing costs less, without the surcharge, dollars per hour. */
+  readonly lowerBound: number;
+}
+
+/** What each bin of the problem is to count more than it costs, by a packing that is built without search. */
+export function surchargeFor(problem: BinProblem): Surcharge {
+  const { solution, lowerBound } = solveWithBound(problem, { units: 0 });
+  const { bins, price } = solution;
+  return { perBin: surchargeOf({ price, nodes: bins.length }, leastBins(compileProblem(problem))), lowerBound };
+}
+
+/**
+ * What each node is to count more than it costs, dollars per hour, so that plans with fewer nodes are preferred where these cost little more
+ * (provisioning/fewest-nodes, consolidation/fewest-nodes): a share of what a node of this plan costs on average, and of that the share of its nodes that
+ * might be saved. No plan has fewer than `least`.
+ *
+ * Example: ten nodes for a dollar each, all of which might be one, count as $1.162 each. Four nodes for $2.60 each count as $11.05 together, the ten as $11.62:
+ * the four are taken, though they cost 4% more. Four for $2.80 count as $11.85 and are not.
+ */
+export function surchargeOf(
+  { price, nodes }: { readonly price: number; readonly nodes: number },
+  least: number,
+): number {
+  return nodes === 0 ? 0 : ((surchargeShare * price) / nodes) * Math.max(0, 1 - least / nodes);
+}
+
+/** The same problem with each bin dearer by that, dollars per hour. */
+export function withSurcharge(problem: BinProblem, perBin: number): BinProblem {
+  if (perBin === 0) return problem;
+  const { offers } = problem;
+  return { ...problem, offers: { ...offers, price: offers.price.map((price) => price + perBin) } };
+}
+
+/** No packing has fewer bins, by the capacity of the largest ones and by caps. */
+export function leastBins({
+  dims,
+  offers,
+  capacity,
+  shapeOf,
+  demand,
+  pods,
+  items,
+  capsOf,
+  capMax,
+}: CompiledProblem): number {
+  const largest = new Float64Array(dims);
+  for (let at = 0; at < offers * dims; at++) largest[at % dims] = Math.max(largest[at % dims]!, capacity[at]!);
+  const total = new Float64Array(dims);
+  const capped = new Float64Array(capMax.length);
+  for (let item = 0; item < items; item++) {
+    for (let d = 0; d < dims; d++) total[d] = total[d]! + pods[item]! * demand[shapeOf[item]! * dims + d]!;
+    for (const cap of capsOf[item]!) capped[cap] = capped[cap]! + pods[item]!;
+  }
+  const byRoom = Array.from(total, (amount, d) => (amount > 0 ? Math.ceil(amount / largest[d]!) : 0));
+  return Math.max(1, ...byRoom, ...Array.from(capped, (count, cap) => Math.ceil(count / capMax[cap]!)));
+}
