@@ -11,7 +11,7 @@ import type { Stack } from '../../devstack/stack.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 import { pauseUpdate, resumeUpdate } from '../../workflows/messages.js';
 import { onSharedWorld } from './shared-world.js';
-import { createNodeClass, createNodePool, isRunning, within, type LiveWorld } from './world.js';
+import { answered, createNodeClass, createNodePool, isRunning, within, type LiveWorld } from './world.js';
 
 // Drift and expiration on real parts: a node class changes, and its nodes are replaced under real budgets of pods.
 let world: LiveWorld;
@@ -182,7 +182,7 @@ describe('a node class that changes has its nodes replaced', () => {
     await restart();
     expect(await going()).toEqual([]);
     expect(names(await claims())).toEqual(expect.arrayContaining(before));
-    await disrupt.executeUpdate(resumeUpdate, { args: [{ scope, ...ann }] });
+    await answered(() => disrupt.executeUpdate(resumeUpdate, { args: [{ scope, ...ann }] }));
 
     await replaced('web', before, 3);
     await observe(

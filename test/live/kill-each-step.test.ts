@@ -16,7 +16,7 @@ import type { ClusterCache, KubeClient } from '../../kube/port.js';
 import type { consolidate } from '../../workflows/consolidation/consolidate.js';
 import { pauseUpdate, phaseQuery, resumeUpdate } from '../../workflows/messages.js';
 import { onSharedWorld } from './shared-world.js';
-import { createNodeClass, createNodePool, isRunning, type LiveWorld } from './world.js';
+import { answered, createNodeClass, createNodePool, isRunning, type LiveWorld } from './world.js';
 
 /*
  * The process dies by SIGKILL in the middle of every step of a consolidation, and the consolidation finishes as if nothing
@@ -278,7 +278,7 @@ describe('a consolidation outlives the process', () => {
     expect(claimsOf(round).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
     expect(runs(round)).toBe(true);
 
-    await disrupt.executeUpdate(resumeUpdate, { args: [{ scope, actor: 'ann' }] });
+    await answered(() => disrupt.executeUpdate(resumeUpdate, { args: [{ scope, actor: 'ann' }] }));
     await finished(round, move);
   });
 

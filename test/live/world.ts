@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Connection } from '@temporalio/client';
+import { Connection, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
+import { observe } from '../../devstack/demo/observe.js';
 import { deploymentOf } from '../../devstack/deployment.js';
 import { stackParts } from '../../devstack/components.js';
 import { nodeClassSpec } from '../../devstack/node-class.js';
@@ -136,3 +137,23 @@ export async function nodeOf({ kube }: Pick<LiveWorld, 'kube'>, app: string): Pr
 }
 
 export const within = (seconds: number): { withinMs: number } => ({ withinMs: seconds * 1000 });
+
+/**
+ * The answer to an update of a workflow. Temporal gives up on one after ten seconds, and a worker that was just started may take longer under load: it is
+ * sent again then, as users do. It must do no harm twice.
+ */
+export async function answered<T>(send: () => Promise<T>): Promise<T> {
+  const { answer } = await observe(
+    'An answer to the update',
+    () =>
+      send().then(
+        (answer) => ({ answer }),
+        (error: unknown) => {
+          if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return undefined;
+          throw error;
+        },
+      ),
+    within(120),
+  );
+  return answer;
+}
