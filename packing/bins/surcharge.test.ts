@@ -14,7 +14,7 @@ describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
     // The largest bins hold 10, so that 90 of 100 bins might be saved.
     const { perBin, lowerBound } = surchargeFor(problemOf([small, offer(20, 10_000)], hundred));
     expect(perBin).toBeCloseTo(surchargeOf({ price: 100, nodes: 100 }, 10), 9);
-    expect(perBin).toBeCloseTo(0.162, 9);
+    expect(perBin).toBeCloseTo((0.25 * 90) / 104, 9);
     expect(lowerBound).toBeCloseTo(100, 5);
   });
 
@@ -34,7 +34,7 @@ describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
       const { solution } = solveWithBound(withSurcharge(problem, surchargeFor(problem).perBin), { units: 20_000 });
       const price = solution.bins.reduce((sum, { offer: k }) => sum + problem.offers.price[k]!, 0);
       expect(check(problem, { ...solution, price })).toEqual([]);
-      expect(price).toBeLessThanOrEqual(cheapest.price * 1.18);
+      expect(price).toBeLessThanOrEqual(cheapest.price * 1.25);
       return solution.bins.length / cheapest.bins.length;
     });
     expect(Math.max(...shares)).toBeLessThanOrEqual(1);

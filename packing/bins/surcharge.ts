@@ -2,8 +2,10 @@ import { compileProblem, type CompiledProblem } from './compile.js';
 import type { BinProblem } from './problem.js';
 import { solveWithBound } from './solve.js';
 
-/** What each bin counts more than it costs, as a share of the mean price of a bin, if all bins but one might be saved. */
-const surchargeShare = 0.18;
+/** What each bin counts more than it costs, as a share of the mean price of a bin, if nearly all of many bins might be saved. */
+const surchargeShare = 0.25;
+/** So many bins more are counted as ones that cannot be saved: of few bins each that is saved would cost a large share of the price. */
+const unsaved = 4;
 
 export interface Surcharge {
   /** Dollars per hour for each bin. */
@@ -24,14 +26,14 @@ export function surchargeFor(problem: BinProblem): Surcharge {
  * (provisioning/fewest-nodes, consolidation/fewest-nodes): a share of what a node of this plan costs on average, and of that the share of its nodes that
  * might be saved. No plan has fewer than `least`.
  *
- * Example: ten nodes for a dollar each, all of which might be one, count as $1.162 each. Four nodes for $2.60 each count as $11.05 together, the ten as $11.62:
- * the four are taken, though they cost 4% more. Four for $2.80 count as $11.85 and are not.
+ * Example: 40 nodes for a dollar each, all of which might be one, count as $1.22 each. Ten nodes for $4.20 each count as $44.20 together, the 40 as $48.80:
+ * the ten are taken, though they cost 5% more. Ten for $4.70 count as $49.20 and are not.
  */
 export function surchargeOf(
   { price, nodes }: { readonly price: number; readonly nodes: number },
   least: number,
 ): number {
-  return nodes === 0 ? 0 : ((surchargeShare * price) / nodes) * Math.max(0, 1 - least / nodes);
+  return nodes === 0 ? 0 : ((surchargeShare * price) / nodes) * (Math.max(0, nodes - least) / (nodes + unsaved));
 }
 
 /** The same problem with each bin dearer by that, dollars per hour. */
