@@ -1,6 +1,6 @@
 import { compareText } from '../../core/compare-text.js';
 import type { Launch } from '../../packing/trial.js';
-import { priceOfAll, type FleetNode } from './fleet.js';
+import { countedPrice, priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 
@@ -36,7 +36,7 @@ function launchFewerFor(simulation: Simulation, group: readonly FleetNode[], set
   const price = priceOfAll(group);
   simulation.setTargets(simulation.nodes.filter(({ gone, open }) => !gone && open));
   const outcome = simulation.attempts.byPlacing(group, {
-    search: { units: unitsEach * group.length, most: price + surcharge * group.length, surcharge },
+    search: { units: unitsEach * group.length, most: countedPrice(group, surcharge), surcharge },
     most: price + surcharge * (group.length - 1) + roundingError,
   });
   if (outcome === undefined) return;

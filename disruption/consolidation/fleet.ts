@@ -61,3 +61,7 @@ export const byPricePerCost = (
 /** The sum of the prices, dollars per hour. */
 export const priceOfAll = (things: readonly { readonly price: number }[]): number =>
   things.reduce((sum, { price }) => sum + price, 0);
+
+/** What nodes of a fleet count as together, dollars per hour: their price, and the surcharge of each (consolidation/fewest-nodes). */
+export const countedPrice = (nodes: readonly { readonly price: number }[], surcharge: number): number =>
+  priceOfAll(nodes) + surcharge * nodes.length;

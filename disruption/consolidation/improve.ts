@@ -1,6 +1,6 @@
 import { compareText } from '../../core/compare-text.js';
 import type { Launch } from '../../packing/trial.js';
-import { priceOfAll, type FleetNode } from './fleet.js';
+import { countedPrice, priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { isFixed } from './target.js';
@@ -65,7 +65,7 @@ export function improve(
         if (outcome === undefined) continue;
         const price = priceOfAll(outcome.launches);
         const isCheaper =
-          Math.max(price - most, price + surcharge * outcome.launches.length - mostCounted) < -roundingError;
+          Math.max(price - most, countedPrice(outcome.launches, surcharge) - mostCounted) < -roundingError;
         if (!isCheaper || (group.every((node) => !launches.has(node)) && !pays(outcome))) {
           simulation.undo();
           continue;

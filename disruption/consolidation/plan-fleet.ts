@@ -1,6 +1,6 @@
 import { compareText } from '../../core/compare-text.js';
 import { surchargeOf, type Filling, type Launch, type PurchaseSearch, type Worth } from '../../packing/trial.js';
-import { byPricePerCost, priceOfAll, type FleetNode } from './fleet.js';
+import { byPricePerCost, countedPrice, priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';
 import type { Simulation } from './simulation.js';
 import { chooseTarget, isFixed, type Estimate, type FleetTarget } from './target.js';
@@ -25,7 +25,7 @@ interface Ordered extends FleetTarget {
 const equalWithin = 1.001;
 
 /** A node of a fleet counts this share of what a node to launch counts more than it costs: fewer nodes mean that more pods move. */
-const surchargeShare = 0.5;
+const shareOfSurcharge = 0.5;
 
 /** Factor on the price of a proposal that is not allowed as a whole. */
 const shortfall = 1.05;
@@ -66,7 +66,7 @@ export function planFleet(
   if (best === undefined) return undefined;
   const { surcharge } = simulation;
   const outcome = attempt(simulation, best.target, { units: finalUnits, surcharge });
-  const counted = ({ launches }: Outcome): number => priceOfAll(launches) + surcharge * launches.length;
+  const counted = ({ launches }: Outcome): number => countedPrice(launches, surcharge);
   if (outcome !== undefined && counted(outcome) < counted(best.outcome)) return outcome;
   if (outcome !== undefined) simulation.undo();
   return attempt(simulation, best.target, firstSearch);
@@ -102,7 +102,7 @@ function surchargeIn({ worth }: Simulation, proposals: readonly Proposal[]): num
     (least, each) => (least === undefined || each.price < least.price ? each : least),
     undefined,
   );
-  return cheapest === undefined ? 0 : surchargeShare * surchargeOf(cheapest, worth.leastNodes);
+  return cheapest === undefined ? 0 : shareOfSurcharge * surchargeOf(cheapest, worth.leastNodes);
 }
 
 /** A way to plan a fleet. */

@@ -37,9 +37,13 @@ const nearEnough = 1.002;
  * Packs every pod that something can hold, at the least price the effort finds, with a `lowerBound` of the problem. Open bins are filled first.
  * Amounts must be whole numbers for fits to be exact. Equal inputs give equal results; the order of offers and items changes only ties.
  */
-export function solveWithBound(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
-  const { compiled, packing, bound } = cheapest(problem, effort);
-  return { solution: expand(problem, compiled, packing), lowerBound: bound };
+export function solveWithBound(
+  problem: BinProblem,
+  effort: Effort,
+  compiled = compileProblem(problem),
+): { solution: BinSolution; lowerBound: number } {
+  const { bound, packing, ...made } = cheapest(problem, compiled, effort);
+  return { solution: expand(problem, made.compiled, packing), lowerBound: bound };
 }
 
 interface Cheapest {
@@ -48,8 +52,7 @@ interface Cheapest {
   readonly bound: number;
 }
 
-function cheapest(problem: BinProblem, effort: Effort): Cheapest {
-  const compiled = compileProblem(problem);
+function cheapest(problem: BinProblem, compiled: CompiledProblem, effort: Effort): Cheapest {
   const first = pack(problem, compiled, effort);
   if (problem.limits.length === 0 || first.missed === 0) return narrowed(problem, compiled, first);
 

@@ -16,9 +16,10 @@ export interface Surcharge {
 
 /** What each bin of the problem is to count more than it costs, by a packing that is built without search. */
 export function surchargeFor(problem: BinProblem): Surcharge {
-  const { solution, lowerBound } = solveWithBound(problem, { units: 0 });
+  const compiled = compileProblem(problem);
+  const { solution, lowerBound } = solveWithBound(problem, { units: 0 }, compiled);
   const { bins, price } = solution;
-  return { perBin: surchargeOf({ price, nodes: bins.length }, leastBins(compileProblem(problem))), lowerBound };
+  return { perBin: surchargeOf({ price, nodes: bins.length }, leastBins(compiled)), lowerBound };
 }
 
 /**

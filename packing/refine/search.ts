@@ -79,7 +79,7 @@ export class Search {
   }
 
   /** Places the pods of a few nodes again at a time, until many attempts in a row have failed, the target is met, or the units are used. */
-  searchNeighbourhoods({ units, most = units, target }: Effort): void {
+  private searchNeighbourhoods({ units, most = units, target }: Effort): void {
     const { state } = this;
     const begun = state.work;
     let end = begun + units;

@@ -231,7 +231,7 @@ describe('spread', () => {
   test('pods that only match are balanced too, since they decide whether those with the rule come in', () => {
     const pods = [...podsOf(6, 'plain', x), ...podsOf(3, 'ruled', { ...x, ...spread() })];
     const input = packingInput({ pods });
-    // Fewer nodes would hold the same pods in an order of binding of any kind (topology/any-binding-order).
+    // Fewer nodes hold the same pods, in whatever order they are bound (topology/any-binding-order).
     const settings = { ...input.settings, isCheapest: true };
     expect(zonesOf(plan({ ...input, settings }))).toEqual({ 'zone-a': 3, 'zone-b': 3, 'zone-c': 3 });
   });
