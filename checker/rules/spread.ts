@@ -34,7 +34,7 @@ export function checkSpread(placement: Placement): Violation[] {
 
 /**
  * Whether spread constraints hold only if pods are bound in a certain order: pods that match and are not bound by the constraint last. kube-scheduler knows of no such
- * order, and leaves pods pending in others.
+ * order, and leaves pods pending in others. It knows no domains but those of nodes.
  */
 export function spreadNeedsOrder(placement: Placement): boolean {
   const spots = spotsByClass(placement);
@@ -128,7 +128,7 @@ function judge(
   const final = new Map<string, number>(); // sure to be there in the end
   const early = new Map<string, number>(); // running, or counted
   for (const node of eligible) addAt(final, certain(group, node), 0);
-  if (group.key !== hostnameKey) addAt(final, [...pools.domains(group)], 0);
+  if (group.key !== hostnameKey && counted === 'the group') addAt(final, [...pools.domains(group)], 0);
   for (const [podClass, at] of spots) {
     if (podClass.namespace !== group.owner.namespace || !selectorMatches(group.selector, podClass.labels)) continue;
     for (const { node, running, placed } of at) {

@@ -48,4 +48,16 @@ describe('the order in which pods are bound (topology/any-binding-order)', () =>
       .map(({ cheapest }) => cheapest.zone);
     expect(new Set(onDemandZones).size).toBeGreaterThan(1);
   });
+
+  test('does not count a domain without a node: all pods share a spot node, though it has five pods more than on-demand nodes, of which there are none', () => {
+    const app = { cpu: '1', labels: { app: 'web' } };
+    const spread = spreadOver(labels.capacityType).map((each) => ({ ...each, maxSkew: 2 }));
+    const pods = [...podsOf(2, 'spread', { ...app, topologySpreadConstraints: spread }), ...podsOf(3, 'other', app)];
+    const types = [2, 3, 5].map((cpu) => instanceType(`cpu-${cpu}`, { cpu: cpu + 0.5, price: cpu * 0.1, spot: 0.2 }));
+    const { unschedulable, newNodeClaims } = plan(packingInput({ pods }, { types }));
+    expect(unschedulable).toEqual([]);
+    expect(
+      newNodeClaims.map(({ cheapest, pods: { length } }) => [cheapest.instanceType, cheapest.capacityType, length]),
+    ).toEqual([['cpu-5', 'spot', 5]]);
+  });
 });

@@ -4,6 +4,7 @@ import type { Level } from '../compile/relaxation-levels.js';
 import { rulesAdmit } from '../place/admission.js';
 import { removePorts, roomFor, type NodeState } from '../place/node-states.js';
 import type { Rules } from '../topology/rules.js';
+import { siteOf, type Site } from '../topology/topology-counts.js';
 import { Xorshift } from '../xorshift.js';
 import type { PlacementState } from './placement-state.js';
 import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
@@ -14,6 +15,7 @@ const shuffles = 3;
 /** A node of the plan while pods are bound to it. */
 interface BindingNode {
   readonly host: string;
+  readonly kind: Site['kind'];
   /** Which volumes a node can attach is not simulated. */
   readonly attach: undefined;
   readonly ports: HostPort[];
@@ -42,7 +44,7 @@ interface WaitingPod {
 /**
  * Whether kube-scheduler can bind all pods of the plan to its nodes, although it does not know the plan and takes pods in an order of its own
  * (topology/any-binding-order). Some orders are simulated. In each a pod goes to its planned node if the rules allow that at that time, otherwise to another node
- * with room, and otherwise it waits for the other pods. Leaves the state as it was.
+ * with room, and otherwise it waits for the other pods. Domains without a node do not count: kube-scheduler knows none of them. Leaves the state as it was.
  *
  * Example: two pods `a` are spread over zones with `maxSkew: 1`; the rule also counts five pods `b`, which may be anywhere. The plan has a node with one `a` in each
  * of two zones, and all `b` in the first zone. If the `b` are bound first, no `a` may go to the first zone, since the second has five pods less. Both `a` then have
@@ -57,7 +59,10 @@ export function bindsInAnyOrder(state: PlacementState): boolean {
   });
   for (const { atLevel, planned: node } of waiting) take(state, node, atLevel.podClass, -1);
   const nodes = [...new Set(planned.map(({ node }) => node))];
-  const binds = ordersOf(waiting).every((order) => new Binding(state, nodes, order).isComplete());
+  const binds = state.context.topologyCounts.withDomainsOf(
+    [...nodes, ...state.context.nodes].map(({ kind }) => kind),
+    () => ordersOf(waiting).every((order) => new Binding(state, nodes, order).isComplete()),
+  );
   for (const { node, rules, pods } of planned) node.count(rules, pods);
   return binds;
 }
@@ -97,6 +102,7 @@ function launchedNode({ context }: PlacementState, { row, usage, host, ports, pr
   const at = rows.indexOf(row) * usage.length;
   return {
     host,
+    kind: siteOf(profile).kind,
     attach: undefined,
     ports: [...ports],
     free: usage.map((amount, d) => capacity[at + d]! - amount),
@@ -110,6 +116,7 @@ function existingNode({ context }: PlacementState, node: NodeState): BindingNode
   const { compiled, feasibility, topologyCounts } = context;
   return {
     host: node.host,
+    kind: node.kind,
     attach: undefined,
     ports: [...node.ports],
     free: node.free.slice(),

@@ -36,8 +36,11 @@ export interface PlacementChoice {
   readonly domainFactor?: { readonly key: string; readonly domain: string; readonly factor: number };
   /** Whether tentative nodes of pools with a lower weight may be enlarged too: Karpenter fills them whatever their weight. */
   readonly anyWeight?: boolean;
-  /** Whether pods whose spread also selects pods without that spread are placed last: the latter are placed without regard to the spread. */
-  readonly countingLast?: boolean;
+  /**
+   * When pods are placed whose spread also selects pods without that spread: before these, which then may go anywhere, or after them, which then are placed without
+   * regard to the spread. Absent: in the usual order.
+   */
+  readonly counting?: 'first' | 'last';
   /** Domains that the next pod of the class could go to: a place that leaves none of them is not taken. */
   readonly places?: readonly DomainOf[];
 }

@@ -23,6 +23,9 @@ const extensionFactor = 2.5;
 const mostIdleRounds = 30;
 const prioritiseUnits = 100_000;
 
+/** One attempt of so many places pods first whose spread also selects others. */
+const countingFirstIn = 4;
+
 interface Effort {
   /** See `SpentEffort`. */
   readonly units: number;
@@ -94,6 +97,7 @@ export class Search {
       const choice: PlacementChoice = {
         mode: this.random.next() % 4 === 0 ? 'fill' : 'cheap',
         ...this.randomDomainFactor(),
+        ...this.randomCounting(),
       };
       const isBetter = this.attempt(this.pickNeighbourhood(), choice, this.random.next() % 3 > 0);
       idle = isBetter ? 0 : idle + 1;
@@ -139,7 +143,7 @@ export class Search {
   private lastChoices(): PlacementChoice[] {
     return [
       { mode: 'fill', anyWeight: true },
-      ...(this.countingOthers.size === 0 ? [] : modes.map((mode): PlacementChoice => ({ mode, countingLast: true }))),
+      ...(this.countingOthers.size === 0 ? [] : modes.map((mode): PlacementChoice => ({ mode, counting: 'last' }))),
     ];
   }
 
@@ -169,6 +173,10 @@ export class Search {
         factor: this.random.next() % 2 === 0 ? 0.3 : 3,
       },
     };
+  }
+
+  private randomCounting(): Pick<PlacementChoice, 'counting'> {
+    return this.countingOthers.size > 0 && this.random.next() % countingFirstIn === 0 ? { counting: 'first' } : {};
   }
 
   /** Some tentative nodes at random, or all with pods of one class, at times together with one or two existing nodes. */
@@ -222,12 +230,16 @@ export class Search {
         state.existing.take(node, placed);
       }
     }
-    const order = this.inOrder(unplaced, mixed, choice.countingLast);
+    const order = this.inOrder(unplaced, mixed, choice.counting);
     return insertAll(order, ({ podClass, pod, lastLevel }) => state.insert(podClass, pod, lastLevel, choice));
   }
 
   /** In the usual order, pods that had no place before first. If `mixed`, at times smallest first or at random. */
-  private inOrder(unplaced: readonly UnplacedPod[], mixed: boolean, countingLast = false): UnplacedPod[] {
+  private inOrder(
+    unplaced: readonly UnplacedPod[],
+    mixed: boolean,
+    counting?: PlacementChoice['counting'],
+  ): UnplacedPod[] {
     const { timesUnplaced, random } = this;
     const classes = this.state.context.compiled.queue.length;
     const kind = mixed ? random.next() % 3 : 0;
@@ -235,7 +247,7 @@ export class Search {
       if (kind === 1) return -rank;
       return kind === 2 ? rank + (random.next() % classes) : rank;
     };
-    return this.order.of(unplaced, { timesUnplaced, key, ...(countingLast && { last: this.countingOthers }) });
+    return this.order.of(unplaced, { timesUnplaced, key, ...(counting && { [counting]: this.countingOthers }) });
   }
 }
 

@@ -23,6 +23,8 @@ export function insertAll(unplaced: readonly UnplacedPod[], insert: (each: Unpla
 interface OrderOptions {
   /** How often pods of a class had no place before; most often first. */
   readonly timesUnplaced?: ReadonlyMap<PodClass, number>;
+  /** Classes that come before all others. */
+  readonly first?: ReadonlySet<PodClass>;
   /** Classes that come after all others. */
   readonly last?: ReadonlySet<PodClass>;
   /** Maps the rank of a class, which is 0 for the largest, to its place in the order. */
@@ -40,9 +42,10 @@ export class PlacingOrder {
   /** Largest first, those with pod affinity after all others. */
   of(
     unplaced: readonly UnplacedPod[],
-    { timesUnplaced, last, key = (rank) => rank }: OrderOptions = {},
+    { timesUnplaced, first, last, key = (rank) => rank }: OrderOptions = {},
   ): UnplacedPod[] {
     const later = ({ podClass }: UnplacedPod): number => {
+      if (first?.has(podClass) === true) return -1;
       if (last?.has(podClass) === true) return 2;
       return this.compiled.levelsByShape[podClass.shape.index]!.some(hasPodAffinity) ? 1 : 0;
     };

@@ -1,7 +1,7 @@
 import type { Compiled } from '../compile/compiled.js';
 import { satisfies } from '../compile/key-space.js';
 import { untolerated } from '../../core/tolerations.js';
-import type { NodeLike, Profile } from '../compile/universe.js';
+import type { Profile } from '../compile/universe.js';
 import type { NodeState } from './node-state.js';
 import type { Group } from './groups.js';
 import { wants, type Rules } from './rules.js';
@@ -45,7 +45,9 @@ const everyKey = (): boolean => true;
 export class TopologyCounts {
   /** By index of the group. */
   private readonly tallies: (Tally | undefined)[] = [];
-  private readonly eligible = new Map<Group, readonly string[]>();
+  private eligible = new Map<Group, readonly string[]>();
+  /** The nodes whose domains count now; undefined: those that exist or could be launched. */
+  private onlyOn: readonly Site['kind'][] | undefined;
   /** Results of `includesNode` by rule and kind of node. The labels of a kind are one object. */
   private readonly included = new Map<Group, Map<Site['kind']['values'], boolean>>();
 
@@ -193,25 +195,49 @@ export class TopologyCounts {
     return least;
   }
 
+  /** Runs it while spread rules know no other domains than those of these nodes, as in kube-scheduler, which does not know what could be launched. */
+  withDomainsOf<T>(nodes: readonly Site['kind'][], run: () => T): T {
+    const { eligible } = this;
+    this.useDomains(new Map(), nodes);
+    try {
+      return run();
+    } finally {
+      this.useDomains(eligible, undefined);
+    }
+  }
+
+  private useDomains(eligible: Map<Group, readonly string[]>, onlyOn: readonly Site['kind'][] | undefined): void {
+    this.eligible = eligible;
+    this.onlyOn = onlyOn;
+    for (const tally of this.tallies) if (tally !== undefined) tally.least = undefined;
+  }
+
   /** Domains for pods with this rule: those of existing nodes and of nodes that could be launched. */
   domains(group: Group): readonly string[] {
     let domains = this.eligible.get(group);
     if (domains === undefined) {
       const found = new Set<string>();
-      const { space, universe } = this.compiled;
-      const key = space.find(group.key);
+      const key = this.compiled.space.find(group.key);
       if (key !== undefined) {
-        const note = (values: NodeLike['values'], taints: NodeLike['taints']): void => {
+        this.forEachSite(({ values, taints }) => {
           const value = values[key];
           if (value !== undefined && !found.has(value) && includesNode(group, values, taints)) found.add(value);
-        };
-        for (const { values, pool } of universe.profiles) note(values, pool.taints);
-        for (const { values, taints } of universe.domains) note(values, taints);
-        for (const { kind } of this.nodes) note(kind.values, kind.taints);
+        });
       }
       this.eligible.set(group, (domains = [...found].sort()));
     }
     return domains;
+  }
+
+  private forEachSite(visit: (kind: Site['kind']) => void): void {
+    if (this.onlyOn !== undefined) {
+      this.onlyOn.forEach(visit);
+      return;
+    }
+    const { profiles, domains } = this.compiled.universe;
+    for (const profile of profiles) visit(siteOf(profile).kind);
+    domains.forEach(visit);
+    for (const { kind } of this.nodes) visit(kind);
   }
 }
 
