@@ -112,8 +112,8 @@ describe('how many nodes are launched', () => {
   });
 
   test.each([
-    ['one for no more than three nodes count more than they cost', 0.413, ['big'], 1],
-    ['small ones where one costs more than that', 0.415, ['small', 'small', 'small', 'small'], 4],
+    ['one for no more than three nodes count more than they cost', 0.405, ['big'], 1],
+    ['small ones where one costs more than that', 0.406, ['small', 'small', 'small', 'small'], 4],
   ])('%s', (_, price, types, nodes) => {
     const result = run(world(price));
     expect(launched(result)).toEqual(types);

@@ -14,7 +14,7 @@ describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
     // The largest bins hold 10, so that 90 of 100 bins might be saved.
     const { perBin, lowerBound } = surchargeFor(problemOf([small, offer(20, 10_000)], hundred));
     expect(perBin).toBeCloseTo(surchargeOf({ price: 100, nodes: 100 }, 10), 9);
-    expect(perBin).toBeCloseTo((0.25 * 90) / 104, 9);
+    expect(perBin).toBeCloseTo(0.6 * (90 / 108) ** 2, 9);
     expect(lowerBound).toBeCloseTo(100, 5);
   });
 

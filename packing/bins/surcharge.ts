@@ -3,15 +3,17 @@ import type { BinProblem } from './problem.js';
 import { solveWithBound } from './solve.js';
 
 /** What each bin counts more than it costs, as a share of the mean price of a bin, if nearly all of many bins might be saved. */
-const surchargeShare = 0.25;
+const surchargeShare = 0.6;
 /** So many bins more are counted as ones that cannot be saved: of few bins each that is saved would cost a large share of the price. */
-const unsaved = 4;
+const unsaved = 8;
 
 export interface Surcharge {
   /** Dollars per hour for each bin. */
   readonly perBin: number;
   /** No packing costs less, without the surcharge, dollars per hour. */
   readonly lowerBound: number;
+  /** No packing has fewer bins. */
+  readonly leastBins: number;
 }
 
 /** What each bin of the problem is to count more than it costs, by a packing that is built without search. */
@@ -19,22 +21,25 @@ export function surchargeFor(problem: BinProblem): Surcharge {
   const compiled = compileProblem(problem);
   const { solution, lowerBound } = solveWithBound(problem, { units: 0 }, compiled);
   const { bins, price } = solution;
-  return { perBin: surchargeOf({ price, nodes: bins.length }, leastBins(compiled)), lowerBound };
+  const least = leastBins(compiled);
+  return { perBin: surchargeOf({ price, nodes: bins.length }, least), lowerBound, leastBins: least };
 }
 
 /**
  * What each node is to count more than it costs, dollars per hour, so that plans with fewer nodes are preferred where these cost little more
- * (provisioning/fewest-nodes, consolidation/fewest-nodes): a share of what a node of this plan costs on average, and of that the share of its nodes that
- * might be saved. No plan has fewer than `least`.
+ * (provisioning/fewest-nodes, consolidation/fewest-nodes): a share of what a node of this plan costs on average, times the square of the share of its nodes that
+ * might be saved. No plan has fewer than `least`. The square, because the searches find worse plans with a surcharge where few nodes can be saved.
  *
- * Example: 40 nodes for a dollar each, all of which might be one, count as $1.22 each. Ten nodes for $4.20 each count as $44.20 together, the 40 as $48.80:
- * the ten are taken, though they cost 5% more. Ten for $4.70 count as $49.20 and are not.
+ * Example: 40 nodes for a dollar each, all of which might be one, count as $1.40 each. Ten nodes for $5 each count as $54 together, the 40 as $56:
+ * the ten are taken. Ten for $5.50 count as $59 and are not.
  */
 export function surchargeOf(
   { price, nodes }: { readonly price: number; readonly nodes: number },
   least: number,
 ): number {
-  return nodes === 0 ? 0 : ((surchargeShare * price) / nodes) * (Math.max(0, nodes - least) / (nodes + unsaved));
+  if (nodes === 0) return 0;
+  const saved = Math.max(0, nodes - least) / (nodes + unsaved);
+  return surchargeShare * (price / nodes) * saved ** 2;
 }
 
 /** The same problem with each bin dearer by that, dollars per hour. */

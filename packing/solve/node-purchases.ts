@@ -1,52 +1,14 @@
 import type { Pod } from '../../api/kubernetes.js';
-import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
-import { solveWithBound } from '../bins/solve.js';
-import { surchargeFor, withSurcharge } from '../bins/surcharge.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Profile } from '../compile/universe.js';
-import { ride } from '../bins/riding.js';
 import { numberProblem } from '../place/bin-problem.js';
 import { exclusionsOf } from '../place/exclusions.js';
-import { firstFitDecreasing } from '../bins/first-fit-decreasing.js';
 import { openClaimsOf } from '../place/open-claim.js';
 import type { Part } from '../place/part.js';
 import { lowerBoundOfPlaced } from '../place/lower-bound.js';
 import type { Waiting } from './assignment.js';
-import { nearEnough, type WorkingPlan } from './working-plan.js';
-
-const fewPods = 600;
-
-/** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
-const effortFor = (pods: number): Effort => ({
-  units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
-  visits: pods <= 500 ? 2_000_000 : Math.min(6_000_000, pods * 1600),
-});
-
-/** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
-function buy(problem: BinProblem, pods: number, effort: Effort): { solution: BinSolution; lowerBound: number } {
-  const found = solveWithBound(problem, effort);
-  const isNear = found.solution.price <= found.lowerBound * nearEnough;
-  if (pods > fewPods || isNear || found.solution.unplaced.some((left) => left > 0)) return found;
-  const few = firstFitDecreasing(problem);
-  return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
-}
-
-interface Bought {
-  readonly solution: BinSolution;
-  readonly lowerBound: number;
-  /** Whether pods ride on nodes that others open: `lowerBound` is of nodes that all their pods open. */
-  readonly isRidden: boolean;
-}
-
-/** The same, or what is cheaper because pods ride on nodes that others open. */
-function buyWithRiding(problem: BinProblem, pods: number): Bought {
-  const effort = effortFor(pods);
-  const { riding, ...items } = problem.items;
-  const found = buy({ ...problem, items }, pods, effort);
-  const isAll = found.solution.unplaced.every((left) => left === 0);
-  const cheaper = riding !== undefined && isAll ? ride(problem, found.solution, effort) : undefined;
-  return { ...found, solution: cheaper ?? found.solution, isRidden: cheaper !== undefined };
-}
+import { buyCheapest, buyFew } from './buy-bins.js';
+import type { WorkingPlan } from './working-plan.js';
 
 /** Buys the nodes of a plan, and knows what they cost at least. */
 export class NodePurchases {
@@ -78,7 +40,10 @@ export class NodePurchases {
     });
     const units = parts.reduce((sum, { count }) => sum + count, 0);
     this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
-    const { solution, bounds, isRidden } = this.buy(problem, units);
+    const { solution, bounds, isRidden, surcharge } = working.isCheapest
+      ? buyCheapest(problem, units)
+      : buyFew(problem, units, working.surcharge);
+    working.surcharge ??= surcharge;
     this.mayRide ||= problem.items.riding !== undefined;
     this.doRide ||= isRidden;
     // No plan has more nodes than pods, so the premium is at most that much of the bound.
@@ -92,22 +57,6 @@ export class NodePurchases {
       working.claims.push(claim);
     }
     return this.leftOver(parts, given);
-  }
-
-  /** The bins, with bounds of what they cost and of what they count as. */
-  private buy(
-    problem: BinProblem,
-    units: number,
-  ): Omit<Bought, 'lowerBound'> & { bounds: { readonly price: number; readonly withSurcharge: number } } {
-    const { working } = this;
-    if (working.isCheapest) {
-      const { lowerBound, ...bought } = buyWithRiding(problem, units);
-      return { ...bought, bounds: { price: lowerBound, withSurcharge: lowerBound } };
-    }
-    const { perBin, lowerBound: price } = surchargeFor(problem);
-    working.surcharge ??= perBin;
-    const { lowerBound, ...bought } = buyWithRiding(withSurcharge(problem, working.surcharge), units);
-    return { ...bought, bounds: { price, withSurcharge: lowerBound } };
   }
 
   private leftOver(parts: readonly Part[], given: Int32Array): Waiting[] {

@@ -1,0 +1,96 @@
+import { firstFitDecreasing } from '../bins/first-fit-decreasing.js';
+import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
+import { ride } from '../bins/riding.js';
+import { solveWithBound } from '../bins/solve.js';
+import { surchargeFor, withSurcharge } from '../bins/surcharge.js';
+import { nearEnough } from './working-plan.js';
+
+/** Up to so many pods packings of other kinds are tried as well. */
+const fewPods = 600;
+
+/** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
+const effortFor = (pods: number): Effort => ({
+  units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
+  visits: pods <= 500 ? 2_000_000 : Math.min(6_000_000, pods * 1600),
+});
+
+/** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
+function buy(problem: BinProblem, pods: number, effort: Effort): { solution: BinSolution; lowerBound: number } {
+  const found = solveWithBound(problem, effort);
+  const isNear = found.solution.price <= found.lowerBound * nearEnough;
+  if (pods > fewPods || isNear || found.solution.unplaced.some((left) => left > 0)) return found;
+  const few = firstFitDecreasing(problem);
+  return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
+}
+
+interface Bought {
+  readonly solution: BinSolution;
+  readonly lowerBound: number;
+  /** Whether pods ride on nodes that others open: `lowerBound` is of nodes that all their pods open. */
+  readonly isRidden: boolean;
+}
+
+/** The same, or what is cheaper because pods ride on nodes that others open. */
+function buyWithRiding(problem: BinProblem, pods: number): Bought {
+  const effort = effortFor(pods);
+  const { riding, ...items } = problem.items;
+  const found = buy({ ...problem, items }, pods, effort);
+  const isAll = found.solution.unplaced.every((left) => left === 0);
+  const cheaper = riding !== undefined && isAll ? ride(problem, found.solution, effort) : undefined;
+  return { ...found, solution: cheaper ?? found.solution, isRidden: cheaper !== undefined };
+}
+
+/** With the surcharge itself the search misses packings with fewer bins. */
+const firstTimes = 2;
+/** Of many pods, a packing that costs at most so many times its lower bound is not compared with another. */
+const goodEnough = 1.1;
+
+interface BoughtForFew extends Omit<Bought, 'lowerBound'> {
+  /** What each bin counts more than it costs, dollars per hour. */
+  readonly surcharge: number;
+  /** Of what the bins cost, and of what they count as. */
+  readonly bounds: { readonly price: number; readonly withSurcharge: number };
+}
+
+/** The bins that cost least, whatever their number. */
+export function buyCheapest(problem: BinProblem, pods: number): BoughtForFew {
+  const { lowerBound, ...bought } = buyWithRiding(problem, pods);
+  return { ...bought, surcharge: 0, bounds: { price: lowerBound, withSurcharge: lowerBound } };
+}
+
+/**
+ * Bins of which fewer are preferred (provisioning/fewest-nodes): found with twice the surcharge. Unless their price is near its bound, the search is repeated
+ * with the surcharge itself, and what counts as less is taken. `surcharge` is that of earlier bins of the plan.
+ */
+export function buyFew(problem: BinProblem, pods: number, surcharge?: number): BoughtForFew {
+  const { perBin: own, lowerBound: price, leastBins } = surchargeFor(problem);
+  const perBin = surcharge ?? own;
+  const buyFor = (times: number): Bought => buyWithRiding(withSurcharge(problem, times * perBin), pods);
+  const few = buyFor(firstTimes);
+  const countedAtLeast = price + perBin * leastBins;
+  if (perBin === 0) return described(few, perBin, price, few.lowerBound);
+  const enough = price * (pods <= fewPods ? nearEnough : goodEnough);
+  if (countedAs(problem, few.solution, 0) <= enough) return described(few, perBin, price, countedAtLeast);
+  const more = buyFor(1);
+  const best = isBetter(problem, more.solution, few.solution, perBin) ? more : few;
+  return described(best, perBin, price, Math.max(countedAtLeast, more.lowerBound));
+}
+
+function described(
+  { solution, isRidden }: Bought,
+  surcharge: number,
+  price: number,
+  withSurcharge: number,
+): BoughtForFew {
+  return { solution, isRidden, surcharge, bounds: { price, withSurcharge } };
+}
+
+/** Whether more pods have a place, or the bins count as less. */
+function isBetter(problem: BinProblem, a: BinSolution, b: BinSolution, perBin: number): boolean {
+  const [unplacedByA, unplacedByB] = [a, b].map(({ unplaced }) => unplaced.reduce((sum, left) => sum + left, 0));
+  if (unplacedByA !== unplacedByB) return unplacedByA! < unplacedByB!;
+  return countedAs(problem, a, perBin) < countedAs(problem, b, perBin);
+}
+
+const countedAs = ({ offers }: BinProblem, { bins }: BinSolution, perBin: number): number =>
+  bins.reduce((sum, { offer }) => sum + offers.price[offer]! + perBin, 0);
