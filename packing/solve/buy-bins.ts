@@ -5,13 +5,13 @@ import { solveWithBound } from '../bins/solve.js';
 import { surchargeFor, withSurcharge } from '../bins/surcharge.js';
 import { nearEnough } from './working-plan.js';
 
-/** Up to so many pods packings of other kinds are tried as well. */
+/** Up to so many pods other packings are tried as well. */
 const fewPods = 600;
 
 /** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
 const effortFor = (pods: number): Effort => ({
   units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
-  visits: pods <= 500 ? 2_000_000 : Math.min(6_000_000, pods * 1600),
+  visits: pods <= 500 ? 2_000_000 : Math.min(12_000_000, pods * 3200),
 });
 
 /** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
@@ -42,9 +42,6 @@ function buyWithRiding(problem: BinProblem, pods: number): Bought {
 
 /** With the surcharge itself the search misses packings with fewer bins. */
 const firstTimes = 2;
-/** Of many pods, a packing that costs at most so many times its lower bound is not compared with another. */
-const goodEnough = 1.1;
-
 interface BoughtForFew extends Omit<Bought, 'lowerBound'> {
   /** What each bin counts more than it costs, dollars per hour. */
   readonly surcharge: number;
@@ -59,8 +56,8 @@ export function buyCheapest(problem: BinProblem, pods: number): BoughtForFew {
 }
 
 /**
- * Bins of which fewer are preferred (provisioning/fewest-nodes): found with twice the surcharge. Unless their price is near its bound, the search is repeated
- * with the surcharge itself, and what counts as less is taken. `surcharge` is that of earlier bins of the plan.
+ * Bins of which fewer are preferred (provisioning/fewest-nodes): found with twice the surcharge. Of few pods, unless the price is near its bound, the search is
+ * repeated with the surcharge itself, and what counts as less is taken. `surcharge` is that of earlier bins of the plan.
  */
 export function buyFew(problem: BinProblem, pods: number, surcharge?: number): BoughtForFew {
   const { perBin: own, lowerBound: price, leastBins } = surchargeFor(problem);
@@ -69,8 +66,8 @@ export function buyFew(problem: BinProblem, pods: number, surcharge?: number): B
   const few = buyFor(firstTimes);
   const countedAtLeast = price + perBin * leastBins;
   if (perBin === 0) return described(few, perBin, price, few.lowerBound);
-  const enough = price * (pods <= fewPods ? nearEnough : goodEnough);
-  if (countedAs(problem, few.solution, 0) <= enough) return described(few, perBin, price, countedAtLeast);
+  const isNear = countedAs(problem, few.solution, 0) <= price * nearEnough;
+  if (pods > fewPods || isNear) return described(few, perBin, price, countedAtLeast);
   const more = buyFor(1);
   const best = isBetter(problem, more.solution, few.solution, perBin) ? more : few;
   return described(best, perBin, price, Math.max(countedAtLeast, more.lowerBound));
