@@ -6,7 +6,6 @@ import { LimitUsage } from './limits.js';
 import { LocalSearch } from './local-search.js';
 import { PatternSearch } from './patterns.js';
 import type { BinGroup } from './plan.js';
-import { binsIn, priceOf } from './plan.js';
 import type { FeasibleWorth } from './resource-lp.js';
 import { Valuation } from './valuation.js';
 import { ValueCorrection } from './value-correction.js';
@@ -26,9 +25,6 @@ export interface FirstPacking {
   readonly worth: FeasibleWorth;
 }
 
-/** What each bin counts more than it costs, as a share of the mean price of a bin: of prices that differ little the one with fewer bins is wanted. */
-const binCostShare = 0.03;
-
 interface WholeBinEffort {
   readonly units: number;
   readonly visits: number;
@@ -45,20 +41,17 @@ export function searchWholeBins(
   { groups, items, pods, worth }: FirstPacking,
   { units, visits, target }: WholeBinEffort,
 ): BinGroup[] | undefined {
-  const binCost = (binCostShare * priceOf(compiled, groups)) / binsIn(groups);
-  const dearer = { ...compiled, price: compiled.price.map((price) => price + binCost) };
-  const enough = target + binCost * binsIn(groups);
-  const knapsack = new Knapsack(dearer, items, worth.resource);
-  const corrected = new ValueCorrection(dearer, items, pods, knapsack, { groups, worth });
-  corrected.run(visits * builtShare, enough);
+  const knapsack = new Knapsack(compiled, items, worth.resource);
+  const corrected = new ValueCorrection(compiled, items, pods, knapsack, { groups, worth });
+  corrected.run(visits * builtShare, target);
   let found = corrected.best.map((group) => ({ ...group }));
-  if (corrected.price > enough * nearlyThere) {
-    const patterns = new PatternSearch(dearer, items, worth.resource, {
+  if (corrected.price > target * nearlyThere) {
+    const patterns = new PatternSearch(compiled, items, worth.resource, {
       knapsack,
       groups: found,
       tried: corrected.tried,
     });
-    patterns.run(visits, enough);
+    patterns.run(visits, target);
     found = patterns.groups;
   }
   const limitUsage = new LimitUsage(compiled);

@@ -78,9 +78,9 @@ export class Incumbent {
     const before = this.brokenBefore!;
     const broken = this.rules.broken();
     if (this.rules.violatesMore(broken, before)) return undefined;
-    const isKnown = [...broken.metInTurn].every((text) => before.metInTurn.has(text) || before.violated.has(text));
+    const isKnown = [...broken.metInOrder].every((text) => before.metInOrder.has(text) || before.violated.has(text));
     if (isWorthIt || isKnown) return broken;
-    return bindsInAnyOrder(this.state) ? { ...broken, metInTurn: none } : undefined;
+    return bindsInAnyOrder(this.state) ? { ...broken, metInOrder: none } : undefined;
   }
 
   private scoreOf(left: readonly UnplacedPod[]): Score {

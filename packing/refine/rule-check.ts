@@ -9,7 +9,7 @@ export interface BrokenRules {
   /** With the least count of the rule's domains; -1 for affinity. */
   readonly violated: ReadonlyMap<string, number>;
   /** Rules that hold if pods are bound in a certain order: pods with the rule first, then the other pods that it selects. */
-  readonly metInTurn: ReadonlySet<string>;
+  readonly metInOrder: ReadonlySet<string>;
 }
 
 /** Checks all topology rules of a plan. A rule held when its pod was placed, but later changes may have broken it. */
@@ -28,12 +28,12 @@ export class RuleCheck {
   broken(): BrokenRules {
     const { topologyCounts } = this.state.context;
     const violated = new Map<string, number>();
-    const metInTurn = new Set<string>();
+    const metInOrder = new Set<string>();
     const check = (group: Group, own: boolean, domain: string | undefined): void => {
       if (domain === undefined) return;
       const text = `${group.index} ${domain}`;
       if (group.kind === 'affinity' && !topologyCounts.meetsHostAffinity(group, domain)) {
-        if (topologyCounts.mayBegin(group, domain)) metInTurn.add(text);
+        if (topologyCounts.mayBegin(group, domain)) metInOrder.add(text);
         else violated.set(text, -1);
       }
       if (
@@ -41,7 +41,7 @@ export class RuleCheck {
         own &&
         topologyCounts.count(group, domain) - topologyCounts.least(group) > group.maxSkew
       ) {
-        if (topologyCounts.keepsSkewInTurn(group, domain)) metInTurn.add(text);
+        if (topologyCounts.keepsSkewInOrder(group, domain)) metInOrder.add(text);
         else violated.set(text, topologyCounts.least(group));
       }
     };
@@ -61,7 +61,7 @@ export class RuleCheck {
     for (const { group, domain } of this.cycles.unmet(onNodes, topologyCounts)) {
       violated.set(`${group.index} ${domain ?? ''} in a cycle`, -1);
     }
-    return { violated, metInTurn };
+    return { violated, metInOrder };
   }
 
   /** Visits the pods of this pass on tentative and on existing nodes, by node and class. */

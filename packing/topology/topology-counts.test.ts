@@ -187,12 +187,12 @@ describe('counts', () => {
     topologyCounts.record(rules, 1, inZone);
     topologyCounts.record(matched, 2, inZone);
     expect(topologyCounts.count(group, 'zone-a')).toBe(3);
-    expect(topologyCounts.keepsSkewInTurn(group, 'zone-a')).toBe(true);
+    expect(topologyCounts.keepsSkewInOrder(group, 'zone-a')).toBe(true);
     topologyCounts.record(rules, 1, inZone);
-    expect(topologyCounts.keepsSkewInTurn(group, 'zone-a')).toBe(false);
+    expect(topologyCounts.keepsSkewInOrder(group, 'zone-a')).toBe(false);
     topologyCounts.record(rules, -1, inZone);
     topologyCounts.markRunning();
-    expect(topologyCounts.keepsSkewInTurn(group, 'zone-a')).toBe(false);
+    expect(topologyCounts.keepsSkewInOrder(group, 'zone-a')).toBe(false);
   });
 
   test('leave out pods on nodes that the rule does not look at', () => {

@@ -123,7 +123,7 @@ export class TopologyCounts {
   }
 
   /** Whether a spread rule holds there for its pods if the other pods that it selects are scheduled after them. */
-  keepsSkewInTurn(group: Group, domain: string): boolean {
+  keepsSkewInOrder(group: Group, domain: string): boolean {
     const free = this.tallies[group.index]?.free.get(domain) ?? 0;
     return this.count(group, domain) - free - this.least(group) <= group.maxSkew;
   }
