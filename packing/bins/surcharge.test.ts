@@ -3,7 +3,7 @@ import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
 import { problemOf, realisticCase } from '../../bench/bins-cases.js';
 import { check } from '../../bench/bins-check.js';
 import { solveWithBound } from './solve.js';
-import { surchargeFor, surchargeOf, withSurcharge } from './surcharge.js';
+import { isBetterFor, surchargeFor, surchargeOf, withSurcharge } from './surcharge.js';
 
 const offer = (price: number, cpu: number): CaseOffer => ({ price, capacity: [cpu], zone: 0, onDemand: true });
 const small = offer(1, 1000);
@@ -48,5 +48,20 @@ describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
     const { solution } = solveWithBound(problem, { units: 20_000 });
     expect(check(problem, solution)).toEqual([]);
     expect(solution.unplaced).toEqual(Int32Array.of(0));
+  });
+
+  test.each([
+    ['they cost what they save', { price: 10.5, nodes: 5 }, { price: 10, nodes: 10 }, true],
+    ['they cost more than they save', { price: 10.6, nodes: 5 }, { price: 10, nodes: 10 }, false],
+    [
+      'they cost more than a tenth more, whatever they save',
+      { price: 11.1, nodes: 1 },
+      { price: 10, nodes: 100 },
+      false,
+    ],
+    ['the others cost more than a tenth more', { price: 10, nodes: 100 }, { price: 11.1, nodes: 1 }, true],
+  ])('fewer or cheaper nodes are compared where %s', (_, a, b, isBetter) => {
+    expect(isBetterFor(0.11, a, b)).toBe(isBetter);
+    expect(isBetterFor(0.11, b, a)).toBe(!isBetter);
   });
 });

@@ -33,13 +33,25 @@ export function surchargeFor(problem: BinProblem): Surcharge {
  * Example: 40 nodes for a dollar each, all of which might be one, count as $1.40 each. Ten nodes for $5 each count as $54 together, the 40 as $56:
  * the ten are taken. Ten for $5.50 count as $59 and are not.
  */
-export function surchargeOf(
-  { price, nodes }: { readonly price: number; readonly nodes: number },
-  least: number,
-): number {
+export function surchargeOf({ price, nodes }: CountedNodes, least: number): number {
   if (nodes === 0) return 0;
   const saved = Math.max(0, nodes - least) / (nodes + unsaved);
   return surchargeShare * (price / nodes) * saved ** 2;
+}
+
+/** How many times the price of other nodes fewer nodes may cost at most, whatever their number. */
+const dearestFew = 1.1;
+
+/** What nodes cost, dollars per hour, and their number. */
+interface CountedNodes {
+  readonly price: number;
+  readonly nodes: number;
+}
+
+/** Whether these nodes are to be taken in place of the others: they count as less, and do not cost far more. */
+export function isBetterFor(surcharge: number, a: CountedNodes, b: CountedNodes): boolean {
+  if (a.price > b.price * dearestFew || b.price > a.price * dearestFew) return a.price < b.price;
+  return a.price + surcharge * a.nodes < b.price + surcharge * b.nodes - 1e-9;
 }
 
 /** The same problem with each bin dearer by that, dollars per hour. */

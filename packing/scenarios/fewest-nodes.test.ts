@@ -27,3 +27,12 @@ test('the cheapest plan is made where it is asked for', () => {
   const cheapest = plan({ ...input, settings: { ...input.settings, isCheapest: true } });
   expect(cheapest.newNodeClaims).toHaveLength(8);
 });
+
+test('no plan costs more than a tenth more to have fewer nodes', () => {
+  const pods = podsOf(400, 'p', { cpu: '2' });
+  const planAt = (price: number) => plan(packingInput({ pods }, { types: typesAt(price) }));
+  expect(planAt(0.86).newNodeClaims).toHaveLength(100);
+  const { newNodeClaims, pricePerHour } = planAt(0.97);
+  expect(newNodeClaims).toHaveLength(400);
+  expect(pricePerHour).toBeCloseTo(80, 9);
+});

@@ -2,7 +2,7 @@ import { firstFitDecreasing } from '../bins/first-fit-decreasing.js';
 import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
 import { ride } from '../bins/riding.js';
 import { solveWithBound } from '../bins/solve.js';
-import { surchargeFor, withSurcharge } from '../bins/surcharge.js';
+import { isBetterFor, surchargeFor, withSurcharge } from '../bins/surcharge.js';
 import { nearEnough } from './working-plan.js';
 
 /** Up to so many pods other packings are tried as well. */
@@ -42,8 +42,10 @@ function buyWithRiding(problem: BinProblem, pods: number): Bought {
 
 /** With the surcharge itself the search misses packings with fewer bins. */
 const firstTimes = 2;
+/** A packing that costs more than so many times its lower bound is compared with the cheapest. */
+const farFromBound = 1.15;
 interface BoughtForFew extends Omit<Bought, 'lowerBound'> {
-  /** What each bin counts more than it costs, dollars per hour. */
+  /** What each bin is to count more than it costs when the plan is searched on, dollars per hour. */
   readonly surcharge: number;
   /** Of what the bins cost, and of what they count as. */
   readonly bounds: { readonly price: number; readonly withSurcharge: number };
@@ -56,21 +58,25 @@ export function buyCheapest(problem: BinProblem, pods: number): BoughtForFew {
 }
 
 /**
- * Bins of which fewer are preferred (provisioning/fewest-nodes): found with twice the surcharge. Of few pods, unless the price is near its bound, the search is
- * repeated with the surcharge itself, and what counts as less is taken. `surcharge` is that of earlier bins of the plan.
+ * Bins of which fewer are preferred (provisioning/fewest-nodes): found with twice the surcharge. Of few pods, the search is repeated with the surcharge itself, unless
+ * the price is near its bound. Where it is far from it, the cheapest bins are searched for instead. The better packing is taken. `surcharge` is that of earlier
+ * bins of the plan.
  */
 export function buyFew(problem: BinProblem, pods: number, surcharge?: number): BoughtForFew {
   const { perBin: own, lowerBound: price, leastBins } = surchargeFor(problem);
   const perBin = surcharge ?? own;
   const buyFor = (times: number): Bought => buyWithRiding(withSurcharge(problem, times * perBin), pods);
   const few = buyFor(firstTimes);
-  const countedAtLeast = price + perBin * leastBins;
   if (perBin === 0) return described(few, perBin, price, few.lowerBound);
-  const isNear = countedAs(problem, few.solution, 0) <= price * nearEnough;
-  if (pods > fewPods || isNear) return described(few, perBin, price, countedAtLeast);
-  const more = buyFor(1);
-  const best = isBetter(problem, more.solution, few.solution, perBin) ? more : few;
-  return described(best, perBin, price, Math.max(countedAtLeast, more.lowerBound));
+  const countedAtLeast = price + perBin * leastBins;
+  const found = priceOf(problem, few.solution);
+  const isFar = found > price * farFromBound;
+  const isNear = found <= price * nearEnough;
+  if (isNear || (pods > fewPods && !isFar)) return described(few, perBin, price, countedAtLeast);
+  const times = isFar ? 0 : 1;
+  const more = buyFor(times);
+  if (!isBetter(problem, more.solution, few.solution, perBin)) return described(few, perBin, price, countedAtLeast);
+  return described(more, times * perBin, price, more.lowerBound);
 }
 
 function described(
@@ -82,12 +88,14 @@ function described(
   return { solution, isRidden, surcharge, bounds: { price, withSurcharge } };
 }
 
-/** Whether more pods have a place, or the bins count as less. */
-function isBetter(problem: BinProblem, a: BinSolution, b: BinSolution, perBin: number): boolean {
+/** Whether more pods have a place, or the bins are better with this surcharge. */
+function isBetter(problem: BinProblem, a: BinSolution, b: BinSolution, surcharge: number): boolean {
   const [unplacedByA, unplacedByB] = [a, b].map(({ unplaced }) => unplaced.reduce((sum, left) => sum + left, 0));
   if (unplacedByA !== unplacedByB) return unplacedByA! < unplacedByB!;
-  return countedAs(problem, a, perBin) < countedAs(problem, b, perBin);
+  const [ofA, ofB] = [a, b].map((each) => ({ price: priceOf(problem, each), nodes: each.bins.length }));
+  return isBetterFor(surcharge, ofA!, ofB!);
 }
 
-const countedAs = ({ offers }: BinProblem, { bins }: BinSolution, perBin: number): number =>
-  bins.reduce((sum, { offer }) => sum + offers.price[offer]! + perBin, 0);
+/** Without surcharge, dollars per hour. */
+const priceOf = ({ offers }: BinProblem, { bins }: BinSolution): number =>
+  bins.reduce((sum, { offer }) => sum + offers.price[offer]!, 0);

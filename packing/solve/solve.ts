@@ -1,6 +1,7 @@
 import { compareText } from '../../core/compare-text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName } from '../names.js';
+import { isBetterFor } from '../bins/surcharge.js';
 import { leftOutOf } from '../output/left-out.js';
 import { rulesIgnoredByBound } from '../place/ignored-by-bound.js';
 import type { Plan, PlannedClaim } from '../types.js';
@@ -31,11 +32,14 @@ export function solve(compiled: Compiled): Plan {
   return others.reduce((best, each) => (isBetter(each, best, surcharge) ? each : best), first);
 }
 
-/** Whether a plan places more pods, or counts as less: a node as `surcharge` dollars per hour more than it costs (provisioning/fewest-nodes). */
+/** Whether a plan places more pods, or its nodes are better with this surcharge, dollars per hour for each (provisioning/fewest-nodes). */
 function isBetter(a: Plan, b: Plan, surcharge: number): boolean {
   if (a.unschedulable.length !== b.unschedulable.length) return a.unschedulable.length < b.unschedulable.length;
-  const countedAs = ({ pricePerHour, newNodeClaims }: Plan): number => pricePerHour + surcharge * newNodeClaims.length;
-  return countedAs(a) < countedAs(b) - 1e-9;
+  const [ofA, ofB] = [a, b].map(({ pricePerHour, newNodeClaims }) => ({
+    price: pricePerHour,
+    nodes: newNodeClaims.length,
+  }));
+  return isBetterFor(surcharge, ofA!, ofB!);
 }
 
 /** One pass over all pods. `likeLast`: whether pods that want to be with their like come after all others. */
