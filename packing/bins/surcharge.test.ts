@@ -61,7 +61,11 @@ describe('the surcharge of a bin (provisioning/fewest-nodes)', () => {
     ],
     ['the others cost more than a tenth more', { price: 10, nodes: 100 }, { price: 11.1, nodes: 1 }, true],
   ])('fewer or cheaper nodes are compared where %s', (_, a, b, isBetter) => {
-    expect(isBetterFor(0.11, a, b)).toBe(isBetter);
-    expect(isBetterFor(0.11, b, a)).toBe(!isBetter);
+    const unplaced = 0;
+    expect(isBetterFor(0.11, { ...a, unplaced }, { ...b, unplaced })).toBe(isBetter);
+    expect(isBetterFor(0.11, { ...b, unplaced }, { ...a, unplaced })).toBe(!isBetter);
+    // Pods without a place matter more than all of it.
+    expect(isBetterFor(0.11, { ...a, unplaced: 1 }, { ...b, unplaced: 2 })).toBe(true);
+    expect(isBetterFor(0.11, { ...a, unplaced: 2 }, { ...b, unplaced: 1 })).toBe(false);
   });
 });

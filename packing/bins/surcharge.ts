@@ -48,8 +48,14 @@ interface CountedNodes {
   readonly nodes: number;
 }
 
-/** Whether these nodes are to be taken in place of the others: they count as less, and do not cost far more. */
-export function isBetterFor(surcharge: number, a: CountedNodes, b: CountedNodes): boolean {
+/** Nodes that one search found, with the pods that have no place on them. */
+export interface FoundNodes extends CountedNodes {
+  readonly unplaced: number;
+}
+
+/** Whether these nodes are to be taken in place of the others: they hold more pods, or count as less and do not cost far more. */
+export function isBetterFor(surcharge: number, a: FoundNodes, b: FoundNodes): boolean {
+  if (a.unplaced !== b.unplaced) return a.unplaced < b.unplaced;
   if (a.price > b.price * dearestFew || b.price > a.price * dearestFew) return a.price < b.price;
   return a.price + surcharge * a.nodes < b.price + surcharge * b.nodes - 1e-9;
 }

@@ -2,7 +2,7 @@ import { firstFitDecreasing } from '../bins/first-fit-decreasing.js';
 import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
 import { ride } from '../bins/riding.js';
 import { solveWithBound } from '../bins/solve.js';
-import { isBetterFor, surchargeFor, withSurcharge } from '../bins/surcharge.js';
+import { isBetterFor, type FoundNodes, surchargeFor, withSurcharge } from '../bins/surcharge.js';
 import { nearEnough } from './working-plan.js';
 
 /** Up to so many pods other packings are tried as well. */
@@ -44,7 +44,8 @@ function buyWithRiding(problem: BinProblem, pods: number): Bought {
 const firstTimes = 2;
 /** A packing that costs more than so many times its lower bound is compared with the cheapest. */
 const farFromBound = 1.15;
-interface BoughtForFew extends Omit<Bought, 'lowerBound'> {
+
+interface BoughtBins extends Omit<Bought, 'lowerBound'> {
   /** What each bin is to count more than it costs when the plan is searched on, dollars per hour. */
   readonly surcharge: number;
   /** Of what the bins cost, and of what they count as. */
@@ -52,7 +53,7 @@ interface BoughtForFew extends Omit<Bought, 'lowerBound'> {
 }
 
 /** The bins that cost least, whatever their number. */
-export function buyCheapest(problem: BinProblem, pods: number): BoughtForFew {
+export function buyCheapest(problem: BinProblem, pods: number): BoughtBins {
   const { lowerBound, ...bought } = buyWithRiding(problem, pods);
   return { ...bought, surcharge: 0, bounds: { price: lowerBound, withSurcharge: lowerBound } };
 }
@@ -62,40 +63,35 @@ export function buyCheapest(problem: BinProblem, pods: number): BoughtForFew {
  * the price is near its bound. Where it is far from it, the cheapest bins are searched for instead. The better packing is taken. `surcharge` is that of earlier
  * bins of the plan.
  */
-export function buyFew(problem: BinProblem, pods: number, surcharge?: number): BoughtForFew {
-  const { perBin: own, lowerBound: price, leastBins } = surchargeFor(problem);
+export function buyFew(problem: BinProblem, pods: number, surcharge?: number): BoughtBins {
+  const { perBin: own, lowerBound, leastBins } = surchargeFor(problem);
   const perBin = surcharge ?? own;
   const buyFor = (times: number): Bought => buyWithRiding(withSurcharge(problem, times * perBin), pods);
   const few = buyFor(firstTimes);
-  if (perBin === 0) return described(few, perBin, price, few.lowerBound);
-  const countedAtLeast = price + perBin * leastBins;
-  const found = priceOf(problem, few.solution);
-  const isFar = found > price * farFromBound;
-  const isNear = found <= price * nearEnough;
-  if (isNear || (pods > fewPods && !isFar)) return described(few, perBin, price, countedAtLeast);
+  if (perBin === 0) return described(few, 0, { price: lowerBound, withSurcharge: few.lowerBound });
+  const ofFew = foundBy(problem, few);
+  const isFar = ofFew.price > lowerBound * farFromBound;
+  const isNear = ofFew.price <= lowerBound * nearEnough;
+  const boundsOfFew = { price: lowerBound, withSurcharge: lowerBound + perBin * leastBins };
+  if (isNear || (pods > fewPods && !isFar)) return described(few, perBin, boundsOfFew);
   const times = isFar ? 0 : 1;
-  const more = buyFor(times);
-  if (!isBetter(problem, more.solution, few.solution, perBin)) return described(few, perBin, price, countedAtLeast);
-  return described(more, times * perBin, price, more.lowerBound);
+  const cheaper = buyFor(times);
+  if (!isBetterFor(perBin, foundBy(problem, cheaper), ofFew)) return described(few, perBin, boundsOfFew);
+  return described(cheaper, times * perBin, { price: lowerBound, withSurcharge: cheaper.lowerBound });
 }
 
-function described(
-  { solution, isRidden }: Bought,
-  surcharge: number,
-  price: number,
-  withSurcharge: number,
-): BoughtForFew {
-  return { solution, isRidden, surcharge, bounds: { price, withSurcharge } };
-}
+const described = ({ solution, isRidden }: Bought, surcharge: number, bounds: BoughtBins['bounds']): BoughtBins => ({
+  solution,
+  isRidden,
+  surcharge,
+  bounds,
+});
 
-/** Whether more pods have a place, or the bins are better with this surcharge. */
-function isBetter(problem: BinProblem, a: BinSolution, b: BinSolution, surcharge: number): boolean {
-  const [unplacedByA, unplacedByB] = [a, b].map(({ unplaced }) => unplaced.reduce((sum, left) => sum + left, 0));
-  if (unplacedByA !== unplacedByB) return unplacedByA! < unplacedByB!;
-  const [ofA, ofB] = [a, b].map((each) => ({ price: priceOf(problem, each), nodes: each.bins.length }));
-  return isBetterFor(surcharge, ofA!, ofB!);
+/** The price is without the surcharge. */
+function foundBy({ offers }: BinProblem, { solution: { bins, unplaced } }: Bought): FoundNodes {
+  return {
+    unplaced: unplaced.reduce((sum, left) => sum + left, 0),
+    price: bins.reduce((sum, { offer }) => sum + offers.price[offer]!, 0),
+    nodes: bins.length,
+  };
 }
-
-/** Without surcharge, dollars per hour. */
-const priceOf = ({ offers }: BinProblem, { bins }: BinSolution): number =>
-  bins.reduce((sum, { offer }) => sum + offers.price[offer]!, 0);

@@ -1,7 +1,7 @@
 import { compareText } from '../../core/compare-text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName } from '../names.js';
-import { isBetterFor } from '../bins/surcharge.js';
+import { isBetterFor, type FoundNodes } from '../bins/surcharge.js';
 import { leftOutOf } from '../output/left-out.js';
 import { rulesIgnoredByBound } from '../place/ignored-by-bound.js';
 import type { Plan, PlannedClaim } from '../types.js';
@@ -29,18 +29,14 @@ export function solve(compiled: Compiled): Plan {
   const { surcharge = 0 } = working;
   if (surcharge > 0 && podsIn(compiled) <= mostPlannedTwice)
     others.push(planOf(new WorkingPlan(compiled, { isCheapest: true }), { likeLast: true }));
-  return others.reduce((best, each) => (isBetter(each, best, surcharge) ? each : best), first);
+  return others.reduce((best, each) => (isBetterFor(surcharge, foundBy(each), foundBy(best)) ? each : best), first);
 }
 
-/** Whether a plan places more pods, or its nodes are better with this surcharge, dollars per hour for each (provisioning/fewest-nodes). */
-function isBetter(a: Plan, b: Plan, surcharge: number): boolean {
-  if (a.unschedulable.length !== b.unschedulable.length) return a.unschedulable.length < b.unschedulable.length;
-  const [ofA, ofB] = [a, b].map(({ pricePerHour, newNodeClaims }) => ({
-    price: pricePerHour,
-    nodes: newNodeClaims.length,
-  }));
-  return isBetterFor(surcharge, ofA!, ofB!);
-}
+const foundBy = ({ unschedulable, pricePerHour, newNodeClaims }: Plan): FoundNodes => ({
+  unplaced: unschedulable.length,
+  price: pricePerHour,
+  nodes: newNodeClaims.length,
+});
 
 /** One pass over all pods. `likeLast`: whether pods that want to be with their like come after all others. */
 function planOf(working: WorkingPlan, { likeLast }: { readonly likeLast: boolean }): Plan {

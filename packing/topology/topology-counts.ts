@@ -195,7 +195,7 @@ export class TopologyCounts {
     return least;
   }
 
-  /** Runs it while spread rules know no other domains than those of these nodes, as in kube-scheduler, which does not know what could be launched. */
+  /** Calls `run` while spread rules know no other domains than those of these nodes, as in kube-scheduler, which does not know what could be launched. */
   withDomainsOf<T>(nodes: readonly Site['kind'][], run: () => T): T {
     const { eligible } = this;
     this.useDomains(new Map(), nodes);
