@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { labels } from '../../api/labels.js';
+import { readCommitments } from '../../api/stowage/commitments.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { instanceType, node, packingInput, podsOf, type PodOptions } from '../../test/builders/packing-fixtures.js';
+import {
+  instanceType,
+  node,
+  offering,
+  packingInput,
+  podsOf,
+  type PodOptions,
+} from '../../test/builders/packing-fixtures.js';
 import { placingOf } from '../../test/builders/placing.js';
 import { apart, near, spreads } from '../../test/builders/topology.js';
 import type { ClusterObjects } from '../types.js';
@@ -11,12 +19,25 @@ import { lowerBoundOfPlaced } from './lower-bound.js';
 const { hostname, zone } = labels;
 const sizes = [4, 8].map((cpu) => instanceType(`m${cpu}`, { cpu, price: cpu / 10, spot: 0, zones: ['zone-a'] }));
 
+interface Options {
+  readonly commitments?: readonly object[];
+  readonly surcharge?: number;
+}
+
 /** The bound of all these pods, before any is placed. */
-function boundOf(pods: readonly Pod[], objects: Partial<ClusterObjects> = {}, types: readonly InstanceType[] = sizes) {
-  const { compiled, feasibility, book, nodes } = placingOf(packingInput({ ...objects, pods: [...pods] }, { types }));
+function boundOf(
+  pods: readonly Pod[],
+  objects: Partial<ClusterObjects> = {},
+  types: readonly InstanceType[] = sizes,
+  { commitments = [], surcharge }: Options = {},
+) {
+  const settings = { commitments: readCommitments({ commitments }, 'test').commitments };
+  const { compiled, feasibility, book, nodes } = placingOf(
+    packingInput({ ...objects, pods: [...pods] }, { types, settings }),
+  );
   const free = nodes.map((each) => Float64Array.from(each.free));
   const placed = new Map(compiled.queue.map((podClass) => [podClass, podClass.pods.length]));
-  return lowerBoundOfPlaced({ compiled, feasibility, book, nodes, free }, placed);
+  return lowerBoundOfPlaced({ compiled, feasibility, book, nodes, free }, placed, surcharge);
 }
 const web: PodOptions = { labels: { app: 'web' } };
 
@@ -107,5 +128,47 @@ describe('the lower bound', () => {
     const own = podsOf(8, 'p', { nodeSelector: { [zone]: 'zone-b' } });
     expect(boundOf(own, {}, types)).toBeCloseTo(1.6, 6);
     expect(boundOf([...own, ...podsOf(8, 'q')], {}, types)).toBeCloseTo(2.4, 6);
+  });
+
+  test('counts the surcharge of each node, of whatever size', () => {
+    expect(boundOf(podsOf(16, 'p'), {}, sizes, { surcharge: 0.1 })).toBeCloseTo(1.8, 6);
+  });
+});
+
+// Rule `instance-types/commitments`: one hundredth of what is covered is paid all the same.
+describe('the lower bound under commitments', () => {
+  const onDemand = (name: string, price: number): InstanceType =>
+    instanceType(name, { cpu: 4, offerings: [offering('zone-a', 'on-demand', price, { machinePrice: price })] });
+  const [c5, m5] = [onDemand('c5.xlarge', 0.3), onDemand('m5.xlarge', 0.4)];
+  const large = (count: number): Pod[] => podsOf(count, 'p', { cpu: '4' });
+  const everything = { kind: 'ComputeSavingsPlan', name: 'all', perHour: 0.3, discount: 0 };
+  const ofM5 = { kind: 'EC2InstanceSavingsPlan', name: 'm5', instanceFamily: 'm5', perHour: 0.4, discount: 0.5 };
+
+  test('is the full price less the most that is left of them saves', () => {
+    expect(boundOf(large(4), {}, [c5], { commitments: [everything] })).toBeCloseTo(4 * 0.3 - 0.297, 6);
+    const partly = { ...everything, usedElsewhere: 0.2 };
+    expect(boundOf(large(4), {}, [c5], { commitments: [partly] })).toBeCloseTo(4 * 0.3 - 0.099, 6);
+  });
+
+  test('is never less than at prices where they cover everything', () => {
+    expect(boundOf(large(2), {}, [c5], { commitments: [{ ...everything, perHour: 9 }] })).toBeCloseTo(2 * 0.003, 6);
+  });
+
+  test('takes the machine that a commitment saves most on for each dollar of it', () => {
+    const commitments = [{ ...everything, familyDiscounts: { m5: 0.5 } }];
+    for (const types of [
+      [c5, m5],
+      [m5, c5],
+    ])
+      expect(boundOf(large(9), {}, types, { commitments })).toBeCloseTo(9 * 0.3 - 1.98 * 0.3, 6);
+  });
+
+  test('adds up what several of them save', () => {
+    const bound = boundOf(large(9), {}, [c5, m5], { commitments: [everything, ofM5] });
+    expect(bound).toBeCloseTo(9 * 0.3 - 0.99 * 0.3 - 1.98 * 0.4, 6);
+  });
+
+  test('does not count them where nothing that they cover is offered', () => {
+    expect(boundOf(large(4), {}, [c5], { commitments: [ofM5] })).toBeCloseTo(4 * 0.3, 6);
   });
 });
