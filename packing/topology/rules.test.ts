@@ -4,7 +4,7 @@ import { labels } from '../../api/labels.js';
 import { packingInput, pod } from '../../test/builders/packing-fixtures.js';
 import { topologyOf } from '../../test/builders/topology.js';
 import type { Group } from './groups.js';
-import { selectingOthers, wants, type Rules } from './rules.js';
+import { mayExcludeDomains, selectingOthers, wants, type Rules } from './rules.js';
 
 const { zone, hostname } = labels;
 const rack = 'example.com/rack';
@@ -180,5 +180,55 @@ describe('the rules that select pods without them', () => {
 
   test('are none where each pod has those that select it', () => {
     expect(selectingOthers('spread', [rulesOf(other), rulesOf(own)])).toEqual(new Set());
+  });
+});
+
+describe('rules that may keep pods out of a domain', () => {
+  const own = pod('own', {
+    labels: { app: 'own' },
+    topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
+    affinity: {
+      podAffinity: required(term(zone, 'own'), term(hostname, 'own')),
+      podAntiAffinity: required(term(zone, 'own'), term(hostname, 'own')),
+    },
+  });
+  const { rulesOf } = topologyOf(packingInput({ pods: [own] }));
+  const { matched, ...ofOwn } = rulesOf(own);
+  const none = { spread: [], affinity: [], antiAffinity: [], hostAffinity: [], matched: [] };
+  const matching = (kind: Group['kind'], key: string): readonly Group[] =>
+    matched.filter((group) => group.kind === kind && group.key === key);
+  const excluding = ['spread', 'affinity', 'antiAffinity', 'hostAffinity'] as const;
+
+  test('are their own spread, affinity and anti-affinity, and affinity within a host', () => {
+    expect(mayExcludeDomains(none)).toBe(false);
+    for (const list of excluding) expect(mayExcludeDomains({ ...none, [list]: ofOwn[list] })).toBe(true);
+  });
+
+  test('are several of these together, too', () => {
+    const pairs = excluding.flatMap((one) => excluding.map((other) => [one, other] as const));
+    for (const [one, other] of pairs)
+      expect(mayExcludeDomains({ ...none, [one]: ofOwn[one], [other]: ofOwn[other] })).toBe(true);
+  });
+
+  test('are not spread and anti-affinity between hosts', () => {
+    const { hostSpread, hostAntiAffinity } = ofOwn;
+    expect([hostSpread.length, hostAntiAffinity.length]).toEqual([1, 1]);
+    expect(mayExcludeDomains({ ...none, ...{ hostSpread, hostAntiAffinity } })).toBe(false);
+  });
+
+  test.each<[Group['kind'], string, boolean]>([
+    ['antiAffinity', zone, true],
+    ['antiAffinity', hostname, false],
+    ['affinity', zone, false],
+    ['affinity', hostname, false],
+    ['spread', zone, false],
+    ['spread', hostname, false],
+  ])('where others have %s by %s that selects them: %s', (kind, key, mayExclude) => {
+    expect(matching(kind, key)).toHaveLength(1);
+    expect(mayExcludeDomains({ ...none, matched: matching(kind, key) })).toBe(mayExclude);
+  });
+
+  test('are the anti-affinity of some others among rules that only count the pods', () => {
+    expect(mayExcludeDomains({ ...none, matched })).toBe(true);
   });
 });

@@ -359,3 +359,51 @@ describe('whether a rule counts a node', () => {
     expect(Object.fromEntries(admitted)).toEqual(expected);
   });
 });
+
+// Rule `topology/any-binding-order`.
+describe('while spread knows the domains of some nodes only', () => {
+  const zones = ['zone-a', 'zone-b', 'zone-c'];
+  const inZones = (compiled: Compiled, ...names: string[]): Site['kind'][] =>
+    names.map((name) => siteWith(compiled, { [zone]: name }).kind);
+
+  test('those are its domains, and its emptiest one is among them; afterwards all are again', () => {
+    const { topologyCounts, group, compiled } = countsFor(spreadPod(), { zones });
+    fill(topologyCounts, group, { 'zone-a': 2, 'zone-b': 1 });
+    const told = (): unknown => [topologyCounts.domains(group), topologyCounts.least(group)];
+    expect(told()).toEqual([zones, 0]);
+    const returned = topologyCounts.withDomainsOf(inZones(compiled, 'zone-b', 'zone-a'), () => {
+      expect(told()).toEqual([['zone-a', 'zone-b'], 1]);
+      return 'done';
+    });
+    expect(returned).toBe('done');
+    expect(told()).toEqual([zones, 0]);
+  });
+
+  test('all are again where that fails', () => {
+    const { topologyCounts, group, compiled } = countsFor(spreadPod(), { zones });
+    const fail = (): never => {
+      throw new Error('failed');
+    };
+    expect(() => topologyCounts.withDomainsOf(inZones(compiled, 'zone-a'), fail)).toThrow('failed');
+    expect(topologyCounts.domains(group)).toEqual(zones);
+  });
+
+  test('rules that no pod was counted for have their domains, too', () => {
+    const own = pod('web', {
+      labels: { app: 'web' },
+      topologySpreadConstraints: [labels.capacityType, zone].map((topologyKey) => ({
+        maxSkew: 1,
+        topologyKey,
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: { app: 'web' } },
+      })),
+    });
+    const { topologyCounts, rules, compiled } = countsFor(own, { zones });
+    const byZone = rules.spread.find(({ key }) => key === zone)!;
+    fill(topologyCounts, byZone, { 'zone-a': 1 });
+    topologyCounts.withDomainsOf(inZones(compiled, 'zone-a'), () => {
+      expect(rules.spread.map((group) => topologyCounts.domains(group))).toContainEqual([]);
+      expect(topologyCounts.least(byZone)).toBe(1);
+    });
+  });
+});
