@@ -27,7 +27,7 @@ const whole = /^\+?((\d+(\.\d*)?|\.\d+)(ns|us|[\u00b5\u03bc]s|ms|s|m|h))+$/;
 const parts = /(\d+(?:\.\d*)?|\.\d+)(ns|us|[\u00b5\u03bc]s|ms|s|m|h)/g;
 
 /** Go's longest duration, 292 years, in milliseconds: what is longer counts as that, so that a date comes of it. */
-const longest = 9_223_372_036_854;
+export const longestDurationMs = 9_223_372_036_854;
 
 /**
  * A Go duration such as `1h30m` in milliseconds, as time.ParseDuration reads it; negative ones are none. Throws `DurationError`
@@ -37,7 +37,7 @@ export function parseDuration(duration: string, field = 'duration'): number {
   if (!whole.test(duration)) throw new DurationError(duration, field);
   let total = 0;
   for (const [, amount, unit] of duration.matchAll(parts)) total += Number(amount) * lookUp(units, unit!)!;
-  return Math.min(total, longest);
+  return Math.min(total, longestDurationMs);
 }
 
 /** As `parseDuration`, with `Never` and an absent field as infinity. */

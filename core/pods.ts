@@ -1,5 +1,6 @@
 import type { Pod } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
+import { longestDurationMs } from './durations.js';
 import { tolerates } from './tolerations.js';
 
 /** A drain no longer waits for a pod that is still there so long after its deletion timestamp (termination/drained-pods). */
@@ -77,9 +78,9 @@ export function isDrainable(pod: Pod, now: number): boolean {
 
 const defaultGraceSeconds = 30;
 
-/** The termination grace period, milliseconds. */
+/** The termination grace period, milliseconds. The API server takes any number of seconds: a date has to come of it. */
 export function graceOf({ spec }: Pod): number {
-  return (spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) * 1000;
+  return Math.min((spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) * 1000, longestDurationMs);
 }
 
 /** `namespace/name`. */

@@ -574,6 +574,17 @@ describe('terminating a node', () => {
     expect(progress).toMatchObject({ remaining: 4, longestGraceMs: 30_000 });
   });
 
+  test('a date comes of every grace period that the API server takes', async () => {
+    put('holy', {
+      metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } },
+      spec: { terminationGracePeriodSeconds: Number.MAX_SAFE_INTEGER },
+    });
+
+    const { longestGraceMs = 0 } = await drain();
+
+    expect(new Date(world.clock.now + longestGraceMs).getUTCFullYear()).toBe(2318);
+  });
+
   // Rule `termination/drained-pods`.
   test('a pod stuck in termination for more than a minute is not waited for', async () => {
     put('gone', { metadata: { deletionTimestamp: '2026-01-05T11:58:59Z', finalizers: ['example.com/backup'] } });
