@@ -866,6 +866,25 @@ describe('terminating a node', () => {
     ]);
   });
 
+  // Rule `termination/deadline`.
+  test.each(['garbage', '10', '2026-01-05', '2026-13-45T99:99:99Z', ''])(
+    'an annotation of %j is no deadline: that of terminationGracePeriod holds, and is stamped',
+    async (stamped) => {
+      const live = world.kube.objects('NodeClaim')[0]!;
+      world.kube.put('NodeClaim', {
+        ...live,
+        metadata: { ...live.metadata, annotations: { [annotations.terminationTimestamp]: stamped } },
+        spec: { ...live.spec, terminationGracePeriod: '1m' },
+      });
+
+      const start = await begin();
+
+      expect(start).toMatchObject({ deadline: world.clock.now + 60_000 });
+      const after = (await world.kube.get('NodeClaim', { name: 'c1' }))?.metadata.annotations;
+      expect(after?.[annotations.terminationTimestamp]).toBe('2026-01-05T12:01:00Z');
+    },
+  );
+
   test('the finalizers go last, and leave nothing', async () => {
     await begin();
 

@@ -20,6 +20,7 @@ import { withFailures } from '../to-failure.js';
 import { deleteLaunchedClaim, getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { instanceIsGone } from './instance-watch.js';
 import { cordonHeldNode, heldNode, markNodes } from './mark-nodes.js';
+import { stampedDeadline } from './stamped-deadline.js';
 import { regarding } from '../../core/regarding.js';
 
 type BeginInput = Parameters<TerminationActivities['beginTermination']>[0];
@@ -136,11 +137,10 @@ async function deleteClaim(deps: ActivityDeps, claim: NodeClaim, reason: string)
 
 /** The earliest of what the caller, the annotation and terminationGracePeriod say. */
 function deadlineOf(claim: NodeClaim, asked: number | undefined): number | undefined {
-  const stamped = claim.metadata.annotations?.[annotations.terminationTimestamp];
   const grace = parseNillableDuration(claim.spec.terminationGracePeriod, 'terminationGracePeriod');
   const deadline = Math.min(
     asked ?? Number.POSITIVE_INFINITY,
-    stamped === undefined ? Number.POSITIVE_INFINITY : Date.parse(stamped),
+    stampedDeadline(claim),
     Date.parse(claim.metadata.deletionTimestamp ?? '') + grace,
   );
   return Number.isFinite(deadline) ? deadline : undefined;
@@ -148,9 +148,8 @@ function deadlineOf(claim: NodeClaim, asked: number | undefined): number | undef
 
 /** Never overwritten by a later time. */
 async function annotateDeadline(deps: ActivityDeps, ref: ClaimRef, deadline: number): Promise<void> {
-  await updateClaim(deps.kube, ref, ({ metadata }) => {
-    const stamped = metadata.annotations?.[annotations.terminationTimestamp];
-    if (stamped !== undefined && Date.parse(stamped) <= deadline) return undefined;
+  await updateClaim(deps.kube, ref, (claim) => {
+    if (stampedDeadline(claim) <= deadline) return undefined;
     return { metadata: { annotations: { [annotations.terminationTimestamp]: timestamp(deadline) } } };
   });
 }
