@@ -172,6 +172,32 @@ describe('the client, when the API server', () => {
     });
   });
 
+  const object = { name: 'a' };
+  const calls: readonly [string, () => Promise<unknown>, unknown][] = [
+    ['get', () => client.get('NodeClaim', object), undefined],
+    ['patch', () => client.patch('NodeClaim', object, { metadata: {} }), { outcome: 'gone' }],
+    ['delete', () => client.delete('NodeClaim', object), 'gone'],
+    ['evict', () => client.evict({ namespace: 'n', name: 'a', uid: 'u' }), { outcome: 'gone' }],
+  ];
+  test.each(calls)('has no such object, %s says so', async (_, call, gone) => {
+    answer = (_request, response) => status(response, 404, { reason: 'NotFound', details: object });
+    expect(await call()).toEqual(gone);
+  });
+
+  test.each([
+    ...calls,
+    ['create', () => client.create('NodeClaim', { metadata: object } as never), undefined] as const,
+  ])('does not serve the resource, %s does not take the object for gone', async (_, call) => {
+    answer = (_request, response) => {
+      response.writeHead(404, { 'content-type': 'text/plain' });
+      response.end('404 page not found\n');
+    };
+    await expect(call()).rejects.toMatchObject({
+      type: 'Unavailable',
+      message: expect.stringMatching(/: the API server does not serve this resource: 404 page not found$/) as string,
+    });
+  });
+
   test('throttles, waits as it asks and goes on', async () => {
     let times = 0;
     answer = (_, response) => {

@@ -1,5 +1,5 @@
 import { DomainError } from '../core/failures.js';
-import { isBlockedByBudget, refusal, statusOf } from './client-errors.js';
+import { isBlockedByBudget, isUnserved, refusal, statusOf } from './client-errors.js';
 import type { Status } from './client-errors.js';
 import type { Answer, Call, Transport } from './client-transport.js';
 import { objectKey, resources } from './kinds.js';
@@ -105,8 +105,8 @@ function createReads(
   const get = async <K extends Kind>(kind: K, ref: ObjectRef): Promise<Kinds[K] | undefined> => {
     const answer = await call({ method: 'GET', path: pathOf(kind, ref) });
     if ('object' in answer) return answer.object as Kinds[K];
-    if (answer.code === 404) return undefined;
-    throw refused(`get ${kind} ${objectKey(ref)}`, answer);
+    if (isGone(answer)) return undefined;
+    throw refusedOfObject(`get ${kind} ${objectKey(ref)}`, answer);
   };
 
   const listForWatch: KubeClient['listForWatch'] = async (kind, options = {}) => {
@@ -149,12 +149,13 @@ const createWith =
       const isRepeatable = name !== undefined;
       const answer = await call({ method: 'POST', path: pathOf(kind, { namespace }), body, isRepeatable });
       if ('object' in answer) return { outcome: 'created', object: answer.object as Kinds[K] };
-      if (answer.code !== 409 || answer.status.reason !== 'AlreadyExists' || attempt >= 3) throw refused(what, answer);
+      if (answer.code !== 409 || answer.status.reason !== 'AlreadyExists' || attempt >= 3)
+        throw refusedOfObject(what, answer);
       // A name the server made up may clash; one that is given may be freed between the two calls. Both: try again.
       if (name === undefined) continue;
       const existing = await call({ method: 'GET', path: pathOf(kind, ref) });
       if ('object' in existing) return { outcome: 'exists', object: existing.object as Kinds[K] };
-      if (existing.code !== 404) throw refused(what, existing);
+      if (!isGone(existing)) throw refusedOfObject(what, existing);
     }
   };
 
@@ -169,11 +170,11 @@ const evictWith =
     };
     const answer = await call({ method: 'POST', path: pathOf('Pod', { name, namespace }, {}, 'eviction'), body });
     if ('object' in answer) return { outcome: 'evicted' };
-    if (answer.code === 404 || answer.code === 409) return { outcome: 'gone' };
+    if (isGone(answer) || answer.code === 409) return { outcome: 'gone' };
     if (isBlockedByBudget(answer.code, answer.status)) {
       return { outcome: 'blocked', message: answer.status.message ?? 'blocked by a PodDisruptionBudget' };
     }
-    throw refused(`evict Pod ${namespace}/${name}`, answer);
+    throw refusedOfObject(`evict Pod ${namespace}/${name}`, answer);
   };
 
 function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' | 'delete' | 'evict'> {
@@ -186,9 +187,9 @@ function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' |
     const path = pathOf(kind, ref, {}, options?.subresource);
     const answer = await call({ method: 'PATCH', path, body, contentType: mergePatch });
     if ('object' in answer) return { outcome: 'patched', object: answer.object as Kinds[K] };
-    if (answer.code === 404) return { outcome: 'gone' };
+    if (isGone(answer)) return { outcome: 'gone' };
     if (answer.code === 409 || isOfAnotherUid(answer)) return { outcome: 'conflict' };
-    throw refused(`patch ${kind} ${objectKey(ref)}`, answer);
+    throw refusedOfObject(`patch ${kind} ${objectKey(ref)}`, answer);
   };
 
   return {
@@ -204,8 +205,8 @@ function createWrites({ call }: Requests): Pick<KubeClient, 'create' | 'patch' |
       const answer = await call({ method: 'DELETE', path: pathOf(kind, ref), body });
       if ('object' in answer) return 'deleted';
       // A conflict can only be the UID: the object of that name is another.
-      if (answer.code === 404 || (answer.code === 409 && options.uid !== undefined)) return 'gone';
-      throw refused(`delete ${kind} ${objectKey(ref)}`, answer);
+      if (isGone(answer) || (answer.code === 409 && options.uid !== undefined)) return 'gone';
+      throw refusedOfObject(`delete ${kind} ${objectKey(ref)}`, answer);
     },
     evict: evictWith({ call }),
   };
@@ -260,6 +261,20 @@ function deleteOptions(options: { uid?: string; gracePeriodSeconds?: number }): 
 
 function selectors(options: ListOptions): Record<string, string | undefined> {
   return { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
+}
+
+/** Whether the answer says that there is no such object. */
+function isGone(answer: Refused): boolean {
+  return answer.code === 404 && !isUnserved(answer);
+}
+
+/** A resource that is not served says nothing of its objects: they may all be there again in a moment, so the call may be tried again. */
+function refusedOfObject(what: string, answer: Refused): DomainError {
+  if (!isUnserved(answer)) return refused(what, answer);
+  const { message = 'HTTP 404' } = answer.status;
+  return new DomainError('Unavailable', `${what}: the API server does not serve this resource: ${message}`, {
+    status: answer.code,
+  });
 }
 
 function refused(what: string, { code, status, retryAfter }: Refused): DomainError {

@@ -48,6 +48,14 @@ export function refusal(what: string, code: number, status: Status, retryAfter?:
   });
 }
 
+/**
+ * Whether a 404 says that the server does not serve the resource, as while its CustomResourceDefinition is replaced, and nothing of the object: of an object
+ * that is not there it gives a reason.
+ */
+export function isUnserved({ code, status }: { readonly code: number; readonly status: Status }): boolean {
+  return code === 404 && status.reason !== 'NotFound';
+}
+
 /** Whether an eviction was refused because of PodDisruptionBudgets: one has no room, or two claim the pod. */
 export function isBlockedByBudget(code: number, status: Status): boolean {
   if (code === 429) return status.details?.causes?.some(({ reason }) => reason === 'DisruptionBudget') ?? false;

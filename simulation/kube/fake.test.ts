@@ -36,9 +36,9 @@ describe('the fake beyond the contract', () => {
     expect(await kube.list('Lease')).toEqual([]);
   });
 
-  test('an absent kind reads as missing and lists as not found', async () => {
+  test('an absent kind lists as not found, and nothing is known of its objects', async () => {
     const kube = createFakeKube({ absent: ['NodeOverlay'] });
-    expect(await kube.get('NodeOverlay', { name: 'a' })).toBeUndefined();
+    await expect(kube.get('NodeOverlay', { name: 'a' })).rejects.toMatchObject({ type: 'Unavailable' });
     await expect(kube.list('NodeOverlay')).rejects.toMatchObject({ type: 'NotFound' });
     kube.serve('NodeOverlay');
     expect(await kube.list('NodeOverlay')).toEqual([]);

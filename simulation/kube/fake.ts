@@ -50,6 +50,8 @@ export interface FakeKube extends KubeClient {
   snapshot(): () => void;
   /** Serves an absent kind from now on: its CustomResourceDefinition was installed. */
   serve(kind: Kind): void;
+  /** Answers 404 to everything of the kind until it is served again; its objects stay. */
+  unserve(kind: Kind): void;
 }
 
 /** An empty fake API server. */
@@ -95,6 +97,10 @@ export function createFakeKube(options: FakeKubeOptions = {}): FakeKube {
     serve: (kind) => {
       absent.delete(kind);
     },
+    unserve: (kind) => {
+      absent.add(kind);
+      storage.announce();
+    },
   };
 }
 
@@ -113,7 +119,11 @@ interface FakeState {
 /** Throws as the server would before it looks at any object. */
 function admit({ failure, absent }: FakeState, kind: Kind, ref?: { name?: string; namespace?: string }): void {
   if (failure !== undefined) throw failure;
-  if (absent.has(kind)) throw new DomainError('NotFound', `${kind}: the server could not find the requested resource`);
+  if (absent.has(kind)) {
+    // Of a call for one object the client says that it may work later (kube/client-api.ts).
+    const type = ref === undefined ? 'NotFound' : 'Unavailable';
+    throw new DomainError(type, `${kind}: the server could not find the requested resource`);
+  }
   if (ref !== undefined && resources[kind].namespaced && ref.namespace === undefined) {
     throw new DomainError('Invalid', `${kind} ${ref.name ?? ''} is named without its namespace`);
   }
@@ -130,7 +140,6 @@ function fakeReads(state: FakeState): Pick<KubeClient, 'get' | 'list' | 'listFor
   return {
     get: async <K extends Kind>(kind: K, ref: ObjectRef) => {
       await Promise.resolve();
-      if (state.absent.has(kind) && state.failure === undefined) return undefined;
       admit(state, kind, ref);
       return state.read(storage.find(kind, ref)) as Kinds[K] | undefined;
     },
@@ -173,7 +182,6 @@ function fakeWrites(state: FakeState): Pick<KubeClient, 'create' | 'patch' | 'de
     },
     patch: async <K extends Kind>(kind: K, ref: ObjectRef, patch: object, options?: { subresource?: 'status' }) => {
       await Promise.resolve();
-      if (state.absent.has(kind) && state.failure === undefined) return { outcome: 'gone' };
       admit(state, kind, ref);
       const object = storage.find(kind, ref);
       if (object === undefined) return { outcome: 'gone' };
@@ -187,7 +195,6 @@ function fakeWrites(state: FakeState): Pick<KubeClient, 'create' | 'patch' | 'de
     },
     delete: async (kind, ref, options = {}) => {
       await Promise.resolve();
-      if (state.absent.has(kind) && state.failure === undefined) return 'gone';
       admit(state, kind, ref);
       const object = storage.find(kind, ref);
       if (object === undefined || (options.uid ?? object.metadata.uid) !== object.metadata.uid) return 'gone';
@@ -259,7 +266,8 @@ function fakeWatch(state: FakeState): KubeClient['watch'] {
         scheduled = false;
         if (options.signal.aborted) stop(() => resolve('ended'));
         else if (own <= state.silenced) return;
-        else if (state.failure !== undefined || storage.restores !== restores) stop(() => resolve('ended'));
+        else if (state.failure !== undefined || state.absent.has(kind) || storage.restores !== restores)
+          stop(() => resolve('ended'));
         else if (compareVersions(version, storage.floor) < 0) stop(() => resolve('expired'));
         else {
           try {
