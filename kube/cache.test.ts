@@ -375,6 +375,22 @@ describe('the cluster cache', () => {
     await cache.until(() => cache.all('NodeOverlay').length === 1, timeout());
   });
 
+  test('an optional kind that is not served for a while keeps its objects: they are there still', async () => {
+    kube.put('DisruptionPolicy', { metadata: { name: 'keep' }, spec: { mode: 'Recommend' } } as never);
+    let tell: (kind: Kind) => void = () => undefined;
+    const told = new Promise<Kind>((resolve) => (tell = resolve));
+    const optional = ['DisruptionPolicy'] as const;
+    const cache = await started({ kinds: optional, optional, absentRetryMs: 1, onProblem: tell });
+    kube.unserve('DisruptionPolicy');
+    const isEmptied = cache.until(() => cache.all('DisruptionPolicy').length === 0, stop.signal);
+    await Promise.race([told, isEmptied]);
+    expect(cache.all('DisruptionPolicy').map(({ metadata }) => metadata.name)).toEqual(['keep']);
+
+    kube.serve('DisruptionPolicy');
+    kube.remove('DisruptionPolicy', { name: 'keep' });
+    await isEmptied;
+  });
+
   test('keeps to its selectors', async () => {
     kube.put('Pod', { ...pod('done', 'n'), status: { phase: 'Succeeded' } });
     kube.put('Pod', { ...pod('busy', 'n'), status: { phase: 'Running' } });

@@ -274,9 +274,13 @@ class WatchedCluster implements ClusterCache {
     attempt.abort();
   }
 
-  /** Whether `error` says that an optional kind is not served; if so it is empty from now on. */
+  /**
+   * Whether `error` says that an optional kind is not installed: it is empty then. Objects that are known stay: a deleted CustomResourceDefinition takes each
+   * of its objects along by an event of its own, while a kind that is only not served has them still, such as policies that protect nodes.
+   */
   private isAbsent(kind: Kind, error: unknown): boolean {
     if (!isDomainError(error, 'NotFound') || !(this.options.optional ?? []).includes(kind)) return false;
+    if (this.store(kind).all().length > 0) return false;
     this.connectivity.reached(kind);
     this.takeList(kind, [], this.store(kind).version);
     return true;
