@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { NamespaceNotFoundError } from '@temporalio/common';
 import { UsageError } from './exit.js';
 import { failureOf } from './failure.js';
 
@@ -12,6 +13,10 @@ const refused = Object.assign(
 
 test('what Temporal refuses is told with what it said, and without a stack', () => {
   expect(failureOf(refused).said).toBe('stowage: Failed to list workflows: no such column\n');
+});
+
+test('a namespace that is not there is named, without a stack', () => {
+  expect(failureOf(new NamespaceNotFoundError('prod')).said).toBe("stowage: Namespace not found: 'prod'\n");
 });
 
 test('what a user did wrong is told alone; a slip of ours with its stack', () => {

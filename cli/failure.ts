@@ -2,6 +2,9 @@ import { CommanderError } from 'commander';
 import { messageOf } from '../core/error-message.js';
 import { exitStatus, UsageError } from './exit.js';
 
+/** What the client of Temporal throws when the server answers with a refusal. */
+const refusalNames: ReadonlySet<string> = new Set(['ServiceError', 'NamespaceNotFoundError']);
+
 /** How the command ends where it was thrown this: its exit status, and what it says on the standard error. */
 export function failureOf(error: unknown): { readonly status: number; readonly said: string } {
   // Commander has said it itself.
@@ -9,7 +12,7 @@ export function failureOf(error: unknown): { readonly status: number; readonly s
     return { status: error.exitCode === 0 ? exitStatus.ok : exitStatus.badInput, said: '' };
   if (error instanceof UsageError) return { status: exitStatus.badInput, said: `stowage: ${error.message}\n` };
   // Temporal said no: where in the command that was is of no use to anybody.
-  if (error instanceof Error && error.name === 'ServiceError')
+  if (error instanceof Error && refusalNames.has(error.name))
     return { status: exitStatus.failed, said: `stowage: ${messageOf(error)}\n` };
   const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { status: exitStatus.failed, said: `stowage: ${said}\n` };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { NamespaceNotFoundError } from '@temporalio/client';
 import { whyUnobserved } from './unobserved.js';
 
 /** As @grpc/grpc-js throws it. */
@@ -15,6 +16,7 @@ test.each<[string, unknown, string]>([
     failedList(grpc(3, 'column name StowageCluster is not a valid search attribute')),
     'it refuses a call: Failed to list workflows: column name StowageCluster is not a valid search attribute',
   ],
+  ['the namespace is not there', new NamespaceNotFoundError('prod'), "it refuses a call: Namespace not found: 'prod'"],
   ['nobody may call it', grpc(7, 'Request unauthorized.'), 'it refuses a call: 7: Request unauthorized.'],
   [
     'nobody is there',

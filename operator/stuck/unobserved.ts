@@ -1,4 +1,4 @@
-import { isGrpcServiceError } from '@temporalio/client';
+import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
 import { messageOf } from '../../core/error-message.js';
 
 /** Codes of gRPC with which a server refuses a call. Others, such as INTERNAL, also come from connections that break. */
@@ -12,9 +12,15 @@ const refusals: ReadonlySet<number> = new Set([
   16, // UNAUTHENTICATED
 ]);
 
+/** Whether Temporal answered, with a refusal. For a namespace that is not there its client throws an error of its own, without the code. */
+export function isRefusal(error: unknown): boolean {
+  const causes = [error, error instanceof Error ? error.cause : undefined];
+  return causes.some(
+    (each) => each instanceof NamespaceNotFoundError || (isGrpcServiceError(each) && refusals.has(each.code)),
+  );
+}
+
 /** Why Temporal did not say what runs: a server that refuses a call, such as a query, can be reached. */
 export function whyUnobserved(error: unknown): string {
-  const causes = [error, error instanceof Error ? error.cause : undefined];
-  const refused = causes.some((each) => isGrpcServiceError(each) && refusals.has(each.code));
-  return `${refused ? 'it refuses a call' : 'it cannot be reached'}: ${messageOf(error)}`;
+  return `${isRefusal(error) ? 'it refuses a call' : 'it cannot be reached'}: ${messageOf(error)}`;
 }
