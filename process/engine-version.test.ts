@@ -2,14 +2,21 @@ import { describe, expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { newEnoughEngine, tooOld } from './engine-version.js';
 
+type Server = Pick<Client, 'connection' | 'workflowService'>;
+
 /** A server whose answers follow one another, the last for ever. */
-function serverOf(...versions: readonly (string | Error)[]): Pick<Client, 'workflowService'> {
+function serverOf(...versions: readonly (string | Error)[]): Server {
   const left = [...versions];
   const getSystemInfo = (): Promise<unknown> => {
     const version = left.length > 1 ? left.shift() : left[0];
     return version instanceof Error ? Promise.reject(version) : Promise.resolve({ serverVersion: version });
   };
-  return { workflowService: { getSystemInfo } } as unknown as Pick<Client, 'workflowService'>;
+  return serverWith({ getSystemInfo, describeNamespace: () => Promise.resolve({}) });
+}
+
+function serverWith(workflowService: object): Server {
+  const connection = { withDeadline: (_: number, call: () => unknown) => call() };
+  return { connection, workflowService } as unknown as Server;
 }
 
 describe('the version of Temporal', () => {
@@ -32,7 +39,7 @@ describe('the version of Temporal', () => {
 
     await newEnoughEngine(
       server,
-      { log, onProblem: (problem) => void problems.push(problem), everyMs: 1 },
+      { namespace: 'prod', log, onProblem: (problem) => void problems.push(problem), everyMs: 1 },
       new AbortController().signal,
     );
 
@@ -42,9 +49,32 @@ describe('the version of Temporal', () => {
     expect(said).toEqual([{ problem: old }, { problem: away }]);
   });
 
+  test('a namespace that is not there is named and waited for; an account that may not ask goes on', async () => {
+    const grpc = (code: number, details: string): Error =>
+      Object.assign(new Error(details), { code, details, metadata: {} });
+    const answers = [grpc(5, 'Namespace prod is not found.'), grpc(7, 'Request unauthorized.')];
+    const server = serverWith({
+      getSystemInfo: () => Promise.resolve({ serverVersion: '1.29.1' }),
+      describeNamespace: () => Promise.reject(answers.shift()!),
+    });
+    const problems: (string | undefined)[] = [];
+    const log = { error: () => undefined, info: () => undefined };
+
+    await newEnoughEngine(
+      server,
+      { namespace: 'prod', log, onProblem: (problem) => void problems.push(problem), everyMs: 1 },
+      new AbortController().signal,
+    );
+
+    const missing =
+      'Temporal has no namespace prod: create it (temporal operator namespace create -n prod) or set TEMPORAL_NAMESPACE to another';
+    expect(problems).toEqual([missing, undefined]);
+  });
+
   test('a process that ends waits no longer', async () => {
     const ending = new AbortController();
-    const wait = { log: { error: () => ending.abort(), info: () => undefined }, onProblem: () => undefined };
+    const log = { error: () => ending.abort(), info: () => undefined };
+    const wait = { namespace: 'prod', log, onProblem: () => undefined };
     await expect(newEnoughEngine(serverOf('1.20.0'), wait, ending.signal)).rejects.toThrow();
   });
 });

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { messageOf } from '../core/error-message.js';
 import type { Log } from '../core/telemetry.js';
+import { namespaceProblem } from './namespace-problem.js';
 import { isOlder, versionIn } from '../core/versions.js';
 
 /** The first that takes updates, by which orders are answered, without being told to. */
@@ -21,6 +22,7 @@ export function tooOld(version: string): string | undefined {
 }
 
 interface EngineWait {
+  readonly namespace: string;
   readonly log: Pick<Log, 'error' | 'info'>;
   /** Hears what is wrong with the server, undefined for nothing. */
   readonly onProblem: (problem: string | undefined) => void;
@@ -28,19 +30,19 @@ interface EngineWait {
 }
 
 /**
- * Resolves once the server is new enough, as after its upgrade: nothing is done before, for what an older one lacks would show in the
- * middle of a workflow. Rejects when `signal` aborts.
+ * Resolves once the server is new enough, as after its upgrade, and has the namespace: nothing is done before, for what an older one lacks would show in
+ * the middle of a workflow. Rejects when `signal` aborts.
  */
 export async function newEnoughEngine(
-  { workflowService }: Pick<Client, 'workflowService'>,
-  { log, onProblem, everyMs = pollMs }: EngineWait,
+  client: Pick<Client, 'connection' | 'workflowService'>,
+  { namespace, log, onProblem, everyMs = pollMs }: EngineWait,
   signal: AbortSignal,
 ): Promise<void> {
   let told: string | undefined;
   for (;;) {
-    const problem = await workflowService
+    const problem = await client.workflowService
       .getSystemInfo({})
-      .then(({ serverVersion }) => tooOld(serverVersion))
+      .then(({ serverVersion }) => tooOld(serverVersion) ?? namespaceProblem(client, namespace))
       .catch((error: unknown) => `Temporal does not say which version it is: ${messageOf(error)}`);
     onProblem(problem);
     if (problem === undefined) return;

@@ -128,10 +128,12 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   });
   const { client } = connections;
   const onProblem = (problem: string | undefined): void => void (progress.engineProblem = problem);
-  await newEnoughEngine(client, { log, onProblem }, signal);
+  const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_ADDRESS: address } = settings;
+  await newEnoughEngine(client, { namespace, log, onProblem }, signal);
+  const registering = { fails: 'search attributes cannot be registered', works: 'search attributes are registered' };
   await retryUntilWorks(
-    () => registerSearchAttributes(client.connection, settings.TEMPORAL_NAMESPACE, log),
-    { what: 'registering search attributes at Temporal', where: settings.TEMPORAL_ADDRESS },
+    () => registerSearchAttributes(client.connection, namespace, log),
+    { what: 'Temporal', where: address, ...registering },
     log,
     signal,
   );
@@ -139,11 +141,10 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   world.offerings.connect(client);
   world.entities.connect(client);
   await syncing;
-  const address = settings.TEMPORAL_ADDRESS;
   const onState = (connected: boolean): void => void (progress.temporal = connected);
   const parts: Promise<void>[] = [
     watching,
-    watchTemporal(client, { log, address, onState, onPoll: () => progress.beat() }, signal),
+    watchTemporal(client, { log, address, namespace, onState, onProblem, onPoll: () => progress.beat() }, signal),
   ];
   const workers =
     role === 'operator' ? undefined : await workersOn(world, connections, { progress, tracing }, shutdown);

@@ -8,6 +8,7 @@ import { backOffMs } from '../core/back-off.js';
 import type { Log } from '../core/telemetry.js';
 import { WorkerConnections } from '../worker/connections.js';
 import { clientConverter } from './encryption/converter.js';
+import { namespaceProblem } from './namespace-problem.js';
 import { RenewableConnection } from './renewable-connection.js';
 import { connectOptions } from './temporal-options.js';
 import type { ConnectOptions, TemporalSettings } from './temporal-options.js';
@@ -109,20 +110,24 @@ const pollMs = 5000;
 interface TemporalWatch {
   readonly log: Log;
   readonly address: string;
+  readonly namespace: string;
   /** Hears of changes. */
   readonly onState: (connected: boolean) => void;
+  /** Hears what is wrong with a server that answers, undefined for nothing. */
+  readonly onProblem: (problem: string | undefined) => void;
   /** Hears of each look, whatever came of it. */
   readonly onPoll: () => void;
 }
 
-/** Watches the connection until `signal` aborts: one line when the server goes away, one when it is back. */
+/** Watches the connection until `signal` aborts: one line when the server or the namespace goes away, one when it is back. */
 export async function watchTemporal(
   client: Client,
-  { log, address, onState, onPoll }: TemporalWatch,
+  { log, address, namespace, onState, onProblem, onPoll }: TemporalWatch,
   signal: AbortSignal,
 ): Promise<void> {
   const over = (): boolean => signal.aborted;
   let connected = true;
+  let lacking: string | undefined;
   while (!over()) {
     const answers = await client.connection
       .withDeadline(Date.now() + pollMs, () => client.workflowService.getSystemInfo({}))
@@ -135,26 +140,40 @@ export async function watchTemporal(
       onState(answers);
     }
     connected = answers;
+    const problem = answers ? await namespaceProblem(client, namespace) : lacking;
+    if (problem !== lacking && !over()) {
+      if (problem === undefined) log.info({ namespace }, 'the namespace is there again');
+      else log.warn({ problem }, 'nothing can be done');
+      onProblem(problem);
+    }
+    lacking = problem;
     await delay(pollMs, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** What is tried, and what the log says of it where that is more than whether the server can be reached. */
+interface Attempt {
+  readonly what: string;
+  readonly where: string;
+  readonly fails?: string;
+  readonly works?: string;
 }
 
 /** Tries until it works: one line when it begins to fail, one when it works again. Rejects when `signal` aborts. */
 export async function retryUntilWorks<T>(
   attempt: () => Promise<T>,
-  name: { readonly what: string; readonly where: string },
+  { what, where, fails = `${what} is unreachable`, works = `${what} answers again` }: Attempt,
   log: Log,
   signal: AbortSignal,
 ): Promise<T> {
   for (let failures = 0; ; failures++) {
     try {
       const value = await attempt();
-      if (failures > 0) log.info({ address: name.where }, `${name.what} answers again`);
+      if (failures > 0) log.info({ address: where }, works);
       return value;
     } catch (error) {
       signal.throwIfAborted();
-      if (failures === 0)
-        log.warn({ address: name.where, error: messageOf(error) }, `${name.what} is unreachable, retrying`);
+      if (failures === 0) log.warn({ address: where, error: messageOf(error) }, `${fails}, retrying`);
       await delay(backOffMs(failures + 1, backOff), undefined, { signal });
     }
   }
