@@ -13,7 +13,7 @@ const refusals: ReadonlySet<number> = new Set([
 ]);
 
 /** Whether Temporal answered, with a refusal. For a namespace that is not there its client throws an error of its own, without the code. */
-export function isRefusal(error: unknown): boolean {
+function isRefusedByTemporal(error: unknown): boolean {
   const causes = [error, error instanceof Error ? error.cause : undefined];
   return causes.some(
     (each) => each instanceof NamespaceNotFoundError || (isGrpcServiceError(each) && refusals.has(each.code)),
@@ -22,5 +22,5 @@ export function isRefusal(error: unknown): boolean {
 
 /** Why Temporal did not say what runs: a server that refuses a call, such as a query, can be reached. */
 export function whyUnobserved(error: unknown): string {
-  return `${isRefusal(error) ? 'it refuses a call' : 'it cannot be reached'}: ${messageOf(error)}`;
+  return `${isRefusedByTemporal(error) ? 'it refuses a call' : 'it cannot be reached'}: ${messageOf(error)}`;
 }
