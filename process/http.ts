@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import { lookUp } from '../core/own.js';
 import { lists, problemOf } from './probes.js';
 import type { ProbeCheck } from './probes.js';
+import { SettingsError } from './settings.js';
 
 export interface HttpOptions {
   readonly metricsPort: number;
@@ -55,16 +56,19 @@ export async function serveHttp(options: HttpOptions): Promise<() => Promise<voi
     const text = searchParams.has('verbose') ? lists(checks) : (problem ?? 'ok');
     response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain' }).end(`${text}\n`);
   });
-  await listen(metrics, options.metricsPort, options.address);
-  await listen(health, options.healthPort, options.address);
+  await listen(metrics, 'METRICS_PORT', options.metricsPort, options.address);
+  await listen(health, 'HEALTH_PROBE_PORT', options.healthPort, options.address);
   return async () => {
     await Promise.all([metrics, health].map((server) => new Promise((resolve) => server.close(resolve))));
   };
 }
 
-async function listen(server: Server, port: number, address: string): Promise<void> {
+async function listen(server: Server, setting: string, port: number, address: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    const refuse = (error: Error): void => {
+      reject(new SettingsError(`${setting}: nothing can listen on port ${port}: ${error.message}`));
+    };
+    server.once('error', refuse);
     server.listen(port, address === '' ? undefined : address, () => resolve());
   });
   // Probes must not keep a process that wants to end.

@@ -40,6 +40,8 @@ export interface RunOptions {
 const drainCallsMs = 15_000;
 /** A process that is to end has ended after so long, whatever its parts wait for: longer than workers take (worker/workers.ts). */
 const mostEndMs = 30_000;
+/** What ends by itself has ended so long after everything was closed. */
+const closedMs = 500;
 
 /**
  * `stowage run`: runs until SIGTERM or SIGINT. Gives the exit status: 0 after an orderly end, 2 for settings that do not
@@ -58,42 +60,67 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     process.stderr.write(`stowage: ${messageOf(error)}\n`);
     return error instanceof SettingsError ? 2 : 1;
   }
-  // Its threads end with the last worker: without one the process would never end.
-  const sdkMetrics =
-    role === 'operator' ? undefined : await exportSdkMetrics((address) => installRuntime(world.log, address));
-  if (role !== 'worker') {
-    registerGauges(world.metrics.registry, world, { objects: !world.settings.DISABLE_CLUSTER_STATE_OBSERVABILITY });
-  }
-  const progress = new ProcessProgress(limiterClock);
-  const { cache, identity, log } = world;
-  const tracing = await startTracing(world.settings, { role, identity, log });
-  registerProcessGauges(world.metrics.registry, { role, identity, progress, cache, now: () => limiterClock.now() });
-  const queues = Object.keys(taskQueues(world.cluster)).length;
-  const stopHttp = await serveHttp({
-    metricsPort: world.settings.METRICS_PORT,
-    healthPort: world.settings.HEALTH_PROBE_PORT,
-    address: world.settings.LISTEN_ADDRESS,
-    registry: world.metrics.registry,
-    ...(sdkMetrics === undefined ? {} : { sdkMetrics }),
-    alive: () => progress.alive(),
-    ready: () => readyChecks(world, role, progress, queues),
-  });
-  shutdown.ending.addEventListener('abort', () => endLate(world));
-  world.log.info({ role, cluster: world.cluster }, 'starting');
+  const status = await served(world, role, shutdown);
+  endSoon();
+  return status;
+}
+
+/** Runs `world` until it is told to end or fails, and closes it. Gives the exit status. */
+async function served(world: World, role: Role, shutdown: Shutdown): Promise<number> {
+  const { cache, identity, log, metrics, settings, cluster } = world;
+  const closing: (() => Promise<void> | undefined)[] = [() => world.close()];
   try {
+    shutdown.ending.addEventListener('abort', () => endLate(world));
+    // Its threads end with the last worker: an operator never has one.
+    const sdkMetrics =
+      role === 'operator' ? undefined : await exportSdkMetrics((address) => installRuntime(log, address));
+    if (role !== 'worker') {
+      registerGauges(metrics.registry, world, { objects: !settings.DISABLE_CLUSTER_STATE_OBSERVABILITY });
+    }
+    const progress = new ProcessProgress(limiterClock);
+    const tracing = await startTracing(settings, { role, identity, log });
+    closing.push(() => tracing?.close());
+    registerProcessGauges(metrics.registry, { role, identity, progress, cache, now: () => limiterClock.now() });
+    const queues = Object.keys(taskQueues(cluster)).length;
+    const stopHttp = await serveHttp({
+      metricsPort: settings.METRICS_PORT,
+      healthPort: settings.HEALTH_PROBE_PORT,
+      address: settings.LISTEN_ADDRESS,
+      registry: metrics.registry,
+      ...(sdkMetrics === undefined ? {} : { sdkMetrics }),
+      alive: () => progress.alive(),
+      ready: () => readyChecks(world, role, progress, queues),
+    });
+    closing.unshift(stopHttp);
+    log.info({ role, cluster }, 'starting');
     await run(world, { role, progress, tracing }, shutdown);
     return 0;
   } catch (error) {
     if (shutdown.ending.aborted) return 0;
-    world.log.error({ error: error instanceof Error ? error.stack : String(error) }, 'stopping after a failure');
-    return 1;
+    return failed(world, error);
   } finally {
     shutdown.end();
-    await stopHttp();
-    await world.close();
-    await tracing?.close();
-    world.log.info({}, 'stopped');
+    for (const close of closing) await close();
+    log.info({}, 'stopped');
   }
+}
+
+/** Says why the process ends. Gives the exit status. */
+function failed({ log }: World, error: unknown): number {
+  if (error instanceof SettingsError) {
+    process.stderr.write(`stowage: ${error.message}\n`);
+    return 2;
+  }
+  log.error({ error: error instanceof Error ? error.stack : String(error) }, 'stopping after a failure');
+  return 1;
+}
+
+/**
+ * Ends the process where only threads of the SDK keep it, which end with its last worker: there was none yet where it is told to end while it waits for
+ * Temporal, or where it fails before.
+ */
+function endSoon(): void {
+  setTimeout(() => process.exit(), closedMs).unref();
 }
 
 /** Ends the process where something keeps it: nothing that it has begun needs it, as nothing does after a crash. */
@@ -123,6 +150,8 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
+  // It rejects at the end of the process, too, which may come before anybody waits for it.
+  void syncing.catch(() => undefined);
   const connections = await connectTemporal(settings, log, signal, {
     workflow: [sendOrderPolicy(settings.ORDER_POLICY), ...(tracing?.client.workflow ?? [])],
   });
