@@ -42,7 +42,7 @@ describe('an outage', () => {
         await disrupt.signal(clusterChangedSignal);
         const isSaid = async (): Promise<boolean> => saysWhatItDoes((await disrupt.query(explainQuery)).facts);
         await on.until('disrupt saying what it is busy with, and since when', isSaid, 60);
-        return await on.trigger(garbage());
+        return await on.underway(garbage());
       } finally {
         stack.freeze('kube-apiserver', false);
       }
@@ -98,7 +98,7 @@ describe('an outage', () => {
         ({ type, status: is, message }) => type === 'Launched' && is === 'Unknown' && message !== '',
       ) === true;
     const claim = await on.claim('that says what it waits for', isTold);
-    const collecting = await on.trigger(garbage());
+    const collecting = await on.underway(garbage());
     await on.until('The collection trying', async () => {
       const { raw } = await collecting.describe();
       return (raw.pendingActivities ?? []).some(({ attempt }) => (attempt ?? 0) > 1);
