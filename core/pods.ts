@@ -78,7 +78,7 @@ export function isDrainable(pod: Pod, now: number): boolean {
 
 const defaultGraceSeconds = 30;
 
-/** The termination grace period, milliseconds. The API server takes any number of seconds: a date has to come of it. */
+/** The termination grace period, milliseconds: Go's longest duration at most, so that added to a time it gives one. The API server takes any number of seconds. */
 export function graceOf({ spec }: Pod): number {
   return Math.min((spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) * 1000, longestDurationMs);
 }

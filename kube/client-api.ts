@@ -268,7 +268,7 @@ function isGone(answer: Refused): boolean {
   return answer.code === 404 && !isUnserved(answer);
 }
 
-/** A resource that is not served says nothing of its objects: they may all be there again in a moment, so the call may be tried again. */
+/** The error of a call for one object. That the resource is not served says nothing of the object, so the call may be tried again. */
 function refusedOfObject(what: string, answer: Refused): DomainError {
   if (!isUnserved(answer)) return refused(what, answer);
   const { message = 'HTTP 404' } = answer.status;

@@ -49,8 +49,8 @@ export function refusal(what: string, code: number, status: Status, retryAfter?:
 }
 
 /**
- * Whether a 404 says that the server does not serve the resource, as while its CustomResourceDefinition is replaced, and nothing of the object: of an object
- * that is not there it gives a reason.
+ * Whether a 404 says that the server does not serve the resource, as while its CustomResourceDefinition is replaced. A 404 of a missing object has the reason
+ * NotFound.
  */
 export function isUnserved({ code, status }: { readonly code: number; readonly status: Status }): boolean {
   return code === 404 && status.reason !== 'NotFound';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { newEnoughEngine, tooOld } from './engine-version.js';
+import { usableEngine, tooOld } from './engine-version.js';
 
 type Server = Pick<Client, 'connection' | 'workflowService'>;
 
@@ -37,7 +37,7 @@ describe('the version of Temporal', () => {
     const log = { error: (facts: object) => void said.push(facts), info: () => undefined };
     const server = serverOf('1.24.2', '1.24.2', new Error('away'), '1.25.0');
 
-    await newEnoughEngine(
+    await usableEngine(
       server,
       { namespace: 'prod', log, onProblem: (problem) => void problems.push(problem), everyMs: 1 },
       new AbortController().signal,
@@ -60,7 +60,7 @@ describe('the version of Temporal', () => {
     const problems: (string | undefined)[] = [];
     const log = { error: () => undefined, info: () => undefined };
 
-    await newEnoughEngine(
+    await usableEngine(
       server,
       { namespace: 'prod', log, onProblem: (problem) => void problems.push(problem), everyMs: 1 },
       new AbortController().signal,
@@ -75,6 +75,6 @@ describe('the version of Temporal', () => {
     const ending = new AbortController();
     const log = { error: () => ending.abort(), info: () => undefined };
     const wait = { namespace: 'prod', log, onProblem: () => undefined };
-    await expect(newEnoughEngine(serverOf('1.20.0'), wait, ending.signal)).rejects.toThrow();
+    await expect(usableEngine(serverOf('1.20.0'), wait, ending.signal)).rejects.toThrow();
   });
 });

@@ -33,7 +33,7 @@ interface EngineWait {
  * Resolves once the server is new enough, as after its upgrade, and has the namespace: nothing is done before, for what an older one lacks would show in
  * the middle of a workflow. Rejects when `signal` aborts.
  */
-export async function newEnoughEngine(
+export async function usableEngine(
   client: Pick<Client, 'connection' | 'workflowService'>,
   { namespace, log, onProblem, everyMs = pollMs }: EngineWait,
   signal: AbortSignal,

@@ -83,7 +83,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
   const memory = noMemory();
   const stuck = new StuckWatch(world, () => observeEngine(client, world.cluster, memory));
   const context: OperatorContext = { ...world, starter, workflows, stuck, urgently };
-  const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
+  const temporal = { address: settings.TEMPORAL_ADDRESS };
   await retryUntilWorks(() => starter.disrupt(), temporal, log, signal);
   log.info({ cluster: world.cluster }, 'leading');
   const stops = [

@@ -1,7 +1,7 @@
 import { limiterClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
 import { taskQueues } from '../workflows/messages.js';
-import { newEnoughEngine } from './engine-version.js';
+import { usableEngine } from './engine-version.js';
 import { TemporalClusterIdentityStore } from './cluster-identity.js';
 import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
@@ -40,7 +40,7 @@ export interface RunOptions {
 const drainCallsMs = 15_000;
 /** A process that is to end has ended after so long, whatever its parts wait for: longer than workers take (worker/workers.ts). */
 const mostEndMs = 30_000;
-/** What ends by itself has ended so long after everything was closed. */
+/** How long a process in which everything is closed gets to end by itself. */
 const closedMs = 500;
 
 /**
@@ -116,8 +116,8 @@ function failed({ log }: World, error: unknown): number {
 }
 
 /**
- * Ends the process where only threads of the SDK keep it, which end with its last worker: there was none yet where it is told to end while it waits for
- * Temporal, or where it fails before.
+ * Ends a process that has closed everything. Threads of Temporal's SDK end with its last worker, so they would keep a process that never had one: one that is
+ * told to end while it waits for Temporal, or fails before.
  */
 function endSoon(): void {
   setTimeout(() => process.exit(), closedMs).unref();
@@ -150,7 +150,7 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
-  // It rejects at the end of the process, too, which may come before anybody waits for it.
+  // It also rejects when the process ends, which may be before it is awaited below.
   void syncing.catch(() => undefined);
   const connections = await connectTemporal(settings, log, signal, {
     workflow: [sendOrderPolicy(settings.ORDER_POLICY), ...(tracing?.client.workflow ?? [])],
@@ -158,11 +158,11 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
   const { client } = connections;
   const onProblem = (problem: string | undefined): void => void (progress.engineProblem = problem);
   const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_ADDRESS: address } = settings;
-  await newEnoughEngine(client, { namespace, log, onProblem }, signal);
+  await usableEngine(client, { namespace, log, onProblem }, signal);
   const registering = { fails: 'search attributes cannot be registered', works: 'search attributes are registered' };
   await retryUntilWorks(
     () => registerSearchAttributes(client.connection, namespace, log),
-    { what: 'Temporal', where: address, ...registering },
+    { address, ...registering },
     log,
     signal,
   );
@@ -212,7 +212,7 @@ async function workersOn(
   );
   const forWorkers = await connections.forWorkers();
   const deployment = new TemporalDeployment(connections.client, cluster);
-  const temporal = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
+  const temporal = { address: settings.TEMPORAL_ADDRESS };
   const buildId = await retryUntilWorks(() => buildIdFor(settings, deployment, log), temporal, log, shutdown.ending);
   const rollout = new Rollout({ deployment, buildId, log, clock: limiterClock });
   progress.build = rollout;

@@ -32,9 +32,9 @@ export async function connectTemporal(
   signal: AbortSignal,
   interceptors: ClientInterceptors = {},
 ): Promise<TemporalConnections> {
-  const name = { what: 'Temporal', where: settings.TEMPORAL_ADDRESS };
+  const temporal = { address: settings.TEMPORAL_ADDRESS };
   const connection = new RenewableConnection(
-    await retryUntilWorks(() => connect(connectOptions(settings)), name, log, signal),
+    await retryUntilWorks(() => connect(connectOptions(settings)), temporal, log, signal),
   );
   let workers: WorkerConnections | undefined;
   return {
@@ -52,7 +52,7 @@ export async function connectTemporal(
     },
     forWorkers: async () =>
       (workers = new WorkerConnections(
-        await retryUntilWorks(() => NativeConnection.connect(connectOptions(settings)), name, log, signal),
+        await retryUntilWorks(() => NativeConnection.connect(connectOptions(settings)), temporal, log, signal),
       )),
     close: async () => {
       await connection.close();
@@ -151,10 +151,9 @@ export async function watchTemporal(
   }
 }
 
-/** What is tried, and what the log says of it where that is more than whether the server can be reached. */
-interface Attempt {
-  readonly what: string;
-  readonly where: string;
+/** What the log says of an attempt: whether the server can be reached, unless told otherwise. */
+interface AttemptTexts {
+  readonly address: string;
   readonly fails?: string;
   readonly works?: string;
 }
@@ -162,18 +161,18 @@ interface Attempt {
 /** Tries until it works: one line when it begins to fail, one when it works again. Rejects when `signal` aborts. */
 export async function retryUntilWorks<T>(
   attempt: () => Promise<T>,
-  { what, where, fails = `${what} is unreachable`, works = `${what} answers again` }: Attempt,
+  { address, fails = 'Temporal is unreachable', works = 'Temporal answers again' }: AttemptTexts,
   log: Log,
   signal: AbortSignal,
 ): Promise<T> {
   for (let failures = 0; ; failures++) {
     try {
       const value = await attempt();
-      if (failures > 0) log.info({ address: where }, works);
+      if (failures > 0) log.info({ address }, works);
       return value;
     } catch (error) {
       signal.throwIfAborted();
-      if (failures === 0) log.warn({ address: where, error: messageOf(error) }, `${fails}, retrying`);
+      if (failures === 0) log.warn({ address, error: messageOf(error) }, `${fails}, retrying`);
       await delay(backOffMs(failures + 1, backOff), undefined, { signal });
     }
   }

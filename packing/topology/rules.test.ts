@@ -24,6 +24,17 @@ const preferred = (...terms: PodAffinityTerm[]) => ({
 });
 const withAffinity = (name: string, affinity: Affinity, app = name): Pod => pod(name, { labels: { app }, affinity });
 
+/** A pod with a rule of each kind, by zone and by host: it is spread with its like, wants to be with pods of one app, and away from those of another. */
+const withEveryKind = (near: string, away: string): Pod =>
+  pod('own', {
+    labels: { app: 'own' },
+    topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
+    affinity: {
+      podAffinity: required(term(zone, near), term(hostname, near)),
+      podAntiAffinity: required(term(zone, away), term(hostname, away)),
+    },
+  });
+
 /** `kind key app` of each group. */
 const text = (groups: readonly Group[]): string[] =>
   groups.map(({ kind, key, selector }) => `${kind} ${key} ${selector?.matchLabels?.['app'] ?? ''}`);
@@ -32,14 +43,7 @@ const lists = ['spread', 'affinity', 'antiAffinity', 'hostSpread', 'hostAffinity
 const sortedOut = (rules: Rules) => Object.fromEntries(lists.map((list) => [list, text(rules[list])]));
 
 describe('the rules that a pod has', () => {
-  const everyKind = pod('own', {
-    labels: { app: 'own' },
-    topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
-    affinity: {
-      podAffinity: required(term(zone, 'a'), term(hostname, 'a')),
-      podAntiAffinity: required(term(zone, 'b'), term(hostname, 'b')),
-    },
-  });
+  const everyKind = withEveryKind('a', 'b');
 
   test('are told apart by kind and by reach', () => {
     const { rulesOf, book, compiled } = topologyOf(packingInput({ pods: [everyKind] }));
@@ -184,14 +188,7 @@ describe('the rules that select pods without them', () => {
 });
 
 describe('rules that may keep pods out of a domain', () => {
-  const own = pod('own', {
-    labels: { app: 'own' },
-    topologySpreadConstraints: [spread(zone, 'own'), spread(hostname, 'own')],
-    affinity: {
-      podAffinity: required(term(zone, 'own'), term(hostname, 'own')),
-      podAntiAffinity: required(term(zone, 'own'), term(hostname, 'own')),
-    },
-  });
+  const own = withEveryKind('own', 'own');
   const { rulesOf } = topologyOf(packingInput({ pods: [own] }));
   const { matched, ...ofOwn } = rulesOf(own);
   const none = { spread: [], affinity: [], antiAffinity: [], hostAffinity: [], matched: [] };

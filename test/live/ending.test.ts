@@ -10,7 +10,7 @@ import { observe } from '../../devstack/demo/observe.js';
 import { freePorts } from '../../devstack/ports.js';
 import { within } from './world.js';
 
-// A process that has no worker yet: threads of Temporal's SDK keep it, and whoever ends by them alone never ends.
+// Threads of Temporal's SDK would keep a process that has no worker yet for ever.
 const nowhere = 'http://127.0.0.1:1';
 let folder: string;
 let taken: Server;
