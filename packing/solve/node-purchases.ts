@@ -4,7 +4,7 @@ import type { Profile } from '../compile/universe.js';
 import { numberProblem } from '../place/bin-problem.js';
 import { exclusionsOf } from '../place/exclusions.js';
 import { openClaimsOf } from '../place/open-claim.js';
-import type { Part } from '../place/part.js';
+import type { Member, Part } from '../place/part.js';
 import { lowerBoundOfPlaced } from '../place/lower-bound.js';
 import type { Waiting } from './assignment.js';
 import { buyCheapest, buyFew } from './buy-bins.js';
@@ -20,6 +20,8 @@ export class NodePurchases {
   /** Whether pods could ride on nodes that others open, and whether some do: `bound` is of nodes that all their pods open. */
   private mayRide = false;
   private doRide = false;
+  /** Whether pods keep preferences: `bound` counts these as rules then, which a search does too, but another plan need not. */
+  private keepPreferences = false;
   /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
   private count = 0;
   /** The last bound that was computed from the placed pods alone. */
@@ -40,6 +42,7 @@ export class NodePurchases {
     });
     const units = parts.reduce((sum, { count }) => sum + count, 0);
     this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
+    this.keepPreferences ||= parts.some(({ members }) => members.some((member) => this.keepsPreferences(member)));
     const { solution, bounds, isRidden, surcharge } = working.isCheapest
       ? buyCheapest(problem, units)
       : buyFew(problem, units, working.surcharge);
@@ -85,9 +88,9 @@ export class NodePurchases {
     return [];
   }
 
-  /** What the pods that are placed cost at least, dollars per hour. */
+  /** What the pods that are placed cost at least, with or without their preferences, dollars per hour. */
   lowerBound(placed: ReadonlyMap<PodClass, number>): number {
-    return this.boundOf(placed, this.mayRide, false);
+    return this.boundOf(placed, this.mayRide || this.keepPreferences, false);
   }
 
   /** The same of what nodes count as, for a search that ends near it: where riding saved nothing as if no pod could. */
@@ -95,10 +98,15 @@ export class NodePurchases {
     return this.boundOf(this.working.placed(), this.doRide, true);
   }
 
-  private boundOf(placed: ReadonlyMap<PodClass, number>, withRiding: boolean, isSurcharged: boolean): number {
+  private keepsPreferences({ podClass, level }: Member): boolean {
+    return level !== this.working.compiled.levelsByShape[podClass.shape.index]!.at(-1);
+  }
+
+  /** `isLower`: whether plans that `launch` did not look for may cost less than its bound. */
+  private boundOf(placed: ReadonlyMap<PodClass, number>, isLower: boolean, isSurcharged: boolean): number {
     const { compiled, feasibility, book, nodes, free } = this.working;
     const isCovered = compiled.coverage.open.length > 0;
-    const isWhole = !isCovered && !this.chosen && !withRiding && this.count <= 1;
+    const isWhole = !isCovered && !this.chosen && !isLower && this.count <= 1;
     if (isWhole && nodes.every(({ pods }) => pods.length === 0))
       return isSurcharged ? this.boundWithSurcharge : this.bound;
     const surcharge = isSurcharged ? (this.working.surcharge ?? 0) : 0;
