@@ -18,9 +18,17 @@ function result(seed: number, price: number, theirs: number[], more: Partial<Pla
     size: 10,
     seed,
     lowerBound: 1,
-    stowage: { ...judged(price), coldMs: 10, warmMs: 5, wallMs: 100, maxRssMb: 80, statedBound: 1.25 },
+    stowage: {
+      ...judged(price),
+      coldMs: 10,
+      warmMs: 5,
+      wallMs: 100,
+      maxRssMb: 80,
+      statedBound: 1.1,
+      boundWithPreferences: 1.25,
+    },
     karpenter: { runs: theirs.map((other) => ({ ...judged(other), ms: 1000 })), maxRssMb: 60 },
-    comparable: { price: Math.min(...theirs), valid: true, needsOrder: false },
+    comparable: { price: Math.min(...theirs), valid: true, needsOrder: false, keepsAllPreferences: true },
     problems: price > Math.min(...theirs) ? ['dearer: test'] : [],
     failed: {},
     ...more,
@@ -39,6 +47,7 @@ describe('report', () => {
     expect(summary.meanSaved).toBeCloseTo(0, 9); // a quarter saved, a quarter lost
     expect(summary.worstSaved).toBeCloseTo(-0.25, 9);
     expect(summary.worstOverBound).toBeCloseTo(1, 9); // over the better bound, 1.25
+    expect(summary.medianOverBound).toBeCloseTo(0.2, 9); // the lower of two
     expect(summary.medianSpeedup).toBeCloseTo(100, 9);
     expect(summary.leastWarmSpeedup).toBeCloseTo(200, 9);
   });

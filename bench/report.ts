@@ -94,8 +94,8 @@ function savedOf(result: PlanResult): number | undefined {
   return 1 - result.stowage.price / result.comparable.price;
 }
 
-/** The better of the checker's bound and the engine's own. */
-const boundOf = (result: PlanResult): number => Math.max(result.lowerBound, result.stowage?.statedBound ?? 0);
+/** The better of the checker's bound and the engine's own, which holds for plans that keep the same preferences. */
+const boundOf = (result: PlanResult): number => Math.max(result.lowerBound, result.stowage?.boundWithPreferences ?? 0);
 
 function overBound(result: PlanResult): number | undefined {
   const bound = boundOf(result);
@@ -109,6 +109,7 @@ export interface Summary {
   readonly meanSaved: number | undefined;
   readonly worstSaved: number | undefined;
   readonly meanOverBound: number | undefined;
+  readonly medianOverBound: number | undefined;
   readonly worstOverBound: number | undefined;
   readonly medianSpeedup: number | undefined;
   readonly leastSpeedup: number | undefined;
@@ -142,6 +143,7 @@ export function summarize(kind: string, results: readonly PlanResult[]): Summary
     meanSaved: orNothing(saved, mean),
     worstSaved: orNothing(saved, (values) => Math.min(...values)),
     meanOverBound: orNothing(over, mean),
+    medianOverBound: orNothing(over, median),
     worstOverBound: orNothing(over, (values) => Math.max(...values)),
     medianSpeedup: orNothing(speed, median),
     leastSpeedup: orNothing(speed, (values) => Math.min(...values)),
@@ -176,6 +178,7 @@ const summaryHead = [
   'saved, mean',
   'worst',
   'over bound, mean',
+  'median',
   'worst',
   'faster cold, median',
   'least',
@@ -197,6 +200,7 @@ function summaryRow(summary: Summary): string[] {
     percent(summary.meanSaved),
     percent(summary.worstSaved),
     percent(summary.meanOverBound),
+    percent(summary.medianOverBound),
     percent(summary.worstOverBound),
     ratio(summary.medianSpeedup),
     ratio(summary.leastSpeedup),
@@ -212,7 +216,7 @@ function summaryRow(summary: Summary): string[] {
 }
 
 export function summaryTable(all: readonly Summary[]): string {
-  const table = new Table({ ...bare, head: summaryHead, colAligns: ['left', ...new Array<'right'>(16).fill('right')] });
+  const table = new Table({ ...bare, head: summaryHead, colAligns: ['left', ...new Array<'right'>(17).fill('right')] });
   for (const summary of all) table.push(summaryRow(summary));
   return table.toString();
 }

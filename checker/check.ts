@@ -78,8 +78,10 @@ export function violationsOf(
     ...checkCapacity(placement),
     ...checkCommitments(placement),
   ];
-  if ((plan.lowerBoundPerHour ?? 0) > plan.pricePerHour * (1 + 1e-6) + 1e-9) {
-    const message = `claims that nothing costs less than ${plan.lowerBoundPerHour ?? 0}, but costs ${plan.pricePerHour}`;
+  const { lowerBoundPerHour = 0, lowerBoundWithPreferencesPerHour = 0 } = plan;
+  const stated = Math.max(lowerBoundPerHour, lowerBoundWithPreferencesPerHour);
+  if (stated > plan.pricePerHour * (1 + 1e-6) + 1e-9) {
+    const message = `claims that nothing costs less than ${stated}, but costs ${plan.pricePerHour}`;
     all.push({ rule: 'lower-bound', message });
   }
   return { violations: all, placement };

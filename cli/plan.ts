@@ -5,7 +5,7 @@ import { CatalogueError, kwokWellKnownLabels, parseCatalogue } from '../cloud/kw
 import type { InstanceType } from '../core/instance-type.js';
 import { frontierOf } from '../packing/frontier.js';
 import { plan } from '../packing/plan.js';
-import { withProvenBound } from '../packing/prove.js';
+import { withProvenBounds } from '../packing/prove.js';
 import type { PackingInput, PackingSettings } from '../packing/types.js';
 import { UsageError } from './exit.js';
 import { loadObjects } from './objects/load.js';
@@ -39,7 +39,7 @@ export function planOffline(options: PlanOptions): string {
 export function printPlan(input: PackingInput, output: PlanOptions['output'], repeat = 1): string {
   const asked = { ...input, settings: { ...input.settings, explainTypes: output === 'json' } };
   const { result, solveMs } = timed(() => plan(asked), repeat);
-  const proven = withProvenBound(asked, result);
+  const proven = withProvenBounds(asked, result);
   return output === 'json' ? printed(planDocument(proven, solveMs)) : planText(proven, solveMs);
 }
 

@@ -1,3 +1,5 @@
+import type { Pod } from '../api/kubernetes.js';
+import type { BoundFor, PlacedClass } from './bound/context.js';
 import { leastPriceOfPlaced } from './bound/least-price.js';
 import { compile, type Compiled } from './compile/compiled.js';
 import type { PodClass } from './compile/classes.js';
@@ -8,28 +10,69 @@ import { explainedAbove } from './solve/solve.js';
 import { WorkingPlan } from './solve/working-plan.js';
 import type { PackingInput, Plan } from './types.js';
 
-/** Work for the bound of one plan: a second, which few plans need. Twice as much brought one of ten large plans nearer. */
+/** Work for one bound of one plan: a second, which few plans need. Twice as much brought one of ten large plans nearer. */
 const usualUnits = 20_000_000;
 
 /** The share that rounding may make a bound too high. */
 const safety = 1e-9;
 
 /**
- * The plan with a bound that counts what rules force and how pods fit into whole nodes (bound/README.md): it takes a good deal of the time that planning takes, so it is for whoever
+ * The plan with bounds that count what rules force and how pods fit into whole nodes (bound/README.md): they take a good deal of the time that planning takes, so they are for whoever
  * asks what a plan is worth. The plan must be that of the input.
  */
-export function withProvenBound(input: PackingInput, plan: Plan, units = usualUnits): Plan {
-  const { pricePerHour } = plan;
-  if (pricePerHour <= 0 || plan.lowerBoundPerHour >= pricePerHour * (1 - safety)) return plan;
-  const { result } = withoutUnreadable(input, (each) => proofOf(compile(each), plan, units));
-  // A bound above the price of a plan is none.
-  const isBound = result.bound <= pricePerHour * (1 + 1e-6);
-  const proven = isBound ? Math.max(plan.lowerBoundPerHour, result.bound) : plan.lowerBoundPerHour;
-  const lowerBoundPerHour = Math.min(proven, pricePerHour);
+export function withProvenBounds(input: PackingInput, plan: Plan): Plan {
+  const any = boundForAny(input, plan, usualUnits);
+  return withBounds(plan, any, boundWithPreferences(input, { ...plan, lowerBoundPerHour: any.bound }));
+}
+
+/** The plan with the bound for all plans that place the same pods. `units`: the work for it. */
+export function withProvenBound(input: PackingInput, plan: Plan, units: number): Plan {
+  return withBounds(plan, boundForAny(input, plan, units));
+}
+
+/** A bound of a plan. `leavesOut`: what it ignores, where it is not the plan's own. */
+type Bound = Pick<Proof, 'bound'> & Partial<Proof>;
+
+function boundForAny(input: PackingInput, plan: Plan, units: number): Bound {
+  const { lowerBoundPerHour } = plan;
+  const proof = isBelowPrice(plan) ? proofFor(input, plan, (each) => proofOf(each, plan, units, 'pods')) : undefined;
+  return proof === undefined || proof.bound < lowerBoundPerHour ? { bound: lowerBoundPerHour } : proof;
+}
+
+/** The bound for plans that keep the same preferences; undefined where it is not higher than that for any plan. */
+function boundWithPreferences(input: PackingInput, plan: Plan): Bound | undefined {
+  if (!isBelowPrice(plan)) return undefined;
+  const proof = proofFor(input, plan, (each) =>
+    keepsPreferences(each, plan) ? proofOf(each, plan, usualUnits, 'pods and preferences') : undefined,
+  );
+  return proof === undefined || proof.bound <= plan.lowerBoundPerHour ? undefined : proof;
+}
+
+/** A bound above the price of the plan is none: for example, pods that are placed later may undo what was kept at first. */
+function proofFor(
+  input: PackingInput,
+  { pricePerHour }: Plan,
+  prove: (compiled: Compiled) => Proof | undefined,
+): Proof | undefined {
+  const { result } = withoutUnreadable(input, (each) => prove(compile(each)));
+  if (result === undefined || result.bound > pricePerHour * (1 + 1e-6)) return undefined;
+  return { ...result, bound: Math.min(result.bound, pricePerHour) };
+}
+
+const isBelowPrice = ({ pricePerHour, lowerBoundPerHour }: Plan): boolean =>
+  pricePerHour > 0 && lowerBoundPerHour < pricePerHour * (1 - safety);
+
+function withBounds(plan: Plan, any: Bound, withPreferences?: Bound): Plan {
   const { boundLeavesOut, ...rest } = plan;
-  const leftOut = isBound && result.bound >= plan.lowerBoundPerHour ? result.leavesOut : boundLeavesOut;
-  const isFar = pricePerHour > lowerBoundPerHour * explainedAbove;
-  return { ...rest, lowerBoundPerHour, ...(isFar && leftOut !== undefined && { boundLeavesOut: leftOut }) };
+  const highest = withPreferences ?? any;
+  const leftOut = highest.leavesOut ?? boundLeavesOut;
+  const isFar = plan.pricePerHour > highest.bound * explainedAbove;
+  return {
+    ...rest,
+    lowerBoundPerHour: any.bound,
+    ...(withPreferences !== undefined && { lowerBoundWithPreferencesPerHour: withPreferences.bound }),
+    ...(isFar && leftOut !== undefined && { boundLeavesOut: leftOut }),
+  };
 }
 
 export interface Proof {
@@ -37,30 +80,57 @@ export interface Proof {
   readonly leavesOut: readonly string[];
 }
 
-/** What the pods that the plan places cost at least, whatever the plan costs. */
-export function proofOf(compiled: Compiled, plan: Plan, units: number): Proof {
+/** What the pods that the plan places cost at least, whatever the plan costs. `units`: the work for it. */
+export function proofOf(compiled: Compiled, plan: Plan, units: number, boundFor: BoundFor): Proof {
   const working = new WorkingPlan(compiled);
-  const classOf = new Map<string, PodClass>();
-  for (const podClass of compiled.queue) {
-    for (const pod of podClass.pods) classOf.set(fullName(pod), podClass);
-  }
-  const countOf = (pods: readonly string[]): Map<PodClass, number> => {
-    const counts = new Map<PodClass, number>();
+  const placedClassOf = placedClasses(compiled, plan, boundFor);
+  const countOf = (pods: readonly string[]): Map<PlacedClass, number> => {
+    const counts = new Map<PlacedClass, number>();
     for (const name of pods) {
-      const podClass = classOf.get(name);
-      if (podClass !== undefined) counts.set(podClass, (counts.get(podClass) ?? 0) + 1);
+      const placedClass = placedClassOf.get(name);
+      if (placedClass !== undefined) counts.set(placedClass, (counts.get(placedClass) ?? 0) + 1);
     }
     return counts;
   };
   const claims = plan.newNodeClaims.map(({ pods }) => countOf(pods));
-  const placed = new Map<PodClass, number>();
+  const placed = new Map<PlacedClass, number>();
   for (const counts of [...claims, ...plan.existingNodes.map(({ pods }) => countOf(pods))]) {
-    for (const [podClass, pods] of counts) placed.set(podClass, (placed.get(podClass) ?? 0) + pods);
+    for (const [placedClass, pods] of counts) placed.set(placedClass, (placed.get(placedClass) ?? 0) + pods);
   }
   const { bound, parts, forced } = leastPriceOfPlaced(working, placed, claims, {
     units,
     price: plan.pricePerHour,
     otherBound: plan.lowerBoundPerHour,
   });
-  return { bound: bound * (1 - safety), leavesOut: rulesIgnoredByProof(compiled, working.book, { parts, forced }) };
+  const leavesOut = rulesIgnoredByProof(compiled, working.book, { parts, forced, boundFor });
+  return { bound: bound * (1 - safety), leavesOut };
 }
+
+/** By pod (`namespace/name`): its class at the relaxation level that counts for the bound. */
+function placedClasses(compiled: Compiled, plan: Plan, boundFor: BoundFor): Map<string, PlacedClass> {
+  const relaxed = new Map(plan.relaxed?.map((each) => [each.pod, each.relaxed]));
+  const found = new Map<string, PlacedClass>();
+  for (const podClass of compiled.queue) {
+    const byLevel = levelsOf(compiled, podClass).map((level): PlacedClass => ({ podClass, level }));
+    for (const pod of podClass.pods) {
+      const name = fullName(pod);
+      found.set(name, boundFor === 'pods' ? byLevel.at(-1)! : byLevel[relaxed.get(name) ?? 0]!);
+    }
+  }
+  return found;
+}
+
+/** Whether some pod is placed with a preference. */
+function keepsPreferences(compiled: Compiled, plan: Plan): boolean {
+  const without = new Set(plan.unschedulable.map(({ pod }) => pod));
+  const relaxed = new Map(plan.relaxed?.map((each) => [each.pod, each.relaxed]));
+  const keepsSome = (pod: Pod, preferences: number): boolean =>
+    !without.has(fullName(pod)) && (relaxed.get(fullName(pod)) ?? 0) < preferences;
+  return compiled.queue.some((podClass) => {
+    const preferences = levelsOf(compiled, podClass).length - 1;
+    return preferences > 0 && podClass.pods.some((pod) => keepsSome(pod, preferences));
+  });
+}
+
+const levelsOf = ({ levelsByShape }: Compiled, { shape }: PodClass): Compiled['levelsByShape'][number] =>
+  levelsByShape[shape.index]!;

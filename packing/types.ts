@@ -197,6 +197,14 @@ export interface IgnoredPreferences {
   readonly ignored: number;
 }
 
+/** A pod that is placed without some of its preferences (scheduling/relaxation). */
+export interface RelaxedPod {
+  readonly pod: string;
+  /** How many preferences are honoured, and how many of these were given up. Where nodes have a `PreferNoSchedule` taint, to stay off them counts as one. */
+  readonly preferences: number;
+  readonly relaxed: number;
+}
+
 /** An object that packing cannot work with: it is left out, so that the rest is planned. */
 export interface ExcludedObject {
   /** `Pod`, `NodePool`, `Node`, or the list of `ClusterObjects` that it stands in. */
@@ -224,14 +232,18 @@ export interface Plan {
   readonly resume?: Resume;
   /** Pods with more preferences than are honoured, by name. Absent: there are none. */
   readonly ignoredPreferences?: readonly IgnoredPreferences[];
+  /** Pods that are placed without some of their preferences, by name. Absent: there are none. */
+  readonly relaxed?: readonly RelaxedPod[];
   /** One for pods of `unschedulable` that are alike; there with `explainTypes` alone. */
   readonly explanations?: readonly TypesExplanation[];
   /** Sum of the cheapest offerings of the new claims, dollars per hour. */
   readonly pricePerHour: number;
   /** No plan for the same pods can cost less, dollars per hour. */
   readonly lowerBoundPerHour: number;
+  /** No plan that keeps the same preferences of the same pods can cost less, dollars per hour. Absent where that is not known, and where it is `lowerBoundPerHour`. */
+  readonly lowerBoundWithPreferencesPerHour?: number;
   /**
-   * What `lowerBoundPerHour` knows nothing of, in a person's words: where the plan costs much more than the bound, one of these may be why.
+   * What the higher of the bounds knows nothing of, in a person's words: where the plan costs much more than the bound, one of these may be why.
    * Absent where it is within 3% of the bound.
    */
   readonly boundLeavesOut?: readonly string[];

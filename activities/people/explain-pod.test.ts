@@ -100,6 +100,24 @@ test('a pod is looked at whatever others pend, and told of preferences that are 
   expect(details[1]).toMatch(/^default: /);
 });
 
+test('a pod that is placed without some of its preferences is told so', async () => {
+  const preferring = (name: string, values: readonly string[]): void =>
+    put(name, {
+      affinity: {
+        nodeAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: values.map((value) => ({
+            weight: 1,
+            preference: { matchExpressions: [{ key: 'example.com/rack', operator: 'In' as const, values: [value] }] },
+          })),
+        },
+      },
+    });
+  preferring('one', ['absent']);
+  preferring('two', ['absent', 'lost']);
+  expect((await explain('one')).details).toEqual(['1 of its 1 preference is relaxed, so that it has a node']);
+  expect((await explain('two')).details).toEqual(['2 of its 2 preferences are relaxed, so that it has a node']);
+});
+
 test('a pod that asks for a node outside of NodePools is told so', async () => {
   const nodeSelectorTerms = [
     { matchExpressions: [{ key: 'karpenter.sh/nodepool', operator: 'DoesNotExist' as const }] },

@@ -4,6 +4,7 @@ import { labels } from '../../api/labels.js';
 import { awaitingReconciliation, claimLifecycle, conditionOf } from '../../core/conditions.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
+import { counted, verb } from '../../core/plurals.js';
 import { podKey } from '../../core/pods.js';
 import { placesOf, whyNoPlace } from '../../packing/places.js';
 import type { Plan } from '../../packing/types.js';
@@ -44,7 +45,13 @@ export async function explainPod(
     about: new Set([key]),
   });
   const out = [...input.catalogues.values()].flatMap(outOfCapacity);
-  const details = [...preferencesIgnored(plan, key), ...blockersOf(plan, key), ...typesStopped(plan, key), ...out];
+  const details = [
+    ...preferencesIgnored(plan, key),
+    ...preferencesRelaxed(plan, key),
+    ...blockersOf(plan, key),
+    ...typesStopped(plan, key),
+    ...out,
+  ];
   return { ...placeIn(plan, key), details: [...new Set(details)] };
 }
 
@@ -100,6 +107,15 @@ function preferencesIgnored(plan: Plan, key: string): string[] {
     .map(
       ({ honoured, ignored }) =>
         `${ignored} of its ${honoured + ignored} preferences are ignored: ${preferencesHonoured(honoured)}`,
+    );
+}
+
+function preferencesRelaxed(plan: Plan, key: string): string[] {
+  return (plan.relaxed ?? [])
+    .filter(({ pod }) => pod === key)
+    .map(
+      ({ preferences, relaxed }) =>
+        `${relaxed} of its ${counted(preferences, 'preference')} ${verb(relaxed, 'is', 'are')} relaxed, so that it has a node`,
     );
 }
 

@@ -14,12 +14,16 @@ export interface PlanDocument {
   readonly ignored: readonly string[];
   /** Pods with more preferences than are honoured. */
   readonly ignoredPreferences: NonNullable<Plan['ignoredPreferences']>;
+  /** Pods that are placed without some of their preferences. */
+  readonly relaxed: NonNullable<Plan['relaxed']>;
   /** Objects that planning cannot work with: the plan is made without them. */
   readonly setAside: NonNullable<Plan['setAside']>;
   readonly pricePerHour: number;
   /** No plan that places the same pods costs less. */
   readonly lowerBoundPerHour: number;
-  /** What that bound knows nothing of, where the plan is more than 3% above it. */
+  /** No plan that keeps the same preferences of these pods costs less; at least `lowerBoundPerHour`. */
+  readonly lowerBoundWithPreferencesPerHour: number;
+  /** What the higher bound knows nothing of, where the plan is more than 3% above it. */
   readonly boundLeavesOut: readonly string[];
   /** Time to build the problem from the parsed objects, to solve it and to explain what is left over, milliseconds; the median of repeated solves. */
   readonly solveMs: number;
@@ -35,9 +39,11 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
     deferred: plan.deferred ?? [],
     ignored: plan.ignored ?? [],
     ignoredPreferences: plan.ignoredPreferences ?? [],
+    relaxed: plan.relaxed ?? [],
     setAside: plan.setAside ?? [],
     pricePerHour: dollars(plan.pricePerHour),
     lowerBoundPerHour: dollars(plan.lowerBoundPerHour),
+    lowerBoundWithPreferencesPerHour: dollars(plan.lowerBoundWithPreferencesPerHour ?? plan.lowerBoundPerHour),
     boundLeavesOut: plan.boundLeavesOut ?? [],
     solveMs: Math.round(solveMs * 1000) / 1000,
   };

@@ -48,6 +48,41 @@ test('what the bound knows nothing of stands behind the price', () => {
   expect(planDocument(placed, 1).boundLeavesOut).toEqual([]);
 });
 
+test('a plan that keeps preferences is compared with plans that keep them', () => {
+  const plan: Plan = {
+    ...empty,
+    existingNodes: [{ node: 'n', pods: ['default/a'] }],
+    pricePerHour: 2,
+    lowerBoundPerHour: 1,
+    lowerBoundWithPreferencesPerHour: 1.6,
+  };
+  const others = '(100.0% above the lower bound for any plan)';
+  expect(planText(plan, 1)).toContain(
+    `at most 25.0% above the lower bound for plans that keep the same preferences ${others}, planned in 1.0 ms.`,
+  );
+  expect(planText({ ...plan, lowerBoundWithPreferencesPerHour: 2 }, 1)).toContain(
+    `, which is the lowest possible price with the preferences that are kept ${others}, planned in 1.0 ms.`,
+  );
+  expect(planText({ ...plan, lowerBoundPerHour: 0 }, 1)).toContain('keep the same preferences, planned in 1.0 ms.');
+  expect(planDocument(plan, 1).lowerBoundWithPreferencesPerHour).toBe(1.6);
+  expect(planDocument({ ...empty, pricePerHour: 2, lowerBoundPerHour: 1 }, 1).lowerBoundWithPreferencesPerHour).toBe(1);
+});
+
+test('pods that are placed without some of their preferences are named', () => {
+  const plan: Plan = {
+    ...empty,
+    relaxed: [
+      { pod: 'default/a', preferences: 3, relaxed: 1 },
+      { pod: 'default/b', preferences: 1, relaxed: 1 },
+    ],
+  };
+  expect(planText(plan, 1)).toContain(
+    '2 pods placed without some of their preferences, so that they have a node\n  default/a and 1 more: 1 of 3 preferences relaxed',
+  );
+  expect(planDocument(plan, 1).relaxed).toEqual(plan.relaxed);
+  expect(planDocument(empty, 1).relaxed).toEqual([]);
+});
+
 test('objects that the engine cannot work with are named', () => {
   const setAside = [{ kind: 'NodePool', name: 'odd', error: 'no such operator' }];
   const text = planText({ ...empty, setAside }, 1);

@@ -14,6 +14,7 @@ export function planText(plan: Plan, solveMs: number): string {
     deferred(plan.deferred ?? []),
     otherSchedulers(plan.ignored ?? []),
     ignored(plan.ignoredPreferences ?? []),
+    relaxed(plan.relaxed ?? []),
     excludedObjectsText(plan.setAside),
     total(plan, solveMs),
   ];
@@ -93,6 +94,14 @@ function ignored(pods: NonNullable<Plan['ignoredPreferences']>): string {
   return `${counted(pods.length, 'pod')} with more than ${counted(first.honoured, 'preference')}: the heaviest are honoured\n  ${first.pod}${others}: ${share} ignored`;
 }
 
+function relaxed(pods: NonNullable<Plan['relaxed']>): string {
+  const [first] = pods;
+  if (first === undefined) return '';
+  const others = pods.length > 1 ? ` and ${pods.length - 1} more` : '';
+  const share = `${first.relaxed} of ${counted(first.preferences, 'preference')}`;
+  return `${counted(pods.length, 'pod')} placed without some of ${verb(pods.length, 'its', 'their')} preferences, so that ${verb(pods.length, 'it has', 'they have')} a node\n  ${first.pod}${others}: ${share} relaxed`;
+}
+
 function total(plan: Plan, solveMs: number): string {
   const placed = plan.newNodeClaims.reduce((sum, claim) => sum + claim.pods.length, 0);
   const onExisting = plan.existingNodes.reduce((sum, node) => sum + node.pods.length, 0);
@@ -106,8 +115,22 @@ function total(plan: Plan, solveMs: number): string {
 const unknown = ({ boundLeavesOut = [] }: Plan): string =>
   boundLeavesOut.length === 0 ? '' : `\nThe lower bound ignores: ${boundLeavesOut.join(', ')}.`;
 
-function optimality({ pricePerHour, lowerBoundPerHour }: Plan): string {
-  if (pricePerHour <= 0 || lowerBoundPerHour <= 0) return '';
-  const gap = Math.max(0, (pricePerHour / lowerBoundPerHour - 1) * 100);
-  return gap < 0.05 ? ', which is the lowest possible price' : `, at most ${gap.toFixed(1)}% above the lower bound`;
+function optimality({ pricePerHour, lowerBoundPerHour, lowerBoundWithPreferencesPerHour }: Plan): string {
+  const ofAny = overBound(pricePerHour, lowerBoundPerHour);
+  const withPreferences = overBound(pricePerHour, lowerBoundWithPreferencesPerHour ?? 0);
+  if (withPreferences === undefined) {
+    if (ofAny === undefined) return '';
+    return ofAny === 'none' ? ', which is the lowest possible price' : `, at most ${ofAny} above the lower bound`;
+  }
+  const without = ofAny === undefined ? '' : ` (${ofAny} above the lower bound for any plan)`;
+  return withPreferences === 'none'
+    ? `, which is the lowest possible price with the preferences that are kept${without}`
+    : `, at most ${withPreferences} above the lower bound for plans that keep the same preferences${without}`;
+}
+
+/** By how many percent the price is above the bound; undefined without a bound. */
+function overBound(price: number, bound: number): string | undefined {
+  if (price <= 0 || bound <= 0) return undefined;
+  const percent = Math.max(0, (price / bound - 1) * 100);
+  return percent < 0.05 ? 'none' : `${percent.toFixed(1)}%`;
 }

@@ -1,5 +1,6 @@
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { NodeState } from '../place/node-states.js';
 import type { RuleBook } from '../topology/rules.js';
@@ -15,5 +16,14 @@ export interface BoundContext {
   readonly nodes: readonly NodeState[];
 }
 
-/** How many pods of each class have a place. */
-export type Placed = ReadonlyMap<PodClass, number>;
+/** Pods of a class that have a place, at one relaxation level. One object for each class and level. */
+export interface PlacedClass {
+  readonly podClass: PodClass;
+  readonly level: Level;
+}
+
+/** How many pods of each class and level have a place. */
+export type Placed = ReadonlyMap<PlacedClass, number>;
+
+/** What other plans must have in common with a plan for a bound to hold for them: the pods that are placed, or the preferences that these keep too. */
+export type BoundFor = 'pods' | 'pods and preferences';

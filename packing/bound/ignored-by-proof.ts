@@ -2,6 +2,7 @@ import type { Compiled } from '../compile/compiled.js';
 import { hostAffinityText, minValuesTexts, ruleText, rulesByPods } from '../place/ignored-by-bound.js';
 import type { Part } from '../place/part.js';
 import type { RuleBook } from '../topology/rules.js';
+import type { BoundFor } from './context.js';
 import { podsOfPart, type ForcedByRules } from './forced.js';
 
 /**
@@ -10,7 +11,11 @@ import { podsOfPart, type ForcedByRules } from './forced.js';
 export function rulesIgnoredByProof(
   compiled: Compiled,
   book: RuleBook,
-  { parts, forced }: { readonly parts: readonly Part[]; readonly forced: ForcedByRules },
+  {
+    parts,
+    forced,
+    boundFor,
+  }: { readonly parts: readonly Part[]; readonly forced: ForcedByRules; readonly boundFor: BoundFor },
 ): string[] {
   const pods = new Map<string, number>();
   for (const part of parts) {
@@ -20,7 +25,7 @@ export function rulesIgnoredByProof(
       for (const group of [...spread, ...affinity, ...antiAffinity])
         if (!forced.counted.has(group)) ignored.add(ruleText(group));
       if (hostAffinity.length > 0 && !part.together) ignored.add(hostAffinityText);
-      if (compiled.levelsByShape[podClass.shape.index]!.length > 1) ignored.add('preferences');
+      if (boundFor === 'pods' && compiled.levelsByShape[podClass.shape.index]!.length > 1) ignored.add('preferences');
     }
     for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + podsOfPart(part));
   }

@@ -1,6 +1,7 @@
 import type { Content } from '../bins/market.js';
-import type { PodClass } from '../compile/classes.js';
 import type { Part } from '../place/part.js';
+import type { PodClass } from '../compile/classes.js';
+import type { Level } from '../compile/relaxation-levels.js';
 import type { BoundContext, Placed } from './context.js';
 import { forcedByTopology, type ForcedByRules } from './forced.js';
 import { Choices } from './choices.js';
@@ -20,12 +21,12 @@ export interface PriceBound {
 
 /**
  * A lower bound for the price of the placed pods by contents of whole nodes, which counts what rules force (bound/README.md). `claims`: the pods by
- * class of each new node of a plan that is known, which costs `price`. The work is bounded by `units`, and given up where it stays below `otherBound`.
+ * class and level of each new node of a plan that is known, which costs `price`. The work is bounded by `units`, and given up where it stays below `otherBound`.
  */
 export function leastPriceOfPlaced(
   context: BoundContext,
   placed: Placed,
-  claims: readonly ReadonlyMap<PodClass, number>[],
+  claims: readonly Placed[],
   { units, price, otherBound }: { readonly units: number; readonly price: number; readonly otherBound: number },
 ): PriceBound {
   const parts = partsToBound(context, placed);
@@ -47,15 +48,18 @@ function offersOf({ compiled }: BoundContext, parts: readonly Part[]): number {
 }
 
 /** What the new nodes of the plan hold, in parts. */
-function contentsOf(parts: readonly Part[], claims: readonly ReadonlyMap<PodClass, number>[]): Content[] {
-  const partOf = new Map<PodClass, number>();
+function contentsOf(parts: readonly Part[], claims: readonly Placed[]): Content[] {
+  const partOf = new Map<PodClass, Map<Level, number>>();
   parts.forEach(({ members }, part) => {
-    for (const { podClass } of members) partOf.set(podClass, part);
+    for (const { podClass, level } of members) {
+      const byLevel = partOf.get(podClass) ?? new Map<Level, number>();
+      partOf.set(podClass, byLevel.set(level, part));
+    }
   });
   return claims.map((claim) => {
     const content = new Map<number, number>();
-    for (const [podClass, pods] of claim) {
-      const part = partOf.get(podClass)!;
+    for (const [{ podClass, level }, pods] of claim) {
+      const part = partOf.get(podClass)!.get(level)!;
       content.set(part, parts[part]!.together ? 1 : (content.get(part) ?? 0) + pods);
     }
     return content;

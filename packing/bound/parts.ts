@@ -1,29 +1,30 @@
 import type { PodClass } from '../compile/classes.js';
+import type { Compiled } from '../compile/compiled.js';
 import { holdsOne } from '../compile/offers.js';
 import type { Member, Part } from '../place/part.js';
 import type { Group } from '../topology/groups.js';
 import type { Rules } from '../topology/rules.js';
-import type { BoundContext, Placed } from './context.js';
+import type { BoundContext, Placed, PlacedClass } from './context.js';
 
 /** A part, and how many pods one unit of it has. */
 type Mutable = Part & { count: number; members: Member[] };
 
 /**
  * The placed pods as parts: classes that no rule and no offer tells apart are one part, and pods that have to share a node by their affinity to one
- * another are a part of one unit. All at their last level: preferences are left out.
+ * another are a part of one unit.
  */
 export function partsToBound(context: BoundContext, placed: Placed): Part[] {
   const { compiled, feasibility, book } = context;
   const bundleOf = bundles(context, placed);
   const parts: Mutable[] = [];
   const known = new Map<string, Mutable>();
-  for (const [podClass, count] of placed) {
-    const level = compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
+  for (const [placedClass, count] of placed) {
+    const { podClass, level } = placedClass;
     const member = { podClass, level, pods: podClass.pods.slice(0, count) };
-    const bundle = bundleOf.get(podClass);
+    const bundle = bundleOf.get(placedClass);
     const rules = book.of(podClass.shape, level);
     const profiles = feasibility.holding(podClass, level);
-    const nodes = compiled.nodes.length > 0 ? ` n${podClass.shape.index}` : '';
+    const nodes = compiled.nodes.length > 0 ? ` n${podClass.shape.index}.${levelIndex(compiled, placedClass)}` : '';
     const text =
       bundle === undefined
         ? `${podClass.demand.index} ${indexes(profiles)} ${rulesText(rules, podClass)}${nodes}`
@@ -43,6 +44,9 @@ export function partsToBound(context: BoundContext, placed: Placed): Part[] {
   }
   return parts.map((part) => (part.together ? onWhatHolds(part, context) : part));
 }
+
+const levelIndex = ({ levelsByShape }: Compiled, { podClass, level }: PlacedClass): number =>
+  levelsByShape[podClass.shape.index]!.indexOf(level);
 
 function join(part: Mutable, demand: Float64Array, count: number, profiles: Part['profiles']): void {
   demand.forEach((amount, d) => (part.demand[d] = part.demand[d]! + amount * count));
@@ -67,25 +71,23 @@ function rulesText(rules: Rules, { shape }: PodClass): string {
  * The classes whose pods all have to share one node with those of their bundle: they have affinity to one another by host name, and there is no other
  * pod, running or placed, that one of them could join. Of several such rules the first counts.
  */
-function bundles({ compiled, book, topologyCounts }: BoundContext, placed: Placed): Map<PodClass, number> {
-  const rulesOf = (podClass: PodClass): Rules =>
-    book.of(podClass.shape, compiled.levelsByShape[podClass.shape.index]!.at(-1)!);
-  const owners = new Map<Group, PodClass[]>();
+function bundles({ book, topologyCounts }: BoundContext, placed: Placed): Map<PlacedClass, number> {
+  const owners = new Map<Group, PlacedClass[]>();
   const open = new Set<Group>();
-  for (const podClass of placed.keys()) {
-    const { hostAffinity, matched } = rulesOf(podClass);
+  for (const placedClass of placed.keys()) {
+    const { hostAffinity, matched } = book.of(placedClass.podClass.shape, placedClass.level);
     for (const group of hostAffinity) {
       if (!matched.includes(group)) open.add(group);
-      owners.set(group, [...(owners.get(group) ?? []), podClass]);
+      owners.set(group, [...(owners.get(group) ?? []), placedClass]);
     }
     for (const group of matched) {
       if (group.hostname && group.kind === 'affinity' && !hostAffinity.includes(group)) open.add(group);
     }
   }
-  const found = new Map<PodClass, number>();
+  const found = new Map<PlacedClass, number>();
   for (const [group, classes] of owners) {
     if (open.has(group) || topologyCounts.total(group) > 0 || classes.some((each) => found.has(each))) continue;
-    for (const podClass of classes) found.set(podClass, group.index);
+    for (const placedClass of classes) found.set(placedClass, group.index);
   }
   return found;
 }

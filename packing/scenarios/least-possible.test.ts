@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { labels } from '../../api/labels.js';
-import type { PodSpec } from '../../api/kubernetes.js';
+import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { instanceType, packingInput, podsOf, pool } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
+import { withProvenBounds } from '../prove.js';
 
 const app = { labelSelector: { matchLabels: { app: 'p' } } };
 const spread: Partial<PodSpec> = {
@@ -29,4 +30,75 @@ test.each<[string, Partial<PodSpec>, Partial<Parameters<typeof packingInput>[0]>
   const { boundLeavesOut, pricePerHour, lowerBoundPerHour } = planned(spec, objects);
   expect(pricePerHour).toBeGreaterThan(lowerBoundPerHour * 1.03);
   expect(boundLeavesOut).toEqual(expected);
+});
+
+describe('preferences', () => {
+  /** Dollars per hour of the type. */
+  const spot = 0.16;
+  const preferred = (kind: 'podAffinity' | 'podAntiAffinity', topologyKey: string): Partial<PodSpec> => ({
+    affinity: {
+      [kind]: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: { ...app, topologyKey } }],
+      },
+    },
+  });
+  const inZone = (zone: string): Partial<PodSpec> => ({
+    affinity: {
+      nodeAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { weight: 1, preference: { matchExpressions: [{ key: labels.zone, operator: 'In', values: [zone] }] } },
+        ],
+      },
+    },
+  });
+  const proven = (pods: readonly Pod[]) => {
+    const input = packingInput({ pods: [...pods] }, { types });
+    return withProvenBounds(input, plan(input));
+  };
+  const five = (spec: Partial<PodSpec>): Pod[] => podsOf(5, 'p', { cpu: '1', labels: { app: 'p' }, ...spec });
+
+  test('that are kept have a bound of their own, the same as if they were rules', () => {
+    const kept = proven(five(preferred('podAntiAffinity', labels.hostname)));
+    const ruled = proven(five(near('podAntiAffinity', labels.hostname)));
+    expect(kept.pricePerHour).toBeCloseTo(5 * spot, 9);
+    expect(kept.lowerBoundPerHour).toBeLessThan(3 * spot);
+    expect(kept.lowerBoundWithPreferencesPerHour).toBeCloseTo(ruled.lowerBoundPerHour, 9);
+    expect(kept.lowerBoundWithPreferencesPerHour).toBeCloseTo(kept.pricePerHour, 6);
+    expect(kept.relaxed).toBeUndefined();
+    // The plan is the cheapest that keeps them: the bound leaves nothing out.
+    expect(kept.boundLeavesOut).toBeUndefined();
+  });
+
+  test('that are relaxed do not count in it', () => {
+    const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => `default/${metadata.name ?? ''}`);
+    const pods = five(inZone('nowhere'));
+    const { relaxed, lowerBoundWithPreferencesPerHour } = proven(pods);
+    expect(relaxed).toEqual(names(pods).map((pod) => ({ pod, preferences: 1, relaxed: 1 })));
+    expect(lowerBoundWithPreferencesPerHour).toBeUndefined();
+  });
+
+  test('of a pod count as far as it keeps them', () => {
+    const both: Partial<PodSpec> = {
+      affinity: {
+        ...preferred('podAntiAffinity', labels.hostname).affinity,
+        podAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            {
+              weight: 1,
+              podAffinityTerm: { labelSelector: { matchLabels: { app: 'absent' } }, topologyKey: labels.zone },
+            },
+          ],
+        },
+      },
+    };
+    const { relaxed, pricePerHour, lowerBoundWithPreferencesPerHour } = proven(five(both));
+    expect(relaxed?.map((each) => [each.preferences, each.relaxed])).toEqual(Array(5).fill([2, 1]));
+    expect(pricePerHour).toBeCloseTo(5 * spot, 9);
+    expect(lowerBoundWithPreferencesPerHour).toBeCloseTo(pricePerHour, 6);
+  });
+
+  test('of pods without a node count in no bound', () => {
+    const pods = podsOf(2, 'large', { cpu: '64', ...inZone('a') });
+    expect(proven(pods)).not.toHaveProperty('lowerBoundWithPreferencesPerHour');
+  });
 });

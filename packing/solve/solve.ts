@@ -3,6 +3,7 @@ import type { Compiled } from '../compile/compiled.js';
 import { fullName } from '../names.js';
 import { isBetterFor, type FoundNodes } from '../bins/surcharge.js';
 import { leftOutOf } from '../output/left-out.js';
+import { relaxedPods } from '../output/relaxed-pods.js';
 import { rulesIgnoredByBound } from '../place/ignored-by-bound.js';
 import type { Plan, PlannedClaim } from '../types.js';
 import { Assignment, type Waiting } from './assignment.js';
@@ -64,6 +65,7 @@ function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases
   const newNodeClaims = [...claims].sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
   const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
   const placed = working.placed();
+  const relaxed = relaxedPods(working);
   const lowerBoundPerHour = Math.min(purchases.lowerBound(placed), pricePerHour);
   const isFar = pricePerHour > lowerBoundPerHour * explainedAbove;
   return {
@@ -73,6 +75,7 @@ function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases
       .map(({ view, pods }) => ({ node: view.name, pods: pods.map(fullName).sort(compareText) })),
     ...unplaced.described(),
     ...leftOutOf(compiled),
+    ...(relaxed.length > 0 && { relaxed }),
     pricePerHour,
     lowerBoundPerHour,
     ...(isFar && { boundLeavesOut: rulesIgnoredByBound(compiled, book, placed) }),
