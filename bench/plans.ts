@@ -20,6 +20,7 @@ interface Comparable {
   readonly price: number;
   readonly valid: boolean;
   readonly needsOrder: boolean;
+  readonly nodes: number;
   readonly keepsAllPreferences: boolean;
 }
 
@@ -34,9 +35,9 @@ export interface PlanResult {
     readonly warmMs: number;
     readonly wallMs: number;
     readonly maxRssMb: number | undefined;
-    /** The bounds that the plan states: for any plan for the same pods, and for those that keep the same preferences. */
+    /** The bounds that the plan states: for any plan for the same pods, and for those that keep the same preferences on at most as many nodes. */
     readonly statedBound: number | undefined;
-    readonly boundWithPreferences: number | undefined;
+    readonly comparableBound: number | undefined;
   };
   readonly karpenter?: { readonly runs: readonly (Judged & { readonly ms: number })[]; readonly maxRssMb: number };
   /** Karpenter's cheapest run among those that place the same pods as Stowage. */
@@ -85,9 +86,9 @@ export async function measurePlans(
   if (typeof ours === 'string') return { ...base, lowerBound: 0, problems: [`no plan: ${ours}`] };
   const { judged, lowerBound } = judge(files, ours.plan);
   const { plan, coldMs, warmMs, wallMs, maxRssMb } = ours;
-  const boundWithPreferences = plan.lowerBoundWithPreferencesPerHour;
+  const comparableBound = plan.comparableLowerBoundPerHour;
   const statedBound = plan.lowerBoundPerHour;
-  const stowage = { ...judged, coldMs, warmMs, wallMs, maxRssMb, statedBound, boundWithPreferences };
+  const stowage = { ...judged, coldMs, warmMs, wallMs, maxRssMb, statedBound, comparableBound };
   const comparable = compare(plan, plans, runs);
   const inAnyOrder = compare(plan, plans, runs, ({ needsOrder }) => !needsOrder);
   const problems = [...problemsOf(stowage, lowerBound, runs, inAnyOrder), ...refuted(plan, comparable)];
@@ -125,20 +126,21 @@ function compare(
   theirs.forEach((plan, i) => {
     const pods = placedPods(plan);
     if (pods.size !== mine.size || ![...pods].every((pod) => mine.has(pod))) return;
-    const { violations, needsOrder, preferencesKept = 1 } = judged[i]!;
+    const { violations, needsOrder, nodes, preferencesKept = 1 } = judged[i]!;
     if (!suits(judged[i]!)) return;
     if (best !== undefined && plan.pricePerHour >= best.price) return;
     const keepsAllPreferences = preferencesKept === 1;
-    best = { price: plan.pricePerHour, valid: violations.length === 0, needsOrder, keepsAllPreferences };
+    best = { price: plan.pricePerHour, valid: violations.length === 0, needsOrder, nodes, keepsAllPreferences };
   });
   return best;
 }
 
 /** A stated bound that a valid plan for the same pods goes below is none. */
 function refuted(ours: PlanJson, comparable: Comparable | undefined): string[] {
-  const { lowerBoundPerHour, lowerBoundWithPreferencesPerHour } = ours;
+  const { lowerBoundPerHour, comparableLowerBoundPerHour, newNodeClaims } = ours;
   // A plan that keeps all preferences keeps those of ours.
-  const stated = comparable?.keepsAllPreferences === true ? lowerBoundWithPreferencesPerHour : lowerBoundPerHour;
+  const isLike = comparable?.keepsAllPreferences === true && comparable.nodes <= newNodeClaims.length;
+  const stated = isLike ? comparableLowerBoundPerHour : lowerBoundPerHour;
   if (stated === undefined || comparable?.valid !== true || stated <= comparable.price * (1 + 1e-6)) return [];
   return [
     `bound refuted: states that nothing costs less than ${stated}, Karpenter's valid plan costs ${comparable.price}`,

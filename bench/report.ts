@@ -94,8 +94,8 @@ function savedOf(result: PlanResult): number | undefined {
   return 1 - result.stowage.price / result.comparable.price;
 }
 
-/** The better of the checker's bound and the engine's own, which holds for plans that keep the same preferences. */
-const boundOf = (result: PlanResult): number => Math.max(result.lowerBound, result.stowage?.boundWithPreferences ?? 0);
+/** The better of the checker's bound and the engine's own, for plans that keep the same preferences on at most as many nodes. */
+const boundOf = (result: PlanResult): number => Math.max(result.lowerBound, result.stowage?.comparableBound ?? 0);
 
 function overBound(result: PlanResult): number | undefined {
   const bound = boundOf(result);

@@ -78,8 +78,8 @@ export function violationsOf(
     ...checkCapacity(placement),
     ...checkCommitments(placement),
   ];
-  const { lowerBoundPerHour = 0, lowerBoundWithPreferencesPerHour = 0 } = plan;
-  const stated = Math.max(lowerBoundPerHour, lowerBoundWithPreferencesPerHour);
+  const { lowerBoundPerHour = 0, comparableLowerBoundPerHour = 0 } = plan;
+  const stated = Math.max(lowerBoundPerHour, comparableLowerBoundPerHour);
   if (stated > plan.pricePerHour * (1 + 1e-6) + 1e-9) {
     const message = `claims that nothing costs less than ${stated}, but costs ${plan.pricePerHour}`;
     all.push({ rule: 'lower-bound', message });

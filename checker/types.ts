@@ -12,8 +12,8 @@ export interface PlanJson {
   readonly solveMs?: number | readonly number[];
   /** What the engine itself says no plan can beat; checked to be no more than its own price. */
   readonly lowerBoundPerHour?: number;
-  /** The same of plans that keep the same preferences. */
-  readonly lowerBoundWithPreferencesPerHour?: number;
+  /** The same of plans that keep the same preferences on at most as many new nodes. */
+  readonly comparableLowerBoundPerHour?: number;
 }
 
 export interface ClaimJson {

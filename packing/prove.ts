@@ -1,4 +1,3 @@
-import type { Pod } from '../api/kubernetes.js';
 import type { BoundFor, PlacedClass } from './bound/context.js';
 import { leastPriceOfPlaced } from './bound/least-price.js';
 import { compile, type Compiled } from './compile/compiled.js';
@@ -7,7 +6,7 @@ import { withoutUnreadable } from './exclude-objects.js';
 import { fullName } from './names.js';
 import { rulesIgnoredByProof } from './bound/ignored-by-proof.js';
 import { explainedAbove } from './solve/solve.js';
-import { WorkingPlan } from './solve/working-plan.js';
+import { nearEnough, WorkingPlan } from './solve/working-plan.js';
 import type { PackingInput, Plan } from './types.js';
 
 /** Work for one bound of one plan: a second, which few plans need. Twice as much brought one of ten large plans nearer. */
@@ -22,7 +21,7 @@ const safety = 1e-9;
  */
 export function withProvenBounds(input: PackingInput, plan: Plan): Plan {
   const any = boundForAny(input, plan, usualUnits);
-  return withBounds(plan, any, boundWithPreferences(input, { ...plan, lowerBoundPerHour: any.bound }));
+  return withBounds(plan, any, boundForComparable(input, { ...plan, lowerBoundPerHour: any.bound }));
 }
 
 /** The plan with the bound for all plans that place the same pods. `units`: the work for it. */
@@ -35,42 +34,41 @@ type Bound = Pick<Proof, 'bound'> & Partial<Proof>;
 
 function boundForAny(input: PackingInput, plan: Plan, units: number): Bound {
   const { lowerBoundPerHour } = plan;
-  const proof = isBelowPrice(plan) ? proofFor(input, plan, (each) => proofOf(each, plan, units, 'pods')) : undefined;
+  const proof = isBelowPrice(plan) ? proofFor(input, plan, (each) => proofOf(each, plan, units, 'any')) : undefined;
   return proof === undefined || proof.bound < lowerBoundPerHour ? { bound: lowerBoundPerHour } : proof;
 }
 
-/** The bound for plans that keep the same preferences; undefined where it is not higher than that for any plan. */
-function boundWithPreferences(input: PackingInput, plan: Plan): Bound | undefined {
-  if (!isBelowPrice(plan)) return undefined;
-  const proof = proofFor(input, plan, (each) =>
-    keepsPreferences(each, plan) ? proofOf(each, plan, usualUnits, 'pods and preferences') : undefined,
-  );
-  return proof === undefined || proof.bound <= plan.lowerBoundPerHour ? undefined : proof;
+/** The bound for plans that keep the same preferences on at most as many nodes; undefined where it is not higher than that for any plan. */
+function boundForComparable(input: PackingInput, plan: Plan): Bound | undefined {
+  const { pricePerHour, lowerBoundPerHour } = plan;
+  if (pricePerHour <= lowerBoundPerHour * nearEnough) return undefined;
+  const proof = proofFor(input, plan, (each) => proofOf(each, plan, usualUnits, 'comparable'));
+  return proof === undefined || proof.bound <= lowerBoundPerHour ? undefined : proof;
 }
 
 /** A bound above the price of the plan is none: for example, pods that are placed later may undo what was kept at first. */
 function proofFor(
   input: PackingInput,
   { pricePerHour }: Plan,
-  prove: (compiled: Compiled) => Proof | undefined,
+  prove: (compiled: Compiled) => Proof,
 ): Proof | undefined {
   const { result } = withoutUnreadable(input, (each) => prove(compile(each)));
-  if (result === undefined || result.bound > pricePerHour * (1 + 1e-6)) return undefined;
+  if (result.bound > pricePerHour * (1 + 1e-6)) return undefined;
   return { ...result, bound: Math.min(result.bound, pricePerHour) };
 }
 
 const isBelowPrice = ({ pricePerHour, lowerBoundPerHour }: Plan): boolean =>
   pricePerHour > 0 && lowerBoundPerHour < pricePerHour * (1 - safety);
 
-function withBounds(plan: Plan, any: Bound, withPreferences?: Bound): Plan {
+function withBounds(plan: Plan, any: Bound, comparable?: Bound): Plan {
   const { boundLeavesOut, ...rest } = plan;
-  const highest = withPreferences ?? any;
+  const highest = comparable ?? any;
   const leftOut = highest.leavesOut ?? boundLeavesOut;
   const isFar = plan.pricePerHour > highest.bound * explainedAbove;
   return {
     ...rest,
     lowerBoundPerHour: any.bound,
-    ...(withPreferences !== undefined && { lowerBoundWithPreferencesPerHour: withPreferences.bound }),
+    ...(comparable !== undefined && { comparableLowerBoundPerHour: comparable.bound }),
     ...(isFar && leftOut !== undefined && { boundLeavesOut: leftOut }),
   };
 }
@@ -101,6 +99,7 @@ export function proofOf(compiled: Compiled, plan: Plan, units: number, boundFor:
     units,
     price: plan.pricePerHour,
     otherBound: plan.lowerBoundPerHour,
+    mostNodes: boundFor === 'any' ? Infinity : plan.newNodeClaims.length,
   });
   const leavesOut = rulesIgnoredByProof(compiled, working.book, { parts, forced, boundFor });
   return { bound: bound * (1 - safety), leavesOut };
@@ -114,22 +113,10 @@ function placedClasses(compiled: Compiled, plan: Plan, boundFor: BoundFor): Map<
     const byLevel = levelsOf(compiled, podClass).map((level): PlacedClass => ({ podClass, level }));
     for (const pod of podClass.pods) {
       const name = fullName(pod);
-      found.set(name, boundFor === 'pods' ? byLevel.at(-1)! : byLevel[relaxed.get(name) ?? 0]!);
+      found.set(name, boundFor === 'any' ? byLevel.at(-1)! : byLevel[relaxed.get(name) ?? 0]!);
     }
   }
   return found;
-}
-
-/** Whether some pod is placed with a preference. */
-function keepsPreferences(compiled: Compiled, plan: Plan): boolean {
-  const without = new Set(plan.unschedulable.map(({ pod }) => pod));
-  const relaxed = new Map(plan.relaxed?.map((each) => [each.pod, each.relaxed]));
-  const keepsSome = (pod: Pod, preferences: number): boolean =>
-    !without.has(fullName(pod)) && (relaxed.get(fullName(pod)) ?? 0) < preferences;
-  return compiled.queue.some((podClass) => {
-    const preferences = levelsOf(compiled, podClass).length - 1;
-    return preferences > 0 && podClass.pods.some((pod) => keepsSome(pod, preferences));
-  });
 }
 
 const levelsOf = ({ levelsByShape }: Compiled, { shape }: PodClass): Compiled['levelsByShape'][number] =>

@@ -240,8 +240,8 @@ export interface Plan {
   readonly pricePerHour: number;
   /** No plan for the same pods can cost less, dollars per hour. */
   readonly lowerBoundPerHour: number;
-  /** No plan that keeps the same preferences of the same pods can cost less, dollars per hour. Absent where that is not known, and where it is `lowerBoundPerHour`. */
-  readonly lowerBoundWithPreferencesPerHour?: number;
+  /** No plan that keeps the same preferences of the same pods on at most as many new nodes can cost less, dollars per hour. Absent where it is not known to be more than `lowerBoundPerHour`. */
+  readonly comparableLowerBoundPerHour?: number;
   /**
    * What the higher of the bounds knows nothing of, in a person's words: where the plan costs much more than the bound, one of these may be why.
    * Absent where it is within 3% of the bound.

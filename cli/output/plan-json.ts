@@ -21,8 +21,8 @@ export interface PlanDocument {
   readonly pricePerHour: number;
   /** No plan that places the same pods costs less. */
   readonly lowerBoundPerHour: number;
-  /** No plan that keeps the same preferences of these pods costs less; at least `lowerBoundPerHour`. */
-  readonly lowerBoundWithPreferencesPerHour: number;
+  /** No plan that keeps the same preferences of these pods on at most as many new nodes costs less; at least `lowerBoundPerHour`. */
+  readonly comparableLowerBoundPerHour: number;
   /** What the higher bound knows nothing of, where the plan is more than 3% above it. */
   readonly boundLeavesOut: readonly string[];
   /** Time to build the problem from the parsed objects, to solve it and to explain what is left over, milliseconds; the median of repeated solves. */
@@ -43,7 +43,7 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
     setAside: plan.setAside ?? [],
     pricePerHour: dollars(plan.pricePerHour),
     lowerBoundPerHour: dollars(plan.lowerBoundPerHour),
-    lowerBoundWithPreferencesPerHour: dollars(plan.lowerBoundWithPreferencesPerHour ?? plan.lowerBoundPerHour),
+    comparableLowerBoundPerHour: dollars(plan.comparableLowerBoundPerHour ?? plan.lowerBoundPerHour),
     boundLeavesOut: plan.boundLeavesOut ?? [],
     solveMs: Math.round(solveMs * 1000) / 1000,
   };

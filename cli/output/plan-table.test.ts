@@ -48,24 +48,26 @@ test('what the bound knows nothing of stands behind the price', () => {
   expect(planDocument(placed, 1).boundLeavesOut).toEqual([]);
 });
 
-test('a plan that keeps preferences is compared with plans that keep them', () => {
+test('a plan is compared with plans that have as few nodes and keep the same preferences', () => {
   const plan: Plan = {
     ...empty,
     existingNodes: [{ node: 'n', pods: ['default/a'] }],
     pricePerHour: 2,
     lowerBoundPerHour: 1,
-    lowerBoundWithPreferencesPerHour: 1.6,
+    comparableLowerBoundPerHour: 1.6,
   };
-  const others = '(100.0% above the lower bound for any plan)';
+  const planned =
+    'planned in 1.0 ms.\nComparable plans have at most as many nodes, and keep the same preferences of pods.';
+  const others = '(100.0% above that for any plan)';
   expect(planText(plan, 1)).toContain(
-    `at most 25.0% above the lower bound for plans that keep the same preferences ${others}, planned in 1.0 ms.`,
+    `, at most 25.0% above the lower bound for comparable plans ${others}, ${planned}`,
   );
-  expect(planText({ ...plan, lowerBoundWithPreferencesPerHour: 2 }, 1)).toContain(
-    `, which is the lowest possible price with the preferences that are kept ${others}, planned in 1.0 ms.`,
+  expect(planText({ ...plan, comparableLowerBoundPerHour: 2 }, 1)).toContain(
+    `, which is the lowest possible price of comparable plans ${others}, ${planned}`,
   );
-  expect(planText({ ...plan, lowerBoundPerHour: 0 }, 1)).toContain('keep the same preferences, planned in 1.0 ms.');
-  expect(planDocument(plan, 1).lowerBoundWithPreferencesPerHour).toBe(1.6);
-  expect(planDocument({ ...empty, pricePerHour: 2, lowerBoundPerHour: 1 }, 1).lowerBoundWithPreferencesPerHour).toBe(1);
+  expect(planText({ ...plan, lowerBoundPerHour: 0 }, 1)).toContain(`for comparable plans, ${planned}`);
+  expect(planDocument(plan, 1).comparableLowerBoundPerHour).toBe(1.6);
+  expect(planDocument({ ...empty, pricePerHour: 2, lowerBoundPerHour: 1 }, 1).comparableLowerBoundPerHour).toBe(1);
 });
 
 test('pods that are placed without some of their preferences are named', () => {

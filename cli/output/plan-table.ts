@@ -108,24 +108,29 @@ function total(plan: Plan, solveMs: number): string {
   const left = plan.unschedulable.length + (plan.deferred?.length ?? 0) + (plan.ignored?.length ?? 0);
   if (placed + onExisting + left === 0) return 'No pod is pending.';
   const summary = `${counted(plan.newNodeClaims.length, 'node')} for ${counted(placed, 'pod')} at ${hourly(plan.pricePerHour)} per hour`;
-  return `${summary}${optimality(plan)}, planned in ${solveMs.toFixed(1)} ms.${unknown(plan)}`;
+  return `${summary}${optimality(plan)}, planned in ${solveMs.toFixed(1)} ms.${comparablePlans(plan)}${unknown(plan)}`;
 }
+
+const comparablePlans = ({ comparableLowerBoundPerHour }: Plan): string =>
+  comparableLowerBoundPerHour === undefined
+    ? ''
+    : '\nComparable plans have at most as many nodes, and keep the same preferences of pods.';
 
 /** What the bound knows nothing of, where the plan is far above it. */
 const unknown = ({ boundLeavesOut = [] }: Plan): string =>
   boundLeavesOut.length === 0 ? '' : `\nThe lower bound ignores: ${boundLeavesOut.join(', ')}.`;
 
-function optimality({ pricePerHour, lowerBoundPerHour, lowerBoundWithPreferencesPerHour }: Plan): string {
+function optimality({ pricePerHour, lowerBoundPerHour, comparableLowerBoundPerHour }: Plan): string {
   const ofAny = overBound(pricePerHour, lowerBoundPerHour);
-  const withPreferences = overBound(pricePerHour, lowerBoundWithPreferencesPerHour ?? 0);
-  if (withPreferences === undefined) {
+  const ofComparable = overBound(pricePerHour, comparableLowerBoundPerHour ?? 0);
+  if (ofComparable === undefined) {
     if (ofAny === undefined) return '';
     return ofAny === 'none' ? ', which is the lowest possible price' : `, at most ${ofAny} above the lower bound`;
   }
-  const without = ofAny === undefined ? '' : ` (${ofAny} above the lower bound for any plan)`;
-  return withPreferences === 'none'
-    ? `, which is the lowest possible price with the preferences that are kept${without}`
-    : `, at most ${withPreferences} above the lower bound for plans that keep the same preferences${without}`;
+  const others = ofAny === undefined ? '' : ` (${ofAny} above that for any plan)`;
+  return ofComparable === 'none'
+    ? `, which is the lowest possible price of comparable plans${others}`
+    : `, at most ${ofComparable} above the lower bound for comparable plans${others}`;
 }
 
 /** By how many percent the price is above the bound; undefined without a bound. */

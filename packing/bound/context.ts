@@ -25,5 +25,7 @@ export interface PlacedClass {
 /** How many pods of each class and level have a place. */
 export type Placed = ReadonlyMap<PlacedClass, number>;
 
-/** What other plans must have in common with a plan for a bound to hold for them: the pods that are placed, or the preferences that these keep too. */
-export type BoundFor = 'pods' | 'pods and preferences';
+/**
+ * Which plans for the same pods a bound holds for: any, or those that keep the same preferences and launch at most as many nodes.
+ */
+export type BoundFor = 'any' | 'comparable';

@@ -25,7 +25,7 @@ export function rulesIgnoredByProof(
       for (const group of [...spread, ...affinity, ...antiAffinity])
         if (!forced.counted.has(group)) ignored.add(ruleText(group));
       if (hostAffinity.length > 0 && !part.together) ignored.add(hostAffinityText);
-      if (boundFor === 'pods' && compiled.levelsByShape[podClass.shape.index]!.length > 1) ignored.add('preferences');
+      if (boundFor === 'any' && compiled.levelsByShape[podClass.shape.index]!.length > 1) ignored.add('preferences');
     }
     for (const rule of ignored) pods.set(rule, (pods.get(rule) ?? 0) + podsOfPart(part));
   }

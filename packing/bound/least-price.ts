@@ -19,6 +19,14 @@ export interface PriceBound {
   readonly forced: ForcedByRules;
 }
 
+interface BoundEffort {
+  readonly units: number;
+  readonly price: number;
+  readonly otherBound: number;
+  /** Of plans that launch at most so many nodes; Infinity: of any. */
+  readonly mostNodes: number;
+}
+
 /**
  * A lower bound for the price of the placed pods by contents of whole nodes, which counts what rules force (bound/README.md). `claims`: the pods by
  * class and level of each new node of a plan that is known, which costs `price`. The work is bounded by `units`, and given up where it stays below `otherBound`.
@@ -27,12 +35,13 @@ export function leastPriceOfPlaced(
   context: BoundContext,
   placed: Placed,
   claims: readonly Placed[],
-  { units, price, otherBound }: { readonly units: number; readonly price: number; readonly otherBound: number },
+  { units, price, otherBound, mostNodes }: BoundEffort,
 ): PriceBound {
   const parts = partsToBound(context, placed);
   const forced = forcedByTopology(context, parts);
   if (offersOf(context, parts) > mostOffers) return { bound: 0, parts, forced };
-  const choices = new Choices((pinned) => marketProblem(context, parts, forced, pinned), forced.together, {
+  const problem = { parts, forced, mostNodes };
+  const choices = new Choices((pinned) => marketProblem(context, problem, pinned), forced.together, {
     units,
     packed: contentsOf(parts, claims),
     otherBound,

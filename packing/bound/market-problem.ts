@@ -14,11 +14,18 @@ export type Pinned = ReadonlyMap<number, { readonly key: string; readonly domain
 
 type Bin = Market['bins'][number];
 
+/** The parts, and what holds of their nodes. */
+export interface BoundProblem {
+  readonly parts: readonly Part[];
+  readonly forced: ForcedByRules;
+  /** How many nodes may be launched; Infinity: any number. */
+  readonly mostNodes: number;
+}
+
 /** The parts in numbers: what is offered to each, what bins hold, and what rules force. */
 export function marketProblem(
   context: BoundContext,
-  parts: readonly Part[],
-  forced: ForcedByRules,
+  { parts, forced, mostNodes }: BoundProblem,
   pinned: Pinned,
 ): MarketProblem {
   const { compiled, book } = context;
@@ -31,7 +38,8 @@ export function marketProblem(
     for (const item of items) weight[item * width + amounts + cap] = 1;
   });
   const limits = compiled.limits.filter((limit) => limit.remaining < Infinity);
-  const builder = new MarketBuilder(context, { parts, forced, pinned, caps: exclusions.caps, limits });
+  const counted = mostNodes < Infinity;
+  const builder = new MarketBuilder(context, { parts, forced, pinned, caps: exclusions.caps, limits, counted });
   return {
     width,
     weight,
@@ -39,7 +47,7 @@ export function marketProblem(
     conflicts: conflictLists(exclusions, parts.length),
     markets: [...builder.ofProfiles(), ...builder.ofNodes()],
     requirements: forced.least.map(({ parts: items, least }) => ({ items: Int32Array.from(items), least })),
-    limits: limits.map(({ remaining }) => Math.max(0, remaining)),
+    limits: [...limits.map(({ remaining }) => Math.max(0, remaining)), ...(counted ? [mostNodes] : [])],
   };
 }
 
@@ -63,6 +71,8 @@ interface Numbers {
   readonly pinned: Pinned;
   readonly caps: Exclusions['caps'];
   readonly limits: readonly PoolLimit[];
+  /** Whether the last limit is that of the number of nodes. */
+  readonly counted: boolean;
 }
 
 class MarketBuilder {
@@ -141,9 +151,17 @@ class MarketBuilder {
       return {
         price: universe.rows[row]!.offering.price,
         capacity: this.withCaps(own),
-        use: Float64Array.from(this.numbers.limits, (limit) => rowUse(universe.rows[row]!, limit)),
+        use: this.withNodes(
+          this.numbers.limits.map((limit) => rowUse(universe.rows[row]!, limit)),
+          1,
+        ),
       };
     });
+  }
+
+  /** What a node uses of each limit. */
+  private withNodes(use: readonly number[], nodes: number): Float64Array {
+    return Float64Array.from(this.numbers.counted ? [...use, nodes] : use);
   }
 
   private withCaps(amounts: Float64Array): Float64Array {
@@ -158,6 +176,7 @@ class MarketBuilder {
   ofNodes(): Market[] {
     const { nodes, feasibility } = this.context;
     const { parts, limits } = this.numbers;
+    const use = this.withNodes(new Array<number>(limits.length).fill(0), 0);
     const groups = new Map<string, { node: NodeState; count: number }>();
     for (const node of nodes) {
       const text = `${node.kind.index} ${node.free.join()}`;
@@ -179,7 +198,7 @@ class MarketBuilder {
     return [...groups.values()].flatMap(({ node: { kind, free }, count }): Market[] => {
       const items = itemsOf(kind);
       if (items.length === 0) return [];
-      const bins = [{ price: 0, capacity: this.withCaps(free), use: new Float64Array(limits.length) }];
+      const bins = [{ price: 0, capacity: this.withCaps(free), use }];
       return [{ items: Int32Array.from(items), requirements: this.requirementsOf(kind.values), bins, count }];
     });
   }

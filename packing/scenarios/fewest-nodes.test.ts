@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { instanceType, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
+import { instanceType, node, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
+import { withProvenBounds } from '../prove.js';
 
 const onDemandOnly = ({ offerings, ...type }: ReturnType<typeof instanceType>) => ({
   ...type,
@@ -35,4 +36,23 @@ test('no plan costs more than a tenth more to have fewer nodes', () => {
   const { newNodeClaims, pricePerHour } = planAt(0.97);
   expect(newNodeClaims).toHaveLength(400);
   expect(pricePerHour).toBeCloseTo(80, 9);
+});
+
+test('a plan with fewer nodes is compared with plans that have at most as many', () => {
+  // Eight small nodes cost $1.60, two large ones $1.70, and a small node more for a large one less would cost as much again.
+  const input = packingInput({ pods: podsOf(8, 'p', { cpu: '2' }) }, { types: typesAt(0.85) });
+  const proven = withProvenBounds(input, plan(input));
+  expect(proven.newNodeClaims).toHaveLength(2);
+  expect(proven.lowerBoundPerHour).toBeCloseTo(1.6, 6);
+  expect(proven.comparableLowerBoundPerHour).toBeCloseTo(1.7, 6);
+  expect(proven.boundLeavesOut).toBeUndefined();
+});
+
+test('nodes that exist are not counted among them', () => {
+  const nodes = [node('there', { cpu: '8' })];
+  const input = packingInput({ pods: podsOf(12, 'p', { cpu: '2' }), nodes }, { types: typesAt(0.85) });
+  const proven = withProvenBounds(input, plan(input));
+  expect(proven.existingNodes.map(({ pods }) => pods.length)).toEqual([4]);
+  expect(proven.newNodeClaims).toHaveLength(2);
+  expect(proven.comparableLowerBoundPerHour).toBeCloseTo(1.7, 6);
 });

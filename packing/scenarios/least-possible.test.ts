@@ -62,8 +62,8 @@ describe('preferences', () => {
     const ruled = proven(five(near('podAntiAffinity', labels.hostname)));
     expect(kept.pricePerHour).toBeCloseTo(5 * spot, 9);
     expect(kept.lowerBoundPerHour).toBeLessThan(3 * spot);
-    expect(kept.lowerBoundWithPreferencesPerHour).toBeCloseTo(ruled.lowerBoundPerHour, 9);
-    expect(kept.lowerBoundWithPreferencesPerHour).toBeCloseTo(kept.pricePerHour, 6);
+    expect(kept.comparableLowerBoundPerHour).toBeCloseTo(ruled.lowerBoundPerHour, 9);
+    expect(kept.comparableLowerBoundPerHour).toBeCloseTo(kept.pricePerHour, 6);
     expect(kept.relaxed).toBeUndefined();
     // The plan is the cheapest that keeps them: the bound leaves nothing out.
     expect(kept.boundLeavesOut).toBeUndefined();
@@ -72,9 +72,9 @@ describe('preferences', () => {
   test('that are relaxed do not count in it', () => {
     const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => `default/${metadata.name ?? ''}`);
     const pods = five(inZone('nowhere'));
-    const { relaxed, lowerBoundWithPreferencesPerHour } = proven(pods);
+    const { relaxed, comparableLowerBoundPerHour } = proven(pods);
     expect(relaxed).toEqual(names(pods).map((pod) => ({ pod, preferences: 1, relaxed: 1 })));
-    expect(lowerBoundWithPreferencesPerHour).toBeUndefined();
+    expect(comparableLowerBoundPerHour).toBeUndefined();
   });
 
   test('of a pod count as far as it keeps them', () => {
@@ -91,14 +91,14 @@ describe('preferences', () => {
         },
       },
     };
-    const { relaxed, pricePerHour, lowerBoundWithPreferencesPerHour } = proven(five(both));
+    const { relaxed, pricePerHour, comparableLowerBoundPerHour } = proven(five(both));
     expect(relaxed?.map((each) => [each.preferences, each.relaxed])).toEqual(Array(5).fill([2, 1]));
     expect(pricePerHour).toBeCloseTo(5 * spot, 9);
-    expect(lowerBoundWithPreferencesPerHour).toBeCloseTo(pricePerHour, 6);
+    expect(comparableLowerBoundPerHour).toBeCloseTo(pricePerHour, 6);
   });
 
   test('of pods without a node count in no bound', () => {
     const pods = podsOf(2, 'large', { cpu: '64', ...inZone('a') });
-    expect(proven(pods)).not.toHaveProperty('lowerBoundWithPreferencesPerHour');
+    expect(proven(pods)).not.toHaveProperty('comparableLowerBoundPerHour');
   });
 });

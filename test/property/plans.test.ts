@@ -56,7 +56,7 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
         expect(verdict.violations).toEqual([]);
         expect(result.pricePerHour).toBeGreaterThanOrEqual(verdict.lowerBound * (1 - 1e-6) - 1e-9);
         expect(result.pricePerHour).toBeGreaterThanOrEqual(result.lowerBoundPerHour * (1 - 1e-6) - 1e-9);
-        for (const boundFor of ['pods', 'pods and preferences'] as const) {
+        for (const boundFor of ['any', 'comparable'] as const) {
           const proof = proofOf(compile(input), result, seed % 4 === 0 ? longProof : shortProof, boundFor);
           expect(proof.bound).toBeLessThanOrEqual(result.pricePerHour * (1 + 1e-6) + 1e-9);
         }
