@@ -23,7 +23,7 @@ describe('the workflow that a name stands for', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   /** A rollout of NodePool `gpu` that asks, and nothing else. */
-  const target = (): TemporalTarget => {
+  const target = (answer: Promise<unknown> = Promise.resolve([])): TemporalTarget => {
     const rollout = {
       workflowId: 'prod/drift/1/a',
       typedSearchAttributes: {
@@ -37,7 +37,12 @@ describe('the workflow that a name stands for', () => {
           if (query.includes("StowageNodePool = 'gpu'")) yield await Promise.resolve(rollout);
           if (query.includes("StowageNodePool = 'web'") && !query.includes('replaceDrifted')) yield question;
         },
-        getHandle: () => ({ query: () => Promise.resolve([]) }),
+        getHandle: () => ({ query: () => answer }),
+      },
+      // The deadline passes where a call gets no answer.
+      connection: {
+        withDeadline: (_: number, call: () => Promise<unknown>) =>
+          Promise.race([call(), Promise.resolve().then(() => Promise.reject(new Error('DEADLINE_EXCEEDED')))]),
       },
     };
     const settings = { KUBECONFIG: join(folder, 'kubeconfig') };
@@ -66,6 +71,11 @@ describe('the workflow that a name stands for', () => {
       );
     },
   );
+
+  test('a name is found without an answer of the workflow disrupt: an order may be kept until a worker runs', async () => {
+    const noWorker = new Promise<never>(() => undefined);
+    expect(await findWorkflow(target(noWorker), 'gpu', 'approve')).toBe('prod/drift/1/a');
+  });
 
   test('a workflow that takes orders is given by its id; only a rollout is rolled back', async () => {
     expect(await findWorkflow(target(), 'consolidate/1', 'hold')).toBe('prod/consolidate/1');

@@ -1,17 +1,21 @@
 import { createKubeClient } from '../kube/client.js';
 import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
-import type { TypedSearchAttributes } from '@temporalio/common';
+import type { QueryDefinition, TypedSearchAttributes } from '@temporalio/common';
 import {
   openWorkflowsQuery,
   questionsQuery,
   quotedForQuery,
   runningQuery,
   searchAttributes,
+  type RunningDisruption,
 } from '../workflows/messages.js';
 import type { Found, NodeOrder } from './choose-workflow.js';
 import { chooseWorkflow, isDormant } from './choose-workflow.js';
 import { UsageError } from './exit.js';
 import type { TemporalTarget } from './temporal.js';
+
+/** For all that is asked of `disrupt`: a worker that is busy takes a second or two. */
+const answersWithinMs = 5000;
 
 /** The rollout of a NodePool that runs. Throws `UsageError` when none does. */
 async function rolloutOf(target: TemporalTarget, nodePool: string): Promise<string> {
@@ -107,18 +111,25 @@ async function runningFor({ client, cluster }: TemporalTarget, names: readonly s
       found.set(workflowId, foundOf(workflowId, typedSearchAttributes));
     }
   }
-  const disrupt = client.workflow.getHandle(workflowIds.disrupt(cluster));
-  const disruptions = [
-    ...(await disrupt.query(runningQuery).catch(() => [])),
-    ...(await disrupt.query(questionsQuery).catch(() => [])),
-  ];
-  for (const { workflowId, candidates } of disruptions) {
+  for (const { workflowId, candidates } of await disruptionsKnown(client, cluster)) {
     if (found.has(workflowId)) continue;
     if (!candidates.some(({ node, claim }) => names.includes(node) || names.includes(claim.name))) continue;
     const { typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
     found.set(workflowId, foundOf(workflowId, typedSearchAttributes));
   }
   return [...found.values()].filter(({ kind }) => steerable.has(kind));
+}
+
+/** What `disrupt` knows to run or to wait for approval: of a command that has just begun the search attributes may not be known yet. Without a worker it does not answer. */
+async function disruptionsKnown(
+  client: TemporalTarget['client'],
+  cluster: string,
+): Promise<readonly RunningDisruption[]> {
+  const disrupt = client.workflow.getHandle(workflowIds.disrupt(cluster));
+  const deadline = Date.now() + answersWithinMs;
+  const ask = (query: QueryDefinition<readonly RunningDisruption[]>): Promise<readonly RunningDisruption[]> =>
+    client.connection.withDeadline(deadline, () => disrupt.query(query)).catch(() => []);
+  return [...(await ask(runningQuery)), ...(await ask(questionsQuery))];
 }
 
 function foundOf(workflowId: string, attributes: TypedSearchAttributes): Found {

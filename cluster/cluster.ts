@@ -78,9 +78,11 @@ export function isUnregistered({ metadata, spec }: Node, claim: NodeClaim): bool
   return !isOwned && metadata.labels?.[labels.registered] === undefined;
 }
 
-/** A Node of a NodePool that is being deleted, is held by Karpenter's finalizer, and has no claim whose termination would take that off. */
+/** A Node of an EC2NodeClass that is being deleted, is held by Karpenter's finalizer, and has no claim whose termination would take that off. Its claim need not have had a NodePool. */
 export function isOrphanedNode({ metadata, spec }: Node, claims: readonly NodeClaim[]): boolean {
-  if (metadata.deletionTimestamp === undefined || metadata.labels?.[labels.nodePool] === undefined) return false;
+  const { nodePool, ec2NodeClass } = labels;
+  if (metadata.deletionTimestamp === undefined) return false;
+  if (metadata.labels?.[nodePool] === undefined && metadata.labels?.[ec2NodeClass] === undefined) return false;
   if (metadata.finalizers?.includes(finalizers.termination) !== true) return false;
   return !claims.some(
     ({ status }) =>

@@ -20,7 +20,7 @@ export function searchFingerprint(
     consolidatable,
     pauses.map(({ scope, until }) => [scope, until]),
     disrupting,
-    questions.map(({ workflowId }) => workflowId),
+    questions.map(({ workflowId, isApproved }) => [workflowId, isApproved]),
     refused.map(({ at, until }) => [at, until]),
     [...nominated].sort(),
     [...backOffEnds(context, rulesByPool(context))].sort(),

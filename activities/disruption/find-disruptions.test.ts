@@ -1125,6 +1125,15 @@ describe('findDisruptions', () => {
         /^test\/consolidate\/1 waits for approval of its disruption \(Underutilized\), decided at \S+Z$/,
       ],
       [
+        'a question that was answered',
+        () => {
+          putPolicy({ approval: [{ timeout: '2h' }] });
+          const command = { workflowId: 'test/consolidate/1', reason: 'Underutilized' as const, candidates: [nodeA] };
+          return { questions: [{ ...command, saves: 1, since: world.clock.now, isApproved: true }] };
+        },
+        /^test\/consolidate\/1 has the approval of its disruption \(Underutilized\), and waits for a disruption slot, decided at \S+Z$/,
+      ],
+      [
         'what its last decision ended for still holds, which is said once',
         async () => {
           await mark({ annotations: { 'karpenter.sh/do-not-disrupt': 'true' } });

@@ -241,8 +241,11 @@ describe('collecting garbage', () => {
     const lost = { claims: [], nodes: [{ name: 'n1', uid: 'uid-n1' }] };
     const held = (): string[] | undefined => world.kube.objects('Node')[0]?.metadata.finalizers;
 
-    test('are let go once their instance is gone', async () => {
-      await putNode();
+    test.each([
+      ['of a NodePool', { [labels.nodePool]: 'default' }],
+      ['of a claim without a NodePool', { [labels.ec2NodeClass]: 'default' }],
+    ])('%s are let go once their instance is gone', async (_, own) => {
+      await putNode({ labels: own });
       expect(await findLost(world.deps)).toEqual(lost);
 
       expect(await collectLost(world.deps, lost)).toEqual({ claims: [], nodes: ['n1'], failed: [] });
@@ -276,7 +279,7 @@ describe('collecting garbage', () => {
 
     test.each([
       ['nobody deletes', { deletionTimestamp: undefined }],
-      ['are of no NodePool', { labels: {} }],
+      ['are of no NodePool and no EC2NodeClass', { labels: {} }],
       ['came up anew', { uid: 'uid-other' }],
     ])('those that %s stay as they are', async (_, more) => {
       await putNode(more);

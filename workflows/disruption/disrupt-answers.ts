@@ -2,6 +2,7 @@ import type { DisruptionDetails, DisruptionsFound } from '../../activities/disru
 import { cutText } from '../../core/cut-text.js';
 import { compareText } from '../../core/compare-text.js';
 import { longestName } from '../../core/object-names.js';
+import { waitText } from '../../disruption/policies/question-text.js';
 import { workflowNow } from '../clock.js';
 import type {
   BudgetView,
@@ -11,6 +12,7 @@ import type {
   DisruptionPlan,
   NextWindow,
   NodeVerdict,
+  OpenQuestion,
   RunningDisruption,
   Undecided,
 } from '../messages.js';
@@ -26,8 +28,8 @@ export function verdictOf(
     at = new Date(workflowNow()).toISOString(),
   }: {
     readonly running: readonly RunningDisruption[];
-    /** Commands that wait for approval. */
-    readonly waiting: readonly RunningDisruption[];
+    /** Commands that wait for approval, or for a slot after it. */
+    readonly waiting: readonly OpenQuestion[];
     readonly stays: DisruptionDetails['stays'];
     readonly waits?: DisruptionDetails['waits'];
     readonly at: string | undefined;
@@ -40,7 +42,7 @@ export function verdictOf(
   const going = running.find(isAbout);
   if (going !== undefined) return verdict('going', `${going.reason}: ${going.workflowId}`);
   const asked = waiting.find(isAbout);
-  if (asked !== undefined) return verdict('stays', `${asked.reason}: ${asked.workflowId} waits for approval`);
+  if (asked !== undefined) return verdict('stays', `${asked.reason}: ${asked.workflowId} ${waitText(asked)}`);
   const kept = stays.find(({ nodes }) => nodes.includes(node));
   if (kept !== undefined) return verdict('stays', kept.why);
   const waited = waits.find(({ nodes }) => nodes.includes(node));

@@ -1,6 +1,6 @@
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { setQueryHandler, setSignalHandler, setUpdateHandler } from '../handlers.js';
-import type { DisruptionFinished, NodeVerdict, Pause, PauseOrder, PauseScope } from '../messages.js';
+import type { DisruptionFinished, NodeVerdict, OpenQuestion, Pause, PauseOrder, PauseScope } from '../messages.js';
 import { budgetsQuery, capacityQuery, clusterChangedSignal, disruptionFinishedSignal } from '../messages.js';
 import { disruptionPlanQuery, leastPossibleQuery, nextWindowQuery, nominatedSignal } from '../messages.js';
 import { pausesChangedSignal, pausesQuery, pauseSignal, pauseUpdate, questionsQuery } from '../messages.js';
@@ -88,6 +88,7 @@ export function handleOrders({ progress, known, pause, resume, onChange }: Order
 /** Sets the handlers of queries, which answer from what is known, and of `whyNot`, which looks. */
 export function handleQueries(known: KnownState, activities: Activities, view: () => DisruptionView): void {
   const { running, questions, lastFindings } = known;
+  const waiting = (): readonly OpenQuestion[] => known.questionsAsked.filter(({ isGranted }) => isGranted !== true);
   const explained = async (node: string): Promise<NodeVerdict> => {
     const options = { summary: `why ${node} is not disrupted` };
     return lastFindings.withWait(
@@ -95,12 +96,10 @@ export function handleQueries(known: KnownState, activities: Activities, view: (
     );
   };
   setUpdateHandler(whyNotUpdate, explained, (node) => checkText('node', node));
-  setQueryHandler(whyNotQuery, (node) =>
-    lastFindings.verdict(node, { running: running.all, waiting: questions.waiting }),
-  );
+  setQueryHandler(whyNotQuery, (node) => lastFindings.verdict(node, { running: running.all, waiting: waiting() }));
   setQueryHandler(pausesQuery, () => known.pauses.all);
   setQueryHandler(runningQuery, () => running.all);
-  setQueryHandler(questionsQuery, () => questions.open);
+  setQueryHandler(questionsQuery, () => known.questionsAsked);
   setQueryHandler(refusedQuery, () => questions.refused);
   setQueryHandler(budgetsQuery, () => lastFindings.budgets);
   setQueryHandler(capacityQuery, () => lastFindings.capacity);

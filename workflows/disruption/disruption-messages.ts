@@ -97,6 +97,8 @@ export type TaintOwner = Pick<RunningDisruption, 'workflowId' | 'reason' | 'cand
 
 /** A command that waits for approval. It counts against no budget until its slot is granted. */
 export interface OpenQuestion extends RunningDisruption {
+  /** Whether it was approved, and waits for its slot. */
+  readonly isApproved?: boolean;
   /** Whether it was approved and its slot granted, so that it counts as running. */
   readonly isGranted?: boolean;
   /** Why it was withdrawn. */

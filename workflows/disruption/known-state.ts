@@ -5,6 +5,7 @@ import type {
   DisruptionFinished,
   DisruptState,
   NodeMemory,
+  OpenQuestion,
   ReconsiderOrder,
   Refused,
   SlotRequest,
@@ -63,6 +64,12 @@ export class KnownState {
     };
   }
 
+  /** The questions, with those that were answered: what was approved asks for a slot. */
+  get questionsAsked(): readonly OpenQuestion[] {
+    const approved = new Set(this.slotRequests.waiting.map(({ workflowId }) => workflowId));
+    return this.questions.open.map((one) => (approved.has(one.workflowId) ? { ...one, isApproved: true } : one));
+  }
+
   /** The part of the state that activities need to decide. */
   view(): DisruptionView {
     const now = workflowNow();
@@ -70,7 +77,8 @@ export class KnownState {
     this.questions.expire(now);
     const { memory, recordsVersion } = this;
     const { all: running, past: pastDisruptions } = this.running;
-    const { open, refused } = this.questions;
+    const { refused } = this.questions;
+    const open = this.questionsAsked;
     const { knownDetails } = this.lastFindings;
     return {
       nominations: this.nominations.all,

@@ -6,6 +6,7 @@ import type {
   NextWindow,
   NodesThatStay,
   NodeVerdict,
+  OpenQuestion,
   RunningDisruption,
 } from '../messages.js';
 import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
@@ -82,10 +83,7 @@ export class LastFindings {
 
   verdict(
     node: string,
-    {
-      running,
-      waiting,
-    }: { readonly running: readonly RunningDisruption[]; readonly waiting: readonly RunningDisruption[] },
+    { running, waiting }: { readonly running: readonly RunningDisruption[]; readonly waiting: readonly OpenQuestion[] },
   ): NodeVerdict {
     const { stays = [], waits = [] } = this.details ?? {};
     return verdictOf(node, { running, waiting, stays, waits, at: this.found?.at });
