@@ -4,7 +4,7 @@ import { UsageError } from './exit.js';
 import { temporalEngine } from './history/engine.js';
 import { lengthText } from './history/retention.js';
 import { lifeOf } from './history/life.js';
-import { readNode, type Sources } from './history/read-node.js';
+import { mostForNodeName, readNode, type Sources } from './history/read-node.js';
 import { liveSettings, withLive } from './live.js';
 import { lifeText } from './history/life-table.js';
 import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
@@ -41,6 +41,6 @@ export async function knownLife(sources: Sources, name: string): Promise<ReturnT
   const kept = retentionMs === undefined ? '' : ` (a workflow is kept for ${lengthText(retentionMs)} after its end)`;
   throw new UsageError(
     `nothing is known of "${name}" in cluster ${sources.cluster}: no NodeClaim in Kubernetes has that name, that Node or that ` +
-      `instance, and no workflow in Temporal is about such a NodeClaim, Node or instance${kept}`,
+      `instance, and no workflow in Temporal is about such a NodeClaim or instance, nor any of the newest ${mostForNodeName} launches and terminations about such a Node${kept}`,
   );
 }

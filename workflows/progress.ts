@@ -31,8 +31,16 @@ export class Progress {
     noteIgnoredSignals((ignored) => this.addFacts(ignored));
   }
 
-  /** Enters a phase, or updates what the phase waits for. `until` is in milliseconds of the epoch. */
-  enter(phase: string, detail: { waitingFor?: string; until?: number | undefined; facts?: ChangedFacts } = {}): void {
+  /** Enters a phase, or updates what the phase waits for. `until` is in milliseconds of the epoch. `attributes` are written in one event with the phase. */
+  enter(
+    phase: string,
+    detail: {
+      waitingFor?: string;
+      until?: number | undefined;
+      facts?: ChangedFacts;
+      attributes?: readonly SearchAttributeUpdatePair[];
+    } = {},
+  ): void {
     this.current = {
       phase,
       ...(detail.waitingFor === undefined ? {} : { waitingFor: detail.waitingFor }),
@@ -40,7 +48,7 @@ export class Progress {
       ...kept(this.current),
       facts: changed(this.current.facts, detail.facts),
     };
-    this.attributes([{ key: searchAttributes.phase, value: phase }]);
+    this.attributes([...(detail.attributes ?? []), { key: searchAttributes.phase, value: phase }]);
     this.describe();
   }
 

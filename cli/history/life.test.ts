@@ -130,6 +130,12 @@ describe('what a workflow did, in plain words', () => {
       ],
     ],
     [
+      'an interruption of a node that is terminated already',
+      'interrupt',
+      [done({ outcome: 'handed-over' })],
+      ['interruption over: the node was being terminated already, and its drain was told when the instance ends'],
+    ],
+    [
       'an interruption that came too late',
       'interrupt',
       [done({ outcome: 'drained', secondsToSpare: -2 })],

@@ -53,6 +53,17 @@ function holds({ type, attributes, steps }: Recorded, term: string): boolean {
   return lookUp(attributes, key) === value;
 }
 
+/** The termination of the claim with the name of its Node, which earlier builds left out of the result. */
+function terminatedAs(run: Recorded, claim: string, nodeName: string): Recorded {
+  if (run.type !== 'terminateNode' || run.attributes['StowageNodeClaim'] !== claim) return run;
+  const steps = run.steps.map((step) =>
+    step.is === 'ended' && step.how === 'completed'
+      ? { ...step, result: { ...(step.result as object), nodeName } }
+      : step,
+  );
+  return { ...run, steps };
+}
+
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function engineOf(runs: readonly Recorded[]): Engine {
@@ -119,6 +130,15 @@ describe('a node of which only Temporal knows', () => {
       instance: 'i-d92246e023fa66f74',
     });
     expect(life.lines[1]).toMatchObject({ workflowId: 'stowage-local/launch/ff32e727-677e-4796-b6c0-a5ff3dc333a9' });
+  });
+
+  test('is found by the name of its Node though its launch is no longer kept, by its termination', async () => {
+    const claim = 'example-2969a53eff';
+    const node = 'ip-172-31-32-10.us-west-2.compute.internal';
+    const kept = all.filter(({ type }) => type !== 'launchNode').map((run) => terminatedAs(run, claim, node));
+
+    expect(await knownLife(sources({ runs: kept }), node)).toMatchObject({ nodeClaim: claim });
+    await expect(knownLife(sources({ runs: kept }), 'ip-0')).rejects.toThrow('nothing is known of "ip-0"');
   });
 
   test('commands are found whose first candidate is another node', async () => {
@@ -203,7 +223,7 @@ test('a name that nobody knows is an error that names what was looked for', asyn
   await expect(asked).rejects.toBeInstanceOf(UsageError);
   await expect(asked).rejects.toThrow(
     'nothing is known of "nobody" in cluster stowage-local: no NodeClaim in Kubernetes has that name, that Node or that instance, ' +
-      'and no workflow in Temporal is about such a NodeClaim, Node or instance (a workflow is kept for 3 days after its end)',
+      'and no workflow in Temporal is about such a NodeClaim or instance, nor any of the newest 500 launches and terminations about such a Node (a workflow is kept for 3 days after its end)',
   );
 });
 

@@ -1,7 +1,8 @@
 import type { Node } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { ConsolidateInput, LaunchOutcome } from '../../workflows/messages.js';
+import type { ConsolidateInput } from '../../workflows/messages.js';
 import { parseWorkflowId } from '../../core/ids.js';
+import { instanceOfProviderId } from '../../core/provider-id.js';
 import { inBatches } from '../../core/in-batches.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
@@ -13,8 +14,10 @@ import type { NodeRecords, Run, RunRef } from './records.js';
 import { isDescribed } from './life-entries.js';
 import { messageOf } from '../../core/error-message.js';
 
-/** More runs about one node, launches looked through for a Node's name, or commands looked through for a candidate, are left out. */
-const most = { runs: 200, launches: 500, commands: 300 } as const;
+/** More runs about one node, launches or terminations looked through for a Node's name, or commands looked through for a candidate, are left out. */
+/** Launches that are looked through for a Node's name, and terminations. */
+export const mostForNodeName = 500;
+const most = { runs: 200, ofOneType: mostForNodeName, commands: 300 } as const;
 const atOnce = 10;
 
 export interface Sources {
@@ -58,7 +61,7 @@ async function readObjects({ kube }: Sources, name: string): Promise<Objects> {
     const claims = await kube.list('NodeClaim');
     const claim =
       claims.find(({ metadata }) => metadata.name === name) ??
-      claims.find(({ status }) => status?.nodeName === name || status?.providerID?.split('/').at(-1) === name);
+      claims.find((claim) => claim.status?.nodeName === name || instanceOf(claim) === name);
     // A Node that no NodeClaim stands for is not managed.
     const nodeName = claim?.status?.nodeName;
     if (claim === undefined || nodeName === undefined) return { claim };
@@ -69,7 +72,10 @@ async function readObjects({ kube }: Sources, name: string): Promise<Objects> {
   }
 }
 
-const instanceOf = (claim: NodeClaim | undefined): string | undefined => claim?.status?.providerID?.split('/').at(-1);
+function instanceOf(claim: NodeClaim | undefined): string | undefined {
+  const providerId = claim?.status?.providerID;
+  return providerId === undefined ? undefined : instanceOfProviderId(providerId);
+}
 
 const ofCluster = (cluster: string): string => `${searchAttributes.cluster.name} = ${quotedForQuery(cluster)}`;
 const isAbout = (key: 'nodeClaim' | 'instanceId', value: string): string =>
@@ -85,26 +91,35 @@ async function claimNameOf({ engine, cluster }: Sources, name: string, gaps: str
   return claimOfNode(engine, own, name, gaps);
 }
 
-/** No search attribute has the names of Nodes: launches are looked through for one that ended as this Node. */
+/** No search attribute has the names of Nodes: launches and terminations are looked through for those of this Node. */
 async function claimOfNode(engine: Engine, own: string, node: string, gaps: string[]): Promise<string | undefined> {
-  const query = `${own} AND WorkflowType = 'launchNode' AND ExecutionStatus = 'Completed'`;
-  const launches = await engine.list(query, most.launches);
-  const became = new Map<string, Listed>();
+  const runs = [
+    ...(await runsOfNode(engine, `${own} AND WorkflowType = 'launchNode'`, node)),
+    ...(await runsOfNode(engine, `${own} AND WorkflowType = 'terminateNode'`, node)),
+  ];
+  const [newest, ...older] = new Set(runs.sort((a, b) => b.at - a.at).map(({ nodeClaim }) => nodeClaim));
+  if (older.length > 0)
+    gaps.push(`Node ${node} stood for other NodeClaims before (names of Nodes are used again): ${older.join(', ')}.`);
+  return newest;
+}
+
+/** The newest runs of the query that ended with this Node, and when. */
+async function runsOfNode(
+  engine: Engine,
+  query: string,
+  node: string,
+): Promise<{ readonly nodeClaim: string; readonly at: number }[]> {
+  const found: { nodeClaim: string; at: number }[] = [];
   await inBatches(
-    launches,
-    async (launch) => {
-      const last = await engine.lastStep(launch);
-      const outcome = last === undefined ? undefined : resultOf<Extract<LaunchOutcome, { nodeName: string }>>(last);
-      if (outcome?.nodeName === node) became.set(launch.runId, launch);
+    await engine.list(`${query} AND ExecutionStatus = 'Completed'`, most.ofOneType),
+    async (run) => {
+      const last = await engine.lastStep(run);
+      const result = last === undefined ? undefined : resultOf<{ readonly nodeName: string }>(last);
+      if (last !== undefined && result?.nodeName === node) found.push({ nodeClaim: run.nodeClaim, at: last.at });
     },
     { atOnce },
   );
-  const [newest, ...older] = launches.filter(({ runId }) => became.has(runId));
-  if (older.length > 0) {
-    const names = older.map(({ nodeClaim }) => nodeClaim).join(', ');
-    gaps.push(`Node ${node} stood for other NodeClaims before (names of Nodes are used again): ${names}.`);
-  }
-  return newest?.nodeClaim;
+  return found;
 }
 
 /** Runs of the workflows that are about the claim or its instance, and of commands that it was a candidate of. */

@@ -88,8 +88,7 @@ class Interruption {
       } else {
         await this.replaceForNotice(view, notice);
       }
-      await this.terminate(view, notice);
-      return this.drained();
+      return await this.terminate(view, notice);
     }
     return this.result('noted');
   }
@@ -186,7 +185,7 @@ class Interruption {
     await replacement.launch(reserveMs);
   }
 
-  private async terminate(view: Known, notice: InterruptionNotice): Promise<void> {
+  private async terminate(view: Known, notice: InterruptionNotice): Promise<HandleInterruptionResult> {
     const { cluster } = this.input;
     const { claim, nodePool } = view;
     const { kind } = notice;
@@ -197,14 +196,17 @@ class Interruption {
       ...(until === undefined ? {} : { until }),
     });
     let over = false;
+    let isElsewhere = false;
     const expediting = this.forwardNotices(workflowId, () => over);
     try {
       const end = await this.replacement.drain({ claim, nodePool, reason: kind, ...drainOrderOf(notice) });
-      if (end.state === 'elsewhere') await this.expediteDrain(workflowId, notice);
+      isElsewhere = end.state === 'elsewhere';
+      if (isElsewhere) await this.expediteDrain(workflowId, notice);
     } finally {
       over = true;
     }
     await expediting;
+    return isElsewhere ? this.handedOver(workflowId) : this.drained();
   }
 
   /** Passes notices that arrive during the drain on to `terminateNode`, since they may shorten the deadline. */
@@ -222,6 +224,12 @@ class Interruption {
     const order = drainOrderOf(notice);
     if (order.deadline === undefined && order.instanceEndsAt === undefined) return;
     await notify(() => getExternalWorkflowHandle(workflowId).signal(expediteSignal, { ...order, reason: notice.kind }));
+  }
+
+  /** That workflow goes on: how much time it leaves is not known here. */
+  private handedOver(workflowId: string): HandleInterruptionResult {
+    this.progress.enter('done', { facts: { 'drained by': workflowId } });
+    return this.result('handed-over');
   }
 
   private drained(): HandleInterruptionResult {

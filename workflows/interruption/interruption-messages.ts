@@ -18,7 +18,8 @@ export interface HandleInterruptionInput {
 }
 
 export interface HandleInterruptionResult {
-  readonly outcome: 'unknown-instance' | 'noted' | 'drained';
+  /** `handed-over`: another workflow was terminating the node already, and was told when its instance ends. */
+  readonly outcome: 'unknown-instance' | 'noted' | 'drained' | 'handed-over';
   readonly kinds: readonly string[];
   readonly replacements: readonly string[];
   /**

@@ -5,6 +5,7 @@ import type {
   DrainProgress,
   TerminationStart,
 } from '../../activities/termination/contract.js';
+import { instanceOfProviderId } from '../../core/provider-id.js';
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Deadline } from './deadline.js';
@@ -49,6 +50,8 @@ class Termination {
   private evicted: number;
   private readonly launchStop: LaunchStop;
   private blockers: readonly DrainBlocker[] = [];
+  /** Name of the node, once its claim had one. */
+  private nodeName: string | undefined;
   /** Name of the node that is being drained. */
   private drainingNode: string | undefined;
 
@@ -106,6 +109,7 @@ class Termination {
     ]);
     if (start.state === 'gone') return this.result('gone');
     if (start.state === 'paused' || start.state === 'refused') return this.keptBy(start);
+    this.nodeName = start.nodeName;
     this.deadline.noteAnnounced(start.deadline);
     this.longestGraceMs = start.longestGraceMs ?? 0;
     const providerId = start.providerId ?? (await this.launchStop.run());
@@ -279,7 +283,8 @@ class Termination {
 
   private async removeInstance(providerId: string): Promise<void> {
     const { claim } = this.input;
-    this.progress.enter('terminating the instance', { waitingFor: providerId });
+    const attributes = [{ key: searchAttributes.instanceId, value: instanceOfProviderId(providerId) }];
+    this.progress.enter('terminating the instance', { waitingFor: providerId, attributes });
     const { state } = await this.activities.cloud.terminateInstance.executeWithOptions({ summary: providerId }, [
       { claim, providerId },
     ]);
@@ -305,6 +310,7 @@ class Termination {
     const { forcedBy } = this.deadline;
     this.progress.enter(forcedBy === undefined ? outcome : 'forced', { facts: { 'pods evicted': podsEvicted } });
     const by = forcedBy === undefined ? {} : { forcedBy };
-    return { outcome, podsEvicted, durationMs: workflowNow() - this.startedAt, ...by };
+    const node = this.nodeName === undefined ? {} : { nodeName: this.nodeName };
+    return { outcome, ...node, podsEvicted, durationMs: workflowNow() - this.startedAt, ...by };
   }
 }

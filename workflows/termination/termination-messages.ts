@@ -45,6 +45,8 @@ export interface TerminateNodeResult {
   readonly outcome: 'terminated' | 'gone' | 'paused' | 'refused';
   /** What kept the node, in words. */
   readonly why?: string;
+  /** Absent where the NodeClaim had no Node, and from earlier builds. */
+  readonly nodeName?: string;
   readonly podsEvicted: number;
   readonly durationMs: number;
   /** By whose order pods were deleted in spite of a PodDisruptionBudget or do-not-disrupt; absent where no pod was. */
