@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { NamespaceNotFoundError } from '@temporalio/common';
+import { DomainError } from '../core/failures.js';
 import { UsageError } from './exit.js';
 import { failureOf } from './failure.js';
 
@@ -17,6 +18,11 @@ test('what Temporal refuses is told with what it said, and without a stack', () 
 
 test('a namespace that is not there is named, without a stack', () => {
   expect(failureOf(new NamespaceNotFoundError('prod')).said).toBe("stowage: Namespace not found: 'prod'\n");
+});
+
+test('an API server that does not answer is told without a stack', () => {
+  const said = 'no answer from the Kubernetes API server at https://127.0.0.1:6443: connect ECONNREFUSED';
+  expect(failureOf(new DomainError('Unavailable', said))).toEqual({ status: 1, said: `stowage: ${said}\n` });
 });
 
 test('what a user did wrong is told alone; a slip of ours with its stack', () => {

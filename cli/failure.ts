@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { messageOf } from '../core/error-message.js';
+import { DomainError } from '../core/failures.js';
 import { exitStatus, UsageError } from './exit.js';
 
 /** What the client of Temporal throws when the server answers with a refusal. */
@@ -14,6 +15,8 @@ export function failureOf(error: unknown): { readonly status: number; readonly s
   // Temporal said no: where in the command that was is of no use to anybody.
   if (error instanceof Error && refusalNames.has(error.name))
     return { status: exitStatus.failed, said: `stowage: ${messageOf(error)}\n` };
+  // What Kubernetes or a cloud said, in words: no answer, denied, not found.
+  if (error instanceof DomainError) return { status: exitStatus.failed, said: `stowage: ${error.message}\n` };
   const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { status: exitStatus.failed, said: `stowage: ${said}\n` };
 }

@@ -85,9 +85,9 @@ describe('the workflow that a name stands for', () => {
     );
   });
 
-  test('a name that nothing has is told', async () => {
+  test('a name that nothing has is told; without the API server, that it may be a node', async () => {
     await expect(findWorkflow(target(), 'nobody', 'abort')).rejects.toThrow(
-      '"nobody" is no workflow id, and nothing is under way for a node or NodePool of that name',
+      /^"nobody" is no workflow id, and nothing is under way for a NodeClaim or NodePool of that name\. Whether it is a node cannot be read: .*ECONNREFUSED.*\. Give its NodeClaim or the workflow id/,
     );
   });
 });

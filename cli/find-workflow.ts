@@ -1,4 +1,5 @@
 import { createKubeClient } from '../kube/client.js';
+import { messageOf } from '../core/error-message.js';
 import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
 import type { QueryDefinition, TypedSearchAttributes } from '@temporalio/common';
 import {
@@ -14,7 +15,7 @@ import { chooseWorkflow, isDormant } from './choose-workflow.js';
 import { UsageError } from './exit.js';
 import type { TemporalTarget } from './temporal.js';
 
-/** For all that is asked of `disrupt`: a worker that is busy takes a second or two. */
+/** For all that is asked of `disrupt`, and for each request to the API server: one that is busy takes a second or two. */
 const answersWithinMs = 5000;
 
 /** The rollout of a NodePool that runs. Throws `UsageError` when none does. */
@@ -64,10 +65,16 @@ export async function findWorkflow(
   }
   if (order === 'rollback') return rolloutOf(target, subject);
   const found = await runningFor(target, [subject]);
-  const all = found.length > 0 ? found : await runningFor(target, await claimsOf(target, subject));
+  const behind = found.length > 0 ? { claims: [] } : await claimsOf(target, subject);
+  const all = found.length > 0 ? found : await runningFor(target, behind.claims);
   // No node has that name: a rollout is about a NodePool.
   const known = all.length > 0 ? all : await rolloutsOf(target, subject);
   if (known.length === 0) await refuseOtherNodesOf(target, subject, order);
+  if (known.length === 0 && behind.unread !== undefined)
+    throw new UsageError(
+      `"${subject}" is no workflow id, and nothing is under way for a NodeClaim or NodePool of that name. Whether it is a node cannot be read: ${behind.unread}. ` +
+        'Give its NodeClaim or the workflow id (stowage status has both).',
+    );
   return chooseWorkflow(subject, order, known);
 }
 
@@ -141,17 +148,23 @@ function foundOf(workflowId: string, attributes: TypedSearchAttributes): Found {
   };
 }
 
-/** Names of the NodeClaims behind a node, where the API server can be asked. */
-async function claimsOf({ settings }: TemporalTarget, node: string): Promise<readonly string[]> {
+/** Names of the NodeClaims behind a node, or why the API server does not say. */
+async function claimsOf(
+  { settings }: TemporalTarget,
+  node: string,
+): Promise<{ readonly claims: readonly string[]; readonly unread?: string }> {
   const kube = createKubeClient({
     userAgent: 'stowage-cli',
+    requestTimeoutMs: answersWithinMs,
     ...(settings.KUBECONFIG !== undefined && { kubeconfig: settings.KUBECONFIG }),
   });
   try {
     const claims = await kube.list('NodeClaim');
-    return claims.filter(({ status }) => status?.nodeName === node).map(({ metadata }) => metadata.name ?? '');
-  } catch {
-    return [];
+    return {
+      claims: claims.filter(({ status }) => status?.nodeName === node).map(({ metadata }) => metadata.name ?? ''),
+    };
+  } catch (error) {
+    return { claims: [], unread: messageOf(error) };
   } finally {
     kube.close();
   }

@@ -9,6 +9,8 @@ import { readSettingsWithProfile } from '../process/temporal-profile.js';
 import { UsageError } from './exit.js';
 
 const connectTimeoutMs = 5000;
+/** A person waits for the answer. */
+const requestTimeoutMs = 10_000;
 
 /** A live cluster: its API server and its Temporal. */
 export interface Live {
@@ -55,6 +57,7 @@ export async function withClient<T>(settings: Settings, work: (client: Client) =
 export async function withLive<T>(settings: Settings, command: string, action: (live: Live) => Promise<T>): Promise<T> {
   const kube = createKubeClient({
     userAgent: `stowage-${command}`,
+    requestTimeoutMs,
     ...(settings.KUBECONFIG !== undefined && { kubeconfig: settings.KUBECONFIG }),
   });
   try {

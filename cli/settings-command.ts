@@ -1,5 +1,6 @@
 import { Command, Help, Option } from 'commander';
 import { describeSettings } from '../process/settings.js';
+import { UsageError } from './exit.js';
 import { commandTexts, exampleText, type CommandName } from './command-texts.js';
 
 interface SettingsOptions {
@@ -11,13 +12,31 @@ interface SettingsOptions {
 
 const heading = 'Settings:';
 
+/** Takes each option once, but for those that take several values: of two values the first would be dropped without a word. */
+class OnceCommand extends Command {
+  override setOptionValueWithSource(...given: Parameters<Command['setOptionValueWithSource']>): this {
+    const [key, value, source] = given;
+    const before: unknown = this.getOptionValue(key);
+    const option = this.options.find((one) => one.attributeName() === key);
+    const isAgain = source === 'cli' && this.getOptionValueSource(key) === 'cli' && option?.variadic === false;
+    if (isAgain && before !== value)
+      throw new UsageError(
+        `${option.long ?? key} is given twice, as ${String(before)} and ${String(value)}: it takes one value`,
+      );
+    return super.setOptionValueWithSource(...given);
+  }
+}
+
 /**
  * A command that takes the settings of the process as flags, all of them or those whose variables match `only`; the
  * environment gives those that are left out. Its help has its own options first.
  */
 export function settingsCommand(name: CommandName, { only, showsAll = false }: SettingsOptions = {}): Command {
   const { description } = commandTexts[name];
-  const command = new Command(`stowage ${name}`).description(description).exitOverride().configureHelp({ groupItems });
+  const command: Command = new OnceCommand(`stowage ${name}`)
+    .description(description)
+    .exitOverride()
+    .configureHelp({ groupItems });
   const flags: string[] = [];
   for (const { name: variable, flag, default: fallback, description: meaning } of describeSettings()) {
     if (flag === undefined || only?.test(variable) === false) continue;

@@ -33,9 +33,25 @@ describe('what a status could not read (surfaces/nothing-unread-is-silent)', () 
     expect(reading.unread).toEqual(['NodePools: the server could not find the requested resource']);
   });
 
-  test('an API server that is away is no report without objects', async () => {
+  test('an API server that is away is told once, and not asked again', async () => {
     const away = new DomainError('Unavailable', 'connect ECONNREFUSED');
     const reading = new StatusReading();
-    await expect(clusterRows(reading.kube(failing({ Event: away })), [pending as never], 0)).rejects.toThrow('ECONN');
+    let asked = 0;
+    const list = async (): Promise<never> => {
+      asked++;
+      return Promise.reject(away);
+    };
+    const kube = reading.kube({ list });
+    expect(await kube.list('Pod')).toEqual([]);
+    expect(await clusterRows(kube, [pending as never], 0)).toMatchObject({ pools: [], claims: [] });
+    expect(asked).toBe(1);
+    expect(reading.unread).toEqual(['all that Kubernetes has: connect ECONNREFUSED']);
+  });
+
+  test('nor is it asked after a read of another kind had no answer', async () => {
+    const reading = new StatusReading();
+    await reading.or('the lease', Promise.reject(new DomainError('Unavailable', 'silent for 10 s')), undefined);
+    expect(await reading.kube({ list: () => Promise.reject(new Error('asked')) }).list('Pod')).toEqual([]);
+    expect(reading.unread).toEqual(['all that Kubernetes has: silent for 10 s']);
   });
 });

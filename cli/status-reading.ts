@@ -8,6 +8,8 @@ export type StatusKube = Pick<KubeClient, 'list'>;
 /** Reads what may be refused to whoever asks: what could not be read is told, never taken for nothing. */
 export class StatusReading {
   private readonly failures = new Map<string, string>();
+  /** Whether the API server gave no answer: it is not asked again. */
+  private isAway = false;
 
   /** One line for each thing that could not be read. */
   get unread(): readonly string[] {
@@ -19,9 +21,16 @@ export class StatusReading {
     try {
       return await read;
     } catch (error) {
-      this.addUnread(what, messageOf(error));
+      if (!this.noteAway(error)) this.addUnread(what, messageOf(error));
       return otherwise;
     }
+  }
+
+  private noteAway(error: unknown): boolean {
+    if (!isDomainError(error, 'Unavailable')) return false;
+    this.isAway = true;
+    this.addUnread('all that Kubernetes has', messageOf(error));
+    return true;
   }
 
   /** That something could not be read. */
@@ -30,16 +39,18 @@ export class StatusReading {
   }
 
   /**
-   * Of what may not be listed there is nothing, which is noted; an API server that is away is no such case. The kinds of a
-   * cloud that is not used are not installed: of them there is nothing to tell.
+   * Of what cannot be listed there is nothing, which is noted. The kinds of a cloud that is not used are not installed: of them there is nothing
+   * to tell.
    */
   kube(kube: StatusKube): StatusKube {
     const list: StatusKube['list'] = async (kind, options) => {
+      if (this.isAway) return [];
       try {
         return await kube.list(kind, options);
       } catch (error) {
         const isOptional = kind !== 'NodePool' && kind !== 'NodeClaim';
         if (isDomainError(error, 'NotFound') && isOptional) return [];
+        if (this.noteAway(error)) return [];
         if (!isDomainError(error, 'Denied') && !isDomainError(error, 'NotFound')) throw error;
         this.addUnread(`${kind}s`, messageOf(error));
         return [];

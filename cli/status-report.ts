@@ -34,7 +34,7 @@ interface StatusDeps extends StatusInput {
   readonly lists: StatusKube;
 }
 
-/** What the cluster has and what Stowage is doing about it. Rejects when the API server or Temporal is unreachable. */
+/** What the cluster has and what Stowage is doing about it. Of an API server that does not answer there is nothing, which is said. Rejects when Temporal is unreachable. */
 export async function statusReport(given: StatusInput): Promise<StatusReport> {
   const reading = new StatusReading();
   const deps = { ...given, reading, lists: reading.kube(given.kube) };

@@ -91,7 +91,7 @@ function summary({ cluster, schedules, workflows, released, kept, nodes }: Done)
     ...kept.map((line) => `  ${line}`),
     '',
     `Left on purpose: ${counted(nodes.length, 'node')} with NodeClaims and instances${nodes.length === 0 ? '' : ` (${someOf(nodes)})`},`,
-    'NodePools, node classes, DisruptionPolicies, the CustomResourceDefinitions, launch templates and instance profiles,',
+    'NodePools, node classes, DisruptionPolicies and DisruptionPauses, the CustomResourceDefinitions, launch templates and instance profiles,',
     'and the search attributes of the Temporal namespace. A node ends with its instance: drain it, delete its NodeClaim and terminate that.',
     '',
   ].join('\n');

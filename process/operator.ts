@@ -13,7 +13,7 @@ import { watchDisruptionInputs } from '../operator/disruption-inputs.js';
 import { watchDisruptionPolicies } from '../operator/disruption-policies.js';
 import { watchDrift } from '../operator/drift.js';
 import { watchInterruptions } from '../operator/interruptions.js';
-import { watchNodeClassLabels } from '../operator/node-class-labels.js';
+import { watchClaimMarks } from '../operator/claim-marks.js';
 import { watchNodeClasses } from '../operator/node-classes.js';
 import { watchNodeOverlays } from '../operator/node-overlays.js';
 import { watchObjectTimes } from '../operator/object-times.js';
@@ -98,7 +98,7 @@ async function lead(world: World, client: Client, signal: AbortSignal): Promise<
     watchDrift(context),
     watchGoodTemplates(context),
     watchConsistency(context),
-    watchNodeClassLabels(context),
+    watchClaimMarks(context),
     watchPendingPods(context),
     watchCapacityBuffers(context),
     watchHealth(context),

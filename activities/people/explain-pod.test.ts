@@ -38,13 +38,15 @@ const explain = async (name: string): Promise<PodExplanation> => {
 test('a pod that is not there, one that runs, one that nobody has found unschedulable', async () => {
   put('running', { nodeName: 'n1' });
   put('gated', { schedulingGates: [{ name: 'wait' }] });
-  world.kube.put('Pod', {
-    ...(await world.kube.get('Pod', { namespace: 'default', name: 'gated' }))!,
-    status: { phase: 'Pending' },
-  });
+  put('batch', { schedulerName: 'volcano' });
+  for (const name of ['gated', 'batch']) {
+    const pod = (await world.kube.get('Pod', { namespace: 'default', name }))!;
+    world.kube.put('Pod', { ...pod, status: { phase: 'Pending' } });
+  }
   expect(await explain('nowhere')).toMatchObject({ state: 'unknown' });
   expect(await explain('running')).toMatchObject({ state: 'bound', node: 'n1' });
   expect(await explain('gated')).toMatchObject({ state: 'waiting', why: 'its scheduling gates hold it back' });
+  expect(await explain('batch')).toMatchObject({ why: 'its scheduler, volcano, has not found it unschedulable (yet)' });
 });
 
 test('a pending pod: what is launched for it, or what keeps it pending; and nothing is written', async () => {

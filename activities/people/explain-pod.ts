@@ -16,6 +16,7 @@ import { packingInput } from '../../cluster/packing-input.js';
 import { lacksNode, awaitedNode } from '../../cluster/awaited-nodes.js';
 import { timeText } from '../../core/time-text.js';
 
+const defaultScheduler = 'default-scheduler';
 const mostBlockers = 10;
 /** Of each NodePool. */
 const mostGroups = 5;
@@ -79,7 +80,9 @@ function whyNotOurs(deps: ActivityDeps, pod: Pod): string {
   const awaited = awaitedNode(deps, pod);
   if (awaited !== undefined) return `kube-scheduler makes room for it on ${awaited.node}`;
   if ((spec.schedulingGates ?? []).length > 0) return 'its scheduling gates hold it back';
-  return 'kube-scheduler has not found it unschedulable (yet)';
+  const { schedulerName = defaultScheduler } = spec;
+  const scheduler = schedulerName === defaultScheduler ? 'kube-scheduler' : `its scheduler, ${schedulerName},`;
+  return `${scheduler} has not found it unschedulable (yet)`;
 }
 
 function placeIn(plan: Plan, key: string): Omit<PodExplanation, 'details'> {

@@ -180,6 +180,10 @@ describe('a node of which only Temporal knows', () => {
 
     expect(life.lines.length).toBeGreaterThan(10);
     expect(life.notes).toEqual(['Kubernetes cannot be read: connection refused.']);
+    const unknown = knownLife({ ...sources(), kube: away as unknown as Sources['kube'] }, 'node-9');
+    await expect(unknown).rejects.toThrow(
+      'Temporal knows nothing of a NodeClaim, Node or instance "node-9". Kubernetes cannot be read: connection refused.',
+    );
   });
 });
 

@@ -13,6 +13,7 @@ import { readPlannedPods } from './planned-pods.js';
 import type { NodeRecords, Run, RunRef } from './records.js';
 import { isDescribed } from './life-entries.js';
 import { messageOf } from '../../core/error-message.js';
+import { UsageError } from '../exit.js';
 
 /** More runs about one node, launches or terminations looked through for a Node's name, or commands looked through for a candidate, are left out. */
 /** Launches that are looked through for a Node's name, and terminations. */
@@ -28,11 +29,15 @@ export interface Sources {
   readonly now: number;
 }
 
-/** All that is known of the node that a Node, a NodeClaim or an instance is named by; undefined when nobody knows the name. */
+/** All that is known of the node that a Node, a NodeClaim or an instance is named by; undefined when nobody knows the name. Throws `UsageError` when only Kubernetes might know it, and cannot be read. */
 export async function readNode(sources: Sources, name: string): Promise<NodeRecords | undefined> {
   const objects = await readObjects(sources, name);
   const gaps = objects.unread === undefined ? [] : [objects.unread];
   const claimName = objects.claim?.metadata.name ?? (await claimNameOf(sources, name, gaps));
+  if (claimName === undefined && objects.unread !== undefined)
+    throw new UsageError(
+      `Temporal knows nothing of a NodeClaim, Node or instance "${name}". ${objects.unread} (stowage status has the NodeClaims that something is under way for)`,
+    );
   if (claimName === undefined) return undefined;
   const found = await runsAbout(sources, claimName, instanceOf(objects.claim), gaps);
   const runs = await readRuns(sources.engine, found, gaps);

@@ -31,7 +31,7 @@ export function statusText(report: StatusReport): string {
     section('Needs you', needsYou(report)),
     section('Wrong', wrong(report)),
     section('Under way', underWay(report)),
-    section('NodePools', [pools.length === 0 ? '  none' : poolTable(report)]),
+    section('NodePools', pools.length > 0 ? [poolTable(report)] : report.unread.length > 0 ? [] : ['  none']),
     section('Nodes that could go but stay', staying(report)),
     section('Paused', pauses.length === 0 ? [] : [pauseTable(pauses)]),
     section('Rejected (stowage reconsider undoes it)', [

@@ -19,13 +19,17 @@ describe('releaseObjects', () => {
       metadata: { name: 'a', labels: { 'karpenter.sh/nodepool': 'default' }, finalizers },
       spec: { taints },
     });
+    kube.put('Node', {
+      metadata: { name: 'b', labels: { 'karpenter.k8s.aws/ec2nodeclass': 'default' }, finalizers },
+      spec: { taints },
+    });
     kube.put('Node', { metadata: { name: 'foreign' }, spec: { taints } });
     kube.put('NodeClaim', claim('a'));
 
-    expect(await releaseObjects(kube)).toEqual({ released: { Node: 1, NodeClaim: 1 }, kept: [], nodes: ['a'] });
+    expect(await releaseObjects(kube)).toEqual({ released: { Node: 2, NodeClaim: 1 }, kept: [], nodes: ['a', 'b'] });
     expect(kube.objects('NodeClaim')[0]?.metadata.finalizers ?? []).toEqual([]);
-    const [a, foreign] = kube.objects('Node');
-    expect([a?.spec?.taints, foreign?.spec?.taints]).toEqual([[], taints]);
+    const [a, b, other] = kube.objects('Node');
+    expect([a?.spec?.taints, b?.spec?.taints, other?.spec?.taints]).toEqual([[], [], taints]);
   });
 
   test('keeps what is being deleted, and says so', async () => {

@@ -20,25 +20,33 @@ export interface Released {
 
 /** Takes off what Stowage has left on nodes, NodeClaims and node classes. */
 export async function releaseObjects(kube: KubeClient): Promise<Released> {
-  const managed = { labelSelector: labels.nodePool };
   const released: Record<string, number> = {};
   const kept: string[] = [];
   const each = async <K extends Kind>(
     kind: K,
     of: (object: Kinds[K]) => Release,
-    options?: ListOptions,
+    objects: readonly Kinds[K][],
   ): Promise<void> => {
-    for (const { metadata } of await listed(kube, kind, options)) {
+    for (const { metadata } of objects) {
       const outcome = await release(kube, kind, metadata.name ?? '', of);
       if (outcome === 'released') released[kind] = (released[kind] ?? 0) + 1;
       else if (outcome !== undefined) kept.push(`${kind} ${metadata.name ?? ''} ${outcome.kept}`);
     }
   };
-  await each('Node', nodeRelease, managed);
-  await each('NodeClaim', claimRelease);
-  await each('EC2NodeClass', nodeClassRelease);
-  const nodes = (await listed(kube, 'Node', managed)).map(({ metadata }) => metadata.name ?? '');
+  await each('Node', nodeRelease, await managedNodes(kube));
+  await each('NodeClaim', claimRelease, await listed(kube, 'NodeClaim'));
+  await each('EC2NodeClass', nodeClassRelease, await listed(kube, 'EC2NodeClass'));
+  const nodes = (await managedNodes(kube)).map(({ metadata }) => metadata.name ?? '');
   return { released, kept, nodes };
+}
+
+/** Nodes of NodePools, and of NodeClaims without one (launch/without-node-pool). */
+async function managedNodes(kube: KubeClient): Promise<Kinds['Node'][]> {
+  const found = new Map<string, Kinds['Node']>();
+  for (const labelSelector of [labels.nodePool, labels.ec2NodeClass]) {
+    for (const node of await listed(kube, 'Node', { labelSelector })) found.set(node.metadata.name ?? '', node);
+  }
+  return [...found.values()];
 }
 
 /** Of kinds that are not installed, or that nobody lets Stowage read, there are none. */

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Kind } from '../kube/port.js';
+import { finalizers, labels } from '../api/labels.js';
+import { createActivityWorld, nodeClaim, nodeClass } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
+import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { watchClaimMarks } from './claim-marks.js';
+import type { OperatorContext } from './context.js';
+
+// Rules `labels/of-the-node-class` and `termination/finalizers-stay`.
+describe('what a NodeClaim or its Node lacks', () => {
+  let world: ActivityWorld;
+  let stop: () => void;
+
+  beforeEach(async () => {
+    world = await createActivityWorld();
+    world.kube.put('EC2NodeClass', nodeClass('default'));
+    stop = () => undefined;
+  });
+  afterEach(() => {
+    stop();
+    world.stop();
+  });
+
+  const conditions = ['Launched', 'Registered'].map((type) => ({ type, status: 'True' as const }));
+  const running = { providerID: 'fake:///a/i-1', nodeName: 'n1', conditions };
+  const foreign = 'example.com/other';
+
+  const putNode = (more: object = {}): void =>
+    void world.kube.put('Node', {
+      metadata: { name: 'n1', finalizers: [foreign], ...more },
+      spec: { providerID: 'fake:///a/i-1' },
+    });
+  const start = async (): Promise<void> => {
+    await world.synced();
+    stop = watchClaimMarks({ ...world.deps, workflows: idleWorkflows } as unknown as OperatorContext);
+  };
+  const held = (kind: Kind): readonly string[] =>
+    (world.deps.cache.all(kind)[0]?.metadata as { finalizers?: readonly string[] } | undefined)?.finalizers ?? [];
+  const until = (holds: () => boolean): Promise<void> => world.deps.cache.until(holds, AbortSignal.timeout(5000));
+
+  test('is put back on both: finalizers of others stay, and the label of the node class is there', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
+    putNode();
+    await start();
+
+    await until(() => held('NodeClaim').includes(finalizers.termination));
+    await until(() => held('Node').includes(finalizers.termination));
+    expect(held('Node')).toContain(foreign);
+    expect(world.kube.objects('Node')[0]?.metadata.labels?.[labels.ec2NodeClass]).toBe('default');
+  });
+
+  test('is put back as often as somebody takes it off', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
+    putNode();
+    await start();
+    await until(() => held('Node').includes(finalizers.termination));
+
+    putNode();
+    await until(() => held('Node').includes(finalizers.termination));
+  });
+
+  test.each([
+    ['a claim without an instance, which its launch prepares', { status: {} }, {}],
+    ['a claim that is terminated', { status: running, deletionTimestamp: '2026-01-05T11:00:00Z' }, {}],
+    ['a Node that is being deleted', { status: running }, { deletionTimestamp: '2026-01-05T11:00:00Z' }],
+  ])(
+    '%s gets no finalizer',
+    async (_, { status, deletionTimestamp }: { status: object; deletionTimestamp?: string }, node) => {
+      const claim = nodeClaim('c1', { status });
+      const going = deletionTimestamp === undefined ? {} : { deletionTimestamp, finalizers: [foreign] };
+      world.kube.put('NodeClaim', { ...claim, metadata: { ...claim.metadata, ...going } });
+      putNode(node);
+      await start();
+
+      // The label is written in the same patch as a finalizer, to the claim before its Node.
+    const written = status === running ? 'Node' : 'NodeClaim';
+    await until(() => world.deps.cache.all(written)[0]?.metadata.labels?.[labels.ec2NodeClass] === 'default');
+    expect(held('Node')).toEqual([foreign]);
+      if (Object.keys(node).length === 0) expect(held('NodeClaim')).not.toContain(finalizers.termination);
+    },
+  );
+});
