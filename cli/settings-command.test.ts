@@ -3,7 +3,10 @@ import { UsageError } from './exit.js';
 import { pauseCommand } from './pause.js';
 import { settingsCommand } from './settings-command.js';
 
-const parsed = (args: readonly string[]) => pauseCommand().parse(['--because', 'x', ...args], { from: 'user' }).opts();
+const parsed = (args: readonly string[]) =>
+  pauseCommand()
+    .parse(['--because', 'x', ...args], { from: 'user' })
+    .opts();
 
 describe('an option that takes one value', () => {
   test('is refused with two, for the first would be dropped', () => {

@@ -74,9 +74,9 @@ describe('what a NodeClaim or its Node lacks', () => {
       await start();
 
       // The label is written in the same patch as a finalizer, to the claim before its Node.
-    const written = status === running ? 'Node' : 'NodeClaim';
-    await until(() => world.deps.cache.all(written)[0]?.metadata.labels?.[labels.ec2NodeClass] === 'default');
-    expect(held('Node')).toEqual([foreign]);
+      const written = status === running ? 'Node' : 'NodeClaim';
+      await until(() => world.deps.cache.all(written)[0]?.metadata.labels?.[labels.ec2NodeClass] === 'default');
+      expect(held('Node')).toEqual([foreign]);
       if (Object.keys(node).length === 0) expect(held('NodeClaim')).not.toContain(finalizers.termination);
     },
   );
