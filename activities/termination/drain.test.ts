@@ -721,6 +721,22 @@ describe('terminating a node', () => {
     expect(after).toMatchObject({ evicted: 1, forced: { pods: ['default/holy'], podCount: 1 } });
   });
 
+  test('a deadline that somebody writes to the claim while the drain runs counts, if it is earlier (termination/deadline)', async () => {
+    const stamp = async (at: number): Promise<void> => {
+      const live = world.kube.objects('NodeClaim')[0]!;
+      const stamped = { [annotations.terminationTimestamp]: new Date(at).toISOString() };
+      world.kube.put('NodeClaim', { ...live, metadata: { ...live.metadata, annotations: stamped } });
+      await world.synced();
+    };
+    const inAnHour = world.clock.now + 3_600_000;
+    put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+
+    await stamp(inAnHour + 1000);
+    expect(await look({ deadline: inAnHour })).toMatchObject({ evicted: 0 });
+    await stamp(world.clock.now);
+    expect(await look({ deadline: inAnHour })).toMatchObject({ evicted: 1, forced: { pods: ['default/holy'] } });
+  });
+
   test.each([
     ['pends again', { nodeName: undefined }, 'uid-of-holy'],
     ['is on another node', { nodeName: 'n2' }, 'uid-of-holy'],

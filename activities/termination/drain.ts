@@ -15,6 +15,7 @@ import { labelsOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { ensureMarked, nodesOfDrain } from './mark-nodes.js';
+import { stampedDeadline } from './stamped-deadline.js';
 import { awaitVolumes } from './volumes.js';
 
 /** A pass begins no further eviction after this long: the others follow in the next one. */
@@ -35,9 +36,17 @@ const podsNamed = 5;
 /** Passes of a drain that may take days (termination/steps). A second attempt continues where the first ended. */
 export function createDrainActivities(deps: ActivityDeps): DrainActivities {
   return withFailures<DrainActivities>({
-    drainNode: (input) => new Drain(deps, input).run(),
-    awaitVolumesDetached: (input) => awaitVolumes(deps, input),
+    drainNode: (input) => new Drain(deps, withStampedDeadline(deps, input)).run(),
+    awaitVolumesDetached: (input) => awaitVolumes(deps, withStampedDeadline(deps, input)),
   });
+}
+
+/** Somebody may have written an earlier deadline to the NodeClaim since the drain began (termination/deadline). */
+function withStampedDeadline({ cache }: Pick<ActivityDeps, 'cache'>, input: DrainInput): DrainInput {
+  const claim = cache.get('NodeClaim', { name: input.claim.name });
+  if (claim?.metadata.uid !== input.claim.uid) return input;
+  const deadline = Math.min(input.deadline ?? Number.POSITIVE_INFINITY, stampedDeadline(claim));
+  return Number.isFinite(deadline) ? { ...input, deadline } : input;
 }
 
 class Drain {
