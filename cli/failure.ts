@@ -1,10 +1,9 @@
 import { CommanderError } from 'commander';
 import { messageOf } from '../core/error-message.js';
-import { DomainError } from '../core/failures.js';
 import { exitStatus, UsageError } from './exit.js';
 
-/** What the client of Temporal throws when the server answers with a refusal. */
-const refusalNames: ReadonlySet<string> = new Set(['ServiceError', 'NamespaceNotFoundError']);
+/** What the client of Temporal throws when the server answers with a refusal, and that of Kubernetes and of a cloud when there is no answer, or no. By name: the class may be of another bundle. */
+const refusalNames: ReadonlySet<string> = new Set(['ServiceError', 'NamespaceNotFoundError', 'DomainError']);
 
 /** How the command ends where it was thrown this: its exit status, and what it says on the standard error. */
 export function failureOf(error: unknown): { readonly status: number; readonly said: string } {
@@ -12,11 +11,9 @@ export function failureOf(error: unknown): { readonly status: number; readonly s
   if (error instanceof CommanderError)
     return { status: error.exitCode === 0 ? exitStatus.ok : exitStatus.badInput, said: '' };
   if (error instanceof UsageError) return { status: exitStatus.badInput, said: `stowage: ${error.message}\n` };
-  // Temporal said no: where in the command that was is of no use to anybody.
+  // They said no: where in the command that was is of no use to anybody.
   if (error instanceof Error && refusalNames.has(error.name))
     return { status: exitStatus.failed, said: `stowage: ${messageOf(error)}\n` };
-  // What Kubernetes or a cloud said, in words: no answer, denied, not found.
-  if (error instanceof DomainError) return { status: exitStatus.failed, said: `stowage: ${error.message}\n` };
   const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { status: exitStatus.failed, said: `stowage: ${said}\n` };
 }
