@@ -34,8 +34,11 @@ const stowage = {
 
 /** One way to say what a failure says. */
 const ownMessages = {
-  selector:
+  selector: [
     "ConditionalExpression[test.operator='instanceof'][test.right.name='Error'][consequent.property.name='message'][alternate.callee.name='String']",
+    // A log has the message as its field `error`, without the name of a class, and with what a server said.
+    "Property[key.name='error'] > CallExpression[callee.name='String']",
+  ].join(', '),
   message: 'Use messageOf of core/error-message.ts.',
 };
 

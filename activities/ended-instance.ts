@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { EndedInstance } from '../cloud/port.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
@@ -37,7 +38,10 @@ async function whyEnded(deps: ActivityDeps, { metadata, status }: NodeClaim): Pr
   try {
     return await deps.cloud.whyEnded?.(status?.providerID ?? '');
   } catch (error) {
-    deps.log.debug({ nodeClaim: metadata.name, error: String(error) }, 'could not see whether an instance has ended');
+    deps.log.debug(
+      { nodeClaim: metadata.name, error: messageOf(error) },
+      'could not see whether an instance has ended',
+    );
     return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, labels } from '../api/labels.js';
@@ -27,7 +28,7 @@ export async function recordRegistration(
       return text === undefined ? undefined : { metadata: { annotations: { [annotations.registrations]: text } } };
     });
   } catch (error) {
-    deps.log.warn({ nodePool: name, error: String(error) }, 'could not note a registration on the NodePool');
+    deps.log.warn({ nodePool: name, error: messageOf(error) }, 'could not note a registration on the NodePool');
   }
 }
 

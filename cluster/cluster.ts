@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Node } from '../api/kubernetes.js';
@@ -124,7 +125,7 @@ export async function cataloguesOf(
     try {
       catalogues.set(name, await deps.cloud.instanceTypes(pool, nodeClass));
     } catch (error) {
-      deps.log.warn({ nodePool: name, error: String(error) }, 'no instance types for a NodePool');
+      deps.log.warn({ nodePool: name, error: messageOf(error) }, 'no instance types for a NodePool');
     }
   }
   return catalogues;

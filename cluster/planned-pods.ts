@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { annotations, labels } from '../api/labels.js';
 import { isTrue } from '../core/conditions.js';
@@ -52,7 +53,7 @@ export async function notePlannedPods(
     } catch (error) {
       const nodePool = metadata.labels?.[labels.nodePool];
       deps.log.warn(
-        { nodeClaim: name, nodePool, error: String(error) },
+        { nodeClaim: name, nodePool, error: messageOf(error) },
         'cannot note the pods that are planned for a node',
       );
     }

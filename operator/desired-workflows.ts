@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { Entity } from '../activities/entities-contract.js';
 import { isUnregistered } from '../cluster/cluster.js';
 import { identityOf, labelsOf } from '../cluster/node-labels.js';
@@ -44,7 +45,7 @@ export function desiredWorkflows(observed: ObservedCluster): DesiredWorkflows {
       try {
         starts.push(...desiredFor(observed, object));
       } catch (error) {
-        unreadable.push({ object: `${kind} ${identityOf(object).name}`, error: String(error) });
+        unreadable.push({ object: `${kind} ${identityOf(object).name}`, error: messageOf(error) });
       }
     }
   };

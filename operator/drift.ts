@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeClass } from '../cloud/port.js';
@@ -166,7 +167,7 @@ class Catalogue {
       this.isRead = true;
       return types;
     } catch (error) {
-      log.debug({ nodeClaim: claim.metadata.name, error: String(error) }, 'cannot tell whether the type is offered');
+      log.debug({ nodeClaim: claim.metadata.name, error: messageOf(error) }, 'cannot tell whether the type is offered');
       return undefined;
     }
   }

@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 
 /** What follows is one trace (docs/tracing.md), which began at `sinceMs`. Does `work` alone where no traces are exported. */
@@ -6,7 +7,7 @@ export function inSpan<T>(name: string, sinceMs: number, work: () => Promise<T>)
     try {
       return await work();
     } catch (error) {
-      span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) });
+      span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
       throw error;
     } finally {
       span.end();

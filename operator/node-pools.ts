@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../api/karpenter/node-pool-rules.js';
 import type { Condition } from '../api/kubernetes.js';
@@ -302,7 +303,7 @@ async function missingTypes(
     checkedTypes.set(spec, { types, why });
     return why;
   } catch (error) {
-    log.debug({ nodePool: pool.metadata.name, error: String(error) }, 'cannot tell which instance types suit');
+    log.debug({ nodePool: pool.metadata.name, error: messageOf(error) }, 'cannot tell which instance types suit');
     return before?.why;
   }
 }

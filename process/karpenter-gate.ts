@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { setMaxListeners } from 'node:events';
 import type { Log, Metrics } from '../core/telemetry.js';
 import { observed, notObserved, unobserved } from '../kube/lease-observation.js';
@@ -81,7 +82,7 @@ export class KarpenterGate {
       const found = await client.get('Lease', lease);
       if (!isOver(signal)) this.succeed(observed(this.observed, found, this.clock.now()));
     } catch (error) {
-      if (!isOver(signal)) this.fail(String(error));
+      if (!isOver(signal)) this.fail(messageOf(error));
     }
   }
 

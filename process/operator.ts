@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { Client } from '@temporalio/client';
 import { runAsLeader } from '../kube/leases.js';
 import type { World } from './world.js';
@@ -64,7 +65,7 @@ export async function runOperator(
           onLeader(holder);
           if (holder !== undefined && holder !== world.identity) log.info({ holder }, 'another operator leads');
         },
-        onError: (error) => log.warn({ error: String(error) }, 'cannot get the lease, trying again'),
+        onError: (error) => log.warn({ error: messageOf(error) }, 'cannot get the lease, trying again'),
       },
       signal,
       act,

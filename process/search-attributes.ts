@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { isGrpcServiceError } from '@temporalio/client';
 import type { Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
@@ -140,7 +141,7 @@ export async function addSearchAttributes(
   } catch (error) {
     if (String(error).includes('already exist')) return;
     const byHand = refusals.has(codeOf(error)) ? ' Create them beforehand: this account may not.' : '';
-    throw new Error(`cannot register the search attributes ${described(keys)}: ${String(error)}.${byHand}`, {
+    throw new Error(`cannot register the search attributes ${described(keys)}: ${messageOf(error)}.${byHand}`, {
       cause: error,
     });
   }

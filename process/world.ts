@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import { hostname } from 'node:os';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
@@ -59,7 +60,7 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
   const recorder = createEventRecorder({
     client: kube,
     instance: identity,
-    onFailure: ({ reason }, error) => log.debug({ reason, error: String(error) }, 'could not publish an event'),
+    onFailure: ({ reason }, error) => log.debug({ reason, error: messageOf(error) }, 'could not publish an event'),
   });
   const events = notifying(recorder, notifierOf(settings, log));
   const offerings = new TemporalOfferingStore(settings.CLUSTER_NAME, cloud, log, () => Date.now());
@@ -133,9 +134,9 @@ function cacheOf({
     optional: optionalKinds,
     onConnectivity: ({ connected, error }) => {
       if (connected) log.info({ server: kube.server }, 'the API server answers again');
-      else log.warn({ server: kube.server, error: String(error) }, 'the API server is unreachable, retrying');
+      else log.warn({ server: kube.server, error: messageOf(error) }, 'the API server is unreachable, retrying');
     },
-    onProblem: (kind, error) => log.warn({ kind, error: String(error) }, 'cannot watch a kind'),
+    onProblem: (kind, error) => log.warn({ kind, error: messageOf(error) }, 'cannot watch a kind'),
     onSilentWatch: (kind) => {
       log.warn({ kind }, 'a watch missed changes: watching anew');
       metrics.count('stowage_watches_restarted_total', { kind });

@@ -1,3 +1,4 @@
+import { messageOf } from '../core/error-message.js';
 import type { Worker } from 'node:worker_threads';
 import type { Log, Metrics } from '../core/telemetry.js';
 import { Assembly, type AnswerPart } from './answers.js';
@@ -253,7 +254,7 @@ export class JobThread {
     const running = { worker, sender, over };
     worker.on('message', (message) => this.take(running, message));
     worker.on('error', (error) => {
-      this.options.log.error({ error: String(error) }, 'a packing thread died');
+      this.options.log.error({ error: messageOf(error) }, 'a packing thread died');
       this.lost(running, error instanceof Error ? error : new Error(String(error)));
     });
     worker.on('exit', (code) => this.lost(running, new Error(`the packing thread ended with ${code}`)));

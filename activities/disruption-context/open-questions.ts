@@ -1,7 +1,7 @@
 import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { Allowance } from '../../disruption/budgets/budgets.js';
-import { waitText } from '../../disruption/policies/question-text.js';
+import { approvalWaitText } from '../../disruption/policies/approval-wait-text.js';
 import type { OpenQuestion, Refused } from '../../workflows/messages.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
@@ -65,7 +65,7 @@ export function whyAnswered(context: DisruptionContext, view: NodeView, reason: 
   const question = questionAbout(context, view, reason);
   if (question !== undefined) {
     const { workflowId, since } = question;
-    return `${workflowId} ${waitText(question, `its disruption (${question.reason})`)}, decided at ${timeText(since)}`;
+    return `${workflowId} ${approvalWaitText(question, `its disruption (${question.reason})`)}, decided at ${timeText(since)}`;
   }
   if (
     reason === 'Empty' &&

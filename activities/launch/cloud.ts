@@ -145,7 +145,7 @@ async function launchFailed(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim,
   try {
     await setConditions(deps, ref, [{ type: 'Launched', status: 'Unknown', reason, message }]);
   } catch (cause) {
-    deps.log.debug({ nodeClaim: ref.name, error: String(cause) }, 'could not show why the launch failed');
+    deps.log.debug({ nodeClaim: ref.name, error: messageOf(cause) }, 'could not show why the launch failed');
   }
   deps.log.warn({ nodeClaim: ref.name, reason, error: message }, 'launching failed, trying again');
   return message;

@@ -36,7 +36,7 @@ export async function writeBufferStatus(deps: ActivityDeps, plan: Plan): Promise
       await write(deps, buffer, resolved, changesFor(resolved, placesOf(plan, buffer)));
     } catch (error) {
       const { namespace, name } = buffer.metadata;
-      deps.log.warn({ buffer: `${namespace ?? ''}/${name ?? ''}`, error: String(error) }, 'cannot write its status');
+      deps.log.warn({ buffer: `${namespace ?? ''}/${name ?? ''}`, error: messageOf(error) }, 'cannot write its status');
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
+import { messageOf } from '../../core/error-message.js';
 import { selects } from '../../core/label-selector.js';
 import { isPending } from '../../core/pods.js';
 import type { ActivityDeps } from '../deps.js';
@@ -44,7 +45,7 @@ export async function nominatePlanned(
   };
   if (failures.length > 0) {
     deps.log.warn(
-      { ...facts, error: String(failures[0]) },
+      { ...facts, error: messageOf(failures[0]) },
       'cannot nominate pods to the node that is planned for them',
     );
   } else if (pods.length > 0) deps.log.debug(facts, 'nominated pods to the node that is planned for them');

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/error-message.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { isTrue } from '../../core/conditions.js';
@@ -76,7 +77,7 @@ export class PodNominator {
       deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome });
     } catch (error) {
       deps.metrics.count('stowage_pod_nominations_total', { nodepool: nodePool, outcome: 'failed' });
-      deps.log.debug({ pod: podKey(pod), node: kept.nodeName, error: String(error) }, 'cannot nominate a pod again');
+      deps.log.debug({ pod: podKey(pod), node: kept.nodeName, error: messageOf(error) }, 'cannot nominate a pod again');
     } finally {
       kept.busy = false;
     }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/error-message.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import { nextRefusal, claimRefusalOf } from '../../core/claim-refusals.js';
@@ -29,7 +30,7 @@ export async function recordRefusal(
       return refusal === before ? undefined : annotating(JSON.stringify(refusal));
     });
   } catch (error) {
-    deps.log.warn({ nodePool: name, error: String(error) }, 'could not record the back-off of a NodePool');
+    deps.log.warn({ nodePool: name, error: messageOf(error) }, 'could not record the back-off of a NodePool');
   }
   publishRefusal(deps, pool, refusal);
   return { nodePool: name, until: refusal.until, message: refusal.message };
@@ -44,7 +45,10 @@ export async function forgetRefusals(deps: ActivityDeps, pool: NodePool): Promis
       metadata.annotations?.[annotations.claimsRefused] === undefined ? undefined : annotating(null),
     );
   } catch (error) {
-    deps.log.warn({ nodePool: name, error: String(error) }, 'could not record the end of the back-off of a NodePool');
+    deps.log.warn(
+      { nodePool: name, error: messageOf(error) },
+      'could not record the end of the back-off of a NodePool',
+    );
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/error-message.js';
 import { isTrue } from '../../core/conditions.js';
 import type { ActivityDeps } from '../deps.js';
 
@@ -15,7 +16,7 @@ export async function instanceIsGone(
   try {
     return (await cloud.get(providerId)) === undefined;
   } catch (error) {
-    log.debug({ node: nodeName, error: String(error) }, 'cannot tell whether the instance is gone');
+    log.debug({ node: nodeName, error: messageOf(error) }, 'cannot tell whether the instance is gone');
     return false;
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/error-message.js';
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { ActivityDeps } from '../../activities/deps.js';
@@ -54,7 +55,7 @@ class CollectedGauge extends Gauge {
       const samples = await this.family.samples(scrape);
       return { ...described, values: [...samples].map(([own, value]) => ({ labels: { ...own }, value })) };
     } catch (error) {
-      scrape.deps.log.warn({ metric: this.family.name, error: String(error) }, 'a metric cannot be read');
+      scrape.deps.log.warn({ metric: this.family.name, error: messageOf(error) }, 'a metric cannot be read');
       return { ...described, values: [] };
     }
   }

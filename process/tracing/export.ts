@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/error-message.js';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { ExportResultCode } from '@opentelemetry/core';
 import type { ExportResult } from '@opentelemetry/core';
@@ -64,7 +65,7 @@ export function sayingOnce(exporter: SpanExporter, url: string, log: Log): SpanE
   let fails = false;
   const note = ({ code, error }: ExportResult): void => {
     const failed = code === ExportResultCode.FAILED;
-    if (failed && !fails) log.warn({ url, error: String(error) }, 'traces cannot be sent, and are lost');
+    if (failed && !fails) log.warn({ url, error: messageOf(error) }, 'traces cannot be sent, and are lost');
     if (!failed && fails) log.info({ url }, 'traces are sent again');
     fails = failed;
   };

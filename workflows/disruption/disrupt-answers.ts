@@ -2,7 +2,7 @@ import type { DisruptionDetails, DisruptionsFound } from '../../activities/disru
 import { cutText } from '../../core/cut-text.js';
 import { compareText } from '../../core/compare-text.js';
 import { longestName } from '../../core/object-names.js';
-import { waitText } from '../../disruption/policies/question-text.js';
+import { approvalWaitText } from '../../disruption/policies/approval-wait-text.js';
 import { workflowNow } from '../clock.js';
 import type {
   BudgetView,
@@ -42,7 +42,7 @@ export function verdictOf(
   const going = running.find(isAbout);
   if (going !== undefined) return verdict('going', `${going.reason}: ${going.workflowId}`);
   const asked = waiting.find(isAbout);
-  if (asked !== undefined) return verdict('stays', `${asked.reason}: ${asked.workflowId} ${waitText(asked)}`);
+  if (asked !== undefined) return verdict('stays', `${asked.reason}: ${asked.workflowId} ${approvalWaitText(asked)}`);
   const kept = stays.find(({ nodes }) => nodes.includes(node));
   if (kept !== undefined) return verdict('stays', kept.why);
   const waited = waits.find(({ nodes }) => nodes.includes(node));
