@@ -187,15 +187,16 @@ async function instancesOf({ pool }: Round): Promise<InstanceView[]> {
   return (await cloud.instances()).filter(({ tags }) => tags['karpenter.sh/nodepool'] === pool);
 }
 
-/** The round's one consolidation, as soon as it is there. */
-async function decided({ pool }: Round): Promise<WorkflowHandle<typeof consolidate>> {
+/** The round's consolidation that is in that phase, or in any. One that gives way to pods that were just planned may have come before it. */
+async function consolidating({ pool }: Round, phase?: string): Promise<WorkflowHandle<typeof consolidate>> {
   const { workflow } = new Client({ connection: temporal });
   const query = `WorkflowType = "consolidate" AND StowageNodePool = "${pool}" AND ExecutionStatus = "Running"`;
   return observe(
     `a consolidation of ${pool}`,
     async () => {
       for await (const { workflowId, runId } of workflow.list({ query })) {
-        return workflow.getHandle<typeof consolidate>(workflowId, runId);
+        const move = workflow.getHandle<typeof consolidate>(workflowId, runId);
+        if (phase === undefined || (await phaseOf(move)) === phase) return move;
       }
       return undefined;
     },
@@ -204,12 +205,15 @@ async function decided({ pool }: Round): Promise<WorkflowHandle<typeof consolida
   );
 }
 
+const phaseOf = (move: WorkflowHandle): Promise<string> =>
+  move.query(phaseQuery).catch((error: unknown) => String(error));
+
 async function phaseIs(move: WorkflowHandle, phase: string): Promise<void> {
   let last = '';
   await observe(
     `${move.workflowId} being ${phase}`,
     async () => {
-      last = await move.query(phaseQuery).catch((error: unknown) => String(error));
+      last = await phaseOf(move);
       return last === phase;
     },
     patience,
@@ -260,8 +264,8 @@ describe('a consolidation outlives the process', () => {
     const scope = { kind: 'nodePool', name: round.pool } as const;
     stack.freeze('node-joiner', true);
     await allow(round, new Set([...round.before, round.after]));
-    const move = await decided(round);
     await seen('a replacement that is launched', () => launched(round).length > 0);
+    const move = await consolidating(round);
     expect(nodesOf(round).filter(isTainted)).toHaveLength(round.before.length);
 
     await disrupt.executeUpdate(pauseUpdate, { args: [{ scope, actor: 'ann', reason: 'a release is under way' }] });
@@ -292,13 +296,13 @@ describe('a consolidation outlives the process', () => {
     await cloud.configure({ shuttingDownMs: 15_000 });
     stack.freeze('node-joiner', true);
     await allow(round, new Set([...round.before, round.after]));
-    const move = await decided(round);
-    await phaseIs(move, 'validating');
+    await consolidating(round, 'validating');
     await kill();
     expect(nodesOf(round).some(isTainted)).toBe(false);
     await restart();
 
     await seen('a taint', () => nodesOf(round).some(isTainted));
+    const move = await consolidating(round);
     await kill();
     await restart();
 
