@@ -39,7 +39,7 @@ test('no plan costs more than a tenth more to have fewer nodes', () => {
 });
 
 test('a plan with fewer nodes is compared with plans that have at most as many', () => {
-  // Eight small nodes cost $1.60, two large ones $1.70, and a small node more for a large one less would cost as much again.
+  // Eight small nodes cost $1.60, and two large ones $1.70: no other two nodes hold the pods.
   const input = packingInput({ pods: podsOf(8, 'p', { cpu: '2' }) }, { types: typesAt(0.85) });
   const proven = withProvenBounds(input, plan(input));
   expect(proven.newNodeClaims).toHaveLength(2);
