@@ -20,8 +20,6 @@ interface Comparable {
   readonly price: number;
   readonly valid: boolean;
   readonly needsOrder: boolean;
-  readonly nodes: number;
-  readonly keepsAllPreferences: boolean;
 }
 
 export interface PlanResult {
@@ -126,21 +124,17 @@ function compare(
   theirs.forEach((plan, i) => {
     const pods = placedPods(plan);
     if (pods.size !== mine.size || ![...pods].every((pod) => mine.has(pod))) return;
-    const { violations, needsOrder, nodes, preferencesKept = 1 } = judged[i]!;
+    const { violations, needsOrder } = judged[i]!;
     if (!suits(judged[i]!)) return;
     if (best !== undefined && plan.pricePerHour >= best.price) return;
-    const keepsAllPreferences = preferencesKept === 1;
-    best = { price: plan.pricePerHour, valid: violations.length === 0, needsOrder, nodes, keepsAllPreferences };
+    best = { price: plan.pricePerHour, valid: violations.length === 0, needsOrder };
   });
   return best;
 }
 
 /** A stated bound that a valid plan for the same pods goes below is none. */
 function refuted(ours: PlanJson, comparable: Comparable | undefined): string[] {
-  const { lowerBoundPerHour, comparableLowerBoundPerHour, newNodeClaims } = ours;
-  // A plan that keeps all preferences keeps those of ours.
-  const isLike = comparable?.keepsAllPreferences === true && comparable.nodes <= newNodeClaims.length;
-  const stated = isLike ? comparableLowerBoundPerHour : lowerBoundPerHour;
+  const stated = ours.lowerBoundPerHour;
   if (stated === undefined || comparable?.valid !== true || stated <= comparable.price * (1 + 1e-6)) return [];
   return [
     `bound refuted: states that nothing costs less than ${stated}, Karpenter's valid plan costs ${comparable.price}`,

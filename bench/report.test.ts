@@ -28,7 +28,7 @@ function result(seed: number, price: number, theirs: number[], more: Partial<Pla
       comparableBound: 1.25,
     },
     karpenter: { runs: theirs.map((other) => ({ ...judged(other), ms: 1000 })), maxRssMb: 60 },
-    comparable: { price: Math.min(...theirs), valid: true, needsOrder: false, keepsAllPreferences: true, nodes: 2 },
+    comparable: { price: Math.min(...theirs), valid: true, needsOrder: false },
     problems: price > Math.min(...theirs) ? ['dearer: test'] : [],
     failed: {},
     ...more,

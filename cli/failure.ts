@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { messageOf } from '../core/error-message.js';
 import { exitStatus, UsageError } from './exit.js';
 
-/** What the client of Temporal throws when the server answers with a refusal, and that of Kubernetes and of a cloud when there is no answer, or no. By name: the class may be of another bundle. */
+/** Errors of the clients of Temporal, Kubernetes and clouds: a refusal, or no answer. By name: the class may be of another bundle. */
 const refusalNames: ReadonlySet<string> = new Set(['ServiceError', 'NamespaceNotFoundError', 'DomainError']);
 
 /** How the command ends where it was thrown this: its exit status, and what it says on the standard error. */
@@ -11,7 +11,7 @@ export function failureOf(error: unknown): { readonly status: number; readonly s
   if (error instanceof CommanderError)
     return { status: error.exitCode === 0 ? exitStatus.ok : exitStatus.badInput, said: '' };
   if (error instanceof UsageError) return { status: exitStatus.badInput, said: `stowage: ${error.message}\n` };
-  // They said no: where in the command that was is of no use to anybody.
+  // Where in the command that was is of no use to anybody.
   if (error instanceof Error && refusalNames.has(error.name))
     return { status: exitStatus.failed, said: `stowage: ${messageOf(error)}\n` };
   const said = error instanceof Error ? (error.stack ?? error.message) : String(error);

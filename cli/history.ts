@@ -5,7 +5,7 @@ import { temporalEngine } from './history/engine.js';
 import { lengthText } from './history/retention.js';
 import { lifeOf } from './history/life.js';
 import { mostForNodeName, readNode, type Sources } from './history/read-node.js';
-import { liveSettings, withLive } from './live.js';
+import { liveSettings, readTimeoutMs, withLive } from './live.js';
 import { lifeText } from './history/life-table.js';
 import { givenFlags, settingsCommand, steeringSettings } from './settings-command.js';
 
@@ -25,10 +25,14 @@ export async function history(args: readonly string[]): Promise<string> {
   command.parse(args, { from: 'user' });
   const { output, ...flags } = givenFlags(command);
   const [, name = ''] = command.args;
-  const life = await withLive(liveSettings(flags), 'history', async ({ kube, client, cluster }) =>
-    client.connection.withDeadline(Date.now() + timeoutMs, () =>
-      knownLife({ engine: temporalEngine(client), kube, cluster, now: Date.now() }, name),
-    ),
+  const life = await withLive(
+    liveSettings(flags),
+    'history',
+    async ({ kube, client, cluster }) =>
+      client.connection.withDeadline(Date.now() + timeoutMs, () =>
+        knownLife({ engine: temporalEngine(client), kube, cluster, now: Date.now() }, name),
+      ),
+    readTimeoutMs,
   );
   return output === 'json' ? `${JSON.stringify(life, null, 1)}\n` : lifeText(life);
 }

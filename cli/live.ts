@@ -9,8 +9,8 @@ import { readSettingsWithProfile } from '../process/temporal-profile.js';
 import { UsageError } from './exit.js';
 
 const connectTimeoutMs = 5000;
-/** A person waits for the answer. */
-const requestTimeoutMs = 10_000;
+/** Of commands that only read, where a person waits for the answer; milliseconds. What is written may wait for webhooks. */
+export const readTimeoutMs = 15_000;
 
 /** A live cluster: its API server and its Temporal. */
 export interface Live {
@@ -54,10 +54,15 @@ export async function withClient<T>(settings: Settings, work: (client: Client) =
 }
 
 /** Runs `action` with a connection to the cluster, and closes it. Throws `UsageError` when Temporal is away. */
-export async function withLive<T>(settings: Settings, command: string, action: (live: Live) => Promise<T>): Promise<T> {
+export async function withLive<T>(
+  settings: Settings,
+  command: string,
+  action: (live: Live) => Promise<T>,
+  requestTimeoutMs?: number,
+): Promise<T> {
   const kube = createKubeClient({
     userAgent: `stowage-${command}`,
-    requestTimeoutMs,
+    ...(requestTimeoutMs !== undefined && { requestTimeoutMs }),
     ...(settings.KUBECONFIG !== undefined && { kubeconfig: settings.KUBECONFIG }),
   });
   try {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DomainError } from '../core/failures.js';
 import type { KubeClient } from '../kube/port.js';
 import { clusterRows } from './status-objects.js';
-import { StatusReading } from './status-reading.js';
+import { arePoolsUnread, StatusReading } from './status-reading.js';
 
 const failing = (errors: Readonly<Record<string, Error>>) =>
   ({
@@ -46,6 +46,17 @@ describe('what a status could not read (surfaces/nothing-unread-is-silent)', () 
     expect(await clusterRows(kube, [pending as never], 0)).toMatchObject({ pools: [], claims: [] });
     expect(asked).toBe(1);
     expect(reading.unread).toEqual(['all that Kubernetes has: connect ECONNREFUSED']);
+  });
+
+  test('of one kind that the server cannot list, that is told; the others are asked for', async () => {
+    const reading = new StatusReading();
+    const broken = new DomainError('Unavailable', 'conversion webhook failed', { status: 500 });
+    const kube = reading.kube(failing({ NodeClaim: broken }));
+    expect(await kube.list('NodeClaim')).toEqual([]);
+    expect(await kube.list('NodePool')).toEqual([]);
+    expect(reading.unread).toEqual(['NodeClaims: conversion webhook failed']);
+    expect(arePoolsUnread(reading.unread)).toBe(false);
+    expect(arePoolsUnread(['NodePools: nodepools is forbidden'])).toBe(true);
   });
 
   test('nor is it asked after a read of another kind had no answer', async () => {

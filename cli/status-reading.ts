@@ -5,6 +5,13 @@ import type { KubeClient } from '../kube/port.js';
 /** Lists objects; of a kind that cannot be listed it gives none, and the report says so. */
 export type StatusKube = Pick<KubeClient, 'list'>;
 
+/** What is unread while the API server gives no answer. */
+const allOfKubernetes = 'all that Kubernetes has';
+
+/** Whether these lines of what is unread cover the NodePools. */
+export const arePoolsUnread = (unread: readonly string[]): boolean =>
+  [allOfKubernetes, 'NodePools'].some((what) => unread.some((line) => line.startsWith(`${what}: `)));
+
 /** Reads what may be refused to whoever asks: what could not be read is told, never taken for nothing. */
 export class StatusReading {
   private readonly failures = new Map<string, string>();
@@ -27,9 +34,10 @@ export class StatusReading {
   }
 
   private noteAway(error: unknown): boolean {
-    if (!isDomainError(error, 'Unavailable')) return false;
+    // An answer of the server, such as 503 for one kind, has its status.
+    if (!isDomainError(error, 'Unavailable') || error.details['status'] !== undefined) return false;
     this.isAway = true;
-    this.addUnread('all that Kubernetes has', messageOf(error));
+    this.addUnread(allOfKubernetes, messageOf(error));
     return true;
   }
 
@@ -51,7 +59,8 @@ export class StatusReading {
         const isOptional = kind !== 'NodePool' && kind !== 'NodeClaim';
         if (isDomainError(error, 'NotFound') && isOptional) return [];
         if (this.noteAway(error)) return [];
-        if (!isDomainError(error, 'Denied') && !isDomainError(error, 'NotFound')) throw error;
+        const isKnown = (['Denied', 'NotFound', 'Unavailable'] as const).some((type) => isDomainError(error, type));
+        if (!isKnown) throw error;
         this.addUnread(`${kind}s`, messageOf(error));
         return [];
       }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { statusReport } from './status-report.js';
 import { karpenterLease } from '../process/settings.js';
-import { liveSettings, withLive } from './live.js';
+import { liveSettings, readTimeoutMs, withLive } from './live.js';
 import { printable } from './output/printable.js';
 import { statusText } from './output/status-table.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
@@ -21,17 +21,22 @@ export async function status(args: readonly string[]): Promise<string> {
   command.parse(args, { from: 'user' });
   const { output, ...flags } = givenFlags(command);
   const settings = liveSettings(flags);
-  return withLive(settings, 'status', async (live) => {
-    const look = async (): Promise<string> => {
-      const report = await statusReport({ ...live, karpenterLease: karpenterLease(settings), now: Date.now() });
-      return output === 'json' ? `${JSON.stringify(report, null, 1)}\n` : statusText(report);
-    };
-    if (command.opts<{ watch?: boolean }>().watch !== true) return look();
-    return watch(look, {
-      write: (text) => void process.stdout.write(printable(text)),
-      isTerminal: process.stdout.isTTY,
-    });
-  });
+  return withLive(
+    settings,
+    'status',
+    async (live) => {
+      const look = async (): Promise<string> => {
+        const report = await statusReport({ ...live, karpenterLease: karpenterLease(settings), now: Date.now() });
+        return output === 'json' ? `${JSON.stringify(report, null, 1)}\n` : statusText(report);
+      };
+      if (command.opts<{ watch?: boolean }>().watch !== true) return look();
+      return watch(look, {
+        write: (text) => void process.stdout.write(printable(text)),
+        isTerminal: process.stdout.isTTY,
+      });
+    },
+    readTimeoutMs,
+  );
 }
 
 interface Screen {

@@ -19,7 +19,7 @@ import { tailOf } from '../operator/stuck/history-tail.js';
 import { labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { UsageError } from './exit.js';
-import { liveSettings, withLive } from './live.js';
+import { liveSettings, readTimeoutMs, withLive } from './live.js';
 import type { Live } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
@@ -42,10 +42,15 @@ export async function why(args: readonly string[]): Promise<string> {
   command.parse(args, { from: 'user' });
   const { output, namespace = 'default', ...flags } = givenFlags(command);
   const { kind, name } = subjectOf(command.args[0] ?? '');
-  const found = await withLive(liveSettings(flags), 'why', async (live) => {
-    if (kind === 'pod') return whyPod(live, namespace, name);
-    return kind === 'node' ? whyNode(live, name) : whyClaim(live, name);
-  });
+  const found = await withLive(
+    liveSettings(flags),
+    'why',
+    async (live) => {
+      if (kind === 'pod') return whyPod(live, namespace, name);
+      return kind === 'node' ? whyNode(live, name) : whyClaim(live, name);
+    },
+    readTimeoutMs,
+  );
   return output === 'json' ? `${JSON.stringify(found, null, 1)}\n` : whyText(found);
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Kind } from '../kube/port.js';
 import { finalizers, labels } from '../api/labels.js';
+import { DomainError } from '../core/failures.js';
 import { createActivityWorld, nodeClaim, nodeClass } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
@@ -31,9 +32,9 @@ describe('what a NodeClaim or its Node lacks', () => {
       metadata: { name: 'n1', finalizers: [foreign], ...more },
       spec: { providerID: 'fake:///a/i-1' },
     });
-  const start = async (): Promise<void> => {
+  const start = async (more: Partial<OperatorContext> = {}): Promise<void> => {
     await world.synced();
-    stop = watchClaimMarks({ ...world.deps, workflows: idleWorkflows } as unknown as OperatorContext);
+    stop = watchClaimMarks({ ...world.deps, workflows: idleWorkflows, ...more } as unknown as OperatorContext);
   };
   const held = (kind: Kind): readonly string[] =>
     (world.deps.cache.all(kind)[0]?.metadata as { finalizers?: readonly string[] } | undefined)?.finalizers ?? [];
@@ -50,14 +51,33 @@ describe('what a NodeClaim or its Node lacks', () => {
     expect(world.kube.objects('Node')[0]?.metadata.labels?.[labels.ec2NodeClass]).toBe('default');
   });
 
-  test('is put back as often as somebody takes it off', async () => {
+  test('is put back as often as somebody takes it off, each time after a longer pause', async () => {
     world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
     putNode();
     await start();
     await until(() => held('Node').includes(finalizers.termination));
 
+    for (const pauseMs of [1000, 2000]) {
+      putNode();
+      await world.synced();
+      expect(held('Node')).toEqual([foreign]);
+      world.clock.now += pauseMs;
+      // Any event of the Node has another look.
+      putNode({ annotations: { at: String(pauseMs) } });
+      await until(() => held('Node').includes(finalizers.termination));
+    }
+  });
+
+  test('is put back on the Node though the API server refuses it for the claim', async () => {
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: running }));
     putNode();
+    const { kube } = world.deps;
+    const refusing: typeof kube.patch = async (kind, ...args) =>
+      kind === 'NodeClaim' ? Promise.reject(new DomainError('Denied', 'no')) : kube.patch(kind, ...args);
+    await start({ kube: { ...kube, patch: refusing } });
+
     await until(() => held('Node').includes(finalizers.termination));
+    expect(held('NodeClaim')).toEqual([]);
   });
 
   test.each([

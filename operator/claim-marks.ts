@@ -10,6 +10,7 @@ import { labelOfRef } from '../packing/compile/pools.js';
 import type { OperatorContext } from './context.js';
 import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
+import type { Requeue } from './work-queue.js';
 
 /**
  * Adds to claims and their Nodes what they lack: the label of their node class (labels/of-the-node-class), and the finalizer without which a deletion would skip the
@@ -17,14 +18,16 @@ import { WorkQueue } from './work-queue.js';
  */
 export function watchClaimMarks(context: OperatorContext): () => void {
   const { cache, log } = context;
-  const complete = tellingRefusals(context, 'NodeClaim', (name) => completeMarks(context, name));
+  const attempts = new Attempts(context.now);
+  const complete = tellingRefusals(context, 'NodeClaim', (name) => completeMarks(context, name, attempts));
   const queue = new WorkQueue('adding what a NodeClaim or its Node lacks', complete, log);
   const look = (claim: NodeClaim | undefined): void => {
     if (claim !== undefined && lacking(context, claim).length > 0) queue.add(claim.metadata.name ?? '');
   };
   const stops = [
     cache.on('NodeClaim', ({ type, object }) => {
-      if (type !== 'deleted') look(object);
+      if (type === 'deleted') attempts.forget(object.metadata.name ?? '');
+      else look(object);
     }),
     cache.on('Node', ({ type, object }) => {
       if (type !== 'deleted') look(cache.nodeClaimByProviderId(object.spec?.providerID ?? ''));
@@ -35,6 +38,33 @@ export function watchClaimMarks(context: OperatorContext): () => void {
     for (const stop of stops) stop();
     queue.stop();
   };
+}
+
+const firstPauseMs = 1000;
+const longestPauseMs = 300_000;
+/** After so long without an attempt the next one is the first again. */
+const forgottenAfterMs = 600_000;
+
+/** Attempts by NodeClaim: if somebody removes again and again what is written, or refuses it, each waits longer than the one before. */
+class Attempts {
+  private readonly last = new Map<string, { readonly at: number; readonly pauseMs: number }>();
+
+  constructor(private readonly now: () => number) {}
+
+  /** How long the next attempt has to wait, milliseconds; undefined if it may begin, which is noted. */
+  begin(name: string): number | undefined {
+    const at = this.now();
+    const before = this.last.get(name);
+    const isFirst = before === undefined || at > before.at + forgottenAfterMs;
+    const rest = isFirst ? 0 : before.at + before.pauseMs - at;
+    if (rest > 0) return rest;
+    this.last.set(name, { at, pauseMs: isFirst ? firstPauseMs : Math.min(longestPauseMs, 2 * before.pauseMs) });
+    return undefined;
+  }
+
+  forget(name: string): void {
+    this.last.delete(name);
+  }
 }
 
 /** The claim, and its Node once it is registered, so far as they lack something. */
@@ -71,18 +101,36 @@ const isProtected = (claim: NodeClaim): boolean => (claim.status?.providerID ?? 
 const isDeleting = ({ metadata }: Pick<KubernetesObject, 'metadata'>): boolean =>
   metadata.deletionTimestamp !== undefined;
 
-async function completeMarks(context: OperatorContext, name: string): Promise<undefined> {
-  const { cache, kube, log } = context;
-  const claim = cache.get('NodeClaim', { name });
-  if (claim === undefined) return;
-  for (const object of lacking(context, claim)) {
-    const isClaim = object === claim;
-    if (marksFor(claim, object)?.metadata.finalizers !== undefined)
-      log.warn(
-        { [isClaim ? 'nodeClaim' : 'node']: object.metadata.name },
-        'put back a finalizer that was gone: without it a deletion would end the instance without a drain',
+async function completeMarks(context: OperatorContext, name: string, attempts: Attempts): Promise<Requeue | undefined> {
+  const claim = context.cache.get('NodeClaim', { name });
+  const objects = claim === undefined ? [] : lacking(context, claim);
+  if (claim === undefined || objects.length === 0) return undefined;
+  const afterMs = attempts.begin(name);
+  if (afterMs !== undefined) return { afterMs };
+  // What is refused for the claim may be allowed for its Node.
+  const outcomes = await Promise.allSettled(objects.map((object) => addMarks(context, claim, object)));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return undefined;
+}
+
+async function addMarks({ kube, log }: OperatorContext, claim: NodeClaim, object: KubernetesObject): Promise<void> {
+  const { name = '' } = object.metadata;
+  const isClaim = object === claim;
+  let isPutBack = false;
+  const decide = (live: KubernetesObject): ReturnType<typeof marksFor> => {
+    const marks = marksFor(claim, live);
+    isPutBack = marks?.metadata.finalizers !== undefined;
+    return marks;
+  };
+  const written = isClaim
+    ? await updateClaim(kube, identityOf(claim), decide)
+    : await updateNode(kube, name, (live) =>
+        live.spec?.providerID === claim.status?.providerID ? decide(live) : undefined,
       );
-    if (isClaim) await updateClaim(kube, identityOf(claim), (live) => marksFor(live, live));
-    else await updateNode(kube, object.metadata.name ?? '', (live) => marksFor(claim, live));
-  }
+  if (written === undefined || !isPutBack) return;
+  log.warn(
+    { [isClaim ? 'nodeClaim' : 'node']: name },
+    `had no finalizer ${finalizers.termination}: put back, for without it a deletion would end the instance without a drain`,
+  );
 }

@@ -109,13 +109,13 @@ export function proofOf(compiled: Compiled, plan: Plan, units: number, boundFor:
 
 /** By pod (`namespace/name`): its class at the relaxation level that counts for the bound. */
 function placedClasses(compiled: Compiled, plan: Plan, boundFor: BoundFor): Map<string, PlacedClass> {
-  const relaxed = new Map(plan.relaxed?.map((each) => [each.pod, each.relaxed]));
+  const levelOf = new Map(plan.relaxed?.map(({ pod, level }) => [pod, level]));
   const found = new Map<string, PlacedClass>();
   for (const podClass of compiled.queue) {
     const byLevel = levelsOf(compiled, podClass).map((level): PlacedClass => ({ podClass, level }));
     for (const pod of podClass.pods) {
       const name = fullName(pod);
-      found.set(name, boundFor === 'any' ? byLevel.at(-1)! : byLevel[relaxed.get(name) ?? 0]!);
+      found.set(name, boundFor === 'any' ? byLevel.at(-1)! : byLevel[levelOf.get(name) ?? 0]!);
     }
   }
   return found;

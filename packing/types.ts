@@ -197,10 +197,12 @@ export interface IgnoredPreferences {
   readonly ignored: number;
 }
 
-/** A pod that is placed without some of its preferences (scheduling/relaxation). */
+/** A pod that is placed at a later relaxation level than its first (scheduling/relaxation). */
 export interface RelaxedPod {
   readonly pod: string;
-  /** How many preferences are honoured, and how many of these were given up. Where nodes have a `PreferNoSchedule` taint, to stay off them counts as one. */
+  /** The level: 0 is the first, at which everything that the pod prefers is a rule. */
+  readonly level: number;
+  /** How many preferences are honoured, and how many of these were given up. None, if only a `PreferNoSchedule` taint was accepted. */
   readonly preferences: number;
   readonly relaxed: number;
 }
@@ -232,7 +234,7 @@ export interface Plan {
   readonly resume?: Resume;
   /** Pods with more preferences than are honoured, by name. Absent: there are none. */
   readonly ignoredPreferences?: readonly IgnoredPreferences[];
-  /** Pods that are placed without some of their preferences, by name. Absent: there are none. */
+  /** Pods that are placed at a later relaxation level than their first, by name. Absent: there are none. */
   readonly relaxed?: readonly RelaxedPod[];
   /** One for pods of `unschedulable` that are alike; there with `explainTypes` alone. */
   readonly explanations?: readonly TypesExplanation[];

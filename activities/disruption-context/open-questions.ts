@@ -92,6 +92,8 @@ export function allowedToPropose(context: DisruptionContext, nodePool: string, r
   return {
     ...allowance,
     allowed,
-    ...(allowed > 0 ? {} : { ruledBy: `what waits for approval, and ${allowance.ruledBy ?? 'the budget'},` }),
+    ...(allowed > 0
+      ? {}
+      : { ruledBy: `what waits for approval or for a slot after it, and ${allowance.ruledBy ?? 'the budget'},` }),
   };
 }

@@ -1131,7 +1131,7 @@ describe('findDisruptions', () => {
           const command = { workflowId: 'test/consolidate/1', reason: 'Underutilized' as const, candidates: [nodeA] };
           return { questions: [{ ...command, saves: 1, since: world.clock.now, isApproved: true }] };
         },
-        /^test\/consolidate\/1 has the approval of its disruption \(Underutilized\), and waits for a disruption slot, decided at \S+Z$/,
+        /^test\/consolidate\/1 waits for a disruption slot after the approval of its disruption \(Underutilized\), decided at \S+Z$/,
       ],
       [
         'what its last decision ended for still holds, which is said once',

@@ -4,8 +4,9 @@ import { labels } from '../../api/labels.js';
 import { awaitingReconciliation, claimLifecycle, conditionOf } from '../../core/conditions.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
-import { counted, verb } from '../../core/plurals.js';
+import { verb } from '../../core/plurals.js';
 import { podKey } from '../../core/pods.js';
+import { withoutPreferences } from '../../packing/output/relaxed-pods.js';
 import { placesOf, whyNoPlace } from '../../packing/places.js';
 import type { Plan } from '../../packing/types.js';
 import type { PodExplanation } from './contract.js';
@@ -114,12 +115,12 @@ function preferencesIgnored(plan: Plan, key: string): string[] {
 }
 
 function preferencesRelaxed(plan: Plan, key: string): string[] {
-  return (plan.relaxed ?? [])
+  return withoutPreferences(plan)
     .filter(({ pod }) => pod === key)
-    .map(
-      ({ preferences, relaxed }) =>
-        `${relaxed} of its ${counted(preferences, 'preference')} ${verb(relaxed, 'is', 'are')} relaxed, so that it has a node`,
-    );
+    .map(({ preferences, relaxed }) => {
+      const which = preferences === 1 ? 'its preference' : `${relaxed} of its ${preferences} preferences`;
+      return `${which} ${verb(relaxed, 'is', 'are')} relaxed, so that it has a node`;
+    });
 }
 
 function blockersOf(plan: Plan, key: string): string[] {

@@ -61,6 +61,8 @@ export interface DrainProgress {
   readonly instanceGone?: boolean;
   /** Since when it is blocked, for the next call; milliseconds of the epoch. */
   readonly blockedSince?: number;
+  /** A deadline earlier than that of the input, which somebody has written to the NodeClaim; milliseconds of the epoch. */
+  readonly deadline?: number;
   /** When the next call is due at the latest, milliseconds of the epoch. */
   readonly dueAt?: number;
   /** Pods that are ending and take a while yet, and when the last one has to be gone, milliseconds of the epoch. Nothing blocks the drain. */

@@ -732,9 +732,12 @@ describe('terminating a node', () => {
     put('holy', { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
 
     await stamp(inAnHour + 1000);
-    expect(await look({ deadline: inAnHour })).toMatchObject({ evicted: 0 });
+    const later = await look({ deadline: inAnHour });
+    expect(later).toMatchObject({ evicted: 0 });
+    expect(later).not.toHaveProperty('deadline');
     await stamp(world.clock.now);
-    expect(await look({ deadline: inAnHour })).toMatchObject({ evicted: 1, forced: { pods: ['default/holy'] } });
+    const forced = { pods: ['default/holy'], podCount: 1 };
+    expect(await look({ deadline: inAnHour })).toMatchObject({ evicted: 1, forced, deadline: world.clock.now });
   });
 
   test.each([

@@ -36,17 +36,21 @@ const podsNamed = 5;
 /** Passes of a drain that may take days (termination/steps). A second attempt continues where the first ended. */
 export function createDrainActivities(deps: ActivityDeps): DrainActivities {
   return withFailures<DrainActivities>({
-    drainNode: (input) => new Drain(deps, withStampedDeadline(deps, input)).run(),
-    awaitVolumesDetached: (input) => awaitVolumes(deps, withStampedDeadline(deps, input)),
+    drainNode: (input) => byStampedDeadline(deps, input, (own) => new Drain(deps, own).run()),
+    awaitVolumesDetached: (input) => byStampedDeadline(deps, input, (own) => awaitVolumes(deps, own)),
   });
 }
 
-/** Somebody may have written an earlier deadline to the NodeClaim since the drain began (termination/deadline). */
-function withStampedDeadline({ cache }: Pick<ActivityDeps, 'cache'>, input: DrainInput): DrainInput {
+/** Somebody may have written an earlier deadline to the NodeClaim since the drain began (termination/deadline): that one holds, and is told. */
+async function byStampedDeadline(
+  { cache }: Pick<ActivityDeps, 'cache'>,
+  input: DrainInput,
+  pass: (input: DrainInput) => Promise<DrainProgress>,
+): Promise<DrainProgress> {
   const claim = cache.get('NodeClaim', { name: input.claim.name });
-  if (claim?.metadata.uid !== input.claim.uid) return input;
-  const deadline = Math.min(input.deadline ?? Number.POSITIVE_INFINITY, stampedDeadline(claim));
-  return Number.isFinite(deadline) ? { ...input, deadline } : input;
+  const deadline = claim?.metadata.uid === input.claim.uid ? stampedDeadline(claim) : Number.POSITIVE_INFINITY;
+  if (deadline >= (input.deadline ?? Number.POSITIVE_INFINITY)) return pass(input);
+  return { ...(await pass({ ...input, deadline })), deadline };
 }
 
 class Drain {

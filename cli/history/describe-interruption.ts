@@ -27,8 +27,7 @@ function noticeText({ input }: Extract<Step, { is: 'message' }>): string {
 function endText({ outcome, secondsToSpare }: Partial<HandleInterruptionResult>): string {
   if (outcome === 'unknown-instance') return 'interruption over: no NodeClaim has that instance';
   if (outcome === 'noted') return 'interruption noted: the node stays';
-  if (outcome === 'handed-over')
-    return 'interruption over: the node was being terminated already, and its drain was told when the instance ends';
+  if (outcome === 'handed-over') return 'interruption over: another workflow was terminating the node already';
   if (secondsToSpare === undefined) return 'interruption over: the node is gone';
   const seconds = counted(Math.abs(secondsToSpare), 'second');
   return `interruption over: the node was gone ${seconds} ${secondsToSpare < 0 ? 'after' : 'before'} the cloud was to take the instance`;

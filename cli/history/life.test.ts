@@ -133,7 +133,7 @@ describe('what a workflow did, in plain words', () => {
       'an interruption of a node that is terminated already',
       'interrupt',
       [done({ outcome: 'handed-over' })],
-      ['interruption over: the node was being terminated already, and its drain was told when the instance ends'],
+      ['interruption over: another workflow was terminating the node already'],
     ],
     [
       'an interruption that came too late',

@@ -15,9 +15,9 @@ import { isDescribed } from './life-entries.js';
 import { messageOf } from '../../core/error-message.js';
 import { UsageError } from '../exit.js';
 
-/** More runs about one node, launches or terminations looked through for a Node's name, or commands looked through for a candidate, are left out. */
 /** Launches that are looked through for a Node's name, and terminations. */
 export const mostForNodeName = 500;
+/** More runs about one node, launches or terminations looked through for a Node's name, or commands looked through for a candidate, are left out. */
 const most = { runs: 200, ofOneType: mostForNodeName, commands: 300 } as const;
 const atOnce = 10;
 

@@ -1,4 +1,5 @@
-import type { Plan, PlannedClaim } from '../../packing/types.js';
+import { withoutPreferences } from '../../packing/output/relaxed-pods.js';
+import type { Plan, PlannedClaim, RelaxedPod } from '../../packing/types.js';
 
 /** A plan as `stowage plan -o json` prints it. */
 export interface PlanDocument {
@@ -15,7 +16,7 @@ export interface PlanDocument {
   /** Pods with more preferences than are honoured. */
   readonly ignoredPreferences: NonNullable<Plan['ignoredPreferences']>;
   /** Pods that are placed without some of their preferences. */
-  readonly relaxed: NonNullable<Plan['relaxed']>;
+  readonly relaxed: readonly Omit<RelaxedPod, 'level'>[];
   /** Objects that planning cannot work with: the plan is made without them. */
   readonly setAside: NonNullable<Plan['setAside']>;
   readonly pricePerHour: number;
@@ -39,7 +40,7 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
     deferred: plan.deferred ?? [],
     ignored: plan.ignored ?? [],
     ignoredPreferences: plan.ignoredPreferences ?? [],
-    relaxed: plan.relaxed ?? [],
+    relaxed: withoutPreferences(plan).map(({ pod, preferences, relaxed }) => ({ pod, preferences, relaxed })),
     setAside: plan.setAside ?? [],
     pricePerHour: dollars(plan.pricePerHour),
     lowerBoundPerHour: dollars(plan.lowerBoundPerHour),

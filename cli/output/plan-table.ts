@@ -1,4 +1,5 @@
-import type { Plan, PlannedClaim, Unschedulable } from '../../packing/types.js';
+import { withoutPreferences } from '../../packing/output/relaxed-pods.js';
+import type { Plan, PlannedClaim, RelaxedPod, Unschedulable } from '../../packing/types.js';
 import { excludedObjectsText } from './excluded-objects.js';
 import { counted, verb } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';
@@ -14,7 +15,7 @@ export function planText(plan: Plan, solveMs: number): string {
     deferred(plan.deferred ?? []),
     otherSchedulers(plan.ignored ?? []),
     ignored(plan.ignoredPreferences ?? []),
-    relaxed(plan.relaxed ?? []),
+    relaxed(withoutPreferences(plan)),
     excludedObjectsText(plan.setAside),
     total(plan, solveMs),
   ];
@@ -94,7 +95,7 @@ function ignored(pods: NonNullable<Plan['ignoredPreferences']>): string {
   return `${counted(pods.length, 'pod')} with more than ${counted(first.honoured, 'preference')}: the heaviest are honoured\n  ${first.pod}${others}: ${share} ignored`;
 }
 
-function relaxed(pods: NonNullable<Plan['relaxed']>): string {
+function relaxed(pods: readonly RelaxedPod[]): string {
   const [first] = pods;
   if (first === undefined) return '';
   const others = pods.length > 1 ? ` and ${pods.length - 1} more` : '';
@@ -127,7 +128,7 @@ function optimality({ pricePerHour, lowerBoundPerHour, comparableLowerBoundPerHo
     if (ofAny === undefined) return '';
     return ofAny === 'none' ? ', which is the lowest possible price' : `, at most ${ofAny} above the lower bound`;
   }
-  const others = ofAny === undefined ? '' : ` (${ofAny} above that for any plan)`;
+  const others = ofAny === undefined ? '' : ` (and ${ofAny} above the lower bound for any plan)`;
   return ofComparable === 'none'
     ? `, which is the lowest possible price of comparable plans${others}`
     : `, at most ${ofComparable} above the lower bound for comparable plans${others}`;

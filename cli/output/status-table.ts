@@ -8,6 +8,7 @@ import type {
   WorkflowRow,
 } from '../status-rows.js';
 import { effectsOf, type AskedQuestion, type NextWindow } from '../../workflows/messages.js';
+import { arePoolsUnread } from '../status-reading.js';
 import { statusPodsText } from '../status-objects.js';
 import { pauseTable, refusedTable } from './people-table.js';
 import { lookUp } from '../../core/own.js';
@@ -31,7 +32,7 @@ export function statusText(report: StatusReport): string {
     section('Needs you', needsYou(report)),
     section('Wrong', wrong(report)),
     section('Under way', underWay(report)),
-    section('NodePools', pools.length > 0 ? [poolTable(report)] : report.unread.length > 0 ? [] : ['  none']),
+    section('NodePools', pools.length > 0 ? [poolTable(report)] : arePoolsUnread(report.unread) ? [] : ['  none']),
     section('Nodes that could go but stay', staying(report)),
     section('Paused', pauses.length === 0 ? [] : [pauseTable(pauses)]),
     section('Rejected (stowage reconsider undoes it)', [

@@ -73,7 +73,7 @@ describe('preferences', () => {
     const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => `default/${metadata.name ?? ''}`);
     const pods = five(inZone('nowhere'));
     const { relaxed, comparableLowerBoundPerHour } = proven(pods);
-    expect(relaxed).toEqual(names(pods).map((pod) => ({ pod, preferences: 1, relaxed: 1 })));
+    expect(relaxed).toEqual(names(pods).map((pod) => ({ pod, level: 1, preferences: 1, relaxed: 1 })));
     expect(comparableLowerBoundPerHour).toBeUndefined();
   });
 
@@ -95,6 +95,13 @@ describe('preferences', () => {
     expect(relaxed?.map((each) => [each.preferences, each.relaxed])).toEqual(Array(5).fill([2, 1]));
     expect(pricePerHour).toBeCloseTo(5 * spot, 9);
     expect(comparableLowerBoundPerHour).toBeCloseTo(pricePerHour, 6);
+  });
+
+  test('are none, if only a PreferNoSchedule taint is accepted', () => {
+    const taints = [{ key: 'spare', effect: 'PreferNoSchedule' as const }];
+    const input = packingInput({ pods: five({}), nodePools: [pool('spare', { taints })] }, { types });
+    const { relaxed } = withProvenBounds(input, plan(input));
+    expect(relaxed?.map((each) => [each.level, each.preferences, each.relaxed])).toEqual(Array(5).fill([1, 0, 0]));
   });
 
   test('of pods without a node count in no bound', () => {

@@ -43,5 +43,5 @@ test('a node of a command that was approved waits for a slot, not for approval',
 
   known.slotRequests.take({ ...command, id: 'test/consolidate/1#1' });
   expect(known.questionsAsked).toMatchObject([{ isApproved: true }]);
-  expect(told()).toBe('Drifted: test/consolidate/1 has the approval, and waits for a disruption slot');
+  expect(told()).toBe('Drifted: test/consolidate/1 waits for a disruption slot after the approval');
 });

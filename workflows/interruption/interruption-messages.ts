@@ -18,7 +18,7 @@ export interface HandleInterruptionInput {
 }
 
 export interface HandleInterruptionResult {
-  /** `handed-over`: another workflow was terminating the node already, and was told when its instance ends. */
+  /** `handed-over`: another workflow was terminating the node already. It was sent the deadline or the end of the instance, if the notice gave one. */
   readonly outcome: 'unknown-instance' | 'noted' | 'drained' | 'handed-over';
   readonly kinds: readonly string[];
   readonly replacements: readonly string[];

@@ -56,6 +56,14 @@ export class Deadline {
     if (deadline !== undefined) this.at = Math.min(deadline, this.at ?? deadline);
   }
 
+  /** Takes in an earlier deadline that somebody has written on the NodeClaim since: nobody here ordered it. */
+  noteStamped(deadline: number | undefined): void {
+    if (deadline === undefined || (this.at !== undefined && this.at <= deadline)) return;
+    this.at = deadline;
+    this.announced = deadline;
+    this.by = undefined;
+  }
+
   /**
    * Takes in an order. The earlier deadline holds; `by` is who orders a forced drain. Returns whether anything became earlier.
    */

@@ -185,6 +185,7 @@ class Termination {
       );
       if (progress === undefined) continue;
       this.evicted += progress.evicted;
+      this.deadline.noteStamped(progress.deadline);
       await this.publishForced(progress);
       if (progress.state === 'done') return progress;
       if (progress.state === 'blocked') {
