@@ -117,10 +117,10 @@ async function completeMarks(context: OperatorContext, name: string, attempts: A
 async function addMarks({ kube, log }: OperatorContext, claim: NodeClaim, object: KubernetesObject): Promise<void> {
   const { name = '' } = object.metadata;
   const isClaim = object === claim;
-  let isPutBack = false;
+  const last = { isPutBack: false };
   const decide = (live: KubernetesObject): ReturnType<typeof marksFor> => {
     const marks = marksFor(claim, live);
-    isPutBack = marks?.metadata.finalizers !== undefined;
+    last.isPutBack = marks?.metadata.finalizers !== undefined;
     return marks;
   };
   const written = isClaim
@@ -128,7 +128,7 @@ async function addMarks({ kube, log }: OperatorContext, claim: NodeClaim, object
     : await updateNode(kube, name, (live) =>
         live.spec?.providerID === claim.status?.providerID ? decide(live) : undefined,
       );
-  if (written === undefined || !isPutBack) return;
+  if (written === undefined || !last.isPutBack) return;
   log.warn(
     { [isClaim ? 'nodeClaim' : 'node']: name },
     `had no finalizer ${finalizers.termination}: put back, for without it a deletion would end the instance without a drain`,
