@@ -6,6 +6,7 @@ import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim, updateNode } from '../cluster/writes.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';
+import { settleAll } from '../core/settle-all.js';
 import { labelOfRef } from '../packing/compile/pools.js';
 import type { OperatorContext } from './context.js';
 import { tellingRefusals } from './refused-writes.js';
@@ -108,9 +109,7 @@ async function completeMarks(context: OperatorContext, name: string, attempts: A
   const afterMs = attempts.begin(name);
   if (afterMs !== undefined) return { afterMs };
   // What is refused for the claim may be allowed for its Node.
-  const outcomes = await Promise.allSettled(objects.map((object) => addMarks(context, claim, object)));
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
+  await settleAll(objects, (object) => addMarks(context, claim, object));
   return undefined;
 }
 
