@@ -4,6 +4,7 @@ import { finalizers } from '../api/labels.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim, updateNode } from '../cluster/writes.js';
+import { backOffMs } from '../core/back-off.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';
 import { settleAll } from '../core/settle-all.js';
@@ -41,30 +42,29 @@ export function watchClaimMarks(context: OperatorContext): () => void {
   };
 }
 
-const firstPauseMs = 1000;
-const longestPauseMs = 300_000;
+const pauses = { firstMs: 1000, longestMs: 300_000 };
 /** After so long without an attempt the next one is the first again. */
 const forgottenAfterMs = 600_000;
 
 /** Attempts by NodeClaim: if somebody removes again and again what is written, or refuses it, each waits longer than the one before. */
 class Attempts {
-  private readonly last = new Map<string, { readonly at: number; readonly pauseMs: number }>();
+  private readonly known = new Map<string, { readonly count: number; readonly lastAt: number }>();
 
   constructor(private readonly now: () => number) {}
 
   /** How long the next attempt has to wait, milliseconds; undefined if it may begin, which is noted. */
   begin(name: string): number | undefined {
-    const at = this.now();
-    const before = this.last.get(name);
-    const isFirst = before === undefined || at > before.at + forgottenAfterMs;
-    const rest = isFirst ? 0 : before.at + before.pauseMs - at;
+    const now = this.now();
+    const { count, lastAt } = this.known.get(name) ?? { count: 0, lastAt: now };
+    const isFirst = count === 0 || now > lastAt + forgottenAfterMs;
+    const rest = isFirst ? 0 : lastAt + backOffMs(count, pauses) - now;
     if (rest > 0) return rest;
-    this.last.set(name, { at, pauseMs: isFirst ? firstPauseMs : Math.min(longestPauseMs, 2 * before.pauseMs) });
+    this.known.set(name, { count: isFirst ? 1 : count + 1, lastAt: now });
     return undefined;
   }
 
   forget(name: string): void {
-    this.last.delete(name);
+    this.known.delete(name);
   }
 }
 
@@ -130,6 +130,6 @@ async function addMarks({ kube, log }: OperatorContext, claim: NodeClaim, object
   if (written === undefined || !last.isPutBack) return;
   log.warn(
     { [isClaim ? 'nodeClaim' : 'node']: name },
-    `had no finalizer ${finalizers.termination}: put back, for without it a deletion would end the instance without a drain`,
+    `finalizer ${finalizers.termination} was missing and is put back: without it a deletion would end the instance without a drain`,
   );
 }

@@ -6,7 +6,7 @@ import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import { verb } from '../../core/plurals.js';
 import { podKey } from '../../core/pods.js';
-import { withoutPreferences } from '../../packing/output/relaxed-pods.js';
+import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
 import { placesOf, whyNoPlace } from '../../packing/places.js';
 import type { Plan } from '../../packing/types.js';
 import type { PodExplanation } from './contract.js';
@@ -115,7 +115,7 @@ function preferencesIgnored(plan: Plan, key: string): string[] {
 }
 
 function preferencesRelaxed(plan: Plan, key: string): string[] {
-  return withoutPreferences(plan)
+  return podsWithRelaxedPreferences(plan)
     .filter(({ pod }) => pod === key)
     .map(({ preferences, relaxed }) => {
       const which = preferences === 1 ? 'its preference' : `${relaxed} of its ${preferences} preferences`;

@@ -15,10 +15,10 @@ import { isDescribed } from './life-entries.js';
 import { messageOf } from '../../core/error-message.js';
 import { UsageError } from '../exit.js';
 
-/** Launches that are looked through for a Node's name, and terminations. */
+/** So many launches, and as many terminations, are looked through for a Node's name. */
 export const mostForNodeName = 500;
-/** More runs about one node, launches or terminations looked through for a Node's name, or commands looked through for a candidate, are left out. */
-const most = { runs: 200, ofOneType: mostForNodeName, commands: 300 } as const;
+/** More runs about one node, or commands looked through for a candidate, are left out. */
+const most = { runs: 200, commands: 300 } as const;
 const atOnce = 10;
 
 export interface Sources {
@@ -116,7 +116,7 @@ async function runsOfNode(
 ): Promise<{ readonly nodeClaim: string; readonly at: number }[]> {
   const found: { nodeClaim: string; at: number }[] = [];
   await inBatches(
-    await engine.list(`${query} AND ExecutionStatus = 'Completed'`, most.ofOneType),
+    await engine.list(`${query} AND ExecutionStatus = 'Completed'`, mostForNodeName),
     async (run) => {
       const last = await engine.lastStep(run);
       const result = last === undefined ? undefined : resultOf<{ readonly nodeName: string }>(last);

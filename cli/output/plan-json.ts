@@ -1,4 +1,4 @@
-import { withoutPreferences } from '../../packing/output/relaxed-pods.js';
+import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
 import type { Plan, PlannedClaim, RelaxedPod } from '../../packing/types.js';
 
 /** A plan as `stowage plan -o json` prints it. */
@@ -40,7 +40,7 @@ export function planDocument(plan: Plan, solveMs: number): PlanDocument {
     deferred: plan.deferred ?? [],
     ignored: plan.ignored ?? [],
     ignoredPreferences: plan.ignoredPreferences ?? [],
-    relaxed: withoutPreferences(plan).map(({ pod, preferences, relaxed }) => ({ pod, preferences, relaxed })),
+    relaxed: podsWithRelaxedPreferences(plan).map(({ pod, preferences, relaxed }) => ({ pod, preferences, relaxed })),
     setAside: plan.setAside ?? [],
     pricePerHour: dollars(plan.pricePerHour),
     lowerBoundPerHour: dollars(plan.lowerBoundPerHour),

@@ -1,4 +1,4 @@
-import { withoutPreferences } from '../../packing/output/relaxed-pods.js';
+import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
 import type { Plan, PlannedClaim, RelaxedPod, Unschedulable } from '../../packing/types.js';
 import { excludedObjectsText } from './excluded-objects.js';
 import { counted, verb } from '../../core/plurals.js';
@@ -15,7 +15,7 @@ export function planText(plan: Plan, solveMs: number): string {
     deferred(plan.deferred ?? []),
     otherSchedulers(plan.ignored ?? []),
     ignored(plan.ignoredPreferences ?? []),
-    relaxed(withoutPreferences(plan)),
+    relaxed(podsWithRelaxedPreferences(plan)),
     excludedObjectsText(plan.setAside),
     total(plan, solveMs),
   ];

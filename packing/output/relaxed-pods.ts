@@ -32,6 +32,6 @@ export function relaxedPods({ compiled, claims, nodes }: Placements): RelaxedPod
 }
 
 /** Pods of the plan that are placed without some of their preferences. */
-export function withoutPreferences({ relaxed = [] }: Pick<Plan, 'relaxed'>): readonly RelaxedPod[] {
+export function podsWithRelaxedPreferences({ relaxed = [] }: Pick<Plan, 'relaxed'>): readonly RelaxedPod[] {
   return relaxed.filter((each) => each.relaxed > 0);
 }
