@@ -740,6 +740,20 @@ describe('terminating a node', () => {
     expect(await look({ deadline: inAnHour })).toMatchObject({ evicted: 1, forced, deadline: world.clock.now });
   });
 
+  // Otherwise who ordered it would no longer be told: the stamp would seem to be somebody else's.
+  test.each([0, 1, 999])(
+    'the deadline that was written for this drain is no earlier one, %d ms after a full second',
+    async (ms) => {
+      const deadline = world.clock.now + 60_000 + ms;
+
+      await createTerminationActivities(world.deps).setDeadline({ claim, deadline });
+      await world.synced();
+
+      expect(await look({ deadline })).not.toHaveProperty('deadline');
+      expect(await look({ deadline: deadline + 1000 })).toMatchObject({ deadline: world.clock.now + 60_000 });
+    },
+  );
+
   test.each([
     ['pends again', { nodeName: undefined }, 'uid-of-holy'],
     ['is on another node', { nodeName: 'n2' }, 'uid-of-holy'],

@@ -15,7 +15,7 @@ import { labelsOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';
 import { withFailures } from '../to-failure.js';
 import { ensureMarked, nodesOfDrain } from './mark-nodes.js';
-import { stampedDeadline } from './stamped-deadline.js';
+import { earlierStampedDeadline } from './stamped-deadline.js';
 import { awaitVolumes } from './volumes.js';
 
 /** A pass begins no further eviction after this long: the others follow in the next one. */
@@ -48,8 +48,8 @@ async function byStampedDeadline(
   pass: (input: DrainInput) => Promise<DrainProgress>,
 ): Promise<DrainProgress> {
   const claim = cache.get('NodeClaim', { name: input.claim.name });
-  const deadline = claim?.metadata.uid === input.claim.uid ? stampedDeadline(claim) : Number.POSITIVE_INFINITY;
-  if (deadline >= (input.deadline ?? Number.POSITIVE_INFINITY)) return pass(input);
+  const deadline = claim?.metadata.uid === input.claim.uid ? earlierStampedDeadline(claim, input.deadline) : undefined;
+  if (deadline === undefined) return pass(input);
   return { ...(await pass({ ...input, deadline })), deadline };
 }
 

@@ -13,3 +13,16 @@ export function stampedDeadline({ metadata }: Pick<NodeClaim, 'metadata'>): numb
   const at = rfc3339.test(stamped) ? Date.parse(stamped) : Number.NaN;
   return Number.isNaN(at) ? Number.POSITIVE_INFINITY : at;
 }
+
+/**
+ * The annotation's deadline if it is earlier than `deadline`, which the caller knows (absent: none); undefined otherwise.
+ * The annotation has whole seconds: within the second of `deadline` it is that deadline, rounded down when it was written.
+ */
+export function earlierStampedDeadline(
+  claim: Pick<NodeClaim, 'metadata'>,
+  deadline: number = Number.POSITIVE_INFINITY,
+): number | undefined {
+  const stamped = stampedDeadline(claim);
+  const written = Number.isFinite(deadline) ? Math.floor(deadline / 1000) * 1000 : deadline;
+  return stamped < written ? stamped : undefined;
+}

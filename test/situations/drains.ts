@@ -77,8 +77,9 @@ export function drains(people: People): void {
         expect([forced.code, forced.stderr]).toEqual([0, '']);
         expect(forced.stdout).toMatch(/^Expedited \S+\nNow: .*\n(Force ordered|Forced) by .* for ann \(it burns\)/);
         await people.says(/forced by .* for ann/, 'history', 'node', node);
-        expect(await people.told('Node', node)).toContainEqual(
-          expect.stringMatching(/^DrainForced: .*for ann.*guarded/),
+        // The history tells the order at once; the event is published once the pod is deleted.
+        await people.until(`The event of ${node}`, async () =>
+          (await people.told('Node', node)).some((text) => /^DrainForced: .*for ann.*guarded/.test(text)),
         );
         const report = await people.says(/By force|by force/, 'report', '--since', '1h');
         expect(report).toContain('it burns');
