@@ -11,7 +11,7 @@ export interface ConcurrentCommands {
   readonly commands: readonly ConsolidationCommand[];
   /** Those that wait until others, which save more, have gone. */
   readonly dependent: readonly ConsolidationCommand[];
-  /** Those that wait for nodes of theirs to become consolidatable. */
+  /** Those that wait for consolidateAfter: of their own nodes, or of nodes that are to take their pods. */
   readonly notYetConsolidatable: readonly ConsolidationCommand[];
   /** Whether budgets keep some of them. */
   readonly isCutByBudgets: boolean;

@@ -11,6 +11,7 @@ import { betterThanAnswered, withAnswered } from './better-proposals.js';
 import { isConsolidatable, otherMode, searchInput } from './search-input.js';
 import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
 import { concurrentCommands } from './concurrent-commands.js';
+import { withoutUnready } from './unready-commands.js';
 import { waitsOfCommands } from './waiting-commands.js';
 import { SearchMemory } from './search-memory.js';
 import { StableSince } from '../disruption-context/stable-since.js';
@@ -119,7 +120,8 @@ async function searchNow(
   const named = new Set(found.flatMap(({ candidates }) => candidates));
   last.stableSince.note(context.views, { named, unasked: closed, now: context.now });
   const notYet = notYetOf(context);
-  const concurrent = concurrentCommands(found, { limits: allowed }, { views: context.views, notYet });
+  const chosen = concurrentCommands(found, { limits: allowed }, { views: context.views, notYet });
+  const concurrent = await withoutUnready(deps, context, chosen, last.stableSince);
   const { commands, isCutByBudgets, notYetConsolidatable } = concurrent;
   const isWaiting = notYetConsolidatable.length > 0;
   last.waits = waitsOfCommands(proposed, concurrent, context);

@@ -1,6 +1,6 @@
 import { nodeNameOf } from '../../cluster/cluster.js';
 import { listedNames } from '../../core/listed-names.js';
-import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import { consolidatableAt, settlesAt } from '../../disruption/consolidation/consolidatable.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
@@ -19,7 +19,9 @@ export function waitsOfCommands(
   return proposed.flatMap((command) => {
     const wait =
       forEmptyNodes(command, context) ??
-      (notYetConsolidatable.includes(command) ? forOthersOfIt(command, context) : undefined) ??
+      (notYetConsolidatable.includes(command)
+        ? (forOthersOfIt(command, context) ?? forItsTargets(command, context))
+        : undefined) ??
       (dependent.includes(command) && first.length > 0
         ? { what: `${listedNames(first)} to go first, which saves more` }
         : undefined);
@@ -44,4 +46,14 @@ function forOthersOfIt({ candidates }: ConsolidationCommand, { views, now }: Dis
   const until = Math.max(...later.map(consolidatableAt));
   const what = `${listedNames(later.map(nodeNameOf))} to become consolidatable, to go together`;
   return Number.isFinite(until) ? { what, until } : { what };
+}
+
+function forItsTargets({ moves }: ConsolidationCommand, { views, now }: DisruptionContext): Wait | undefined {
+  const targets = new Set(moves.map(({ to }) => to));
+  const later = views.filter((view) => targets.has(nodeNameOf(view)) && settlesAt(view) > now);
+  if (later.length === 0) return undefined;
+  return {
+    what: `${listedNames(later.map(nodeNameOf))} to take its pods, after consolidateAfter`,
+    until: Math.max(...later.map(settlesAt)),
+  };
 }

@@ -321,6 +321,42 @@ describe('findDisruptions', () => {
     expect(later.details?.waits).toBeUndefined();
   });
 
+  /** Two nodes, of which `a` may go for the room on `b`. */
+  async function oneToStay(): Promise<void> {
+    putNode('a', [1]);
+    putNode('b', [2]);
+    putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
+    const { metadata, ...node } = (await world.kube.get('Node', { name: 'node-b' }))!;
+    const stays = { ...metadata.annotations, [annotations.doNotDisrupt]: 'true' };
+    world.kube.put('Node', { ...node, metadata: { ...metadata, annotations: stays } });
+    await touch('a', 60);
+  }
+
+  test('a command waits for the nodes that are to take its pods, if it is not valid without them (consolidation/consolidate-after)', async () => {
+    await oneToStay();
+    await touch('b', 5);
+
+    const first = await find();
+    expect(first.commands).toEqual([]);
+    const why = `nothing blocks it, and removing it saves something; it waits for node-b to take its pods, after consolidateAfter, from ${timeText(world.clock.now + 25_000)} on (waits since ${timeText(world.clock.now)})`;
+    expect(first.details?.waits).toEqual([{ verdict: 'may go', why, nodes: ['node-a'] }]);
+
+    world.clock.now += 24_000;
+    expect((await find()).commands).toEqual([]);
+    world.clock.now += 1000;
+    const [command] = (await find()).commands;
+    expect(command).toMatchObject({
+      ...{ candidates: [{ node: 'node-a' }], decision: { replacements: [] }, validationMs: 0 },
+    });
+  });
+
+  test('it begins if these nodes take pods when it is validated', async () => {
+    await oneToStay();
+    await touch('b', 20);
+
+    expect((await find()).commands).toMatchObject([{ candidates: [{ node: 'node-a' }], validationMs: 15_000 }]);
+  });
+
   test('nobody waits for ever for nodes that are always about to be consolidatable', async () => {
     putNode('a', [2]);
     putNode('b', [1]);
@@ -1465,7 +1501,7 @@ describe('findDisruptions', () => {
       stillDoes = false;
       const { valid, dropped } = await activities.validateCandidates(judged);
       expect(valid).toEqual([]);
-      expect(dropped[0]?.why).toMatch(/prices or offerings have changed/);
+      expect(dropped[0]?.why).toMatch(/places or prices have changed/);
     });
 
     test('a candidate that is gone calls all of it off', async () => {

@@ -1,7 +1,5 @@
-import type { PodMove } from '../../disruption/command.js';
 import type { Candidate } from '../../workflows/messages.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
@@ -10,17 +8,9 @@ import { nodeViews, nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import {
-  allowedFor,
-  disruptionContext,
-  isInScope,
-  poolNameOf,
-  rulesByPool,
-} from '../disruption-context/disruption-context.js';
+import { allowedFor, disruptionContext, isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import { identityOf } from '../../cluster/node-labels.js';
-import { waitsForEmptyNodes } from '../consolidation/waits-for-empty-nodes.js';
-import { packingInput } from '../../cluster/packing-input.js';
-import { counted } from '../../core/plurals.js';
+import { whyResultDiffers, type DecidedCommand } from '../consolidation/why-result-differs.js';
 
 type Input = Parameters<DisruptionActivities['validateCandidates']>[0];
 type Validated = Awaited<ReturnType<DisruptionActivities['validateCandidates']>>;
@@ -44,7 +34,7 @@ export async function validateCandidates(deps: ActivityDeps, input: Input): Prom
   }
   if (decision.method === 'empty' || decision.method === 'drift') return { valid, dropped };
   if (dropped.length > 0) return { valid: [], dropped };
-  const why = await whyResultDiffers(deps, context, { candidates, decision, created });
+  const why = await whyResultDiffers(deps, context, decidedOf(candidates, decision, created));
   if (why === undefined) return { valid, dropped };
   deps.metrics.count('voluntary_disruption_failed_validations_total', { consolidation_type: decision.method });
   return { valid: [], dropped: candidates.map(({ node }) => ({ node, why })) };
@@ -114,72 +104,20 @@ function whyNoLonger(
   return whyNotCandidate(view, context);
 }
 
-/** Searches again for exactly these nodes: why the result would differ now. */
-async function whyResultDiffers(
-  deps: ActivityDeps,
-  context: DisruptionContext,
-  {
-    candidates,
-    decision,
-    created,
-  }: { candidates: readonly Candidate[]; decision: ValidatedDecision; created: readonly string[] },
-): Promise<string | undefined> {
-  const rules = rulesByPool(context);
-  const leastSavings = new Map(
-    [...context.pools.keys()].map((pool) => {
-      const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(pool);
-      return [pool, { share, dollarsPerHour }] as const;
-    }),
-  );
-  // The replacements are launched already: no further one may be needed.
-  const most = created.length > 0 ? 0 : decision.replacements.length;
-  const input = {
-    ...(await packingInput(deps, [...context.pools.values()], context.disrupting)),
-    claimed: context.claimed,
-    spotToSpot: deps.gates.SpotToSpotConsolidation,
-    leastSavings,
-    mostReplacements: most,
-    launched: new Set(created),
-  };
-  const names = candidates.map(({ node }) => node);
-  // The best command for these nodes alone may differ from that within a plan: the decided one may still be valid.
-  const decided = created.length === 0 ? plannedOf(decision) : [];
-  const same = await deps.packer.reconsider({ ...input, decided, decidedMoves: movesOf(decision, created) }, names);
-  if (same !== undefined && (created.length > 0 || !waitsForEmptyNodes(same, context))) return undefined;
-  const now = await deps.packer.reconsider(input, names);
-  if (now === undefined) return 'removing it no longer saves anything, or there is no place for its pods';
-  if (created.length === 0 && waitsForEmptyNodes(now, context))
-    return 'its pods would move to an empty node that may be removed itself';
-  return whyOtherReplacements(now, { decision, most, isCreated: created.length > 0 });
-}
-
-/** Why the replacements that were decided would not do for what the search finds now. */
-function whyOtherReplacements(
-  now: ConsolidationCommand,
-  { decision, most, isCreated }: { decision: ValidatedDecision; most: number; isCreated: boolean },
-): string | undefined {
-  if (now.replacements.length > most)
-    return `it would need ${counted(now.replacements.length, 'new node')} now, not ${most}`;
-  if (isCreated || now.replacements.length < decision.replacements.length) return undefined;
-  if (fits(decision, now)) return undefined;
-  return 'prices or offerings have changed: not every instance type planned would still do';
-}
-
-/** Where the decision has pods go, to the NodeClaims that were created in place of its replacements. */
-function movesOf({ moves = [] }: ValidatedDecision, created: readonly string[]): readonly PodMove[] {
+/** The decision as the search knows it; its moves name the NodeClaims that were created in place of its replacements. */
+function decidedOf(
+  candidates: readonly Candidate[],
+  decision: ValidatedDecision,
+  created: readonly string[],
+): DecidedCommand {
   const names = new Map(created.map((name, index) => [`replacement-0-${index}`, name]));
-  return moves.map(({ pod, to }) => ({ pod, to: names.get(to) ?? to }));
+  return {
+    candidates: candidates.map(({ node }) => node),
+    replacements: plannedOf(decision),
+    moves: (decision.moves ?? []).map(({ pod, to }) => ({ pod, to: names.get(to) ?? to })),
+    created,
+  };
 }
 
 const plannedOf = ({ replacements, typeLists }: ValidatedDecision): PlannedClaim[] =>
   replacements.map(({ types, ...claim }) => ({ ...claim, instanceTypes: typeLists[types] ?? [] }));
-
-/** Whether all planned types are still among those of the new command. */
-function fits({ replacements, typeLists }: ValidatedDecision, now: ConsolidationCommand): boolean {
-  return replacements.every(({ nodePool, types }) =>
-    now.replacements.some(
-      (other) =>
-        other.nodePool === nodePool && (typeLists[types] ?? []).every((name) => other.instanceTypes.includes(name)),
-    ),
-  );
-}

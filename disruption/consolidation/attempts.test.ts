@@ -213,6 +213,18 @@ describe('pods go as was decided', () => {
     );
   });
 
+  // A record names a bounded number of pods.
+  test.each([0, 1, 2])('to replacements for three pods of which the record names %d for each', (known) => {
+    const three: World = { ...world, pods: ['web-0', 'web-1', 'web-2'].map((name) => pod(name, 'n0', 1)) };
+    const before = simulationOf(three);
+    const planned = before.describe(placing(before, ['n0'], [], buying)!)!;
+    const simulation = simulationOf(three);
+    simulation.setTargets([]);
+    const decided = planned.map((claim) => ({ ...claim, pods: claim.pods.slice(0, known) }));
+    const outcome = simulation.attempts.byDecision(named(simulation, 'n0'), decided);
+    expect(bought(outcome!)).toEqual(['small: web-0, web-1', 'small: web-2']);
+  });
+
   test('only if all pods of a replacement fit on it', () => {
     const pods = (cpu: number) => [pod('web-0', 'n0', 1), pod('db-0', 'n0', cpu)];
     expect(bought(decidedIn({ ...world, pods: pods(3) }, []).outcome!)).toEqual(['large: db-0, web-0']);

@@ -118,7 +118,7 @@ export class Attempts {
 
   /**
    * Moves the pods of `candidates` as a decision says, to its replacements as they can be launched now and to the targets that
-   * `moves` names for pods (`namespace/name`), the others to any target; undefined if rules or prices forbid it.
+   * `moves` names for pods (`namespace/name`), the others to wherever there is room on these; undefined if rules or prices forbid it.
    */
   byDecision(
     candidates: readonly FleetNode[],
@@ -130,25 +130,37 @@ export class Attempts {
     for (const { state, loads } of candidates) trial.removePods(state, loads);
     const rest = loadsOf(candidates);
     const waiting = allOf(waitingOn(candidates));
-    const launches: Launch[] = [];
-    const temporary = new Set<NodeState>();
+    const opened: { readonly open: Launch; readonly state: NodeState; readonly loads: FleetNode['loads'] }[] = [];
     const isThere = decided.every((planned, i) => {
       const open = trial.launchOf(planned);
       if (open === undefined) return false;
       const names = new Set(planned.pods);
       const loads = new Map([...takeOut(rest, names), ...takeOut(waiting, names)]);
-      const launch = trial.filled(open, loads);
-      const state = trial.blank(launch, `decided ${i}`);
-      launches.push(launch);
-      temporary.add(state);
+      const state = trial.blank(open, `decided ${i}`);
+      opened.push({ open, state, loads });
       return this.putAll(state, loads);
     });
     const isMoved = isThere && [...moves].every(([state, names]) => this.putAll(state, takeOut(rest, names)));
+    if (isMoved) for (const { state, loads } of opened) this.fillUp(state, rest, loads);
     if (!isMoved || !trial.placer.place(rest, false, []) || !this.shift([waiting])) {
       trial.undo();
       return undefined;
     }
+    const launches = opened.map(({ open, loads }) => trial.filled(open, loads));
+    const temporary = new Set(opened.map(({ state }) => state));
     return { candidates, placements: this.placementsOnExisting(temporary, landed), launches };
+  }
+
+  /** Moves as many pods as have room from `rest` to the node, and adds them to its `loads`: a decision does not name all of its pods. */
+  private fillUp(state: NodeState, rest: FleetNode['loads'], loads: FleetNode['loads']): void {
+    const { placer } = this.trial;
+    for (const [podClass, pods] of placer.inOrder(rest)) {
+      const put = placer.putMost(state, podClass, pods);
+      if (put === 0) continue;
+      addLoad(loads, podClass, pods.slice(0, put));
+      if (put === pods.length) rest.delete(podClass);
+      else rest.set(podClass, pods.slice(put));
+    }
   }
 
   private putAll(state: NodeState, loads: ReadonlyMap<PodClass, readonly Pod[]>): boolean {

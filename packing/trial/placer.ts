@@ -75,36 +75,47 @@ export class Placer {
 
   /** Puts pods on targets; what they have no room for becomes parts to buy nodes for. Says whether all have a place. */
   place(loads: Loads, launching: boolean, parts: Part[]): boolean {
-    const ordered = [...loads].sort(
-      ([a, podsA], [b, podsB]) =>
-        this.precedence(b, podsB.length) - this.precedence(a, podsA.length) || this.order.get(a)! - this.order.get(b)!,
-    );
     const withAffinity: [PodClass, readonly Pod[]][] = [];
-    for (const [podClass, pods] of ordered) {
+    for (const [podClass, pods] of this.inOrder(loads)) {
       if (this.affinities.forAnyone(podClass)) withAffinity.push([podClass, pods]);
       else if (!this.placeClass(podClass, pods, launching, parts)) return false;
     }
     return withAffinity.every(([podClass, pods]) => this.placeClass(podClass, pods, launching, parts));
   }
 
+  /** The order in which pods are placed. */
+  inOrder(loads: Loads): readonly (readonly [PodClass, readonly Pod[]])[] {
+    return [...loads].sort(
+      ([a, podsA], [b, podsB]) =>
+        this.precedence(b, podsB.length) - this.precedence(a, podsA.length) || this.order.get(a)! - this.order.get(b)!,
+    );
+  }
+
   /** Puts pods of a class on this very node, if the rules let all of them be there. */
   putAll(node: NodeState, podClass: PodClass, pods: readonly Pod[]): boolean {
     if (roomFor(node.free, this.feasibility.demand(podClass), pods.length) < pods.length) return false;
+    return this.putMost(node, podClass, pods) === pods.length;
+  }
+
+  /** Puts as many pods of a class on this very node as have room there by the rules, the first ones. Gives their number. */
+  putMost(node: NodeState, podClass: PodClass, pods: readonly Pod[]): number {
+    const most = roomFor(node.free, this.feasibility.demand(podClass), pods.length);
     const { topologyCounts } = this;
     const { volumes } = this.compiled;
     for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
       const rules = this.book.of(podClass.shape, level);
-      if (rules.hostAffinity.length > 0) return false;
+      if (rules.hostAffinity.length > 0) return 0;
       if (!this.feasibility.admitsKind(level, node.kind)) continue;
-      for (const pod of pods) {
+      for (let put = 0; put < most; put++) {
+        const pod = pods[put]!;
         const inDomain = this.assigner.allows(rules, (key) => this.valueAt(node, key));
         const isRoom = inDomain && hostRoom(node, { podClass, rules, pod }, { topologyCounts, volumes }, 1) > 0;
-        if (!isRoom) return false;
+        if (!isRoom) return put;
         this.assigner.putOn(node, podClass, rules, [pod]);
       }
-      return true;
+      return most;
     }
-    return false;
+    return 0;
   }
 
   /** Puts pods that only wait on nodes, in their order; false and nothing done where some would need new ones. */
