@@ -114,7 +114,6 @@ async function searchNow(
   publishExcluded(deps, 'Consolidation', result.setAside);
   const tookMs = deps.now() - began;
   last.at = context.now;
-  last.restUntil = context.now + tookMs * restFactor;
   last.stays = [...first.held, ...first.notTaken, ...full].filter(({ why }) => why !== otherMode);
   const found = proposed.filter((command) => !waitsForEmptyNodes(command, context));
   const named = new Set(found.flatMap(({ candidates }) => candidates));
@@ -122,6 +121,7 @@ async function searchNow(
   const notYet = notYetOf(context);
   const chosen = concurrentCommands(found, { limits: allowed }, { views: context.views, notYet });
   const concurrent = await withoutUnready(deps, context, chosen, last.stableSince);
+  last.restUntil = context.now + (deps.now() - began) * restFactor;
   const { commands, isCutByBudgets, notYetConsolidatable } = concurrent;
   const isWaiting = notYetConsolidatable.length > 0;
   last.waits = waitsOfCommands(proposed, concurrent, context);
