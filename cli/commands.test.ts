@@ -67,3 +67,11 @@ test('stowage --version shows the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect(text).toBe(`${version}\n`);
 });
+
+test('a command on files takes each option once, but for --objects', async () => {
+  const run = (...args: string[]) => stowageProgram().parseAsync(['plan', ...args], { from: 'user' });
+  await expect(run('--objects', 'a', '--catalogue', 'b', '--catalogue', 'c')).rejects.toThrow(
+    '--catalogue is given twice, as b and c: it takes one value',
+  );
+  await expect(run('--objects', '/nowhere', '--objects', '/nobody', '--catalogue', 'b')).rejects.not.toThrow('twice');
+});

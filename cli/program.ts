@@ -1,15 +1,16 @@
-import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { commandTexts, exampleText, frontierOption, type CommandName } from './command-texts.js';
 import { UsageError } from './exit.js';
 import { liveCommands } from './live-commands.js';
 import { loadOffline } from './offline-code.js';
 import { loadOnline } from './online-code.js';
+import { OnceCommand } from './once-command.js';
 import { printable } from './output/printable.js';
 import { buildInfo } from '../process/gauges/build-info.js';
 
 /** The `stowage` command. Each command loads its own code when it runs: `stowage plan` for files needs neither Temporal nor AWS. */
 export function stowageProgram(): Command {
-  const program = new Command('stowage')
+  const program: Command = new OnceCommand('stowage')
     .description('A Kubernetes node autoscaler: a drop-in for Karpenter, each node action a durable Temporal workflow.')
     .version(buildInfo().version, '-V, --version', 'show the version')
     .exitOverride()

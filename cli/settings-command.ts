@@ -1,7 +1,7 @@
-import { Command, Help, Option } from 'commander';
+import { Help, Option, type Command } from 'commander';
 import { describeSettings } from '../process/settings.js';
-import { UsageError } from './exit.js';
 import { commandTexts, exampleText, type CommandName } from './command-texts.js';
+import { OnceCommand } from './once-command.js';
 
 interface SettingsOptions {
   /** The variables that the command takes; absent: all. */
@@ -11,21 +11,6 @@ interface SettingsOptions {
 }
 
 const heading = 'Settings:';
-
-/** Takes each option once, but for those that take several values: of two values the first would be dropped without a word. */
-class OnceCommand extends Command {
-  override setOptionValueWithSource(...given: Parameters<Command['setOptionValueWithSource']>): this {
-    const [key, value, source] = given;
-    const before: unknown = this.getOptionValue(key);
-    const option = this.options.find((one) => one.attributeName() === key);
-    const isAgain = source === 'cli' && this.getOptionValueSource(key) === 'cli' && option?.variadic === false;
-    if (isAgain && before !== value)
-      throw new UsageError(
-        `${option.long ?? key} is given twice, as ${String(before)} and ${String(value)}: it takes one value`,
-      );
-    return super.setOptionValueWithSource(...given);
-  }
-}
 
 /**
  * A command that takes the settings of the process as flags, all of them or those whose variables match `only`; the
