@@ -30,8 +30,8 @@ const restFactor = 4;
  * nodes are consolidatable, and are validated then.
  */
 const lookAheadMs = 30_000;
-/** The longest that consolidatable nodes wait for others. */
-const longestWaitMs = 30_000;
+/** The longest that consolidatable nodes wait for others: pods that are moved to these begin their time anew, once. */
+const longestWaitMs = 45_000;
 /** The state and result of the last search. Kept in the process only, since searching again does no harm. */
 export interface LastSearch {
   fingerprint: string;

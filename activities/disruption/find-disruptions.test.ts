@@ -364,10 +364,10 @@ describe('findDisruptions', () => {
     await touch('a', 60);
     await touch('b', 20);
     expect((await find()).commands).toEqual([]);
-    for (let seconds = 0; seconds < 30; seconds += 5) {
+    for (let seconds = 0; seconds < 45; seconds += 5) {
       world.clock.now += 5000;
       await touch('b', 20);
-      if (seconds < 25) expect((await find()).commands).toEqual([]);
+      if (seconds < 40) expect((await find()).commands).toEqual([]);
     }
     expect(goingNodes(await find())).toEqual(['node-a']);
   });
