@@ -3,7 +3,7 @@ import type { Launch, Member, NodePlacement, NodeState, Part, PodClass, Trial } 
 import type { PlannedClaim } from '../../packing/types.js';
 import { isBuffer } from './eligibility.js';
 import type { FleetPlan } from './fleet-plan.js';
-import { addLoad, type FleetNode } from './fleet.js';
+import { addLoad, isCountedWaiting, type FleetNode } from './fleet.js';
 import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
 import type { Outcome, Purchase } from './outcome.js';
 
@@ -27,7 +27,7 @@ export class Attempts {
   byPlacing(candidates: readonly FleetNode[], purchase?: Purchase): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
-    for (const { state, loads } of candidates) trial.removePods(state, loads);
+    for (const node of candidates) this.takeAway(node);
     const parts: Part[] = [];
     const placed = trial.placer.place(loadsOf(candidates), purchase !== undefined, parts);
     const isKnown =
@@ -69,9 +69,9 @@ export class Attempts {
     for (const { podClass, pods } of landed) {
       const isWaiting = this.waiting.has(pods[0]!);
       addLoad(isWaiting ? waiting : loads, podClass, pods);
-      if (!isWaiting) trial.uncount(node.state, podClass, pods.length);
+      if (!isWaiting || isCountedWaiting(pods)) trial.uncount(node.state, podClass, pods.length);
     }
-    trial.removePods(node.state, node.loads);
+    this.takeAway(node);
     if (trial.placer.place(loads, false, []) && this.shift([waiting])) return true;
     trial.backTo(mark);
     return false;
@@ -84,7 +84,7 @@ export class Attempts {
   byPlan(candidates: readonly FleetNode[], fleetPlan: FleetPlan, first?: number): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
-    for (const { state, loads } of candidates) trial.removePods(state, loads);
+    for (const node of candidates) this.takeAway(node);
     const route = fleetPlan.route(loadsOf(candidates), trial.worth, trial.demandOf, first);
     const openings = new Map<number, { readonly state: NodeState; readonly members: Member[] }>();
     for (const { podClass, pods, to } of route ?? []) {
@@ -127,7 +127,7 @@ export class Attempts {
   ): Outcome | undefined {
     const { trial } = this;
     const { landed } = trial.begin();
-    for (const { state, loads } of candidates) trial.removePods(state, loads);
+    for (const node of candidates) this.takeAway(node);
     const rest = loadsOf(candidates);
     const waiting = allOf(waitingOn(candidates));
     const opened: { readonly open: Launch; readonly state: NodeState; readonly loads: FleetNode['loads'] }[] = [];
@@ -163,6 +163,13 @@ export class Attempts {
     }
   }
 
+  /** Takes the pods of a node off it, and nothing fits there any more. */
+  private takeAway({ state, loads, waiting }: FleetNode): void {
+    const { trial } = this;
+    trial.removePods(state, loads);
+    for (const [podClass, pods] of waiting) if (isCountedWaiting(pods)) trial.uncount(state, podClass, pods.length);
+  }
+
   private putAll(state: NodeState, loads: ReadonlyMap<PodClass, readonly Pod[]>): boolean {
     return [...loads].every(([podClass, pods]) => this.trial.placer.putAll(state, podClass, pods));
   }
@@ -190,6 +197,7 @@ export class Attempts {
           ? trial.placer.place(new Map([[podClass, pods]]), true, parts)
           : trial.placer.placeWaiting(podClass, pods);
         if (!isPlaced) return false;
+        if (isCountedWaiting(pods)) continue;
         for (const landing of trial.placer.placementsSince(landed))
           trial.uncount(landing.node, podClass, landing.pods.length);
       }

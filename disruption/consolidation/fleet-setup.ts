@@ -1,8 +1,8 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { NodeState, PodClass, Trial } from '../../packing/trial.js';
-import { nodePoolOf, type ExaminedNode } from './eligibility.js';
-import { addLoad, isOnlyEmpty, type FleetNode } from './fleet.js';
+import { isBuffer, nodePoolOf, type ExaminedNode } from './eligibility.js';
+import { addLoad, isCountedWaiting, isOnlyEmpty, type FleetNode } from './fleet.js';
 
 /** The nodes of the trial with their running pods on them. */
 export function fleetOf(trial: Trial, examined: readonly ExaminedNode[]): FleetNode[] {
@@ -57,7 +57,7 @@ function fleetNode(
 
 /**
  * Reserves the room that pending pods and capacity buffers have now, and gives all of them. Those without room are left to
- * provisioning.
+ * provisioning: all pods of the class, or the part of a buffer that has none.
  */
 export function reserveRoom(trial: Trial, nodes: ReadonlyMap<NodeState, FleetNode>): Set<Pod> {
   const waiting = new Set<Pod>();
@@ -66,16 +66,28 @@ export function reserveRoom(trial: Trial, nodes: ReadonlyMap<NodeState, FleetNod
     const pods = podClass.pods.filter((pod) => !onNodes.has(pod));
     if (pods.length === 0) continue;
     for (const pod of pods) waiting.add(pod);
-    const { landed } = trial.begin();
-    if (!trial.placer.placeWaiting(podClass, pods)) {
-      trial.undo();
-      continue;
-    }
-    for (const { node, pods: there } of trial.placer.placementsSince(landed)) {
-      addLoad(nodes.get(node)!.waiting, podClass, there);
-      trial.uncount(node, podClass, there.length);
-    }
-    trial.commit();
+    if (reserve(trial, nodes, podClass, pods) || !pods.some(isBuffer)) continue;
+    pods.every((pod) => reserve(trial, nodes, podClass, [pod]));
   }
   return waiting;
+}
+
+/** Reserves the room of all these pods of a class; false, and nothing is reserved, if some have none. */
+function reserve(
+  trial: Trial,
+  nodes: ReadonlyMap<NodeState, FleetNode>,
+  podClass: PodClass,
+  pods: readonly Pod[],
+): boolean {
+  const { landed } = trial.begin();
+  if (!trial.placer.placeWaiting(podClass, pods)) {
+    trial.undo();
+    return false;
+  }
+  for (const { node, pods: there } of trial.placer.placementsSince(landed)) {
+    addLoad(nodes.get(node)!.waiting, podClass, there);
+    if (!isCountedWaiting(there)) trial.uncount(node, podClass, there.length);
+  }
+  trial.commit();
+  return true;
 }

@@ -23,7 +23,7 @@ export interface FleetNode extends CountedNode {
   readonly capacityType: string;
   /** Pods that need another node if this one is removed, by class. */
   loads: Map<PodClass, Pod[]>;
-  /** Pending pods that have room here. They are not evicted, and topology does not count them yet. */
+  /** Pending pods and capacity buffers that have room here. They are not evicted (`isCountedWaiting`). */
   waiting: Map<PodClass, Pod[]>;
   /** Whether commands may disrupt it. */
   removable: boolean;
@@ -34,6 +34,12 @@ export interface FleetNode extends CountedNode {
   cost: number;
   gone: boolean;
 }
+
+/**
+ * Whether topology counts these pods of a class where they wait (capacity-buffers/keep-their-places). Provisioning plans capacity buffers after
+ * all pods: where a pod took the place of one by a topology rule, a node would be launched for it. Pending pods are not counted before they are bound.
+ */
+export const isCountedWaiting = (pods: readonly Pod[]): boolean => pods.some(isBuffer);
 
 /**
  * Whether the node is empty (consolidation/empty-nodes): pods with an eviction cost of zero do not keep it, capacity buffers do.

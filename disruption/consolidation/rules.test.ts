@@ -83,6 +83,24 @@ describe('pods that wait', () => {
     expect(gone(run({ ...world, more: bufferOf(1, 2) }))).toEqual(['n1', 'n2']);
     expect(gone(run({ ...world, more: bufferOf(3, 2) }))).toEqual(['n2']);
     expect(gone(run({ ...world, more: bufferOf(5, 2) }))).toEqual([]);
+    // No node is removed for the part of the buffer that has no room.
+    expect(gone(run({ ...world, more: bufferOf(7, 2) }))).toEqual([]);
+  });
+
+  // Otherwise provisioning would launch a node for the buffer, which is consolidated again, and so on.
+  test.each<[string, number, string[]]>([
+    ['keep the nodes from which topology would drive it', 2, []],
+    ['do not keep what it does not need', 1, ['n3']],
+  ])('%s (capacity-buffers/keep-their-places)', (_, replicas, expected) => {
+    const apart = { labels: { app: 'web' }, spec: apartBy(labels.hostname, 'web') };
+    const own = (name: string, on: string) => pod(name, on, 0.3, { spec: { ...apart.spec, nodeName: on } });
+    const world: World = {
+      nodes: ['n0', 'n1', 'n2', 'n3'].map((name) => node(name, small)),
+      pods: [own('web-0', 'n0'), own('web-1', 'n1')],
+      types: [small],
+      more: bufferOf(replicas, 0.3, apart),
+    };
+    expect(gone(run(world))).toEqual(expected);
   });
 
   test('go to a smaller node with the pods beside them, where they are of a capacity buffer', () => {

@@ -7,7 +7,7 @@ import { isTerminal } from '../../core/pods.js';
 import { Attempts } from './attempts.js';
 import { isBuffer, type ExaminedNode } from './eligibility.js';
 import { fleetOf, reserveRoom } from './fleet-setup.js';
-import { addLoad, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
+import { addLoad, isCountedWaiting, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
 import { copyOf, statesOf } from './loads.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
 import type { ConsolidationInput } from './types.js';
@@ -141,7 +141,7 @@ export class Simulation {
     for (const { podClass, pods } of launch.claim.members) {
       if (this.waiting.has(pods[0]!)) {
         addLoad(node.waiting, podClass, pods);
-        this.trial.uncount(state, podClass, pods.length);
+        if (!isCountedWaiting(pods)) this.trial.uncount(state, podClass, pods.length);
         continue;
       }
       addLoad(node.loads, podClass, pods);

@@ -180,7 +180,11 @@ export const pending = (name: string, cpu: number, spec: Partial<Pod['spec']> = 
   });
 
 /** Objects that keep room free for so many pods of this size. */
-export const bufferOf = (replicas: number, cpu: number): Partial<ClusterObjects> => {
+export const bufferOf = (
+  replicas: number,
+  cpu: number,
+  { labels: own = {}, spec = {} }: { labels?: Record<string, string>; spec?: Partial<Pod['spec']> } = {},
+): Partial<ClusterObjects> => {
   const containers = [{ name: 'main', image: 'i', resources: { requests: { cpu: String(cpu), memory: `${cpu}Gi` } } }];
   return {
     capacityBuffers: [
@@ -189,7 +193,12 @@ export const bufferOf = (replicas: number, cpu: number): Partial<ClusterObjects>
         spec: { replicas, podTemplateRef: { name: 't' }, provisioningStrategy: 'buffer.x-k8s.io/active-capacity' },
       },
     ] as never,
-    podTemplates: [{ metadata: { name: 't', namespace: 'default' }, template: { spec: { containers } } }] as never,
+    podTemplates: [
+      {
+        metadata: { name: 't', namespace: 'default' },
+        template: { metadata: { labels: own }, spec: { containers, ...spec } },
+      },
+    ] as never,
   };
 };
 
