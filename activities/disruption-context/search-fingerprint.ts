@@ -1,3 +1,4 @@
+import { conditionOf } from '../../core/conditions.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { rulesByPool } from './disruption-context.js';
@@ -24,9 +25,20 @@ export function searchFingerprint(
     refused.map(({ at, until }) => [at, until]),
     [...nominated].sort(),
     [...backOffEnds(context, rulesByPool(context))].sort(),
-    [...catalogues].map(([nodePool, types]) => [nodePool, digestOf(types)]),
+    digestsOf(catalogues),
   ]);
 }
+
+/** What decides which nodes can be launched: NodePools, and their instance types with overlays and offerings that are out of capacity. */
+export function launchesFingerprint({ pools }: Pick<DisruptionContext, 'pools'>, catalogues: Catalogues): string {
+  return JSON.stringify([
+    [...pools].map(([name, { spec, status }]) => [name, spec, conditionOf(status?.conditions, 'Ready')?.status]),
+    digestsOf(catalogues),
+  ]);
+}
+
+const digestsOf = (catalogues: Catalogues): readonly (readonly [string, string])[] =>
+  [...catalogues].map(([nodePool, types]) => [nodePool, digestOf(types)]);
 
 /** NodePools that nothing can be planned for just now, as their instance types could not be had. */
 export function withoutCatalogue({ pools }: DisruptionContext, catalogues: Catalogues): readonly string[] {

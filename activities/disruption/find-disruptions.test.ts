@@ -1370,6 +1370,41 @@ describe('findDisruptions', () => {
       expect(blocked?.message).toBe(`Not disrupted: ${found.details?.stays[0]?.why}`);
     });
 
+    describe('a node whose pods find no place', () => {
+      const isTried = async (): Promise<boolean> => goingNodes(await find()).includes('node-a');
+      beforeEach(async () => {
+        putNode('a', [64], [drifted(600)]);
+        expect((await find()).details?.stays).toMatchObject([{ nodes: ['node-a'] }]);
+        // What would give it a place, but for the search that waits.
+        const { packer } = world.deps;
+        const plan = packer.plan.bind(packer);
+        packer.plan = (given) => {
+          const pods = given.objects.pods.map((pod) => ({ ...pod, spec: { ...pod.spec, containers: [] } }));
+          return plan({ ...given, objects: { ...given.objects, pods } });
+        };
+      });
+
+      test('is not tried again for five minutes', async () => {
+        world.clock.now += 299_000;
+        expect(await isTried()).toBe(false);
+        world.clock.now += 1000;
+        expect(await isTried()).toBe(true);
+      });
+
+      test.each<[string, () => void]>([
+        ['a NodePool changes', () => putPool({ budgets: [{ nodes: '100%' }] })],
+        ['its pods do', () => world.kube.remove('Pod', { name: 'a-0', namespace: 'default' })],
+      ])('is tried again as soon as %s', async (_, change) => {
+        change();
+        expect(await isTried()).toBe(true);
+      });
+
+      test('is told for no longer than it has drifted', async () => {
+        putNode('a', [64]);
+        expect((await find()).details?.waits).toBeUndefined();
+      });
+    });
+
     test('a node whose replacement failed rests, and keeps no other waiting meanwhile', async () => {
       putNode('a', [1], [drifted(600)]);
       putNode('b', [1], [drifted(60)]);

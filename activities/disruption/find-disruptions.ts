@@ -12,8 +12,8 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import { disruptionContext, rulesByPool } from '../disruption-context/disruption-context.js';
 import { backOffEnds } from '../disruption-context/node-memory.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
-import { findDrift, waitsOfDrift } from '../drift/find-drift.js';
-import type { SkippedNodes } from '../drift/find-drift.js';
+import { findDrift, isDriftedAlone } from '../drift/find-drift.js';
+import { SkippedNodes } from '../drift/skipped-nodes.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
@@ -64,7 +64,7 @@ interface Searched {
 
 /** The methods in their order (candidates/methods-in-order), with the state that they keep between searches. */
 export class DisruptionFinder {
-  private readonly skipped: SkippedNodes = new Map();
+  private readonly skipped = new SkippedNodes();
   private readonly last = { Act: noSearch(), Ask: noSearch(), Recommend: noSearch() };
   private readonly waiting = new WaitingNodes();
   private readonly changes: ClusterChanges;
@@ -184,7 +184,8 @@ export class DisruptionFinder {
   }
 
   private waits(context: DisruptionContext): readonly NodeWait[] {
-    return [...waitsOfDrift(this.skipped), ...searchesOf(context).flatMap((mode) => this.last[mode].waits)];
+    this.skipped.keepOnly(context.views.filter((view) => isDriftedAlone(view, context)));
+    return [...this.skipped.waits, ...searchesOf(context).flatMap((mode) => this.last[mode].waits)];
   }
 
   private staying(

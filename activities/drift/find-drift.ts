@@ -2,11 +2,11 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
-import { isReschedulable, podKey } from '../../core/pods.js';
+import { podKey } from '../../core/pods.js';
 import { whyNoPlace } from '../../packing/places.js';
 import type { Place } from '../../packing/places.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
+import { candidateOf, cataloguesOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
@@ -17,26 +17,12 @@ import { allowedToPropose, whyAnswered } from '../disruption-context/open-questi
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { placementOf } from '../placement.js';
-import type { NodeWait } from '../disruption-context/node-waits.js';
+import { launchesFingerprint } from '../disruption-context/search-fingerprint.js';
+import { movablePods, type NoPlace, type SkippedNodes } from './skipped-nodes.js';
 import { ruledByText } from '../../disruption/budgets/budgets.js';
 
 /** The most simulations of one search. Nodes without a command are skipped for a while, so that the next search gets further. */
 const mostTried = 5;
-const skipMs = 5 * 60_000;
-/** How long a node is skipped whose pods wait for another node to come up. */
-const unreadySkipMs = 5_000;
-
-/** Drifted nodes that are skipped for a while, by the UID of their claim: why, and until when. */
-export type SkippedNodes = Map<string, NoPlace & { readonly node: string; readonly until: number }>;
-
-/** What these wait for: `whyNotCandidate` knows nothing of it. */
-export function waitsOfDrift(skipped: SkippedNodes): readonly NodeWait[] {
-  return [...skipped.values()].map(({ node, why, soon }) =>
-    soon
-      ? { node, verdict: 'may go', what: `it has drifted, and waits: ${why}` }
-      : { node, verdict: 'stays', what: `it has drifted: ${why}` },
-  );
-}
 
 /**
  * One command for the node that drifted first; nodes without pods to move come before others (drift/oldest-first). Independent of
@@ -50,37 +36,32 @@ export async function findDrift(
 ): Promise<Proposals> {
   const held: { nodePool: string; why: string }[] = [];
   const checks: number[] = [];
-  const wanted = driftedNodes(context, skipped).filter((view) => isAllowed(view, context, { held, checks }));
+  const drifted = driftedNodes(context);
+  if (drifted.length === 0 && skipped.isEmpty) return { proposals: [], held, checks };
+  const launches = launchesFingerprint(context, await cataloguesOf(deps, [...context.pools.values()]));
+  const wanted = skipped
+    .without(drifted, { launches, now: context.now })
+    .filter((view) => isAllowed(view, context, { held, checks }));
   for (const view of wanted.slice(0, mostTried)) {
     const proposal = await simulate(deps, context, view);
     if (!('why' in proposal)) return { proposals: [proposal], held, checks };
-    const until = context.now + (proposal.soon ? unreadySkipMs : skipMs);
-    skipped.set(view.claim.metadata.uid ?? '', { ...proposal, node: nodeNameOf(view), until });
-    checks.push(until);
+    checks.push(skipped.add(view, proposal, { launches, now: context.now }));
     held.push({ nodePool: poolNameOf(view), why: `${nodeNameOf(view)} has drifted: ${proposal.why}` });
   }
   if (wanted.length > mostTried) checks.push(context.now + 1000);
   return { proposals: [], held, checks };
 }
 
-function driftedNodes(context: DisruptionContext, skipped: SkippedNodes): NodeView[] {
-  for (const [uid, { until }] of skipped) if (until <= context.now) skipped.delete(uid);
-  const drifted = context.views.filter(
-    ({ claim, pool }) =>
-      isTrue(claim.status?.conditions, 'Drifted') &&
-      isInScope(context, pool?.metadata.name ?? '') &&
-      pool?.spec.replicas === undefined &&
-      !skipped.has(claim.metadata.uid ?? '') &&
-      !hasRollout(context, pool?.metadata.name ?? ''),
-  );
+function driftedNodes(context: DisruptionContext): NodeView[] {
+  const drifted = context.views.filter((view) => isInScope(context, poolNameOf(view)) && isDriftedAlone(view, context));
   return drifted.sort(emptyThenOldest);
 }
 
-function hasRollout(context: DisruptionContext, nodePool: string): boolean {
-  return context.rollouts.has(nodePool);
+/** Whether the node has drifted and goes by itself: neither static pools nor rollouts are meant. */
+export function isDriftedAlone({ claim, pool }: NodeView, { rollouts }: Pick<DisruptionContext, 'rollouts'>): boolean {
+  const isStatic = pool?.spec.replicas !== undefined;
+  return isTrue(claim.status?.conditions, 'Drifted') && !isStatic && !rollouts.has(pool?.metadata.name ?? '');
 }
-
-const movable = ({ pods }: NodeView): NodeView['pods'] => pods.filter(isReschedulable);
 
 function isAllowed(
   view: NodeView,
@@ -108,16 +89,10 @@ function isAllowed(
   return false;
 }
 
-/** Why the pods of a node have no place, and whether that may change soon. */
-interface NoPlace {
-  readonly why: string;
-  readonly soon: boolean;
-}
-
 /** The command for one node, or why there is none. */
 async function simulate(deps: ActivityDeps, context: DisruptionContext, view: NodeView): Promise<Proposal | NoPlace> {
   const name = nodeNameOf(view);
-  const own = new Set(movable(view).map(podKey));
+  const own = new Set(movablePods(view).map(podKey));
   const base = { reason: 'Drifted', method: 'drift', candidates: [candidateOf(view)] } as const;
   const condition = conditionOf(view.claim.status?.conditions, 'Drifted');
   const alternatives = [{ nodes: name, why: `it has drifted: ${condition?.reason ?? 'Drifted'}` }];
