@@ -31,11 +31,16 @@ function begunText({ input, summary, details }: Started, pods: readonly string[]
   const forPods = pods.length === 0 ? '' : ` for ${counted(pods.length, 'pod')}: ${podsText(pods)}`;
   const why = details ?? (pods.length === 0 ? summary : undefined);
   const parts = [
-    `launch began in NodePool ${textOr(nodePool, 'unknown')}${forPods}`,
+    `launch began${poolText(nodePool)}${forPods}`,
     ...(reason === undefined ? [] : [`replaces nodes (${reason})`]),
     ...(why === undefined ? [] : [why]),
   ];
   return parts.join('; ');
+}
+
+/** A standalone NodeClaim is launched for no NodePool. */
+function poolText(nodePool: unknown): string {
+  return nodePool === '' ? '' : ` in NodePool ${textOr(nodePool, 'unknown')}`;
 }
 
 function podsText(pods: readonly string[]): string {

@@ -62,6 +62,12 @@ describe('what a workflow did, in plain words', () => {
       ],
     ],
     [
+      'a launch of a standalone NodeClaim',
+      'launch',
+      [started({ nodePool: '' }, { details: 'alone' })],
+      ['launch began for 1 pod: shop/web-1; alone'],
+    ],
+    [
       'a launch that is given up',
       'launch',
       [done({ outcome: 'deleted', reason: 'registration_timeout', message: 'no Node within 15 minutes' })],
