@@ -2,7 +2,7 @@ import { isTrue } from '../../core/conditions.js';
 import { counted } from '../../core/plurals.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import { consolidatableAt, whyNeverConsolidatable } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { DisruptionView } from './contract.js';
 import { whyAnswered } from './open-questions.js';
@@ -127,12 +127,5 @@ function byMemory(view: NodeView, context: DisruptionContext): string[] {
 function whyNotYet(view: NodeView, now: number): string | undefined {
   const at = consolidatableAt(view);
   if (at <= now) return undefined;
-  return Number.isFinite(at) ? `consolidateAfter holds until ${timeText(at)}` : whyNever(view);
-}
-
-function whyNever({ pool }: NodeView): string {
-  if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
-  return pool?.spec.disruption.consolidateAfter === 'Never'
-    ? 'its NodePool has consolidateAfter: Never'
-    : 'it is not initialized';
+  return Number.isFinite(at) ? `consolidateAfter holds until ${timeText(at)}` : whyNeverConsolidatable(view);
 }

@@ -1038,6 +1038,19 @@ describe('findDisruptions', () => {
       ]);
     });
 
+    test.each<[string, string | undefined, string]>([
+      ['standalone', undefined, 'it has no NodePool label'],
+      ['of a NodePool that is gone', 'gone', 'its NodePool does not exist'],
+    ])('an initialized node that is %s stays for that alone', async (_what, nodePoolLabel, says) => {
+      putNode('a', [1]);
+      await world.kube.patch(
+        'NodeClaim',
+        { name: 'a' },
+        { metadata: { labels: { [labels.nodePool]: nodePoolLabel ?? null } } },
+      );
+      expect(await whyNot()).toMatchObject({ verdict: 'stays', why: says });
+    });
+
     test('who holds the budget is named, and what drift waits for', async () => {
       putNode('a', [1], [{ type: 'Drifted', status: 'True', lastTransitionTime: at(60) }]);
       putNode('b', [1]);

@@ -36,15 +36,21 @@ export function whyNotCandidate(
   context: CandidateContext,
   method: 'graceful' | 'eventual' = 'graceful',
 ): string | undefined {
-  const { claim, node, pool } = view;
+  const { claim, node } = view;
   const why = whyNotDisruptable(view, context);
   if (why !== undefined) return why;
   if (isNodeMarkedDoNotDisrupt(node)) return 'the node is marked do-not-disrupt';
   if (method === 'graceful' && isKeptFromConsolidation(view)) return 'the node is marked do-not-consolidate';
-  if (claim.metadata.labels?.[labels.nodePool] === undefined) return 'it has no NodePool label';
-  if (pool === undefined) return 'its NodePool does not exist';
+  const noPool = whyNoPool(view);
+  if (noPool !== undefined) return noPool;
   const waived = method === 'eventual' && claim.spec.terminationGracePeriod !== undefined;
   return waived ? undefined : blockingPod(view.pods, context);
+}
+
+/** Why the node belongs to no NodePool: a standalone NodeClaim has no label of one. */
+export function whyNoPool({ claim, pool }: Pick<NodeView, 'claim' | 'pool'>): string | undefined {
+  if (claim.metadata.labels?.[labels.nodePool] === undefined) return 'it has no NodePool label';
+  return pool === undefined ? 'its NodePool does not exist' : undefined;
 }
 
 /**

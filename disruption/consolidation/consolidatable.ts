@@ -1,5 +1,6 @@
 import { isTrue, transitionOf } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
+import { whyNoPool } from '../candidates/candidates.js';
 import type { NodeView } from '../candidates/candidates.js';
 
 /** When consolidateAfter begins to count (consolidation/consolidate-after): at the last pod event, or at initialization. */
@@ -26,4 +27,16 @@ export function consolidatableAt(view: NodeView): number {
   const since = idleSince(view);
   if (pool === undefined || since === undefined || pool.spec.replicas !== undefined) return Number.POSITIVE_INFINITY;
   return since + parseNillableDuration(pool.spec.disruption.consolidateAfter, 'consolidateAfter');
+}
+
+/** Why `consolidatableAt` is never, in words. */
+export function whyNeverConsolidatable(view: Pick<NodeView, 'claim' | 'pool'>): string {
+  const { claim, pool } = view;
+  const noPool = whyNoPool(view);
+  if (noPool !== undefined) return noPool;
+  if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
+  if (pool?.spec.disruption.consolidateAfter === 'Never') return 'its NodePool has consolidateAfter: Never';
+  return isTrue(claim.status?.conditions, 'Initialized')
+    ? 'its NodeClaim has no valid time from which consolidateAfter counts'
+    : 'it is not initialized';
 }

@@ -6,7 +6,7 @@ import { coverageOf, viewNodes, type CompiledNode as PackedNode } from '../../pa
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
 import { countedByBudgets } from '../budgets/pool-counts.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
-import { consolidatableAt, settlesAt } from './consolidatable.js';
+import { consolidatableAt, settlesAt, whyNeverConsolidatable } from './consolidatable.js';
 import { isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
 import { bindingBudgets } from '../candidates/pod-budgets.js';
 import { NodePrices } from '../candidates/node-prices.js';
@@ -118,12 +118,9 @@ export const isBuffer = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined;
 
 function whyNotConsolidatable(candidate: NodeView, consolidatableBy: number): string | undefined {
-  const { pool } = candidate;
-  if (pool?.spec.replicas !== undefined) return 'its NodePool is static';
-  if (pool?.spec.disruption.consolidateAfter === 'Never') return 'its NodePool has consolidateAfter: Never';
   const at = consolidatableAt(candidate);
   if (at <= consolidatableBy) return undefined;
-  return Number.isFinite(at) ? `it is consolidatable from ${timeText(at)} on` : 'it is not initialized';
+  return Number.isFinite(at) ? `it is consolidatable from ${timeText(at)} on` : whyNeverConsolidatable(candidate);
 }
 
 /** Why a node that is not empty (consolidation/empty-nodes) may not be disrupted. */
