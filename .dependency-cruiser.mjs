@@ -91,7 +91,7 @@ const subjects = {
     launch: ['provisioning'],
     disruption: ['disruption-context', 'consolidation', 'drift', 'people', 'provisioning', 'termination'],
     consolidation: ['disruption-context'],
-    drift: ['disruption-context', 'provisioning', 'static-capacity'],
+    drift: ['disruption-context', 'provisioning'],
     expiration: ['provisioning', 'static-capacity'],
     interruption: ['disruption'],
     repair: [],

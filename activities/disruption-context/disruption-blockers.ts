@@ -92,7 +92,8 @@ function byDrift(view: NodeView, context: DisruptionContext, running: Disruption
     whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
     whyAnswered(context, view, 'Drifted') ??
     whyBackedOff(context, view, 'Drifted') ??
-    whyNotCandidate(view, context, 'eventual');
+    whyNotCandidate(view, context, 'eventual') ??
+    context.driftRooms.get(poolNameOf(view))?.why;
   if (why !== undefined) return [`it has drifted: ${why}`];
   const closed = whyClosed(context, poolNameOf(view), 'Drifted');
   if (closed === undefined) return [context.rollouts.has(poolNameOf(view)) ? inItsWave : inItsTurn];

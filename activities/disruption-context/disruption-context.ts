@@ -4,6 +4,7 @@ import { labels } from '../../api/labels.js';
 import type { Allowance, PoolCount } from '../../disruption/budgets/budgets.js';
 import type { CandidateContext, NodeView } from '../../disruption/candidates/candidates.js';
 import { countPools, isDisrupting } from '../../disruption/budgets/pool-counts.js';
+import { isStatic } from '../../disruption/static-capacity/static-capacity.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import type { LimitsContext } from '../../disruption/budgets/limits.js';
 import { policyOf } from '../../disruption/policies/policies.js';
@@ -17,6 +18,8 @@ import type { ActivityDeps } from '../deps.js';
 import { withRecorded } from '../../disruption/budgets/recorded.js';
 import { recordsOf } from './disruption-records.js';
 import { readable, withUnreadable } from './unreadable-objects.js';
+import { driftRooms } from './drift-rooms.js';
+import type { DriftRoom } from './drift-rooms.js';
 import { nominatedNodes } from './nominations.js';
 import { publishExcluded } from '../publish-excluded.js';
 import type { ExcludedObject } from '../../packing/types.js';
@@ -44,8 +47,10 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly disrupting: readonly string[];
   /** When nominations of nodes end, milliseconds of the epoch, where that is known. */
   readonly nominationEnds: ReadonlyMap<string, number>;
-  /** NodePools whose drifted nodes are replaced by a rollout. */
+  /** NodePools whose drifted nodes are replaced by a rollout; never static ones. */
   readonly rollouts: ReadonlySet<string>;
+  /** By static NodePool. */
+  readonly driftRooms: ReadonlyMap<string, DriftRoom>;
   /** NodePools whose policy has mode Recommend. */
   readonly recommending: ReadonlySet<string>;
   /** NodePools with mode Act whose policy asks for approval of consolidation. */
@@ -94,6 +99,7 @@ export async function disruptionContext(
     refused,
     memory: new Map(memory.map((each) => [each.node, each])),
     disrupting: running.flatMap(({ candidates }) => candidates.map(({ node }) => node)),
+    driftRooms: driftRooms(deps, { pools, views }, claimed),
     ...poolsByPolicy(pools, policies),
     mode: 'Act',
   };
@@ -107,7 +113,7 @@ function poolsByPolicy(
   const poolsThat = (holds: (pool: NodePool) => boolean): ReadonlySet<string> =>
     new Set(pools.filter(holds).map(({ metadata }) => metadata.name ?? ''));
   return {
-    rollouts: poolsThat((pool) => policyOf(pool, policies)?.spec.driftRollout !== undefined),
+    rollouts: poolsThat((pool) => !isStatic(pool) && policyOf(pool, policies)?.spec.driftRollout !== undefined),
     recommending: poolsThat((pool) => rulesOf(pool, policies).mode === 'Recommend'),
     asking: poolsThat((pool) => {
       const { mode, approval } = rulesOf(pool, policies);

@@ -44,6 +44,7 @@ function isTakenByDrift(context: DisruptionContext, view: NodeView): boolean {
     whyPaused(context.pauses, 'Drifted', pausableOf(view)) === undefined &&
     refusalOf(context, view, 'Drifted') === undefined &&
     whyBackedOff(context, view, 'Drifted') === undefined &&
+    context.driftRooms.get(nodePool)?.why === undefined &&
     allowedToPropose(context, nodePool, 'Drifted').allowed > 0
   );
 }

@@ -15,7 +15,8 @@ import { findConsolidation, noSearch } from '../consolidation/find-consolidation
 import { findDrift, isDriftedAlone } from '../drift/find-drift.js';
 import { SkippedNodes } from '../drift/skipped-nodes.js';
 import { findEmpty } from '../consolidation/find-empty.js';
-import { findStaticDrift } from '../drift/find-static-drift.js';
+import { findStaticDrift, waitsOfStaticDrift } from '../drift/find-static-drift.js';
+import type { UnlaunchablePools } from '../drift/find-static-drift.js';
 import { regarding } from '../../core/regarding.js';
 import { LeastPrice } from './least-price.js';
 import { writeRecords } from '../disruption-context/disruption-records.js';
@@ -65,6 +66,7 @@ interface Searched {
 /** The methods in their order (candidates/methods-in-order), with the state that they keep between searches. */
 export class DisruptionFinder {
   private readonly skipped = new SkippedNodes();
+  private readonly unlaunchable: UnlaunchablePools = new Map();
   private readonly last = { Act: noSearch(), Ask: noSearch(), Recommend: noSearch() };
   private readonly waiting = new WaitingNodes();
   private readonly changes: ClusterChanges;
@@ -122,11 +124,11 @@ export class DisruptionFinder {
 
   /** Each method for NodePools with mode Act, then for those with mode Recommend. Consolidation separately for NodePools whose policy asks for approval. */
   private methods(context: DisruptionContext, seen: number): readonly (() => Proposals | Promise<Proposals>)[] {
-    const { deps, skipped } = this;
+    const { deps, skipped, unlaunchable } = this;
     const modes = context.recommending.size === 0 ? (['Act'] as const) : (['Act', 'Recommend'] as const);
     const methods: readonly ((context: DisruptionContext) => Proposals | Promise<Proposals>)[] = [
       findEmpty,
-      (own) => findStaticDrift(deps, own),
+      (own) => findStaticDrift(deps, own, unlaunchable),
       (own) => findDrift(deps, own, skipped),
     ];
     const consolidates = (mode: DisruptionContext['mode']) => () =>
@@ -185,7 +187,11 @@ export class DisruptionFinder {
 
   private waits(context: DisruptionContext): readonly NodeWait[] {
     this.skipped.keepOnly(context.views.filter((view) => isDriftedAlone(view, context)));
-    return [...this.skipped.waits, ...searchesOf(context).flatMap((mode) => this.last[mode].waits)];
+    return [
+      ...this.skipped.waits,
+      ...waitsOfStaticDrift(context, this.unlaunchable),
+      ...searchesOf(context).flatMap((mode) => this.last[mode].waits),
+    ];
   }
 
   private staying(

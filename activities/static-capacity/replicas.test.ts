@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Condition } from '../../api/kubernetes.js';
+import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { annotations, labels } from '../../api/labels.js';
 import { defaultFeatureGates } from '../../core/feature-gates.js';
 import { workflowIds } from '../../core/ids.js';
@@ -10,6 +11,7 @@ import type { DisruptionsFound } from '../disruption/contract.js';
 import type { DisruptionView } from '../disruption-context/contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { createDisruptionActivities } from '../disruption/disruption.js';
+import { explainNode } from '../people/explain-node.js';
 import { createReplicasActivities } from './replicas.js';
 import type { ReplicasView } from './contract.js';
 import { createExpirationActivities } from '../expiration/expiration.js';
@@ -28,14 +30,25 @@ describe('static pools', () => {
   });
   afterEach(() => world.stop());
 
-  function putPool(replicas: number, more: { limit?: number; budgets?: object[]; disruption?: object } = {}): void {
+  function putPool(
+    replicas: number,
+    more: { limit?: number; budgets?: object[]; disruption?: object; type?: string } = {},
+  ): void {
     const { limit, budgets = [{ nodes: '100%' }] } = more;
     const spec = {
       replicas,
       disruption: { budgets, ...more.disruption },
       ...(limit === undefined ? {} : { limits: { nodes: String(limit) } }),
     };
-    world.kube.put('NodePool', ready(nodePool('static', spec)));
+    const pool = ready(nodePool('static', spec));
+    if (more.type !== undefined)
+      pool.spec.template.spec.requirements = [{ key: labels.instanceType, operator: 'In', values: [more.type] }];
+    world.kube.put('NodePool', pool);
+  }
+
+  function putPolicy(spec: object): void {
+    const policy = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy', metadata: { name: 'own' }, spec };
+    world.kube.put('DisruptionPolicy', disruptionPolicies.mustParse(policy));
   }
 
   const at = (secondsAgo: number): string => new Date(world.clock.now - secondsAgo * 1000).toISOString();
@@ -76,11 +89,18 @@ describe('static pools', () => {
     const { create: claims, typeLists } = (await look()) as Live;
     return createClaimActivities(deps).createClaims({ planId, claims, typeLists, reason: 'provisioned' });
   };
-  const find = async (view: Partial<DisruptionView> = {}): Promise<DisruptionsFound> => {
+  const nothing: DisruptionView = { nominations: [], pauses: [], running: [] };
+  const find = async (
+    view: Partial<DisruptionView> = {},
+    activities = createDisruptionActivities(deps),
+  ): Promise<DisruptionsFound> => {
     await world.synced();
-    const nothing = { nominations: [], pauses: [], running: [] };
-    return createDisruptionActivities(deps).findDisruptions({ ...nothing, ...view });
+    return activities.findDisruptions({ ...nothing, ...view });
   };
+  const messagesOf = (name: string): string[] =>
+    world.events
+      .filter(({ regarding }) => regarding.kind === 'Node' && regarding.name === name)
+      .map(({ reason, message }) => `${reason}: ${message}`);
   const nodesOf = ({ commands }: DisruptionsFound): string[][] =>
     commands.map(({ candidates }) => candidates.map(({ node }) => node));
 
@@ -169,7 +189,9 @@ describe('static pools', () => {
     putNode('b', [drifted(120)]);
     const waiting = await find();
     expect(waiting.commands).toEqual([]);
-    expect(waiting.held[0]?.why).toContain('replicas and limits.nodes leave 0 now');
+    expect(waiting.held[0]?.why).toBe(
+      '2 nodes have drifted: replicas of 2 and limits.nodes of 2 leave no room for a replacement',
+    );
 
     putPool(2, { limit: 3 });
     const { commands } = await find();
@@ -178,6 +200,84 @@ describe('static pools', () => {
     expect(commands[0]).toMatchObject({ reason: 'Drifted', decision: { method: 'drift', decision: 'replace' } });
     expect(commands[0]?.decision?.replacements).toHaveLength(1);
     expect(commands[0]?.decision?.replacements[0]).toMatchObject({ nodePool: 'static', podCount: 0 });
+  });
+
+  // Rule `surfaces/one-reason`: `status` asks for `stays`, `why` for `explainNode`.
+  test.each<[string, () => Partial<DisruptionView>, string]>([
+    [
+      'limits.nodes is replicas',
+      () => {
+        putPool(2, { limit: 2 });
+        return {};
+      },
+      'replicas of 2 and limits.nodes of 2 leave no room for a replacement',
+    ],
+    [
+      'a policy asks for rollouts, which static pools have none of',
+      () => {
+        putPool(2, { limit: 2 });
+        putPolicy({ driftRollout: {} });
+        return {};
+      },
+      'replicas of 2 and limits.nodes of 2 leave no room for a replacement',
+    ],
+    [
+      'empty nodes ask for approval',
+      () => {
+        putPool(2, { limit: 2 });
+        putPolicy({ approval: [{ timeout: '2h' }] });
+        return {};
+      },
+      'replicas of 2 and limits.nodes of 2 leave no room for a replacement',
+    ],
+    [
+      'another is being replaced',
+      () => {
+        putPool(2, { limit: 3 });
+        const workflowId = workflowIds.consolidate('test', ['uid-b']);
+        const going = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b', nodePool: 'static' };
+        return { running: [{ workflowId, reason: 'Drifted', candidates: [going], since: 0 }] };
+      },
+      'limits.nodes of 3 leaves no room for a replacement now: 2 nodes are there, and 1 more is to come',
+    ],
+    [
+      'the feature gate is off',
+      () => {
+        putPool(2);
+        deps = { ...deps, gates: defaultFeatureGates };
+        return {};
+      },
+      'feature gate StaticCapacity is off',
+    ],
+  ])('why a drifted node stays is said everywhere alike: %s', async (_, arrange, says) => {
+    putNode('a', [drifted(60)]);
+    putNode('b');
+    const view = arrange();
+    const { details } = await find(view);
+    const why = `it has drifted: ${says}; its NodePool is static`;
+    expect(details?.stays).toEqual([{ why, nodes: ['node-a'] }]);
+    expect(await explainNode(deps, { node: 'node-a', view: { ...nothing, ...view } })).toMatchObject({
+      verdict: 'stays',
+      why,
+    });
+    expect(messagesOf('node-a')).toEqual([`DisruptionBlocked: Not disrupted: ${why}`]);
+  });
+
+  test('a drifted node whose replacement cannot be launched stays until it can', async () => {
+    putPool(2, { type: 'none-such' });
+    putNode('a', [drifted(60)]);
+    const activities = createDisruptionActivities(deps);
+    const { details } = await find({}, activities);
+    const [stays] = details!.stays;
+    expect(stays).toMatchObject({
+      why: expect.stringMatching(/^it has drifted: no new node can be launched: /),
+      nodes: ['node-a'],
+    });
+    expect(details?.waits).toEqual([{ verdict: 'stays', why: stays!.why, nodes: ['node-a'] }]);
+    expect(messagesOf('node-a')).toEqual([`DisruptionBlocked: Not disrupted: ${stays!.why}`]);
+
+    putPool(2);
+    expect(await find({}, activities)).toMatchObject({ commands: [{ reason: 'Drifted' }], details: { stays: [] } });
   });
 
   test('as many as budgets let go drift at once, each by a command of its own', async () => {

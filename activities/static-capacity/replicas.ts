@@ -1,9 +1,9 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { annotations, labels } from '../../api/labels.js';
+import { labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
-import { workflowIds } from '../../core/ids.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
+import { replacementsIn } from '../../disruption/static-capacity/replacements.js';
 import { isStatic, nodeLimit, staticCounts, staticPlan } from '../../disruption/static-capacity/static-capacity.js';
 import type { StaticCounts, StaticPlan } from '../../disruption/static-capacity/static-capacity.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
@@ -66,18 +66,6 @@ function viewOf(deps: ActivityDeps, pool: NodePool, claim: NodeClaim): NodeView 
   const node = nodeOf(deps.cache, claim);
   const pods = node === undefined ? [] : deps.cache.podsOnNode(node.metadata.name ?? '');
   return { claim, node, pool, pods, pricePerHour: 0 };
-}
-
-/** Whether the one replacement of a claim of a static pool exists: the disruption that takes the claim planned it. */
-export function replacementsIn(cluster: string, claims: readonly NodeClaim[]): (uid: string) => boolean {
-  const plans = new Set(
-    claims.flatMap(({ metadata }) => {
-      const plan = metadata.annotations?.[annotations.plan];
-      // workflow id / run id / index
-      return plan === undefined ? [] : [plan.split('/').slice(0, -2).join('/')];
-    }),
-  );
-  return (uid) => plans.has(workflowIds.consolidate(cluster, [uid])) || plans.has(workflowIds.expire(cluster, uid));
 }
 
 type Additions = Pick<Extract<ReplicasView, { state: 'live' }>, 'create' | 'typeLists' | 'held'>;

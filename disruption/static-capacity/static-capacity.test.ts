@@ -3,7 +3,7 @@ import type { Condition, Pod } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { nodeClaim, nodePool } from '../../test/builders/activity-world.js';
 import type { NodeView } from '../candidates/candidates.js';
-import { nodeLimit, staticCounts, staticDriftRoom, staticPlan } from './static-capacity.js';
+import { nodeLimit, staticCounts, staticDriftRoom, staticPlan, whyNoDriftRoom } from './static-capacity.js';
 import type { StaticContext, StaticPlan } from './static-capacity.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
@@ -162,6 +162,38 @@ describe('drift of a static pool (drift/static-pools, static-capacity/drift-room
     expect(roomOf(3, 4, [member('a'), member('b'), member('c', { going: true })])).toBe(0);
     expect(roomOf(3, 4, [...three, member('old', { going: true })])).toBe(0);
     expect(roomOf(3, 5, [...three, member('old', { going: true })])).toBe(1);
+  });
+
+  test.each<[string, number, number | undefined, readonly NodeView[], string | undefined]>([
+    ['there is room', 3, 4, three, undefined],
+    ['there is no limit', 3, undefined, three, undefined],
+    ['there never is', 3, 3, three, 'replicas of 3 and limits.nodes of 3 leave no room for a replacement'],
+    [
+      'a replacement is to come',
+      3,
+      4,
+      [member('a'), member('b'), member('c', { going: true })],
+      'limits.nodes of 4 leaves no room for a replacement now: 3 nodes are there, and 1 more is to come',
+    ],
+    [
+      'a replacement is there',
+      3,
+      4,
+      [...three, member('old', { going: true })],
+      'limits.nodes of 4 leaves no room for a replacement now: 4 nodes are there',
+    ],
+    [
+      'nodes are missing',
+      3,
+      4,
+      [member('a'), member('old', { deleting: true })],
+      'limits.nodes of 4 leaves no room for a replacement now: 2 nodes are there, and 2 more are to come',
+    ],
+    ['there are too many', 2, 9, three, 'its NodePool has 3 nodes and replicas of 2: the surplus goes first'],
+  ])('why there is none is said: %s', (_, replicas, limit, members, why) => {
+    const counts = staticCounts(members, context({ isReplaced: (uid) => uid === 'uid-old' }));
+    expect(whyNoDriftRoom(pool(replicas, limit), counts)).toBe(why);
+    expect(roomOf(replicas, limit, members) > 0).toBe(why === undefined);
   });
 
   test('missing nodes go before replacements, and too many go before both', () => {

@@ -1,4 +1,5 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { counted, verb } from '../../core/plurals.js';
 import { compareText } from '../../core/compare-text.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
@@ -89,6 +90,22 @@ export function staticDriftRoom(pool: Pick<NodePool, 'spec'>, counts: StaticCoun
   const replicas = pool.spec.replicas ?? 0;
   if (counts.running.length + counts.unreplaced.length > replicas) return 0;
   return Math.max(0, roomOf(pool, counts) - missingOf(replicas, counts));
+}
+
+/** Why `staticDriftRoom` is none, in words; undefined where there is room. */
+export function whyNoDriftRoom(pool: Pick<NodePool, 'spec'>, counts: StaticCounts): string | undefined {
+  if (staticDriftRoom(pool, counts) > 0) return undefined;
+  const replicas = pool.spec.replicas ?? 0;
+  const { running, unreplaced, total } = counts;
+  const kept = running.length + unreplaced.length;
+  if (kept > replicas)
+    return `its NodePool has ${counted(kept, 'node')} and replicas of ${replicas}: the surplus goes first`;
+  const limit = nodeLimit(pool);
+  if (limit <= replicas) return `replicas of ${replicas} and limits.nodes of ${limit} leave no room for a replacement`;
+  const toCome = unreplaced.length + missingOf(replicas, counts);
+  const more = toCome === 0 ? '' : `, and ${toCome} more ${verb(toCome, 'is', 'are')} to come`;
+  const there = `${counted(total, 'node')} ${verb(total, 'is', 'are')} there${more}`;
+  return `limits.nodes of ${limit} leaves no room for a replacement now: ${there}`;
 }
 
 const missingOf = (replicas: number, { running, unreplaced }: StaticCounts): number =>
