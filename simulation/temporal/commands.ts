@@ -73,6 +73,10 @@ const handlers: Handlers = {
       run.attributes.set(name, fromPayload(payload));
     }
   },
+  setPatchMarker: (_, run) => {
+    // The marker, and the search attribute by which runs of a patch are found.
+    run.historyLength += 2;
+  },
   completeWorkflowExecution: (engine, run, { result }) => {
     run.result = result ?? undefined;
     engine.close(run, 'COMPLETED');

@@ -8,8 +8,11 @@ export function digestOf(commands: readonly Command[]): string {
         Object.entries(command).find(
           ([name, value]) => value !== null && value !== undefined && name !== 'userMetadata' && name !== 'variant',
         ) ?? [];
-      const { seq, activityType, workflowId, signalName, workflowType } = (body ?? {}) as Record<string, unknown>;
-      return [kind, seq, activityType, workflowType, workflowId, signalName]
+      const { seq, activityType, workflowId, signalName, workflowType, patchId } = (body ?? {}) as Record<
+        string,
+        unknown
+      >;
+      return [kind, seq, activityType, workflowType, workflowId, signalName, patchId]
         .filter((part) => part !== undefined)
         .map(String)
         .join(' ');

@@ -93,7 +93,8 @@ export class WorkflowTasks {
       return;
     }
     run.flags = [...new Set([...run.flags, ...answer.flags])];
-    run.turns.push({ activation: { ...activation, flags: run.flags }, digest: digestOf(answer.commands) });
+    const replayed = { ...activation, jobs: [...patchesIn(answer.commands), ...jobs], flags: run.flags };
+    run.turns.push({ activation: replayed, digest: digestOf(answer.commands) });
     run.hasTask = false;
     run.taskJobs = [];
     run.historyLength += 1;
@@ -128,6 +129,13 @@ const isClosing = (command: Command): boolean =>
     command.cancelWorkflowExecution ??
     command.continueAsNewWorkflowExecution,
   );
+
+/** A replay is told, before each task, which patches its run took in it. */
+function patchesIn(commands: readonly Command[]): Job[] {
+  return commands.flatMap(({ setPatchMarker }) =>
+    setPatchMarker ? [{ notifyHasPatch: { patchId: setPatchMarker.patchId } }] : [],
+  );
+}
 
 /** As core hands them over: the start, then signals and updates, then everything else. */
 function inOrder(jobs: readonly Job[]): Job[] {
