@@ -11,6 +11,8 @@ export type TerminationStart =
       readonly providerId?: string;
       readonly nodeName?: string;
       readonly nodeReady: boolean;
+      /** Set where the NodeClaim is not initialized, so that its launch may be under way. Workers of earlier builds do not say so. */
+      readonly mayBeLaunching?: true;
       /** Milliseconds of the epoch. */
       readonly deadline?: number;
       /** The longest grace period of the pods to evict, milliseconds. */

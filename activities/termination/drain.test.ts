@@ -115,6 +115,22 @@ describe('terminating a node', () => {
     expect(node?.metadata.deletionTimestamp).toBeDefined();
   });
 
+  // Rule `termination/launch-stops`.
+  test.each([
+    [['Launched'], true],
+    [['Launched', 'Registered'], true],
+    [['Launched', 'Registered', 'Initialized'], false],
+  ])('of a claim that is %j, the launch may be under way: %s', async (types, expected) => {
+    const conditions = types.map((type) => ({ type, status: 'True' as const }));
+    world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID, nodeName: 'n1', conditions } }));
+    await world.synced();
+
+    const start = await begin();
+
+    expect(start).toMatchObject({ state: 'terminating', providerId: providerID });
+    expect('mayBeLaunching' in start).toBe(expected);
+  });
+
   // Rule `termination/long-grace`.
   test.each([
     [3600, ['default/slow']],

@@ -92,6 +92,7 @@ function started(
     ...(providerId === undefined || providerId === '' ? {} : { providerId }),
     ...(node === undefined ? {} : { nodeName: node.metadata.name ?? '' }),
     nodeReady: isTrue(node?.status?.conditions, 'Ready'),
+    ...(isTrue(claim.status?.conditions, 'Initialized') ? {} : { mayBeLaunching: true }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(node === undefined ? {} : drainFacts(deps, claim, node)),
   };

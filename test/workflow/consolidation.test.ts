@@ -15,7 +15,7 @@ import {
   retryUpdate,
   savingsQuery,
 } from '../../workflows/messages.js';
-import type { Candidate, ConsolidateInput, Decision } from '../../workflows/messages.js';
+import type { Candidate, ClaimRef, ConsolidateInput, Decision } from '../../workflows/messages.js';
 import { startDisrupt } from './entities.js';
 import { activityNames, claimPlan, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
@@ -227,6 +227,31 @@ describe('consolidation with replacements', () => {
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'failed', terminated: [] });
     untainted();
     expect(activities.callsOf()).not.toContain('beginTermination');
+  });
+
+  // Rule `termination/launch-stops`.
+  test.each([
+    ['registers', 'waiting', {}],
+    ['is initialized', 'registered', { nodeName: 'node-new' }],
+  ] as const)('a replacement that somebody deletes before it %s ends the command at once', async (_, state, node) => {
+    activities.nodeStates = [state];
+    const handle = await start();
+    await rig.until(() => activities.callsOf('syncNode').length === 1);
+    const [{ claim }] = activities.inputsOf<{ claim: ClaimRef }>('syncNode') as [{ claim: ClaimRef }];
+    const deletedAt = await rig.now();
+    activities.start = { state: 'terminating', providerId: 'x', nodeReady: false, mayBeLaunching: true, ...node };
+
+    await rig.start('terminateNode', workflowIds.terminate(cluster, claim.uid), {
+      ...{ cluster, claim, nodePool: 'default', reason: 'deleted', deleteClaim: false },
+    });
+
+    const reason = `replacement ${claim.name} did not become ready: its NodeClaim was deleted`;
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'failed', reason, terminated: [] });
+    untainted();
+    // By the read behind the signals it would have taken longer.
+    expect((await rig.now()) - deletedAt).toBeLessThan(10_000);
+    expect(activities.callsOf()).not.toContain('viewClaim');
+    expect(activities.failed).toEqual([]);
   });
 
   test('a replacement that does not come up in ten minutes leaves the nodes as they were, and stays (commands/replacement-timeout, commands/replacements-stay)', async () => {

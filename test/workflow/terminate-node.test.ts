@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { DrainInput } from '../../activities/termination/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { Starter } from '../../operator/starter.js';
@@ -211,6 +212,82 @@ describe('terminateNode', () => {
       { providerId: `fake:///z/i-${claim.uid}` },
     ]);
     expect(activities.callsOf('recordLaunch')).toHaveLength(1);
+  });
+
+  // Rule `termination/launch-stops`.
+  describe('a claim that has its instance', () => {
+    const providerId = 'fake:///z/i-1';
+    const startLaunch = async (): Promise<WorkflowHandle> => {
+      activities.nodeStates = ['waiting'];
+      const launch = await rig.start('launchNode', workflowIds.launch(cluster, claim.uid), {
+        ...{ cluster, claim, nodePool: 'default' },
+      });
+      await rig.until(() => activities.callsOf('syncNode').length === 1);
+      return launch;
+    };
+    const signalsOf = async (handle: WorkflowHandle): Promise<(string | null | undefined)[]> => {
+      const { events } = await handle.fetchHistory();
+      return (events ?? []).flatMap(({ signalExternalWorkflowExecutionInitiatedEventAttributes: signal }) =>
+        isThere(signal) ? [signal.signalName] : [],
+      );
+    };
+
+    beforeEach(() => {
+      activities.start = { state: 'terminating', providerId, nodeReady: false, mayBeLaunching: true };
+    });
+
+    test('and waits for its node: the launch stops at once, and deletes nothing', async () => {
+      const launch = await startLaunch();
+
+      const handle = await rig.start('terminateNode', workflowId, input);
+
+      await expect(launch.result()).resolves.toMatchObject({ outcome: 'superseded' });
+      expect(await durationOf(launch)).toBeLessThan(10_000);
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+      expect(activities.inputsOf('terminateInstance')).toEqual([{ claim, providerId }]);
+      expect(activities.failed).toEqual([]);
+    });
+
+    test('and whose launch is gone is terminated all the same', async () => {
+      const handle = await rig.start('terminateNode', workflowId, input);
+
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
+      expect(await signalsOf(handle)).toEqual(['stopLaunch']);
+      expect(activities.callsOf()).toEqual([
+        'beginTermination',
+        'terminateInstance',
+        'markInstanceTerminating',
+        'findInstance',
+        'finishTermination',
+      ]);
+    });
+
+    test.each([
+      ['is initialized', { nodeName: 'node-1', nodeReady: true }],
+      ['a worker of an earlier build looked at', { nodeReady: false }],
+    ])('and %s: no launch is told', async (_, more) => {
+      activities.start = { state: 'terminating', providerId, ...more };
+
+      const handle = await rig.start('terminateNode', workflowId, input);
+      await handle.result();
+
+      expect(await signalsOf(handle)).toEqual([]);
+    });
+
+    test('and that its launch itself gives up: the launch ends as it would', async () => {
+      const terminations: WorkflowHandle[] = [];
+      activities.failClaim = async (failed) => {
+        activities.failed.push(failed);
+        // As the operator does when the claim is deleted.
+        terminations.push(await rig.start('terminateNode', workflowId, input));
+        await rig.until(() => activities.callsOf('terminateInstance').length === 1);
+      };
+      const launch = await startLaunch();
+
+      await expect(launch.result()).resolves.toMatchObject({ outcome: 'deleted', reason: 'registration_timeout' });
+      expect(activities.failed).toHaveLength(1);
+      await expect(terminations[0]?.result()).resolves.toMatchObject({ outcome: 'terminated' });
+    });
   });
 
   test('a claim that was never launched goes without an instance', async () => {

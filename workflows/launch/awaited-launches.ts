@@ -39,7 +39,7 @@ export class AwaitedLaunches {
     for (const { uid, name } of claims) {
       const settlement = this.settled.get(uid);
       if (settlement === undefined || settlement.outcome === 'initialized') continue;
-      return `replacement ${name} did not become ready: ${settlement.message ?? settlement.outcome}`;
+      return `replacement ${name} did not become ready: ${settlement.message ?? 'its NodeClaim was deleted'}`;
     }
     return undefined;
   }

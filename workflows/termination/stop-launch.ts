@@ -1,4 +1,5 @@
-import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, patched, workflowInfo } from '@temporalio/workflow';
+import type { TerminationStart } from '../../activities/termination/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { notify } from '../calls/other-workflows.js';
@@ -13,6 +14,8 @@ import type { Progress } from '../progress.js';
  * minutes.
  */
 const launchSettlesWithinMs = 150_000;
+
+type Instance = Pick<Extract<TerminationStart, { state: 'terminating' }>, 'providerId' | 'mayBeLaunching'>;
 
 interface StopDeps {
   readonly activities: () => Activities;
@@ -30,15 +33,20 @@ export class LaunchStop {
     setSignalHandler(launchSettledSignal, (settled) => void (this.settled = settled));
   }
 
-  /** Stops the launch, which may be creating an instance now. Returns the provider id if there is an instance. */
-  async run(): Promise<string | undefined> {
-    const { cluster, claim } = this.input;
-    const launchId = workflowIds.launch(cluster, claim.uid);
+  /** Stops the launch, if it may be under way. Returns the provider id if there is an instance. */
+  async run({ providerId, mayBeLaunching }: Instance): Promise<string | undefined> {
+    if (providerId === undefined) return this.settledInstance();
+    // Whoever waits for the node hears from the launch that there will be none: here nothing has to wait for the launch's answer.
+    if (mayBeLaunching === true && patched('stop-launch-with-instance')) await this.tell({});
+    return providerId;
+  }
+
+  /** Waits for the launch to stop, which may be creating an instance now. */
+  private async settledInstance(): Promise<string | undefined> {
+    const { claim } = this.input;
     const until = workflowNow() + launchSettlesWithinMs;
-    this.deps.progress().enter('stopping the launch', { waitingFor: launchId, until });
-    const isDelivered = await notify(() =>
-      getExternalWorkflowHandle(launchId).signal(stopLaunchSignal, { replyTo: workflowInfo().workflowId }),
-    );
+    this.deps.progress().enter('stopping the launch', { waitingFor: this.launchId, until });
+    const isDelivered = await this.tell({ replyTo: workflowInfo().workflowId });
     if (isDelivered) {
       await condition(() => this.settled !== undefined, launchSettlesWithinMs, { summary: 'launch to settle' });
     }
@@ -46,5 +54,14 @@ export class LaunchStop {
     // The launch had ended before: it has written the provider id to the NodeClaim.
     const view = await this.deps.activities().kube.viewClaim({ claim });
     return view.state === 'gone' ? undefined : view.providerId;
+  }
+
+  /** Whether the launch was still there to be told. */
+  private tell(stop: { readonly replyTo?: string }): Promise<boolean> {
+    return notify(() => getExternalWorkflowHandle(this.launchId).signal(stopLaunchSignal, stop));
+  }
+
+  private get launchId(): string {
+    return workflowIds.launch(this.input.cluster, this.input.claim.uid);
   }
 }

@@ -112,7 +112,7 @@ class Termination {
     this.nodeName = start.nodeName;
     this.deadline.noteAnnounced(start.deadline);
     this.longestGraceMs = start.longestGraceMs ?? 0;
-    const providerId = start.providerId ?? (await this.launchStop.run());
+    const providerId = await this.launchStop.run(start);
     if (start.nodeName !== undefined) await this.drain(start, start.nodeName);
     if (providerId !== undefined) await this.removeInstance(providerId);
     this.progress.enter('finishing');
