@@ -93,7 +93,8 @@ function byDrift(view: NodeView, context: DisruptionContext, running: Disruption
     whyAnswered(context, view, 'Drifted') ??
     whyBackedOff(context, view, 'Drifted') ??
     whyNotCandidate(view, context, 'eventual') ??
-    context.driftRooms.get(poolNameOf(view))?.why;
+    context.driftRooms.get(poolNameOf(view))?.why ??
+    whyOnlyRecommended(rulesByPool(context)(poolNameOf(view)));
   if (why !== undefined) return [`it has drifted: ${why}`];
   const closed = whyClosed(context, poolNameOf(view), 'Drifted');
   if (closed === undefined) return [context.rollouts.has(poolNameOf(view)) ? inItsWave : inItsTurn];

@@ -1064,6 +1064,13 @@ describe('findDisruptions', () => {
       expect(why).toContain(`it has drifted, and waits: budget 1 allows no more for Drifted ${holder}`);
     });
 
+    test('a drifted node whose policy only recommends is not said to go', async () => {
+      putNode('a', [1], [{ type: 'Drifted', status: 'True', lastTransitionTime: at(60) }]);
+      putPolicy({ mode: 'Recommend' });
+      const why = 'it has drifted: DisruptionPolicy careful has mode Recommend';
+      expect(await whyNot()).toMatchObject({ verdict: 'stays', why });
+    });
+
     test('a person who said no is remembered for an empty node too; what is running is named', async () => {
       putNode('a', []);
       const { now } = world.clock;

@@ -3,10 +3,11 @@ import type { Client } from '@temporalio/client';
 import { annotations, taints } from '../../api/labels.js';
 import { updateClaim, updateNode } from '../../cluster/writes.js';
 import { withCondition } from '../../core/conditions.js';
+import { messageOf } from '../../core/error-message.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
 import { observe } from '../../devstack/demo/observe.js';
-import { pausesQuery, runningQuery, whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
+import { explainQuery, pausesQuery, runningQuery, whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
 import { isInitialized, large, sharedContainment } from './containment.js';
 
@@ -25,6 +26,20 @@ const verdictOf = async (node: string): Promise<NodeVerdict | undefined> =>
   disrupt()
     .executeUpdate(whyNotUpdate, { args: [node] })
     .catch(() => undefined);
+
+/** What is said of the node, and of each disruption that runs. */
+async function underWay(node: string): Promise<unknown> {
+  const running = await disrupt()
+    .query(runningQuery)
+    .catch(() => []);
+  const explained = running.map(({ workflowId }) =>
+    on.client.workflow
+      .getHandle(workflowId)
+      .query(explainQuery)
+      .catch((error: unknown) => messageOf(error)),
+  );
+  return [await verdictOf(node), ...(await Promise.all(explained))];
+}
 
 const heldByPause = (node: string): Promise<NodeVerdict> =>
   observe(
@@ -71,7 +86,7 @@ describe('a pause that kubectl wrote', () => {
 
     await on.world.kube.delete('DisruptionPause', { name: 'release-day' });
     const isGone = async (): Promise<boolean> => (await on.claims()).length === 0;
-    await observe('The node gone', isGone, within(300), async () => JSON.stringify(await verdictOf(node)));
+    await observe('The node gone', isGone, within(300), async () => JSON.stringify(await underWay(node)));
   });
 });
 
