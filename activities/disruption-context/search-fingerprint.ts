@@ -1,4 +1,5 @@
 import { conditionOf } from '../../core/conditions.js';
+import { hashText } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { rulesByPool } from './disruption-context.js';
@@ -31,10 +32,11 @@ export function searchFingerprint(
 
 /** What decides which nodes can be launched: NodePools, and their instance types with overlays and offerings that are out of capacity. */
 export function launchesFingerprint({ pools }: Pick<DisruptionContext, 'pools'>, catalogues: Catalogues): string {
-  return JSON.stringify([
+  const decisive = [
     [...pools].map(([name, { spec, status }]) => [name, spec, conditionOf(status?.conditions, 'Ready')?.status]),
     digestsOf(catalogues),
-  ]);
+  ];
+  return hashText(JSON.stringify(decisive));
 }
 
 const digestsOf = (catalogues: Catalogues): readonly (readonly [string, string])[] =>

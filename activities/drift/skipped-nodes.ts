@@ -1,3 +1,4 @@
+import { hashText } from '../../core/hash.js';
 import { isReschedulable, podKey } from '../../core/pods.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
@@ -20,7 +21,7 @@ interface SkippedNode extends NoPlace {
   readonly dependsOn: string;
 }
 
-/** When nodes are skipped. `launches`: what can be launched, as a fingerprint. */
+/** When nodes are skipped. `launches`: a fingerprint of what can be launched. */
 interface Moment {
   readonly launches: string;
   readonly now: number;
@@ -76,4 +77,4 @@ export class SkippedNodes {
 const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
 
 const dependsOn = (view: NodeView, { launches }: Moment): string =>
-  JSON.stringify([launches, movablePods(view).map(podKey).sort()]);
+  hashText(JSON.stringify([launches, movablePods(view).map(podKey).sort()]));
