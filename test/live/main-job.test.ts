@@ -263,7 +263,9 @@ interface DoctorCheck {
 
 /** What `stowage doctor` finds; its exit status says whether anything is wrong. */
 async function doctorChecks(): Promise<readonly DoctorCheck[]> {
-  const text = await stowage('doctor', '-o', 'json').catch((error: { stdout?: string }) => error.stdout ?? '');
+  const text = await stowage('doctor', '-o', 'json').catch(
+    (error: unknown) => (error as { readonly stdout?: string }).stdout ?? '',
+  );
   return (JSON.parse(text) as { checks: DoctorCheck[] }).checks;
 }
 
