@@ -112,8 +112,9 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     await observe(
       'A doctor that finds nothing wrong',
       async () => {
-        checks = await doctorChecks();
-        return wrong().length === 0;
+        const { succeeded, checks: told } = await doctor();
+        checks = told;
+        return succeeded && wrong().length === 0;
       },
       within(120),
       () => Promise.resolve(JSON.stringify(wrong())),
@@ -261,12 +262,13 @@ interface DoctorCheck {
   readonly state: string;
 }
 
-/** What `stowage doctor` finds; its exit status says whether anything is wrong. */
-async function doctorChecks(): Promise<readonly DoctorCheck[]> {
-  const text = await stowage('doctor', '-o', 'json').catch(
-    (error: unknown) => (error as { readonly stdout?: string }).stdout ?? '',
+/** What `stowage doctor` finds, and whether its exit status is 0; it prints its checks in either case. */
+async function doctor(): Promise<{ readonly succeeded: boolean; readonly checks: readonly DoctorCheck[] }> {
+  const { succeeded, text } = await stowage('doctor', '-o', 'json').then(
+    (stdout) => ({ succeeded: true, text: stdout }),
+    (error: unknown) => ({ succeeded: false, text: (error as { readonly stdout?: string }).stdout ?? '' }),
   );
-  return (JSON.parse(text) as { checks: DoctorCheck[] }).checks;
+  return { succeeded, ...(JSON.parse(text) as { checks: DoctorCheck[] }) };
 }
 
 async function launchHistories(): Promise<string[]> {
