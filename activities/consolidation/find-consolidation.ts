@@ -30,7 +30,7 @@ const restFactor = 4;
  * nodes are consolidatable, and are validated then.
  */
 const lookAheadMs = 30_000;
-/** The longest that consolidatable nodes wait for others: pods that are moved to these begin their time anew, once. */
+/** The longest that consolidatable nodes wait for others: longer than `lookAheadMs`, since pods that arrive there meanwhile start consolidateAfter anew. */
 const longestWaitMs = 45_000;
 /** The state and result of the last search. Kept in the process only, since searching again does no harm. */
 export interface LastSearch {

@@ -135,16 +135,26 @@ interface Bounds {
 function boundsOf(context: DisruptionContext, rules: (nodePool: string) => PoolRules): Bounds {
   const allowances = new Map<string, Allowance>();
   const limits = new Map<string, Allowance>();
-  const leastSavings = new Map<string, LeastSaving>();
   for (const name of context.pools.keys()) {
     const allowed = (reason: DisruptionReason): number => allowedToPropose(context, name, reason).allowed;
     const allowance = { Empty: allowed('Empty'), Underutilized: allowed('Underutilized') };
     allowances.set(name, allowance);
     limits.set(name, isClosed(allowance) ? turnsOf(context, name) : allowance);
-    const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(name);
-    if (share > 0 || dollarsPerHour > 0) leastSavings.set(name, { share, dollarsPerHour });
   }
-  return { allowances, limits, leastSavings };
+  return { allowances, limits, leastSavings: leastSavingsOf(context, rules) };
+}
+
+/** The least savings that policies ask for, by NodePool. */
+export function leastSavingsOf(
+  { pools }: Pick<DisruptionContext, 'pools'>,
+  rules: (nodePool: string) => PoolRules,
+): Bounds['leastSavings'] {
+  const least = new Map<string, LeastSaving>();
+  for (const name of pools.keys()) {
+    const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(name);
+    if (share > 0 || dollarsPerHour > 0) least.set(name, { share, dollarsPerHour });
+  }
+  return least;
 }
 
 type Limits = NonNullable<ConsolidationInput['limits']>;

@@ -1,4 +1,5 @@
 import { nodeNameOf } from '../../cluster/cluster.js';
+import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { settlesAt } from '../../disruption/consolidation/consolidatable.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { ActivityDeps } from '../deps.js';
@@ -20,7 +21,7 @@ export async function withoutUnready(
   const unready: ConsolidationCommand[] = [];
   for (const command of chosen.commands) {
     const validatedAt = context.now + stableSince.restOf(command.candidates, context.now);
-    if (!movesToUnsettled(command, context, validatedAt)) continue;
+    if (targetsNotReady(command, context, validatedAt).length === 0) continue;
     const decided = { ...command, created: [] };
     if ((await whyResultDiffers(deps, context, decided, validatedAt)) !== undefined) unready.push(command);
   }
@@ -32,7 +33,12 @@ export async function withoutUnready(
   };
 }
 
-function movesToUnsettled({ moves }: ConsolidationCommand, { views }: DisruptionContext, by: number): boolean {
-  const unsettled = new Set(views.filter((view) => settlesAt(view) > by).map(nodeNameOf));
-  return moves.some(({ to }) => unsettled.has(to));
+/** The nodes that are to take pods of the command, and that are within their consolidateAfter at this time. */
+export function targetsNotReady(
+  { moves }: ConsolidationCommand,
+  { views }: Pick<DisruptionContext, 'views'>,
+  at: number,
+): readonly NodeView[] {
+  const targets = new Set(moves.map(({ to }) => to));
+  return views.filter((view) => targets.has(nodeNameOf(view)) && settlesAt(view) > at);
 }

@@ -5,6 +5,7 @@ import type { ConsolidationCommand } from '../../disruption/consolidation/types.
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import type { ConcurrentCommands } from './concurrent-commands.js';
+import { targetsNotReady } from './unready-commands.js';
 import { emptyNodesAwaited, removableAt } from './waits-for-empty-nodes.js';
 
 const saves = 'nothing blocks it, and removing it saves something; it waits for';
@@ -48,9 +49,8 @@ function forOthersOfIt({ candidates }: ConsolidationCommand, { views, now }: Dis
   return Number.isFinite(until) ? { what, until } : { what };
 }
 
-function forItsTargets({ moves }: ConsolidationCommand, { views, now }: DisruptionContext): Wait | undefined {
-  const targets = new Set(moves.map(({ to }) => to));
-  const later = views.filter((view) => targets.has(nodeNameOf(view)) && settlesAt(view) > now);
+function forItsTargets(command: ConsolidationCommand, context: DisruptionContext): Wait | undefined {
+  const later = targetsNotReady(command, context, context.now);
   if (later.length === 0) return undefined;
   return {
     what: `${listedNames(later.map(nodeNameOf))} to take its pods, after consolidateAfter`,

@@ -3,6 +3,7 @@ import { counted } from '../../core/plurals.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { ActivityDeps } from '../deps.js';
 import { rulesByPool, type DisruptionContext } from '../disruption-context/disruption-context.js';
+import { leastSavingsOf } from './search-input.js';
 import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
 
 /** A command that was decided: its nodes by name, and the names of the NodeClaims that were created for it so far. */
@@ -21,13 +22,6 @@ export async function whyResultDiffers(
   consolidatableBy: number = context.now,
 ): Promise<string | undefined> {
   const { candidates, replacements, moves, created } = command;
-  const rules = rulesByPool(context);
-  const leastSavings = new Map(
-    [...context.pools.keys()].map((pool) => {
-      const { leastShare: share, leastDollarsPerHour: dollarsPerHour } = rules(pool);
-      return [pool, { share, dollarsPerHour }] as const;
-    }),
-  );
   const isCreated = created.length > 0;
   // Once the replacements are launched no further one may be needed.
   const most = isCreated ? 0 : replacements.length;
@@ -35,7 +29,7 @@ export async function whyResultDiffers(
     ...(await packingInput(deps, [...context.pools.values()], context.disrupting)),
     claimed: context.claimed,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
-    leastSavings,
+    leastSavings: leastSavingsOf(context, rulesByPool(context)),
     mostReplacements: most,
     launched: new Set(created),
     consolidatableBy,

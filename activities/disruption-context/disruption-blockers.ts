@@ -13,6 +13,7 @@ import { pausableOf, whyPaused } from './paused.js';
 import { timeText } from '../../core/time-text.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 import { ruledByText } from '../../disruption/budgets/budgets.js';
+import { whyNotDrift } from './why-not-drift.js';
 import { whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
 
 /** Of a drifted node that nothing keeps. */
@@ -89,10 +90,7 @@ function heldBy(running: DisruptionView['running'], nodePool: string): string {
 function byDrift(view: NodeView, context: DisruptionContext, running: DisruptionView['running']): string[] {
   if (!isTrue(view.claim.status?.conditions, 'Drifted')) return [];
   const why =
-    whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
-    whyAnswered(context, view, 'Drifted') ??
-    whyBackedOff(context, view, 'Drifted') ??
-    whyNotCandidate(view, context, 'eventual') ??
+    whyNotDrift(view, context) ??
     context.driftRooms.get(poolNameOf(view))?.why ??
     whyOnlyRecommended(rulesByPool(context)(poolNameOf(view)));
   if (why !== undefined) return [`it has drifted: ${why}`];

@@ -12,7 +12,7 @@ import type { DisruptionContext } from '../disruption-context/disruption-context
 import { disruptionContext, rulesByPool } from '../disruption-context/disruption-context.js';
 import { backOffEnds } from '../disruption-context/node-memory.js';
 import { findConsolidation, noSearch } from '../consolidation/find-consolidation.js';
-import { findDrift, isDriftedAlone } from '../drift/find-drift.js';
+import { findDrift, isReplacedOnItsOwn } from '../drift/find-drift.js';
 import { SkippedNodes } from '../drift/skipped-nodes.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift, waitsOfStaticDrift } from '../drift/find-static-drift.js';
@@ -186,7 +186,7 @@ export class DisruptionFinder {
   }
 
   private waits(context: DisruptionContext): readonly NodeWait[] {
-    this.skipped.keepOnly(context.views.filter((view) => isDriftedAlone(view, context)));
+    this.skipped.keepOnly(context.views.filter((view) => isReplacedOnItsOwn(view, context)));
     return [
       ...this.skipped.waits,
       ...waitsOfStaticDrift(context, this.unlaunchable),

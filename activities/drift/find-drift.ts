@@ -1,5 +1,4 @@
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { podKey } from '../../core/pods.js';
@@ -11,9 +10,9 @@ import type { ActivityDeps } from '../deps.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
-import { whyBackedOff } from '../disruption-context/node-memory.js';
-import { pausableOf, whyPaused } from '../disruption-context/paused.js';
-import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
+import { allowedToPropose } from '../disruption-context/open-questions.js';
+import { whyNotDrift } from '../disruption-context/why-not-drift.js';
+import { isStatic } from '../../disruption/static-capacity/static-capacity.js';
 import { emptyThenOldest } from './drift-order.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { placementOf } from '../placement.js';
@@ -53,14 +52,16 @@ export async function findDrift(
 }
 
 function driftedNodes(context: DisruptionContext): NodeView[] {
-  const drifted = context.views.filter((view) => isInScope(context, poolNameOf(view)) && isDriftedAlone(view, context));
+  const drifted = context.views.filter(
+    (view) => isInScope(context, poolNameOf(view)) && isReplacedOnItsOwn(view, context),
+  );
   return drifted.sort(emptyThenOldest);
 }
 
-/** Whether the node has drifted and goes by itself: neither static pools nor rollouts are meant. */
-export function isDriftedAlone({ claim, pool }: NodeView, { rollouts }: Pick<DisruptionContext, 'rollouts'>): boolean {
-  const isStatic = pool?.spec.replicas !== undefined;
-  return isTrue(claim.status?.conditions, 'Drifted') && !isStatic && !rollouts.has(pool?.metadata.name ?? '');
+/** Whether the node has drifted and is replaced on its own: nodes of static NodePools and of rollouts are not. */
+export function isReplacedOnItsOwn(view: NodeView, { rollouts }: Pick<DisruptionContext, 'rollouts'>): boolean {
+  const { claim, pool } = view;
+  return isTrue(claim.status?.conditions, 'Drifted') && !isStatic(pool) && !rollouts.has(poolNameOf(view));
 }
 
 function isAllowed(
@@ -69,11 +70,7 @@ function isAllowed(
   { held, checks }: { held: { nodePool: string; why: string }[]; checks: number[] },
 ): boolean {
   const nodePool = poolNameOf(view);
-  const why =
-    whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
-    whyAnswered(context, view, 'Drifted') ??
-    whyBackedOff(context, view, 'Drifted') ??
-    whyNotCandidate(view, context, 'eventual');
+  const why = whyNotDrift(view, context);
   if (why !== undefined) {
     held.push({ nodePool, why: `${nodeNameOf(view)} has drifted: ${why}` });
     return false;

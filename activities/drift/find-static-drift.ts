@@ -2,7 +2,6 @@ import { compareText } from '../../core/compare-text.js';
 import { counted, verb } from '../../core/plurals.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import { isStatic } from '../../disruption/static-capacity/static-capacity.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
 import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
@@ -11,9 +10,8 @@ import type { ActivityDeps } from '../deps.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
-import { whyBackedOff } from '../disruption-context/node-memory.js';
-import { pausableOf, whyPaused } from '../disruption-context/paused.js';
-import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
+import { allowedToPropose } from '../disruption-context/open-questions.js';
+import { whyNotDrift } from '../disruption-context/why-not-drift.js';
 import { emptyThenOldest } from './drift-order.js';
 import { ruledByText } from '../../disruption/budgets/budgets.js';
 
@@ -49,8 +47,9 @@ export async function findStaticDrift(
   const proposals: Proposal[] = [];
   if (!deps.gates.StaticCapacity) return { proposals, held, checks };
   for (const [name, pool] of [...context.pools].sort(([a], [b]) => compareText(a, b))) {
-    if (!isStatic(pool) || !isInScope(context, name)) continue;
+    if (!isInScope(context, name)) continue;
     unlaunchable.delete(name);
+    if (!isStatic(pool)) continue;
     const going = candidatesOf(context, name, { held, checks });
     if (going.length === 0) continue;
     const blank = await blankClaim(deps, pool);
@@ -86,7 +85,7 @@ function candidatesOf(
   const drifted = context.views
     .filter((view) => poolNameOf(view) === name && isTrue(view.claim.status?.conditions, 'Drifted'))
     .filter((view) => {
-      const why = whyNotNow(view, context);
+      const why = whyNotDrift(view, context);
       if (why !== undefined) held.push({ nodePool: name, why: `${nodeNameOf(view)} has drifted: ${why}` });
       return why === undefined;
     })
@@ -105,13 +104,4 @@ function candidatesOf(
     if (changesAt !== undefined) checks.push(changesAt);
   }
   return drifted.slice(0, Math.min(room, allowed));
-}
-
-function whyNotNow(view: NodeView, context: DisruptionContext): string | undefined {
-  return (
-    whyPaused(context.pauses, 'Drifted', pausableOf(view)) ??
-    whyAnswered(context, view, 'Drifted') ??
-    whyBackedOff(context, view, 'Drifted') ??
-    whyNotCandidate(view, context, 'eventual')
-  );
 }

@@ -93,27 +93,36 @@ export class Placer {
 
   /** Puts pods of a class on this very node, if the rules let all of them be there. */
   putAll(node: NodeState, podClass: PodClass, pods: readonly Pod[]): boolean {
-    if (roomFor(node.free, this.feasibility.demand(podClass), pods.length) < pods.length) return false;
-    return this.putMost(node, podClass, pods) === pods.length;
+    if (this.roomOn(node, podClass, pods.length) < pods.length) return false;
+    return this.putByRules(node, podClass, pods) === pods.length;
   }
 
   /** Puts as many pods of a class on this very node as have room there by the rules, the first ones. Gives their number. */
   putMost(node: NodeState, podClass: PodClass, pods: readonly Pod[]): number {
-    const most = roomFor(node.free, this.feasibility.demand(podClass), pods.length);
+    return this.putByRules(node, podClass, pods.slice(0, this.roomOn(node, podClass, pods.length)));
+  }
+
+  private roomOn({ free }: NodeState, podClass: PodClass, most: number): number {
+    return roomFor(free, this.feasibility.demand(podClass), most);
+  }
+
+  /** Puts pods for which there are resources, up to the first that the rules forbid. Gives their number. */
+  private putByRules(node: NodeState, podClass: PodClass, pods: readonly Pod[]): number {
     const { topologyCounts } = this;
     const { volumes } = this.compiled;
     for (const level of this.compiled.levelsByShape[podClass.shape.index]!) {
       const rules = this.book.of(podClass.shape, level);
       if (rules.hostAffinity.length > 0) return 0;
       if (!this.feasibility.admitsKind(level, node.kind)) continue;
-      for (let put = 0; put < most; put++) {
-        const pod = pods[put]!;
+      let put = 0;
+      for (const pod of pods) {
         const inDomain = this.assigner.allows(rules, (key) => this.valueAt(node, key));
         const isRoom = inDomain && hostRoom(node, { podClass, rules, pod }, { topologyCounts, volumes }, 1) > 0;
         if (!isRoom) return put;
         this.assigner.putOn(node, podClass, rules, [pod]);
+        put++;
       }
-      return most;
+      return put;
     }
     return 0;
   }
