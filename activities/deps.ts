@@ -35,6 +35,8 @@ export interface EntityStarter {
   ensure(entity: Entity): Promise<void>;
   /** Whether a workflow with this id is running. */
   isOpen(workflowId: string): Promise<boolean>;
+  /** Ids of running workflows that a pause or a person holds, at most 500. Visibility lags behind by a moment. */
+  held(): Promise<readonly string[]>;
 }
 
 /** Callbacks of a packing job. */

@@ -8,7 +8,8 @@ import {
 import type { SignalDefinition } from '@temporalio/common';
 import { describeWorkflow } from './describe-workflow.js';
 import { foreignIn, foreignReason, foreignRemedy } from './foreign-workflow.js';
-import { parseWorkflowId, workflowIds } from '../core/ids.js';
+import { compareText } from '../core/compare-text.js';
+import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
 import type {
   BatchWindow,
   ClaimRef,
@@ -30,6 +31,7 @@ import {
   replicasChangedSignal,
   rolloutChangedSignal,
   openWorkflowsQuery,
+  searchAttributes,
   taskQueues,
 } from '../workflows/messages.js';
 import { entityStart } from './desired-workflows.js';
@@ -39,6 +41,10 @@ import type { WorkflowEngine } from './workflow-reconciler.js';
 
 /** Queries are answered by a worker, if there is one, milliseconds. */
 const answerMs = 2000;
+/** Workflows that a pause can hold. `disrupt` has the attribute too: it shows that there are pauses. */
+const pausable: ReadonlySet<WorkflowKind> = new Set(['consolidate', 'replace', 'drift', 'expire', 'repair']);
+/** Bounded, because each gets a signal. */
+const mostHeld = 500;
 
 /**
  * The operator's only way to act: it starts workflows and signals them. Ids make every call repeatable; a workflow that
@@ -193,6 +199,18 @@ export class Starter implements WorkflowEngine {
     const ids = new Set<string>();
     for await (const { workflowId } of this.client.workflow.list({ query, pageSize: 1000 })) ids.add(workflowId);
     return ids;
+  }
+
+  /** Ids of open workflows that a pause or a person holds, of those that a pause can hold. */
+  async held(): Promise<readonly string[]> {
+    const query = `${openWorkflowsQuery(this.cluster)} AND ${searchAttributes.paused.name} = true`;
+    const ids: string[] = [];
+    for await (const { workflowId } of this.client.workflow.list({ query, pageSize: mostHeld })) {
+      const kind = parseWorkflowId(workflowId)?.kind;
+      if (kind !== undefined && pausable.has(kind)) ids.push(workflowId);
+      if (ids.length === mostHeld) break;
+    }
+    return ids.sort(compareText);
   }
 
   async isOpen(workflowId: string): Promise<boolean> {

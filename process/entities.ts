@@ -28,6 +28,10 @@ export class TemporalEntities implements EntityStarter {
     return this.connected().isOpen(workflowId);
   }
 
+  async held(): Promise<readonly string[]> {
+    return this.connected().held();
+  }
+
   private connected(): Starter {
     if (this.starter === undefined) throw new DomainError('Unavailable', 'Temporal is not connected yet');
     return this.starter;

@@ -28,6 +28,11 @@ const target = object({ node: text, nodePool: text });
 const mark = object({ kind: oneOf('NodeClaim', 'Node'), name: text, resourceVersion: text });
 const batchWindow = object({ idleMs: span, maxMs: span });
 const nodeUntil = object({ node: text, until: epochMs });
+const pauseScope = object({
+  kind: oneOf('cluster', 'nodePool', 'reason', 'node'),
+  name: absentOr(text),
+  reason: absentOr(text),
+});
 const offering = { capacityType: text, instanceType: text, zone: text, placement: optional(text) };
 
 /** A notice about an instance, as a signal and among the input of a run that goes on. */
@@ -54,6 +59,7 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['offeringSucceeded', object(offering)],
   ['clusterChanged', nothing],
   ['pausesChanged', nothing],
+  ['pausesInForce', listOf(pauseScope)],
   ['nominated', listOf(nodeUntil)],
   [
     'disruptionFinished',

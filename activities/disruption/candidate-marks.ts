@@ -2,6 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { annotations, taints } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../../core/conditions.js';
+import { messageOf } from '../../core/error-message.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
 import type { Candidate, ClaimRef, DisruptionReason, TaintOwner } from '../../workflows/messages.js';
 import { forEachBestEffort, forEachItem } from '../for-each-item.js';
@@ -154,11 +155,23 @@ export async function releaseStrays(
   };
   await forEachBestEffort(deps, taintedNodes, release, { what: 'the end of a taint that is left over', nameOf });
   const ended = await endedOf(deps, own);
+  const held = await heldOf(deps);
   return {
     released: released.sort(compareText),
     owners: ownersOf(open).slice(0, mostOwners),
     ...(ended.length === 0 ? {} : { ended }),
+    ...(held.length === 0 ? {} : { held }),
   };
+}
+
+/** None where Temporal does not list them now: the next check will. */
+async function heldOf({ entities, log }: ActivityDeps): Promise<readonly string[]> {
+  try {
+    return await entities.held();
+  } catch (error) {
+    log.warn({ error: messageOf(error) }, 'the workflows that are held cannot be listed');
+    return [];
+  }
 }
 
 /** Ids of workflows that are closed. A workflow that somebody terminated reports no end. Those that began a moment ago are left out. */

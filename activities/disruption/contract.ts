@@ -108,11 +108,13 @@ export interface DisruptionActivities {
   untaintCandidates(input: { candidates: readonly Pick<Candidate, 'claim' | 'node'>[]; owner?: string }): Promise<void>;
   /**
    * Removes taints of disruptions that are not running (candidates/left-over-taints), and soft taints unless `disrupt` is
-   * steering. Returns as `owners` the running workflows whose tainted nodes are not in `running`.
+   * steering. Returns as `owners` the running workflows whose tainted nodes are not in `running`, and as `held` the ids of those that wait
+   * for the end of a pause.
    */
   releaseStrays(input: { readonly running: readonly RunningDisruption[]; readonly isSteering?: boolean }): Promise<{
     readonly released: readonly string[];
     readonly owners?: readonly TaintOwner[];
+    readonly held?: readonly string[];
     /** Those of `running` whose workflow has closed, by its id. */
     readonly ended?: readonly string[];
   }>;

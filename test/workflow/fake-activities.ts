@@ -506,9 +506,11 @@ export class FakeActivities
 
   /** Workflows that run and have tainted nodes, though `disrupt` may not know of them. */
   owners: readonly TaintOwner[] = [];
+  /** Workflows that a pause holds, as Temporal lists them. */
+  held: readonly string[] = [];
 
   async releaseStrays(): ReturnType<DisruptionActivities['releaseStrays']> {
-    return Promise.resolve({ released: [], owners: this.owners });
+    return Promise.resolve({ released: [], owners: this.owners, held: this.held });
   }
 }
 

@@ -32,6 +32,13 @@ import type { WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
 
+/** How often the workflow has sent a signal of this name. */
+async function sent(handle: WorkflowHandle, name: string): Promise<number> {
+  const { events } = await handle.fetchHistory();
+  const names = events?.map((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes?.signalName);
+  return names?.filter((each) => each === name).length ?? 0;
+}
+
 describe('disrupt: slots, pauses and what it remembers', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
@@ -390,6 +397,29 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     // In a cluster in which nothing changes.
     await rig.sleep('2 minutes');
     await rig.until(async () => (await running(handle)).length === 0);
+  });
+
+  // Rule `invariants/pauses-hold`.
+  test('a disrupt that lost its memory tells those that a pause holds what is paused now: one without a taint goes on', async () => {
+    const candidates = [candidateOf({ name: 'a', uid: nodes[0]!.claim.uid })];
+    const workflowId = workflowIds.consolidate(cluster, [nodes[0]!.claim.uid]);
+    activities.nodeStates = ['waiting'];
+    activities.stuck = true;
+    const consolidate = await rig.start('consolidate', workflowId, { cluster, reason: 'Empty', candidates, paused: true });
+    await rig.until(async () => (await consolidate.query(phaseQuery)) === 'paused');
+    activities.held = [workflowId];
+    activities.pauses = ['node-a', 'node-b'].map((name) => ({ ...ann, scope: { kind: 'node', name } }));
+
+    const handle = await start();
+    await rig.until(async () => (await sent(handle, 'pausesInForce')) === 1);
+    await handle.signal(clusterChangedSignal);
+    await rig.sleep('10 minutes');
+    expect(await consolidate.query(phaseQuery)).toBe('paused');
+    // What it knows already is not said again.
+    expect(await sent(handle, 'pausesInForce')).toBe(1);
+
+    await handle.executeUpdate(resumeUpdate, { args: [{ ...ann, scope: { kind: 'node', name: 'node-a' } }] });
+    await rig.until(async () => (await consolidate.query(phaseQuery)) === 'draining');
   });
 
   // Rules `invariants/pauses-hold`, `invariants/failures-are-contained`.

@@ -23,6 +23,14 @@ export class Slots {
     setSignalHandler(slotDecidedSignal, (decision) => this.slots.get(decision.id)?.take(decision));
   }
 
+  /** The nodes whose slots are granted, and why they are disrupted: what a pause may stop. Undefined if there are none. */
+  get disruption(): { readonly reason: DisruptionReason; readonly candidates: readonly Candidate[] } | undefined {
+    const slots = [...this.slots.values()].filter(({ granted }) => granted.length > 0);
+    const [first] = slots;
+    if (first === undefined) return undefined;
+    return { reason: first.reason, candidates: slots.flatMap(({ granted }) => granted) };
+  }
+
   /**
    * Requests slots. `label` distinguishes requests of one workflow; with the same label a run after continue-as-new continues the
    * request of the run before. `together`: slots are of use only for all nodes at once.
@@ -62,6 +70,10 @@ export class Slot {
 
   get id(): string {
     return this.request.id;
+  }
+
+  get reason(): DisruptionReason {
+    return this.request.reason;
   }
 
   /** What the workflow waits for, in words. */

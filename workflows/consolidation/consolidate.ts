@@ -67,7 +67,7 @@ class Consolidation {
       commandFacts(input),
       'validating',
     );
-    this.oversight = new Oversight(this.progress, { paused: input.paused ?? false });
+    this.oversight = new Oversight(this.progress, { disruption: () => input, paused: input.paused ?? false });
     this.replacement = new NodeReplacement(cluster, new ExactClaims(cluster));
     this.validation = new CommandValidation(input);
     const { oversight, progress } = this;

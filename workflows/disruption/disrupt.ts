@@ -141,14 +141,15 @@ class DisruptRun {
     this.steering.end(workflowId);
   }
 
-  /** Removes taints whose workflow has ended, forgets disruptions of such, and adopts workflows that own taints and are unknown here. */
+  /** Removes taints whose workflow has ended, forgets disruptions of such, and adopts workflows that own taints or are held and are unknown here. */
   private async removeLeftOverTaints(): Promise<void> {
     this.taintCheckAt = workflowNow() + taintCheckMs;
     const isSteering = this.steering.state !== undefined;
     const { running, slotRequests } = this.known;
-    const { owners = [], ended = [] } = await untilHistoryFull(() =>
+    const { owners = [], ended = [], held = [] } = await untilHistoryFull(() =>
       this.activities.kube.releaseStrays({ running: running.all, ...(isSteering ? { isSteering } : {}) }),
     );
+    this.signals.tellHeld(held);
     for (const workflowId of ended) this.forget(workflowId);
     if (ended.length > 0) this.changes.note();
     const asking = slotRequests.waiting.map(({ workflowId }) => workflowId);
@@ -254,6 +255,8 @@ class DisruptRun {
 
   private afterPauseChange(): void {
     this.changes.note();
+    // Workflows that are held and not known here have to hear of it too.
+    this.taintCheckAt = 0;
     this.progress.attributes([pausedAttribute(this.known.pauses)]);
     this.signals.hold();
   }

@@ -1,7 +1,7 @@
 import { getExternalWorkflowHandle } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import type { NodeUntil, RunningDisruption } from '../messages.js';
-import { holdSignal, nominatedSignal } from '../messages.js';
+import { holdSignal, nominatedSignal, pausesInForceSignal } from '../messages.js';
 import type { Pauses } from '../people/pauses.js';
 import { notify } from '../calls/other-workflows.js';
 import type { Outbox } from '../calls/other-workflows.js';
@@ -21,6 +21,8 @@ interface SignalDeps {
 /** Signals from `disrupt` to running disruptions and to those that wait for approval. */
 export class DisruptionSignals {
   private readonly pingedAt = new Map<string, number>();
+  /** The pauses that each workflow which is held was told of. */
+  private toldHeld: ReadonlyMap<string, string> = new Map();
 
   constructor(private readonly deps: SignalDeps) {}
 
@@ -31,6 +33,20 @@ export class DisruptionSignals {
       const hold = pauses.holding(reason, candidates) !== undefined;
       outbox.send(() => getExternalWorkflowHandle(workflowId).signal(holdSignal, hold));
     }
+  }
+
+  /**
+   * Tells workflows that a pause holds which pauses there are (invariants/pauses-hold): those of a `disrupt` that was lost are unknown
+   * here, and would never hear of the end. Each is told once, and again when the pauses change. `workflowIds`: all that are held.
+   */
+  tellHeld(workflowIds: readonly string[]): void {
+    const scopes = this.deps.pauses.all.map(({ scope }) => scope);
+    const now = JSON.stringify(scopes);
+    const before = this.toldHeld;
+    this.toldHeld = new Map(workflowIds.map((workflowId) => [workflowId, now]));
+    for (const workflowId of workflowIds)
+      if (before.get(workflowId) !== now)
+        this.deps.outbox.send(() => getExternalWorkflowHandle(workflowId).signal(pausesInForceSignal, scopes));
   }
 
   /** Passes on which nodes pods are nominated to, because the validation of commands needs it (commands/validation). */

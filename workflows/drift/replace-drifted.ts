@@ -80,7 +80,10 @@ class Rollout {
       ],
       { NodePool: nodePool, target: hash },
     );
-    this.oversight = new Oversight(this.progress, { onHold: (held) => this.replacements.hold(held) });
+    this.oversight = new Oversight(this.progress, {
+      disruption: () => slots.disruption,
+      onHold: (held) => this.replacements.hold(held),
+    });
     const { oversight, progress, outbox } = this;
     this.replacements = new WaveReplacements({
       ...{ cluster, slots, oversight, progress, outbox },

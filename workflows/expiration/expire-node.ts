@@ -79,7 +79,7 @@ class Expiration {
     this.slots = new Slots(cluster);
     setSignalHandler(nodeChangedSignal, () => void (this.changed = true));
     this.progress = expirationProgress(input);
-    this.oversight = new Oversight(this.progress);
+    this.oversight = new Oversight(this.progress, { disruption: () => this.slots.disruption });
     this.question = new ApprovalQuestion(this.oversight, { until: input.askedUntil });
   }
 

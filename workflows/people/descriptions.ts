@@ -75,6 +75,10 @@ const questions = {
 const internal = {
   clusterChanged: { what: 'From the operator: the cluster changed in a way that may make nodes candidates.' },
   pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted.' },
+  pausesInForce: {
+    what: 'From `disrupt`: all pauses that there are, so that one which has ended holds nothing.',
+    example: [{ kind: 'nodePool', name: 'default' }],
+  },
   nodeChanged: { what: 'From the operator: the NodeClaim or its Node changed.' },
   rolloutChanged: { what: 'From the operator: the NodePool or its nodes changed.' },
   replicasChanged: { what: 'From the operator: the static NodePool or its nodes changed.' },

@@ -1,8 +1,23 @@
+import { pauseStops } from '../../core/pause-scope.js';
+import type { CandidateRef } from '../../disruption/command.js';
 import type { HoldOrder } from './oversight-messages.js';
 import { refusals } from './oversight-messages.js';
+import type { PauseScope } from './pause-messages.js';
 import type { Progress } from '../progress.js';
 import { withReason } from './consent.js';
 import { refuse } from './orders.js';
+
+/** What a pause may stop. */
+export interface Disruption {
+  readonly reason: string;
+  readonly candidates: readonly Pick<CandidateRef, 'node' | 'nodePool'>[];
+}
+
+/** Whether one of these pauses stops the disruption. */
+export function isStopped(disruption: Disruption | undefined, pauses: readonly PauseScope[]): boolean {
+  const { reason = '', candidates = [] } = disruption ?? {};
+  return pauses.some((scope) => candidates.some((node) => pauseStops(scope, reason, node)));
+}
 
 /** The phase of a workflow that a pause or a person holds. */
 export const heldPhase = 'paused';

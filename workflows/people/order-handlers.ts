@@ -8,6 +8,7 @@ import {
   expediteUpdate,
   holdSignal,
   holdUpdate,
+  pausesInForceSignal,
   rejectSignal,
   rejectUpdate,
   retrySignal,
@@ -18,7 +19,7 @@ import type { Progress } from '../progress.js';
 import type { AcceptedOrders } from './accepted-orders.js';
 import type { Consent } from './consent.js';
 import { withReason } from './consent.js';
-import type { Hold } from './hold.js';
+import { isStopped, type Disruption, type Hold } from './hold.js';
 import { checkActor, handleOrder, handleOrderSignal } from './orders.js';
 import type { PendingApproval } from './pending-approval.js';
 import type { Waits } from './waits.js';
@@ -29,6 +30,8 @@ interface OrderTargets {
   readonly approval: PendingApproval;
   readonly waits: Waits;
   readonly accepted: AcceptedOrders;
+  /** What the workflow disrupts now; absent where pauses do not hold it. */
+  readonly disruption: (() => Disruption | undefined) | undefined;
   /** Handles `expedite` and `retry` at any time. */
   readonly onExpedite?: (order: ExpediteOrder) => void;
   readonly onRetry?: (order: Order) => void;
@@ -40,12 +43,20 @@ interface OrderTargets {
 export function handleOversightOrders(deps: OrderTargets): void {
   const handlers = new OrderHandlers(deps);
   handlers.handleHold();
+  if (deps.disruption !== undefined) handlers.handlePauses(deps.disruption);
   handlers.handleAnswers();
   handlers.handleExpedite();
 }
 
 class OrderHandlers {
   constructor(private readonly deps: OrderTargets) {}
+
+  /** A pause holds for as long as `disrupt` says so, also where the signal of its end was missed (invariants/pauses-hold). */
+  handlePauses(disruption: () => Disruption | undefined): void {
+    setSignalHandler(pausesInForceSignal, (scopes) => {
+      this.deps.held.pause(isStopped(disruption(), scopes));
+    });
+  }
 
   handleHold(): void {
     const holdSignalled = (hold: boolean | HoldOrder): void => {

@@ -6,6 +6,7 @@ import { AcceptedOrders } from './accepted-orders.js';
 import type { Consent, Question } from './consent.js';
 import { consentText } from './consent.js';
 import { Hold, heldPhase } from './hold.js';
+import type { Disruption } from './hold.js';
 import { handleOversightOrders } from './order-handlers.js';
 import { PendingApproval } from './pending-approval.js';
 import type { Progress } from '../progress.js';
@@ -13,6 +14,8 @@ import { Waits } from './waits.js';
 import type { WaitEnd } from './waits.js';
 
 export interface OversightOptions {
+  /** What the workflow disrupts now, as `disrupt` knows it; undefined where pauses do not hold it. */
+  readonly disruption: (() => Disruption | undefined) | undefined;
   /** Whether a pause is in force when it starts. */
   readonly paused?: boolean;
   /** The hold carried over from the run before. */
@@ -43,7 +46,7 @@ export class Oversight {
 
   constructor(
     private readonly progress: Progress,
-    options: OversightOptions = {},
+    options: OversightOptions,
   ) {
     const { paused = false, heldBy } = options;
     this.held = new Hold(progress, paused, heldBy, (held) => options.onHold?.(held));

@@ -41,6 +41,8 @@ export interface PauseWrites {
 
 /** DisruptionPauses were written or deleted in Kubernetes. */
 export const pausesChangedSignal = defineSignal('pausesChanged');
+/** From `disrupt` to a workflow that a pause holds, with the scopes of all pauses: it may have missed the end of its own. */
+export const pausesInForceSignal = defineSignal<[readonly PauseScope[]]>('pausesInForce');
 export const pauseSignal = defineSignal<[PauseOrder]>('pause');
 export const resumeSignal = defineSignal<[ResumeOrder]>('resume');
 export const pauseUpdate = defineUpdate<readonly Pause[], [PauseOrder]>('pause');

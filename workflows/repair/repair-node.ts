@@ -79,7 +79,7 @@ class Repair {
       ],
       { NodeClaim: claim.name, NodePool: nodePool },
     );
-    this.oversight = new Oversight(this.progress);
+    this.oversight = new Oversight(this.progress, { disruption: () => this.slots.disruption });
     this.question = new ApprovalQuestion(this.oversight);
   }
 

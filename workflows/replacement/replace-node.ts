@@ -53,7 +53,10 @@ class ReplaceNodeRun {
       ],
       { node, NodeClaim: claim.name, NodePool: nodePool },
     );
-    this.oversight = new Oversight(this.progress, { paused: input.paused ?? false });
+    this.oversight = new Oversight(this.progress, {
+      disruption: () => ({ reason, candidates: [candidate] }),
+      paused: input.paused ?? false,
+    });
   }
 
   async run(): Promise<ReplaceNodeResult> {

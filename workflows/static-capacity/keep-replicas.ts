@@ -76,7 +76,10 @@ class ReplicasRun {
       ],
       { NodePool: nodePool },
     );
-    this.oversight = new Oversight(this.progress, heldBy === undefined ? {} : { heldBy });
+    this.oversight = new Oversight(this.progress, {
+      disruption: undefined,
+      ...(heldBy === undefined ? {} : { heldBy }),
+    });
     this.failed = new FailedSteps(this.progress);
   }
 
