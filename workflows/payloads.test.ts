@@ -20,6 +20,7 @@ const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
   offeringSucceeded: [{ capacityType: 'spot', instanceType: 't', zone: 'z' }],
   clusterChanged: [undefined],
   pausesChanged: [undefined],
+  pausesInForce: [[], [{ kind: 'cluster' }, { kind: 'nodePool', name: 'p', reason: 'Drifted' }]],
   nominated: [[{ node: 'n', until: 1 }]],
   disruptionFinished: [{ workflowId: 'w' }, { workflowId: 'w', outcome: 'withdrawn' }, { workflowId: 'w', outcome: 'done', targets: [{ node: 'n', nodePool: 'p' }] }],
   steer: [{ workflowId: 'w', targets: ['n'] }],

@@ -214,6 +214,23 @@ describe('disruption on the cluster', () => {
     await expect(activities.releaseStrays({ running })).resolves.toMatchObject({ ended: ['closed'] });
   });
 
+  // Rule `invariants/pauses-hold`.
+  test('workflows that are held are told; none where Temporal does not list them, and all else is done', async () => {
+    const found = await candidates();
+    await activities.taintCandidates({ reason: 'Empty', candidates: found });
+    await world.synced();
+    const release = async (held: () => Promise<readonly string[]>) => {
+      Object.assign(world.deps.entities, { held });
+      return activities.releaseStrays({ running: [] });
+    };
+    expect(await release(() => Promise.reject(new Error('visibility is away')))).toEqual({
+      ...{ released: ['node-a'], owners: [] },
+    });
+    expect(await release(() => Promise.resolve(['test/consolidate/x']))).toMatchObject({
+      held: ['test/consolidate/x'],
+    });
+  });
+
   test('owners that run and that nobody remembers are told, with what they have tainted', async () => {
     const [first] = await candidates();
     const marked = (name: string) => [{ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }];

@@ -4,6 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
 import { observe } from '../../devstack/demo/observe.js';
 import {
+  phaseQuery,
   questionsQuery,
   rejectUpdate,
   runningQuery,
@@ -55,7 +56,7 @@ const whyStays = async (node: string): Promise<string> => {
 };
 
 describe('disrupt, terminated by hand while a command runs', () => {
-  test('takes the command over: its node stays tainted and counts, and it is carried out', async () => {
+  test('takes the command over: its node stays tainted and counts, a pause that ends lets it go on, and it is carried out', async () => {
     const { kube, cloud, stack } = on.world;
     await deploy(on.world, 'web', { cpu: '1', memory: '1Gi' });
     const claim = await on.claimUnder('web');
@@ -82,6 +83,14 @@ describe('disrupt, terminated by hand while a command runs', () => {
     };
     await on.until('It knows of the command', () => isAdopted().catch(() => false), 60);
     expect([await owner(), await isTainted(), await on.isOpen(command)]).toEqual([command, true, true]);
+
+    // While a pause holds it there is no taint, so nothing in Kubernetes names it (invariants/pauses-hold).
+    await kube.create('DisruptionPause', { metadata: { name: 'release-day' }, spec: { scope: { kind: 'Cluster' }, message: 'release day' } }); // prettier-ignore
+    const isHeld = async (): Promise<boolean> => (await on.workflow(command).query(phaseQuery)) === 'paused';
+    await on.until('The command held', async () => (await isHeld()) && !(await isTainted()), 60);
+    await loseDisrupt();
+    await kube.delete('DisruptionPause', { name: 'release-day' });
+    await on.until('The command going on', async () => !(await isHeld()) && (await isTainted()), 120);
 
     stack.freeze('node-joiner', false);
     await on.runs('web', node);

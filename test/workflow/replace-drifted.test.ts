@@ -6,6 +6,7 @@ import {
   approveUpdate,
   clusterChangedSignal,
   expediteSignal,
+  holdSignal,
   phaseQuery,
   explainQuery,
   rejectUpdate,
@@ -271,6 +272,16 @@ describe('replaceDrifted', () => {
     await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 3, failed: 0 });
+  });
+
+  // Rule `invariants/pauses-hold`.
+  test('held by a pause whose end nobody told it, it goes on once `disrupt` finds that it is held', async () => {
+    const handle = await start();
+    await handle.signal(holdSignal, true);
+    await inPhase(handle, 'paused');
+    activities.held = [handle.workflowId];
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 4 });
   });
 
   test('a newer change supersedes it, by signal or at its next look', async () => {

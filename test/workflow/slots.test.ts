@@ -405,7 +405,12 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     const workflowId = workflowIds.consolidate(cluster, [nodes[0]!.claim.uid]);
     activities.nodeStates = ['waiting'];
     activities.stuck = true;
-    const consolidate = await rig.start('consolidate', workflowId, { cluster, reason: 'Empty', candidates, paused: true });
+    const consolidate = await rig.start('consolidate', workflowId, {
+      cluster,
+      reason: 'Empty',
+      candidates,
+      paused: true,
+    });
     await rig.until(async () => (await consolidate.query(phaseQuery)) === 'paused');
     activities.held = [workflowId];
     activities.pauses = ['node-a', 'node-b'].map((name) => ({ ...ann, scope: { kind: 'node', name } }));

@@ -146,7 +146,11 @@ class DisruptRun {
     this.taintCheckAt = workflowNow() + taintCheckMs;
     const isSteering = this.steering.state !== undefined;
     const { running, slotRequests } = this.known;
-    const { owners = [], ended = [], held = [] } = await untilHistoryFull(() =>
+    const {
+      owners = [],
+      ended = [],
+      held = [],
+    } = await untilHistoryFull(() =>
       this.activities.kube.releaseStrays({ running: running.all, ...(isSteering ? { isSteering } : {}) }),
     );
     this.signals.tellHeld(held);

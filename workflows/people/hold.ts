@@ -14,7 +14,7 @@ export interface Disruption {
 }
 
 /** Whether one of these pauses stops the disruption. */
-export function isStopped(disruption: Disruption | undefined, pauses: readonly PauseScope[]): boolean {
+export function isHeldByPause(disruption: Disruption | undefined, pauses: readonly PauseScope[]): boolean {
   const { reason = '', candidates = [] } = disruption ?? {};
   return pauses.some((scope) => candidates.some((node) => pauseStops(scope, reason, node)));
 }

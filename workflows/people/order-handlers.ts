@@ -19,7 +19,7 @@ import type { Progress } from '../progress.js';
 import type { AcceptedOrders } from './accepted-orders.js';
 import type { Consent } from './consent.js';
 import { withReason } from './consent.js';
-import { isStopped, type Disruption, type Hold } from './hold.js';
+import { isHeldByPause, type Disruption, type Hold } from './hold.js';
 import { checkActor, handleOrder, handleOrderSignal } from './orders.js';
 import type { PendingApproval } from './pending-approval.js';
 import type { Waits } from './waits.js';
@@ -54,7 +54,7 @@ class OrderHandlers {
   /** A pause holds for as long as `disrupt` says so, also where the signal of its end was missed (invariants/pauses-hold). */
   handlePauses(disruption: () => Disruption | undefined): void {
     setSignalHandler(pausesInForceSignal, (scopes) => {
-      this.deps.held.pause(isStopped(disruption(), scopes));
+      this.deps.held.pause(isHeldByPause(disruption(), scopes));
     });
   }
 
