@@ -1,4 +1,4 @@
-import { allHandlersFinished } from '@temporalio/workflow';
+import { allHandlersFinished, patched } from '@temporalio/workflow';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import type { DisruptionsFound } from '../../activities/disruption/contract.js';
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
@@ -260,7 +260,7 @@ class DisruptRun {
   private afterPauseChange(): void {
     this.changes.note();
     // Workflows that are held and not known here have to hear of it too.
-    this.taintCheckAt = 0;
+    if (patched('find-held-at-pause-change')) this.taintCheckAt = 0;
     this.progress.attributes([pausedAttribute(this.known.pauses)]);
     this.signals.hold();
   }
