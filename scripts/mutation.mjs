@@ -4,6 +4,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { instrument } from './mutation/instrument.mjs';
 import { judge } from './mutation/judge.mjs';
 
@@ -20,9 +21,9 @@ const judges = {
 const mostAlive = 0.1;
 
 async function main() {
-  const asked = process.argv.slice(2).filter((each) => !each.startsWith('--'));
-  const list = process.argv.includes('--list');
-  const beside = process.argv.includes('--beside');
+  const options = { list: { type: 'boolean' }, beside: { type: 'boolean' } };
+  const { positionals: asked, values } = parseArgs({ options, allowPositionals: true });
+  const { list = false, beside = false } = values;
   const groups = new Map();
   for (const each of asked.length > 0 ? asked : Object.keys(judges)) {
     const folder = each.endsWith('.ts') ? dirname(each) : each;
