@@ -231,12 +231,14 @@ describe('consolidation with replacements', () => {
 
   // Rule `termination/launch-stops`.
   test.each([
-    ['registers', 'waiting', {}],
-    ['is initialized', 'registered', { nodeName: 'node-new' }],
-  ] as const)('a replacement that somebody deletes before it %s ends the command at once', async (_, state, node) => {
+    ['the only replacement', 'registers', 1, 'waiting', {}],
+    ['the only replacement', 'is initialized', 1, 'registered', { nodeName: 'node-new' }],
+    ['one of two replacements', 'registers', 2, 'waiting', {}],
+  ] as const)('%s that somebody deletes before it %s ends the command at once', async (_, __, count, state, node) => {
     activities.nodeStates = [state];
-    const handle = await start();
-    await rig.until(() => activities.callsOf('syncNode').length === 1);
+    const replacements = Array.from({ length: count }, () => claimPlan(3));
+    const handle = await start({ decision: { ...replacing, replacements } });
+    await rig.until(() => activities.callsOf('syncNode').length === count);
     const [{ claim }] = activities.inputsOf<{ claim: ClaimRef }>('syncNode') as [{ claim: ClaimRef }];
     const deletedAt = await rig.now();
     activities.start = { state: 'terminating', providerId: 'x', nodeReady: false, mayBeLaunching: true, ...node };

@@ -1,4 +1,4 @@
-import { condition } from '@temporalio/workflow';
+import { condition, patched } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import type { ClaimRef, LaunchOutcome, LaunchSettlement } from '../messages.js';
 import { replacementSettledSignal } from '../messages.js';
@@ -25,13 +25,23 @@ export class AwaitedLaunches {
   /** By uid of the NodeClaim. */
   private readonly settled = new Map<string, Omit<LaunchSettlement, 'uid'>>();
 
+  /** In runs that began before a failure ended the wait. */
+  private waitsForAll = false;
+
   constructor(private readonly cluster: string) {
     setSignalHandler(replacementSettledSignal, ({ uid, ...settlement }) => void this.settled.set(uid, settlement));
   }
 
-  /** Undefined while the launch is under way. */
-  outcomeOf({ uid }: ClaimRef): LaunchOutcome['outcome'] | undefined {
-    return this.settled.get(uid)?.outcome;
+  /**
+   * `failed` once a launch did not succeed: what still comes up beside it cannot change that. `ready` once all have succeeded; undefined
+   * before.
+   */
+  verdict(claims: readonly ClaimRef[]): 'ready' | 'failed' | undefined {
+    const outcomes = claims.map((claim) => this.outcomeOf(claim));
+    const isUnderWay = outcomes.includes(undefined);
+    if (outcomes.some((outcome) => outcome !== undefined && outcome !== 'initialized'))
+      return isUnderWay && this.waitsForAll ? undefined : 'failed';
+    return isUnderWay ? undefined : 'ready';
   }
 
   /** What became of the first launch that did not succeed, in words; undefined where all did or are under way. */
@@ -46,6 +56,7 @@ export class AwaitedLaunches {
 
   /** Waits until `settled` or `interrupt` holds, and reads the NodeClaims now and then; `late` after `ms`. */
   async until({ claims, settled, interrupt, ms, summary }: LaunchWait): Promise<'settled' | 'interrupted' | 'late'> {
+    this.waitsForAll = !patched('first-failed-launch-ends-wait');
     const over = (): boolean => settled() || interrupt();
     const deadline = workflowNow() + Math.max(1, ms);
     while (!over()) {
@@ -55,6 +66,11 @@ export class AwaitedLaunches {
       if (!isOver) await this.readClaims(claims());
     }
     return settled() ? 'settled' : 'interrupted';
+  }
+
+  /** Undefined while the launch is under way. */
+  private outcomeOf({ uid }: ClaimRef): LaunchOutcome['outcome'] | undefined {
+    return this.settled.get(uid)?.outcome;
   }
 
   private async readClaims(claims: readonly ClaimRef[]): Promise<void> {

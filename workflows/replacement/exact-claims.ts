@@ -84,7 +84,7 @@ export class ExactClaims implements ReplacementSource {
   async awaitReady(ms: number, interrupt: () => boolean): Promise<Readiness> {
     const how = await this.launches.until({
       claims: () => this.claims,
-      settled: () => this.claims.every((claim) => this.launches.outcomeOf(claim) !== undefined),
+      settled: () => this.launches.verdict(this.claims) !== undefined,
       interrupt,
       ms,
       summary: `${this.names.join(', ')} to be initialized`,

@@ -75,9 +75,8 @@ export class ViaProvision implements ReplacementSource {
 
   private verdict(): 'ready' | 'failed' | undefined {
     if (this.planned === undefined) return undefined;
-    const outcomes = this.planned.claims.map((claim) => this.launches.outcomeOf(claim));
-    if (outcomes.some((outcome) => outcome === undefined)) return undefined;
-    const failed = this.planned.unplaced > 0 || outcomes.some((outcome) => outcome !== 'initialized');
-    return failed ? 'failed' : 'ready';
+    const { claims, unplaced } = this.planned;
+    const verdict = this.launches.verdict(claims);
+    return verdict === 'ready' && unplaced > 0 ? 'failed' : verdict;
   }
 }
