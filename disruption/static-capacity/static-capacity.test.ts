@@ -102,6 +102,7 @@ describe('a static pool keeps its replicas (static-capacity/keeps-replicas)', ()
     expect(planOf({ replicas: 3, limit: 3 }, members)).toEqual({ create: 1, remove: [], held: 1 });
     expect(planOf({ replicas: 3, limit: 2 }, members)).toEqual({ create: 0, remove: [], held: 2 });
     expect(nodeLimit(pool(1))).toBe(Number.POSITIVE_INFINITY);
+    expect(nodeLimit({ spec: { ...pool(1).spec, limits: { nodes: '3500m' } } })).toBe(4);
   });
 
   test('a node that is being replaced counts once: itself, or its replacement', () => {

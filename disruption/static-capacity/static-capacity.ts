@@ -43,9 +43,9 @@ export function isStatic(pool: Pick<NodePool, 'spec'> | undefined): boolean {
   return pool?.spec.replicas !== undefined;
 }
 
-/** How many nodes a static pool may have at all; infinity without `limits.nodes`. */
+/** How many nodes a static pool may have at all, a fraction rounded up as by Karpenter; infinity without `limits.nodes`. */
 export function nodeLimit({ spec }: Pick<NodePool, 'spec'>): number {
-  return parseResources(spec.limits).nodes ?? Number.POSITIVE_INFINITY;
+  return Math.ceil(parseResources(spec.limits).nodes ?? Number.POSITIVE_INFINITY);
 }
 
 export function staticCounts(members: readonly NodeView[], context: StaticContext): StaticCounts {
