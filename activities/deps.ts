@@ -5,6 +5,7 @@ import type { Consolidation, ConsolidationCommand, ConsolidationInput } from '..
 import type { EventRecorder } from '../kube/port.js';
 import type { LeastPossible } from '../packing/least-possible.js';
 import type { PackingInput, Plan } from '../packing/types.js';
+import type { SlotHolder } from '../workflows/messages.js';
 import type { Entity } from './entities-contract.js';
 
 /** The dependencies of activities. The worker builds them, tests pass fakes. */
@@ -37,6 +38,8 @@ export interface EntityStarter {
   isOpen(workflowId: string): Promise<boolean>;
   /** Ids of running workflows that a pause or a person holds, at most 500. Visibility lags behind by a moment. */
   held(): Promise<readonly string[]>;
+  /** Running workflows that may hold disruption slots or wait for them, at most 500. */
+  slotHolders(): Promise<readonly SlotHolder[]>;
 }
 
 /** Callbacks of a packing job. */

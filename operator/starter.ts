@@ -18,6 +18,7 @@ import type {
   KeepReplicasInput,
   Pause,
   RepairNodeInput,
+  SlotHolder,
   TerminateNodeInput,
 } from '../workflows/messages.js';
 import {
@@ -31,6 +32,7 @@ import {
   replicasChangedSignal,
   rolloutChangedSignal,
   openWorkflowsQuery,
+  quotedForQuery,
   searchAttributes,
   taskQueues,
 } from '../workflows/messages.js';
@@ -43,8 +45,12 @@ import type { WorkflowEngine } from './workflow-reconciler.js';
 const answerMs = 2000;
 /** Workflows that a pause can hold. `disrupt` has the attribute too: it shows that there are pauses. */
 const pausable: ReadonlySet<WorkflowKind> = new Set(['consolidate', 'replace', 'drift', 'expire', 'repair']);
+/** Workflows that ask for disruption slots. */
+const slotHolders: ReadonlySet<WorkflowKind> = new Set(['consolidate', 'drift', 'expire', 'repair']);
+/** Phases before a slot is asked for, and those of commands that never ask: most workflows of these kinds. */
+const phasesWithoutSlot = ['not due', 'tolerating', 'validating', 'tainting', 'launching', 'draining'];
 /** Bounded, because each gets a signal. */
-const mostHeld = 500;
+const mostListed = 500;
 
 /**
  * The operator's only way to act: it starts workflows and signals them. Ids make every call repeatable; a workflow that
@@ -203,14 +209,26 @@ export class Starter implements WorkflowEngine {
 
   /** Ids of open workflows that a pause or a person holds, of those that a pause can hold. */
   async held(): Promise<readonly string[]> {
-    const query = `${openWorkflowsQuery(this.cluster)} AND ${searchAttributes.paused.name} = true`;
-    const ids: string[] = [];
-    for await (const { workflowId } of this.client.workflow.list({ query, pageSize: mostHeld })) {
+    const held = await this.open(`${searchAttributes.paused.name} = true`, pausable);
+    return held.map(({ workflowId }) => workflowId);
+  }
+
+  /** Open workflows that may hold disruption slots or wait for them. */
+  async slotHolders(): Promise<readonly SlotHolder[]> {
+    const phases = phasesWithoutSlot.map(quotedForQuery).join(', ');
+    return this.open(`${searchAttributes.phase.name} NOT IN (${phases})`, slotHolders);
+  }
+
+  /** Open workflows of these kinds for which the condition of visibility holds. */
+  private async open(condition: string, kinds: ReadonlySet<WorkflowKind>): Promise<readonly SlotHolder[]> {
+    const query = `${openWorkflowsQuery(this.cluster)} AND ${condition}`;
+    const found: SlotHolder[] = [];
+    for await (const { workflowId, runId } of this.client.workflow.list({ query, pageSize: mostListed })) {
       const kind = parseWorkflowId(workflowId)?.kind;
-      if (kind !== undefined && pausable.has(kind)) ids.push(workflowId);
-      if (ids.length === mostHeld) break;
+      if (kind !== undefined && kinds.has(kind)) found.push({ workflowId, runId });
+      if (found.length === mostListed) break;
     }
-    return ids.sort(compareText);
+    return found.sort((a, b) => compareText(a.workflowId, b.workflowId));
   }
 
   async isOpen(workflowId: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { EntityStarter } from '../activities/deps.js';
 import { DomainError } from '../core/failures.js';
 import { entityStart } from '../operator/desired-workflows.js';
 import { Starter } from '../operator/starter.js';
-import type { BatchWindow } from '../workflows/messages.js';
+import type { BatchWindow, SlotHolder } from '../workflows/messages.js';
 
 /** Starts entity workflows by a client of this process; before `connect` it asks to be tried again. */
 export class TemporalEntities implements EntityStarter {
@@ -30,6 +30,10 @@ export class TemporalEntities implements EntityStarter {
 
   async held(): Promise<readonly string[]> {
     return this.connected().held();
+  }
+
+  async slotHolders(): Promise<readonly SlotHolder[]> {
+    return this.connected().slotHolders();
   }
 
   private connected(): Starter {

@@ -82,6 +82,7 @@ export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
       nextCheckAt: optional(epochMs),
     }),
   ],
+  ['slotsKnown', object({ ids: texts })],
   ['slotReturned', object({ id: text, nodes: absentOr(texts) })],
   ['replicasChanged', nothing],
   ['rolloutChanged', nothing],

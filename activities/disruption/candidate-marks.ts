@@ -155,22 +155,24 @@ export async function releaseStrays(
   };
   await forEachBestEffort(deps, taintedNodes, release, { what: 'the end of a taint that is left over', nameOf });
   const ended = await endedOf(deps, own);
-  const held = await heldOf(deps);
+  const held = await listed(deps, () => deps.entities.held());
+  const holders = await listed(deps, () => deps.entities.slotHolders());
   return {
     released: released.sort(compareText),
     owners: ownersOf(open).slice(0, mostOwners),
     ...(ended.length === 0 ? {} : { ended }),
-    ...(held.length === 0 ? {} : { held }),
+    ...(held === undefined || held.length === 0 ? {} : { held }),
+    ...(holders === undefined ? {} : { holders }),
   };
 }
 
-/** None where Temporal does not list them now: the next check will. */
-async function heldOf({ entities, log }: ActivityDeps): Promise<readonly string[]> {
+/** Undefined where Temporal lists nothing now: the next check will. */
+async function listed<T>({ log }: ActivityDeps, list: () => Promise<readonly T[]>): Promise<readonly T[] | undefined> {
   try {
-    return await entities.held();
+    return await list();
   } catch (error) {
-    log.warn({ error: messageOf(error) }, 'the workflows that are held cannot be listed');
-    return [];
+    log.warn({ error: messageOf(error) }, 'the workflows that wait cannot be listed');
+    return undefined;
   }
 }
 

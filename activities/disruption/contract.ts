@@ -13,6 +13,7 @@ import type {
   PoolCapacity,
   RunningDisruption,
   SlotDecision,
+  SlotHolder,
   SlotRequest,
   TaintOwner,
 } from '../../workflows/messages.js';
@@ -109,12 +110,13 @@ export interface DisruptionActivities {
   /**
    * Removes taints of disruptions that are not running (candidates/left-over-taints), and soft taints unless `disrupt` is
    * steering. Returns as `owners` the running workflows whose tainted nodes are not in `running`, and as `held` the ids of those that wait
-   * for the end of a pause.
+   * for the end of a pause. `holders`: running workflows that may hold slots or wait for them; absent where they cannot be listed.
    */
   releaseStrays(input: { readonly running: readonly RunningDisruption[]; readonly isSteering?: boolean }): Promise<{
     readonly released: readonly string[];
     readonly owners?: readonly TaintOwner[];
     readonly held?: readonly string[];
+    readonly holders?: readonly SlotHolder[];
     /** Those of `running` whose workflow has closed, by its id. */
     readonly ended?: readonly string[];
   }>;

@@ -231,6 +231,18 @@ describe('disruption on the cluster', () => {
     });
   });
 
+  // Rule `budgets/slots-have-holders`.
+  test('holders of slots are told; where they cannot be listed nothing is said of them, and taints are released all the same', async () => {
+    const holders = [{ workflowId: 'test/expire/uid-b', runId: 'run-1' }];
+    Object.assign(world.deps.entities, { slotHolders: () => Promise.resolve(holders) });
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ holders });
+
+    await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
+    await world.synced();
+    Object.assign(world.deps.entities, { slotHolders: () => Promise.reject(new Error('Temporal is away')) });
+    expect(await activities.releaseStrays({ running: [] })).toEqual({ released: ['node-a'], owners: [] });
+  });
+
   test('owners that run and that nobody remembers are told, with what they have tainted', async () => {
     const [first] = await candidates();
     const marked = (name: string) => [{ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }];

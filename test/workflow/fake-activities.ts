@@ -43,7 +43,7 @@ import type { RepairActivities, RepairView } from '../../activities/repair/contr
 import type { ReplicasActivities, ReplicasView } from '../../activities/static-capacity/contract.js';
 import type { RolloutActivities, RolloutView } from '../../activities/drift/contract.js';
 import type { ExpirationView, ExpirationActivities } from '../../activities/expiration/contract.js';
-import type { Candidate, ClaimRef, Pause, TaintOwner } from '../../workflows/messages.js';
+import type { Candidate, ClaimRef, Pause, SlotHolder, TaintOwner } from '../../workflows/messages.js';
 
 type NodeState = 'waiting' | 'registered' | 'initialized';
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
@@ -508,9 +508,11 @@ export class FakeActivities
   owners: readonly TaintOwner[] = [];
   /** Workflows that a pause holds, as Temporal lists them. */
   held: readonly string[] = [];
+  /** Workflows that may hold slots or wait for them, as Temporal lists them. */
+  holders: readonly SlotHolder[] = [];
 
   async releaseStrays(): ReturnType<DisruptionActivities['releaseStrays']> {
-    return Promise.resolve({ released: [], owners: this.owners, held: this.held });
+    return Promise.resolve({ released: [], owners: this.owners, held: this.held, holders: this.holders });
   }
 }
 

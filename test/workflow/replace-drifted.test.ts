@@ -79,11 +79,11 @@ describe('replaceDrifted', () => {
     });
   const inPhase = (handle: Awaited<ReturnType<typeof start>>, phase: string): Promise<true> =>
     rig.until(async () => (await handle.query(phaseQuery)) === phase);
-  const slotsGone = (): Promise<true> =>
-    rig.until(async () => {
-      const running = await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).query(runningQuery);
-      return running.length === 0;
-    });
+  const slots = async (): Promise<(string | undefined)[]> => {
+    const running = await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).query(runningQuery);
+    return running.map(({ slot }) => slot);
+  };
+  const slotsGone = (): Promise<true> => rig.until(async () => (await slots()).length === 0);
 
   // Rule `drift/rollouts`.
   test('goes in a canary, growing waves and soaks between them, and records what was good', async () => {
@@ -134,6 +134,28 @@ describe('replaceDrifted', () => {
       reason: '1 of 1 nodes failed, more than 20%',
     });
     expect(activities.callsOf('noteStopped')).toEqual([]);
+  });
+
+  // Rule `budgets/slots-have-holders`.
+  test('one that was terminated in a later wave holds no slot of that wave once it runs again', async () => {
+    more = { rules: { ...rules, soakMs: 0 } };
+    const first = await start();
+    await rig.until(() => terminated().length === 1);
+    activities.view = { state: 'live', registered: true, initialized: false };
+    activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
+    await rig.until(async () => (await slots()).some((id) => id?.endsWith('#wave-1')));
+    await first.terminate('by hand');
+
+    more = { ...more, approval: { timeoutMs: 30 * hour, onTimeout: 'Reject' } };
+    const again = await start();
+    await inPhase(again, 'awaiting approval');
+    const { runId } = await again.describe();
+    activities.holders = [{ workflowId: again.workflowId, runId }];
+    await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
+    await rig.sleep('10 minutes');
+
+    expect(await slots()).toEqual([]);
+    expect(await again.query(phaseQuery)).toBe('awaiting approval');
   });
 
   describe('on demand', () => {

@@ -3,7 +3,7 @@ import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { signalEntity } from './entity-signals.js';
 import type { Candidate, DisruptionReason, CandidateRef, SlotDecision, SlotRequest } from '../messages.js';
-import { slotDecidedSignal, slotRequestSignal, slotReturnedSignal } from '../messages.js';
+import { slotDecidedSignal, slotRequestSignal, slotReturnedSignal, slotsKnownSignal } from '../messages.js';
 import { notify } from './other-workflows.js';
 import { setSignalHandler } from '../handlers.js';
 
@@ -21,6 +21,7 @@ export class Slots {
 
   constructor(private readonly cluster: string) {
     setSignalHandler(slotDecidedSignal, (decision) => this.slots.get(decision.id)?.take(decision));
+    setSignalHandler(slotsKnownSignal, ({ ids }) => this.compare(ids));
   }
 
   /** The nodes whose slots are granted, and why they are disrupted: what a pause may stop. Undefined if there are none. */
@@ -47,6 +48,19 @@ export class Slots {
     await slot.ask();
     return slot;
   }
+
+  /**
+   * Puts right what `disrupt` knows of the slots (budgets/slots-have-holders): it may have been lost, and so may the run of this workflow
+   * that asked.
+   */
+  private async compare(known: readonly string[]): Promise<void> {
+    for (const id of known) if (this.slots.get(id)?.isHeld !== true) await returnSlot(this.cluster, { id });
+    for (const slot of this.slots.values()) if (slot.isWaiting && !known.includes(slot.id)) await slot.ask();
+  }
+}
+
+async function returnSlot(cluster: string, slot: { readonly id: string; readonly nodes?: readonly string[] }) {
+  await notify(() => getExternalWorkflowHandle(workflowIds.disrupt(cluster)).signal(slotReturnedSignal, slot));
 }
 
 export class Slot {
@@ -61,6 +75,8 @@ export class Slot {
   private askedAt = 0;
   private repeatIn = repeatAfterMs;
   private returned = false;
+  /** Nodes that were returned one by one. */
+  private readonly done = new Set<string>();
 
   constructor(
     private readonly cluster: string,
@@ -74,6 +90,16 @@ export class Slot {
 
   get reason(): DisruptionReason {
     return this.request.reason;
+  }
+
+  /** Whether it was not returned as a whole. */
+  get isHeld(): boolean {
+    return !this.returned;
+  }
+
+  /** Whether some node is not granted yet. */
+  get isWaiting(): boolean {
+    return !this.returned && this.wanted.length > this.granted.length;
   }
 
   /** What the workflow waits for, in words. */
@@ -126,7 +152,7 @@ export class Slot {
 
   async ask(): Promise<void> {
     this.askedAt = workflowNow();
-    const candidates = this.candidates.map(({ claim, node, nodePool }): CandidateRef => ({ claim, node, nodePool }));
+    const candidates = this.wanted.map(({ claim, node, nodePool }): CandidateRef => ({ claim, node, nodePool }));
     await signalEntity(this.cluster, 'disrupt', slotRequestSignal, { ...this.request, candidates });
   }
 
@@ -134,11 +160,12 @@ export class Slot {
   async giveBack(nodes?: readonly string[]): Promise<void> {
     const { id } = this;
     if (nodes === undefined) this.returned = true;
+    for (const node of nodes ?? []) this.done.add(node);
     this.granted = nodes === undefined ? [] : this.granted.filter(({ node }) => !nodes.includes(node));
-    await notify(() => this.disrupt().signal(slotReturnedSignal, nodes === undefined ? { id } : { id, nodes }));
+    await returnSlot(this.cluster, nodes === undefined ? { id } : { id, nodes });
   }
 
-  private disrupt(): ReturnType<typeof getExternalWorkflowHandle> {
-    return getExternalWorkflowHandle(workflowIds.disrupt(this.cluster));
+  private get wanted(): readonly Candidate[] {
+    return this.candidates.filter(({ node }) => !this.done.has(node));
   }
 }

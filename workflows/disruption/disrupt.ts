@@ -79,7 +79,7 @@ class DisruptRun {
     this.pauseObjects = this.pauseObjectsOf(carried);
     const { outbox, steering, pauseObjects } = this;
     const { running, questions, pauses, slotRequests } = known;
-    this.signals = new DisruptionSignals({ outbox, running, questions, pauses });
+    this.signals = new DisruptionSignals({ outbox, running, questions, pauses, slotRequests });
     const view = (): DisruptionView => this.view();
     const onChange = (): void => this.changes.note();
     const grants = { activities, slotRequests, running, questions, pauses, view, timeout: passTimeout } as const;
@@ -150,12 +150,14 @@ class DisruptRun {
       owners = [],
       ended = [],
       held = [],
+      holders,
     } = await untilHistoryFull(() =>
       this.activities.kube.releaseStrays({ running: running.all, ...(isSteering ? { isSteering } : {}) }),
     );
     this.signals.tellHeld(held);
     for (const workflowId of ended) this.forget(workflowId);
     if (ended.length > 0) this.changes.note();
+    if (holders !== undefined) this.signals.tellSlots(holders);
     const asking = slotRequests.waiting.map(({ workflowId }) => workflowId);
     // The `disrupt` that started them may have sent them an older state of the pauses.
     this.signals.hold(running.adopt(owners, { asking, now: workflowNow() }));

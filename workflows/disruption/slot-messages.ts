@@ -38,8 +38,17 @@ export interface RefusedNode {
   readonly gone?: boolean;
 }
 
+/** A workflow that may hold slots or wait for them, as Temporal lists it. */
+export interface SlotHolder {
+  readonly workflowId: string;
+  /** Its current run: another one knows nothing of the slots of this one. */
+  readonly runId: string;
+}
+
 export const slotRequestSignal = defineSignal<[SlotRequest]>('slotRequest');
 export const slotDecidedSignal = defineSignal<[SlotDecision]>('slotDecided');
 /** Returns granted nodes and withdraws waiting ones: all of the request, or the named ones. */
 export const slotReturnedSignal =
   defineSignal<[{ readonly id: string; readonly nodes?: readonly string[] }]>('slotReturned');
+/** The ids of all requests of the workflow that `disrupt` knows, granted and waiting. */
+export const slotsKnownSignal = defineSignal<[{ readonly ids: readonly string[] }]>('slotsKnown');

@@ -113,6 +113,10 @@ const internal = {
     example: { id: 'prod/repair/1#slot', granted: [], refused: [{ node: 'node-1', why: 'paused' }] },
   },
   slotReturned: { what: 'From a disruption: returns nodes of a slot.', example: { id: 'prod/repair/1#slot' } },
+  slotsKnown: {
+    what: 'From `disrupt`: the slots of this workflow that it knows. Others are asked for again, and those that are not held returned.',
+    example: { ids: ['prod/repair/1#slot'] },
+  },
   launchSettled: {
     what: 'From a launch: it has stopped; its instance, if there is one.',
     example: { providerId: 'aws:///eu-west-1a/i-0abc' },
