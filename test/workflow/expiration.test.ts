@@ -82,6 +82,40 @@ describe('expireNode by policy', () => {
     await rig.until(async () => (await running()) === 0);
   });
 
+  // Rule `budgets/slots-have-holders`.
+  test('has waited for long for a slot, and goes within minutes though disrupt was lost meanwhile', async () => {
+    activities.expiration = [live()];
+    activities.admits = () => false;
+    const handle = await start();
+    await inPhase(handle, 'waiting for a disruption slot');
+    await rig.sleep(5.2 * hour);
+    await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).terminate('by hand');
+
+    activities.admits = () => true;
+    activities.holders = [{ workflowId: handle.workflowId, runId: (await handle.describe()).runId }];
+    const lost = await rig.now();
+    await startDisrupt(rig);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    expect((await rig.now()) - lost).toBeLessThan(10 * minute);
+    await rig.until(async () => (await running()) === 0);
+  });
+
+  test('provision is lost before it has planned the replacement: it is asked again', async () => {
+    activities.expiration = [live()];
+    const planned = activities.plans;
+    activities.plans = Array.from({ length: 500 }, () => ({ state: 'notReady', reason: 'the cache is behind' }));
+    const handle = await start();
+    await rig.until(() => activities.callsOf('planNodes').length > 0);
+    const provision = rig.client.workflow.getHandle(workflowIds.provision(cluster));
+    await provision.terminate('by hand');
+    activities.plans = planned;
+    await startProvision(rig);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
+    expect(await durationOf(handle)).toBeLessThan(10 * minute);
+  });
+
   test('waits for leave, and goes when it comes', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;

@@ -16,6 +16,8 @@ interface LaunchWait {
   readonly claims: () => readonly ClaimRef[];
   readonly settled: () => boolean;
   readonly interrupt: () => boolean;
+  /** Called each time before the NodeClaims are read. */
+  readonly meanwhile?: () => Promise<void>;
   readonly ms: number;
   readonly summary: string;
 }
@@ -55,7 +57,14 @@ export class AwaitedLaunches {
   }
 
   /** Waits until `settled` or `interrupt` holds, and reads the NodeClaims now and then; `late` after `ms`. */
-  async until({ claims, settled, interrupt, ms, summary }: LaunchWait): Promise<'settled' | 'interrupted' | 'late'> {
+  async until({
+    claims,
+    settled,
+    interrupt,
+    meanwhile,
+    ms,
+    summary,
+  }: LaunchWait): Promise<'settled' | 'interrupted' | 'late'> {
     this.waitsForAll = !patched('first-failed-launch-ends-wait');
     const over = (): boolean => settled() || interrupt();
     const deadline = workflowNow() + Math.max(1, ms);
@@ -63,7 +72,9 @@ export class AwaitedLaunches {
       const rest = deadline - workflowNow();
       if (rest <= 0) return 'late';
       const isOver = await condition(over, Math.min(rest, readEveryMs), { summary });
-      if (!isOver) await this.readClaims(claims());
+      if (isOver) continue;
+      await meanwhile?.();
+      await this.readClaims(claims());
     }
     return settled() ? 'settled' : 'interrupted';
   }

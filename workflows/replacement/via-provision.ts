@@ -1,13 +1,18 @@
-import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, patched, workflowInfo } from '@temporalio/workflow';
+import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';
 import { counted } from '../../core/plurals.js';
 import { signalEntity } from '../calls/entity-signals.js';
+import { workflowNow } from '../clock.js';
 import { setSignalHandler } from '../handlers.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
-import type { ClaimRef, ReplacementsPlanned } from '../messages.js';
+import type { ClaimRef, ReplacementRequest, ReplacementsPlanned } from '../messages.js';
 import { deletingNodesSignal, replacementsPlannedSignal, replaceSignal } from '../messages.js';
 import { notify } from '../calls/other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';
+
+/** `provision` may be lost with the request in it. It ignores one that it has already. */
+const repeats = { firstMs: 30_000, longestMs: 5 * 60_000 };
 
 /**
  * Requests replacements from `provision` for the pods of nodes that will be removed, and waits until each is initialized or has
@@ -19,7 +24,8 @@ export class ViaProvision implements ReplacementSource {
   private readonly launches: AwaitedLaunches;
   private requests = 0;
   /** The request under which `provision` treats these nodes as gone. */
-  private request: { readonly id: string; readonly nodes: readonly string[] } | undefined;
+  private request: ReplacementRequest | undefined;
+  private asked = { times: 0, at: 0 };
 
   constructor(private readonly cluster: string) {
     // The answer to an earlier request may arrive after the next request.
@@ -35,9 +41,23 @@ export class ViaProvision implements ReplacementSource {
     const { workflowId, originalExecutionRunId } = workflowInfo();
     const id = `${workflowId}/${originalExecutionRunId}/${this.requests++}`;
     this.planned = undefined;
-    this.request = { id, nodes };
-    await signalEntity(this.cluster, 'provision', replaceSignal, { id, nodes, replyTo: workflowId, reason, holdMs });
+    this.request = { id, nodes, replyTo: workflowId, reason, holdMs };
+    this.asked = { times: 0, at: 0 };
+    await this.ask(this.request);
     return undefined;
+  }
+
+  private async ask(request: ReplacementRequest): Promise<void> {
+    this.asked = { times: this.asked.times + 1, at: workflowNow() };
+    await signalEntity(this.cluster, 'provision', replaceSignal, request);
+  }
+
+  /** Asks again while there is no answer. */
+  private async askAgain(): Promise<void> {
+    const { request, planned, asked } = this;
+    if (request === undefined || planned !== undefined) return;
+    if (workflowNow() < asked.at + backOffMs(asked.times, repeats)) return;
+    if (patched('repeat-replacement-request')) await this.ask(request);
   }
 
   async awaitReady(ms: number, interrupt: () => boolean): Promise<Readiness> {
@@ -45,6 +65,7 @@ export class ViaProvision implements ReplacementSource {
       claims: () => this.claims,
       settled: () => this.verdict() !== undefined,
       interrupt,
+      meanwhile: () => this.askAgain(),
       ms,
       summary: 'replacements to be initialized',
     });
