@@ -27,7 +27,7 @@ const wellFormed: Readonly<Record<string, readonly unknown[]>> = {
   steered: [undefined],
   slotRequest: [{ id: 'i', workflowId: 'w', reason: 'Drifted', candidates: [going] }],
   slotDecided: [{ id: 'i', granted: [going], refused: [{ node: 'n', why: 'w', gone: true }] }],
-  slotsKnown: { ids: ['s'] },
+  slotsKnown: [{ ids: ['s'] }],
   slotReturned: [{ id: 'i' }, { id: 'i', nodes: ['n'] }],
   replicasChanged: [undefined],
   rolloutChanged: [undefined],
