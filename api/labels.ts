@@ -50,6 +50,8 @@ export const annotations = {
   claimsRefused: 'stowage.dev/claims-refused',
   /** The id of the workflow that tainted a NodeClaim's node: it alone takes the taint off, or `disrupt` once it is closed. */
   disruptionOwner: 'stowage.dev/disruption-owner',
+  /** The first run of that workflow: one that was started again under the same id knows nothing of the taint. */
+  disruptionOwnerRun: 'stowage.dev/disruption-owner-run',
   /** Of a Node: the notice that its cloud takes the instance (JSON of cluster/interruption-note.ts), for as long as the node is tainted for it. */
   interruption: 'stowage.dev/interruption',
   /** Who declined the expiration of a NodeClaim, and why: nothing ends its node for its age while this is there. */

@@ -231,9 +231,12 @@ export class Starter implements WorkflowEngine {
     return found.sort((a, b) => compareText(a.workflowId, b.workflowId));
   }
 
-  async isOpen(workflowId: string): Promise<boolean> {
+  /** With `firstRunId`: whether that one runs, and not another that was started under its id. Old servers do not tell them apart. */
+  async isOpen(workflowId: string, firstRunId?: string): Promise<boolean> {
     const description = await describeWorkflow(this.client, workflowId);
-    return description?.status.name === 'RUNNING';
+    if (description?.status.name !== 'RUNNING') return false;
+    const known = description.raw.workflowExecutionInfo?.firstRunId ?? '';
+    return firstRunId === undefined || known === '' || known === firstRunId;
   }
 
   async wake(workflowId: string): Promise<void> {

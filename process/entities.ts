@@ -24,8 +24,8 @@ export class TemporalEntities implements EntityStarter {
     await this.connected().start(entityStart({ cluster, window }, entity));
   }
 
-  async isOpen(workflowId: string): Promise<boolean> {
-    return this.connected().isOpen(workflowId);
+  async isOpen(workflowId: string, firstRunId?: string): Promise<boolean> {
+    return this.connected().isOpen(workflowId, firstRunId);
   }
 
   async held(): Promise<readonly string[]> {

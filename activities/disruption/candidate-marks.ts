@@ -4,7 +4,7 @@ import { compareText } from '../../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../../core/conditions.js';
 import { messageOf } from '../../core/error-message.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
-import type { Candidate, ClaimRef, DisruptionReason, TaintOwner } from '../../workflows/messages.js';
+import type { Candidate, DisruptionReason, TaintOwner } from '../../workflows/messages.js';
 import { forEachBestEffort, forEachItem } from '../for-each-item.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
@@ -59,14 +59,14 @@ const ownerOf = ({ owner }: Pick<TaintInput, 'owner'>): Pick<UntaintInput, 'owne
 async function taintCandidate(
   deps: ActivityDeps,
   { claim, node }: Marked,
-  { reason, owner }: Pick<TaintInput, 'reason' | 'owner'>,
+  { reason, ...by }: Pick<TaintInput, 'reason' | 'owner' | 'ownerRun'>,
 ): Promise<boolean> {
   if ((await taintNode(deps, node)) === undefined) return false;
   const change = { type: 'DisruptionReason', status: 'True', reason, message: reason } as const;
   const marked = await updateClaim(deps.kube, claim, ({ metadata, status }) => ({
-    ...(owner === undefined || metadata.annotations?.[annotations.disruptionOwner] === owner
+    ...(by.owner === undefined || isOwnedBy(metadata.annotations, by)
       ? {}
-      : { metadata: { annotations: { [annotations.disruptionOwner]: owner } } }),
+      : { metadata: { annotations: ownerMarks(by) } }),
     status: {
       conditions: withCondition(status?.conditions, change, { now: deps.now(), generation: metadata.generation }),
     },
@@ -76,11 +76,28 @@ async function taintCandidate(
   return true;
 }
 
+type Owner = Pick<TaintInput, 'owner' | 'ownerRun'>;
+
+const ownerIn = (marks: Readonly<Record<string, string>> = {}): Owner => {
+  const [owner, ownerRun] = [marks[annotations.disruptionOwner], marks[annotations.disruptionOwnerRun]];
+  return { ...(owner === undefined ? {} : { owner }), ...(ownerRun === undefined ? {} : { ownerRun }) };
+};
+
+function isOwnedBy(marks: Readonly<Record<string, string>> | undefined, { owner, ownerRun }: Owner): boolean {
+  const known = ownerIn(marks);
+  return known.owner === owner && known.ownerRun === ownerRun;
+}
+
+const ownerMarks = ({ owner, ownerRun }: Owner): Record<string, string | null> => ({
+  [annotations.disruptionOwner]: owner ?? null,
+  [annotations.disruptionOwnerRun]: ownerRun ?? null,
+});
+
 /** Removes the taints of `owner`, but not from nodes that another workflow has taken over. */
 export async function untaintCandidates(deps: ActivityDeps, { candidates, owner }: UntaintInput): Promise<void> {
   const reasons = new Set<string>();
   const free = async ({ claim, node }: Marked): Promise<void> => {
-    const reason = await untaint(deps, claim, node, owner);
+    const reason = await untaint(deps, { claim, node }, owner === undefined ? {} : { owner });
     if (reason !== undefined && isVoluntary(reason)) reasons.add(reason);
   };
   await forEachItem(deps, candidates, free, { what: 'the end of a taint', nameOf });
@@ -91,25 +108,28 @@ export async function untaintCandidates(deps: ActivityDeps, { candidates, owner 
   }
 }
 
-/** Removes the taint from a node that stays; a deleting node keeps it. Returns why it was marked, if it was. */
+/**
+ * Removes the taint from a node that stays; a deleting node keeps it. Returns why it was marked, if it was. With `ownerRun`, a taint of another run
+ * of the owner stays.
+ */
 async function untaint(
   deps: ActivityDeps,
-  claim: ClaimRef,
-  node: string,
-  owner: string | undefined,
+  { claim, node }: Marked,
+  { owner, ownerRun }: Owner,
 ): Promise<string | undefined> {
   let reason: string | undefined;
   const ours = { all: true };
   const live = await updateClaim(deps.kube, claim, ({ metadata, status }) => {
     const present = status?.conditions;
-    const known = metadata.annotations?.[annotations.disruptionOwner];
-    ours.all = metadata.deletionTimestamp === undefined && (known === undefined || (owner ?? known) === known);
+    const { owner: known, ownerRun: knownRun } = ownerIn(metadata.annotations);
+    const isOurs = known === undefined || ((owner ?? known) === known && (ownerRun ?? knownRun) === knownRun);
+    ours.all = metadata.deletionTimestamp === undefined && isOurs;
     if (!ours.all) return undefined;
     const isMarked = isTrue(present, 'DisruptionReason');
     if (isMarked) reason = conditionOf(present, 'DisruptionReason')?.reason;
     if (!isMarked && known === undefined) return undefined;
     return {
-      ...(known === undefined ? {} : { metadata: { annotations: { [annotations.disruptionOwner]: null } } }),
+      ...(known === undefined ? {} : { metadata: { annotations: ownerMarks({}) } }),
       status: { conditions: withoutCondition(present, 'DisruptionReason') },
     };
   });
@@ -129,8 +149,8 @@ async function untaint(
 
 /**
  * Removes taints whose disruption is not running (candidates/left-over-taints). A taint that names its owner stays until that
- * workflow is closed, and the owner is returned, so that a `disrupt` that lost its state removes no taint of a running
- * disruption.
+ * workflow is closed or was started again, and the owner is returned, so that a `disrupt` that lost its state removes no taint of a
+ * running disruption.
  */
 export async function releaseStrays(
   deps: ActivityDeps,
@@ -143,15 +163,15 @@ export async function releaseStrays(
   const released: string[] = [];
   const open: TaintedNode[] = [];
   const release = async (tainted: TaintedNode): Promise<void> => {
-    const { claim, node, owner } = tainted;
-    if (owner === undefined ? claimed.has(claim.uid) : await deps.entities.isOpen(owner)) {
+    const { claim, owner, ownerRun } = tainted;
+    if (owner === undefined ? claimed.has(claim.uid) : await deps.entities.isOpen(owner, ownerRun)) {
       if (!claimed.has(claim.uid)) open.push(tainted);
       return;
     }
     // The cloud takes the instance; the reconciler starts the workflow again (interruption/restarted).
     if (isOfInterruption(tainted)) return;
-    await untaint(deps, claim, node, owner);
-    released.push(node);
+    await untaint(deps, tainted, tainted);
+    released.push(tainted.node);
   };
   await forEachBestEffort(deps, taintedNodes, release, { what: 'the end of a taint that is left over', nameOf });
   const ended = await endedOf(deps, own);
@@ -212,8 +232,7 @@ function ownersOf(taintedNodes: readonly TaintedNode[]): TaintOwner[] {
   return [...owners.values()];
 }
 
-interface TaintedNode extends Marked {
-  readonly owner?: string;
+interface TaintedNode extends Marked, Owner {
   readonly nodePool: string;
   readonly reason: string | undefined;
 }
@@ -229,11 +248,12 @@ function taintedNodeOf(deps: ActivityDeps, claim: NodeClaim): TaintedNode[] {
   // The cloud takes the instance, and the reconciler starts its workflow if it does not run (interruption/restarted).
   if (node === undefined || interruptionNoteOf(live) !== undefined) return [];
   const mark = conditionOf(claim.status?.conditions, 'DisruptionReason');
-  const owner = claim.metadata.annotations?.[annotations.disruptionOwner];
+  const by = ownerIn(claim.metadata.annotations);
+  const { owner } = by;
   if (!isTainted(deps, node) && owner === undefined && mark?.status !== 'True') return [];
   const reason = mark?.reason;
   const marked = { claim: identityOf(claim), node, nodePool: labelsOf(claim).nodePool, reason };
-  if (owner !== undefined) return [{ ...marked, owner }];
+  if (owner !== undefined) return [{ ...marked, ...by }];
   return isOfDisrupt(reason) ? [marked] : [];
 }
 

@@ -88,6 +88,8 @@ export interface DisruptionActivities {
     reason: string;
     /** Id of the workflow that removes the taints if the nodes stay. */
     owner?: string;
+    /** The first run of `owner`. */
+    ownerRun?: string;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
   }): Promise<{
     readonly tainted: readonly string[];

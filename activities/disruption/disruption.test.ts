@@ -186,6 +186,30 @@ describe('disruption on the cluster', () => {
     expect(metadata.annotations?.[annotations.disruptionOwner]).toBeUndefined();
   });
 
+  // Rule `candidates/left-over-taints`.
+  test('a taint of a workflow that was started again under its id is removed, and not one that the new one has set since', async () => {
+    const found = await candidates();
+    await activities.taintCandidates({ reason: 'Expired', candidates: found, owner: 'w', ownerRun: 'first' });
+    await world.synced();
+    let current = 'first';
+    const isOpen = (_: string, run?: string): Promise<boolean> => Promise.resolve(run === undefined || run === current);
+    Object.assign(world.deps.entities, { isOpen });
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+
+    current = 'second';
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: ['node-a'] });
+    expect(await taintsOf('node-a')).toEqual([]);
+
+    await activities.taintCandidates({ reason: 'Expired', candidates: found, owner: 'w', ownerRun: 'second' });
+    await world.synced();
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ released: [] });
+    // Another owner without a run, such as an interruption, leaves none of the run before.
+    await activities.taintCandidates({ reason: 'Expired', candidates: found, owner: 'v' });
+    const { metadata } = (await world.kube.get('NodeClaim', { name: 'a' }))!;
+    expect(metadata.annotations).toMatchObject({ [annotations.disruptionOwner]: 'v' });
+    expect(metadata.annotations).not.toHaveProperty([annotations.disruptionOwnerRun]);
+  });
+
   test('a claim that says so is freed though somebody took the taint off its node', async () => {
     const found = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: found, owner: 'w' });

@@ -54,7 +54,11 @@ describe('claimRelease', () => {
 
     expect(claimRelease(marked)).toEqual({
       patch: {
-        metadata: { resourceVersion: '7', finalizers: [], annotations: { 'stowage.dev/disruption-owner': null } },
+        metadata: {
+          resourceVersion: '7',
+          finalizers: [],
+          annotations: { 'stowage.dev/disruption-owner': null, 'stowage.dev/disruption-owner-run': null },
+        },
       },
     });
   });

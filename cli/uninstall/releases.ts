@@ -24,13 +24,15 @@ export function nodeRelease(node: Node): Release {
   return { patch: { ...(released?.patch ?? { metadata }), spec: { taints: left } } };
 }
 
+const withoutOwner = { [annotations.disruptionOwner]: null, [annotations.disruptionOwnerRun]: null };
+
 /** A NodeClaim without the finalizer and without the mark of who disrupts it. */
 export function claimRelease(claim: KubernetesObject): Release {
   const released = finalizerRelease(claim, finalizers.termination);
   if (released !== undefined && 'kept' in released) return released;
   if (claim.metadata.annotations?.[annotations.disruptionOwner] === undefined) return released;
   const metadata = (released?.patch as { metadata?: object } | undefined)?.metadata;
-  return { patch: { metadata: { ...metadata, annotations: { [annotations.disruptionOwner]: null } } } };
+  return { patch: { metadata: { ...metadata, annotations: withoutOwner } } };
 }
 
 /** An EC2NodeClass without the finalizer that ends its instance profile. */

@@ -54,9 +54,10 @@ export class NodeReplacement<Source extends ReplacementSource = ReplacementSourc
   async taint<Node extends ReplacedNode>(reason: string, candidates: readonly Node[]): Promise<Tainted<Node>> {
     // Set before the call: an attempt that fails may have tainted some of them.
     this.noteTainted(reason, candidates);
+    const { workflowId: owner, firstExecutionRunId: ownerRun } = workflowInfo();
     const { tainted, overBudget = [] } = await this.kube.taintCandidates.executeWithOptions(
       { summary: `taint ${counted(candidates.length, 'node')}` },
-      [{ reason, candidates, owner: workflowInfo().workflowId }],
+      [{ reason, candidates, owner, ownerRun }],
     );
     const nodes = candidates.filter(({ claim }) => tainted.includes(claim.uid));
     const [first] = overBudget;
