@@ -1,6 +1,6 @@
 import type { Run, RunStatus } from './run.js';
 
-const clause = /^\s*(\w+)\s*(=|!=|>|IN|IS NOT NULL|IS NULL|STARTS_WITH)\s*(.*?)\s*$/i;
+const clause = /^\s*(\w+)\s*(=|!=|>|IN|NOT IN|IS NOT NULL|IS NULL|STARTS_WITH)\s*(.*?)\s*$/i;
 
 type Test = (run: Run) => boolean;
 
@@ -48,6 +48,9 @@ function testOf(text: string): Test {
       return (run) => (present(run) ?? '') > first;
     case 'IN':
       return (run) => values.includes(present(run) ?? '');
+    // As SQL has it: a value that is missing is in no list and not outside one.
+    case 'NOT IN':
+      return (run) => present(run) !== undefined && !values.includes(present(run)!);
     case 'STARTS_WITH':
       return (run) => present(run)?.startsWith(first) === true;
     case 'IS NOT NULL':
