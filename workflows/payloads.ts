@@ -41,7 +41,7 @@ export const interruptionShape = object({ kind: text, instanceId: text, at: epoc
 /** The shape of each signal's payload, by its name. Signals of people's orders are in `orderSignals`. */
 export const payloadShapes: ReadonlyMap<string, Shape> = new Map([
   ['podsPending', absentOr(object({ again: absentOr(flag), window: absentOr(batchWindow) }))],
-  ['deletingNodes', object({ nodes: texts, until: epochMs, marks: listOf(mark), request: absentOr(text) })],
+  ['deletingNodes', object({ nodes: texts, until: epochMs, marks: listOf(mark), request: absentOr(text), every: absentOr(flag) })],
   ['replace', object({ id: text, nodes: texts, replyTo: workflowId, reason: text, holdMs: span })],
   [
     'replacementsPlanned',

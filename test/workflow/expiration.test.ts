@@ -116,6 +116,24 @@ describe('expireNode by policy', () => {
     expect(await durationOf(handle)).toBeLessThan(10 * minute);
   });
 
+  // Rules `commands/given-back`, `candidates/left-over-taints`.
+  test('terminated while its replacement starts: once its taint is removed, plans count the node again', async () => {
+    activities.expiration = [live()];
+    activities.nodeStates = ['waiting'];
+    activities.view = { state: 'live', registered: true, initialized: false };
+    const handle = await start();
+    await rig.until(() => activities.callsOf('launchInstance').length > 0);
+    await handle.terminate('by hand');
+    expect(await plannedWithout(rig, activities)).toEqual(['node-old']);
+
+    activities.released = ['node-old'];
+    await rig.sleep('2 minutes');
+    await rig.client.workflow.getHandle(workflowIds.disrupt(cluster)).signal(clusterChangedSignal);
+    await rig.until(() => activities.released.length === 0);
+
+    expect(await plannedWithout(rig, activities)).toEqual([]);
+  });
+
   test('waits for leave, and goes when it comes', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;

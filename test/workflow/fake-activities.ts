@@ -511,8 +511,13 @@ export class FakeActivities
   /** Workflows that may hold slots or wait for them, as Temporal lists them. */
   holders: readonly SlotHolder[] = [];
 
+  /** Nodes whose left-over taint the next check removes. */
+  released: readonly string[] = [];
+
   async releaseStrays(): ReturnType<DisruptionActivities['releaseStrays']> {
-    return Promise.resolve({ released: [], owners: this.owners, held: this.held, holders: this.holders });
+    const { released } = this;
+    this.released = [];
+    return Promise.resolve({ released, owners: this.owners, held: this.held, holders: this.holders });
   }
 }
 

@@ -79,7 +79,7 @@ class DisruptRun {
     this.pauseObjects = this.pauseObjectsOf(carried);
     const { outbox, steering, pauseObjects } = this;
     const { running, questions, pauses, slotRequests } = known;
-    this.signals = new DisruptionSignals({ outbox, running, questions, pauses, slotRequests });
+    this.signals = new DisruptionSignals({ cluster, outbox, running, questions, pauses, slotRequests });
     const view = (): DisruptionView => this.view();
     const onChange = (): void => this.changes.note();
     const grants = { activities, slotRequests, running, questions, pauses, view, timeout: passTimeout } as const;
@@ -147,6 +147,7 @@ class DisruptRun {
     const isSteering = this.steering.state !== undefined;
     const { running, slotRequests } = this.known;
     const {
+      released,
       owners = [],
       ended = [],
       held = [],
@@ -155,6 +156,7 @@ class DisruptRun {
       this.activities.kube.releaseStrays({ running: running.all, ...(isSteering ? { isSteering } : {}) }),
     );
     this.signals.tellHeld(held);
+    if (released.length > 0 && patched('tell-provision-of-released')) this.signals.tellReleased(released);
     for (const workflowId of ended) this.forget(workflowId);
     if (ended.length > 0) this.changes.note();
     if (holders !== undefined) this.signals.tellSlots(holders);

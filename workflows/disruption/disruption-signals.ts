@@ -1,7 +1,14 @@
 import { getExternalWorkflowHandle } from '@temporalio/workflow';
+import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import type { NodeUntil, RunningDisruption, SlotHolder } from '../messages.js';
-import { holdSignal, nominatedSignal, pausesInForceSignal, slotsKnownSignal } from '../messages.js';
+import {
+  deletingNodesSignal,
+  holdSignal,
+  nominatedSignal,
+  pausesInForceSignal,
+  slotsKnownSignal,
+} from '../messages.js';
 import type { Pauses } from '../people/pauses.js';
 import { notify } from '../calls/other-workflows.js';
 import type { Outbox } from '../calls/other-workflows.js';
@@ -13,6 +20,7 @@ import type { SlotRequests } from './slot-requests.js';
 const pingEveryMs = 3_600_000;
 
 interface SignalDeps {
+  readonly cluster: string;
   readonly outbox: Outbox;
   readonly running: RunningDisruptions;
   readonly questions: Questions;
@@ -51,6 +59,13 @@ export class DisruptionSignals {
     for (const workflowId of workflowIds)
       if (before.get(workflowId) !== now)
         this.deps.outbox.send(() => getExternalWorkflowHandle(workflowId).signal(pausesInForceSignal, scopes));
+  }
+
+  /** Tells `provision` that these nodes stay: whoever had their pods planned elsewhere is gone, and takes nothing back (commands/given-back). */
+  tellReleased(nodes: readonly string[]): void {
+    const { outbox, cluster } = this.deps;
+    const stay = { nodes, until: 0, marks: [], every: true };
+    outbox.send(() => getExternalWorkflowHandle(workflowIds.provision(cluster)).signal(deletingNodesSignal, stay));
   }
 
   /**

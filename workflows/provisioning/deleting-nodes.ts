@@ -18,8 +18,8 @@ export class DeletingNodeList {
   }
 
   /** Takes in a signal, which replaces what was signalled for the same nodes and request. An `until` in the past takes that back. */
-  take({ nodes, until, request }: DeletingNodes, now: number): void {
-    const isReplaced = (held: NodeUntil): boolean => nodes.includes(held.node) && held.request === request;
+  take({ nodes, until, request, every = false }: DeletingNodes, now: number): void {
+    const isReplaced = (held: NodeUntil): boolean => nodes.includes(held.node) && (every || held.request === request);
     this.nodes = this.nodes.filter((held) => !isReplaced(held));
     if (until > now) this.nodes.push(...nodes.map((node) => ({ node, until })));
   }

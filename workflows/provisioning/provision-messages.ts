@@ -77,6 +77,8 @@ export interface DeletingNodes {
   readonly marks: readonly CacheMark[];
   /** Id of the replacement request that this takes back. Other requests for the same nodes stay. */
   readonly request?: string;
+  /** Takes back what all requests reserved for these nodes: whoever asked is gone. */
+  readonly every?: boolean;
 }
 
 export interface ReplacementsPlanned {
