@@ -136,6 +136,16 @@ describe('replaceDrifted', () => {
     expect(activities.callsOf('noteStopped')).toEqual([]);
   });
 
+  test('says what it waits for while it has no slot', async () => {
+    activities.admits = () => false;
+    const handle = await start();
+
+    await rig.until(async () =>
+      (await handle.query(explainQuery)).waitingFor?.startsWith('a disruption slot for node-0: '),
+    );
+    expect((await handle.query(explainQuery)).phase).toBe('replacing');
+  });
+
   // Rule `budgets/slots-have-holders`.
   test('one that was terminated in a later wave holds no slot of that wave once it runs again', async () => {
     more = { rules: { ...rules, soakMs: 0 } };

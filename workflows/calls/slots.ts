@@ -72,6 +72,8 @@ export class Slot {
   nextCheckAt: number | undefined;
   /** Nodes of disruptions that got their slots before this one. */
   alongside: readonly string[] = [];
+  /** Called after each answer. It may only show it: a command here would be another history. */
+  onAnswer: () => void = () => undefined;
   private askedAt = 0;
   private repeatIn = repeatAfterMs;
   private returned = false;
@@ -115,6 +117,7 @@ export class Slot {
     this.refused = refused;
     this.nextCheckAt = nextCheckAt;
     this.alongside = alongside ?? this.alongside;
+    this.onAnswer();
   }
 
   /**

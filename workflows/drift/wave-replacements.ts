@@ -41,6 +41,10 @@ export class WaveReplacements {
     const slot = await slots.request('Drifted', chosen, { label: `wave-${waves}` });
     this.slot = slot;
     const started = new Map<string, Promise<readonly ClaimRef[] | undefined>>();
+    slot.onAnswer = () => {
+      if (started.size === 0 && progress.phase === 'replacing')
+        progress.enter('replacing', { waitingFor: slot.waitingFor });
+    };
     const gone = (): string[] =>
       slot.refused.flatMap(({ node, gone: isGone }) => (isGone === true && !started.has(node) ? [node] : []));
     const newlyGranted = (): readonly Candidate[] => slot.granted.filter(({ node }) => !started.has(node));
