@@ -238,32 +238,18 @@ describe('disruption on the cluster', () => {
     await expect(activities.releaseStrays({ running })).resolves.toMatchObject({ ended: ['closed'] });
   });
 
-  // Rule `invariants/pauses-hold`.
-  test('workflows that are held are told; none where Temporal does not list them, and all else is done', async () => {
-    const found = await candidates();
-    await activities.taintCandidates({ reason: 'Empty', candidates: found });
-    await world.synced();
-    const release = async (held: () => Promise<readonly string[]>) => {
-      Object.assign(world.deps.entities, { held });
-      return activities.releaseStrays({ running: [] });
-    };
-    expect(await release(() => Promise.reject(new Error('visibility is away')))).toEqual({
-      ...{ released: ['node-a'], owners: [] },
-    });
-    expect(await release(() => Promise.resolve(['test/consolidate/x']))).toMatchObject({
-      held: ['test/consolidate/x'],
-    });
-  });
-
-  // Rule `budgets/slots-have-holders`.
-  test('holders of slots are told; where they cannot be listed nothing is said of them, and taints are released all the same', async () => {
+  // Rules `invariants/pauses-hold`, `budgets/slots-have-holders`.
+  test('workflows that are held and holders of slots are told; nothing is said of those that cannot be listed, and taints are released all the same', async () => {
     const holders = [{ workflowId: 'test/expire/uid-b', runId: 'run-1' }];
-    Object.assign(world.deps.entities, { slotHolders: () => Promise.resolve(holders) });
-    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ holders });
+    const held = ['test/consolidate/x'];
+    const away = () => Promise.reject(new Error('Temporal is away'));
+    const entities = (lists: object): unknown => Object.assign(world.deps.entities, lists);
+    entities({ held: () => Promise.resolve(held), slotHolders: () => Promise.resolve(holders) });
+    await expect(activities.releaseStrays({ running: [] })).resolves.toMatchObject({ held, holders });
 
     await activities.taintCandidates({ reason: 'Empty', candidates: await candidates(), owner: 'w' });
     await world.synced();
-    Object.assign(world.deps.entities, { slotHolders: () => Promise.reject(new Error('Temporal is away')) });
+    entities({ held: away, slotHolders: away });
     expect(await activities.releaseStrays({ running: [] })).toEqual({ released: ['node-a'], owners: [] });
   });
 
