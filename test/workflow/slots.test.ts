@@ -27,7 +27,7 @@ import type { Candidate, CandidateRef, PauseOrder, SlotRequest } from '../../wor
 import { startDisrupt, startProvision } from './entities.js';
 import { activityNames, FakeActivities } from './fake-activities.js';
 import { candidateOf, refusalOf } from './fixtures.js';
-import { cluster, startRig } from './rig.js';
+import { cluster, lengthen, startRig, wholeRun } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
 const ann = { actor: 'ann', reason: 'release day' };
@@ -425,6 +425,26 @@ describe('disrupt: slots, pauses and what it remembers', () => {
 
     await handle.executeUpdate(resumeUpdate, { args: [{ ...ann, scope: { kind: 'node', name: 'node-a' } }] });
     await rig.until(async () => (await consolidate.query(phaseQuery)) === 'draining');
+  });
+
+  // Hundreds of signals in each run would fill it at once, and so on for ever.
+  test('what workflows that wait were told is not told again after continue-as-new', async () => {
+    const waiting = ['a', 'b'].map((uid) => workflowIds.expire(cluster, uid));
+    activities.held = waiting;
+    activities.holders = waiting.map((workflowId) => ({ workflowId, runId: 'run-1' }));
+    const handle = await start();
+    const sentBy = async () => [await sent(handle, 'pausesInForce'), await sent(handle, 'slotsKnown')];
+    await rig.until(async () => (await sentBy()).join() === '2,2');
+
+    await lengthen(rig, handle, clusterChangedSignal, wholeRun);
+    const checks = activities.callsOf('releaseStrays').length;
+    await rig.until(() => activities.callsOf('releaseStrays').length > checks);
+    expect(await sentBy()).toEqual([0, 0]);
+
+    activities.holders = waiting.map((workflowId) => ({ workflowId, runId: 'run-2' }));
+    await rig.sleep('2 minutes');
+    await handle.signal(clusterChangedSignal);
+    await rig.until(async () => (await sentBy()).join() === '0,2');
   });
 
   // Rules `invariants/pauses-hold`, `invariants/failures-are-contained`.

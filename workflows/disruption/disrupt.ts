@@ -15,6 +15,7 @@ import type { Pauses } from '../people/pauses.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { Outbox } from '../calls/other-workflows.js';
+import { WaitingWorkflows } from './waiting-workflows.js';
 import { Steering } from './steering.js';
 import { Watchdog } from '../entity/watchdog.js';
 import { settleInTurn } from '../../core/settle-all.js';
@@ -62,6 +63,7 @@ class DisruptRun {
   private readonly progress: Progress;
   private readonly known: KnownState;
   private readonly signals: DisruptionSignals;
+  private readonly waiting: WaitingWorkflows;
   private readonly commands: Commands;
   private readonly slotGrants: SlotGrants;
   private readonly failed: FailedSteps;
@@ -79,7 +81,8 @@ class DisruptRun {
     this.pauseObjects = this.pauseObjectsOf(carried);
     const { outbox, steering, pauseObjects } = this;
     const { running, questions, pauses, slotRequests } = known;
-    this.signals = new DisruptionSignals({ cluster, outbox, running, questions, pauses, slotRequests });
+    this.signals = new DisruptionSignals({ cluster, outbox, running, questions, pauses });
+    this.waiting = new WaitingWorkflows({ outbox, running, pauses, slotRequests }, carried?.told);
     const view = (): DisruptionView => this.view();
     const onChange = (): void => this.changes.note();
     const grants = { activities, slotRequests, running, questions, pauses, view, timeout: passTimeout } as const;
@@ -102,10 +105,12 @@ class DisruptRun {
   state(): DisruptState {
     const { state: steering } = this.steering;
     const { state: pauseWrites } = this.pauseObjects;
+    const { state: told } = this.waiting;
     return {
       ...this.known.carried,
       ...(steering === undefined ? {} : { steering }),
       ...(pauseWrites === undefined ? {} : { pauseWrites }),
+      ...(told === undefined ? {} : { told }),
     };
   }
 
@@ -155,11 +160,11 @@ class DisruptRun {
     } = await untilHistoryFull(() =>
       this.activities.kube.releaseStrays({ running: running.all, ...(isSteering ? { isSteering } : {}) }),
     );
-    this.signals.tellHeld(held);
+    this.waiting.tellHeld(held);
     if (released.length > 0 && patched('tell-provision-of-released')) this.signals.tellReleased(released);
     for (const workflowId of ended) this.forget(workflowId);
     if (ended.length > 0) this.changes.note();
-    if (holders !== undefined) this.signals.tellSlots(holders);
+    if (holders !== undefined) this.waiting.tellSlots(holders);
     const asking = slotRequests.waiting.map(({ workflowId }) => workflowId);
     // The `disrupt` that started them may have sent them an older state of the pauses.
     this.signals.hold(running.adopt(owners, { asking, now: workflowNow() }));

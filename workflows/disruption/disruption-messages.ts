@@ -1,7 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { Pause, PauseWrites } from '../people/pause-messages.js';
+import type { Pause, PauseScope, PauseWrites } from '../people/pause-messages.js';
 import type { ConsolidateResult } from '../consolidation/consolidation-messages.js';
-import type { SlotRequest } from './slot-messages.js';
+import type { SlotHolder, SlotRequest } from './slot-messages.js';
 import type { NodeUntil } from '../../core/refs.js';
 import type { DecisionSummary, DisruptionReason, CandidateRef } from '../../disruption/command.js';
 
@@ -36,8 +36,17 @@ export interface DisruptState {
   readonly pauseWrites?: PauseWrites;
   /** Since when there are candidates and no command, milliseconds of the epoch. */
   readonly undecidedSince?: number;
+  readonly told?: ToldState;
   /** The last version of the records on NodePools that is known (budgets/records). */
   readonly recordsVersion?: number;
+}
+
+/** What workflows that wait were told (workflows/disruption/waiting-workflows.ts). */
+export interface ToldState {
+  /** The workflows that a pause holds, and the pauses that they were told of. */
+  readonly held: { readonly scopes: readonly PauseScope[]; readonly workflowIds: readonly string[] };
+  /** Those that hold slots or wait for them. */
+  readonly slots: readonly SlotHolder[];
 }
 
 /** A command that drains nodes, and the nodes or NodeClaims that its pods should move to. */
