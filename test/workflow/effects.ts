@@ -13,6 +13,9 @@ interface Duration {
 /** Shorter timers are what is left of a time of which a slow server has used up all, and are left out. */
 const leastSeconds = 6;
 
+/** The SDK itself notes in it which patches a run has met; the simulated Temporal does without. */
+const ofPatches = 'TemporalChangeVersion';
+
 /**
  * What a history says that a workflow did, in its order: activities and children with their inputs, timers, signals, search attributes, and how it
  * ended. Two servers on which the same happens agree about it, but for times, which are left out, and ids of runs.
@@ -52,14 +55,12 @@ const tellers: { readonly [K in keyof Event]?: (said: NonNullable<Event[K]>) => 
     signalName,
     ...values(input?.payloads),
   ],
-  upsertWorkflowSearchAttributesEventAttributes: ({ searchAttributes }) => [
-    'search attributes',
-    Object.fromEntries(
-      Object.entries(searchAttributes?.indexedFields ?? {})
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, payload]) => [name, ...values([payload])]),
-    ),
-  ],
+  upsertWorkflowSearchAttributesEventAttributes: ({ searchAttributes }) => {
+    const fields = Object.entries(searchAttributes?.indexedFields ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+    const own = fields.filter(([name]) => name !== ofPatches);
+    if (own.length === 0) return undefined;
+    return ['search attributes', Object.fromEntries(own.map(([name, payload]) => [name, ...values([payload])]))];
+  },
   workflowExecutionCompletedEventAttributes: ({ result }) => ['completed', ...values(result?.payloads)],
   workflowExecutionFailedEventAttributes: ({ failure }) => ['failed', failure?.message],
   workflowExecutionContinuedAsNewEventAttributes: ({ input }) => ['continued as new', ...values(input?.payloads)],
