@@ -96,23 +96,31 @@ export function podsAwaitingNodes(deps: Deps): ReadonlyMap<string, readonly stri
 
 /**
  * Nodes that were launched for pods which are still on a node that goes, by name: a drain that is blocked keeps them empty until it
- * lets the pods go, or their node stays.
+ * lets the pods go, or their node stays. `judged`: nodes that are being decided about, and may be tainted for that.
  */
-export function nodesForPodsOfDrainingNodes({ cache }: Pick<Deps, 'cache'>): readonly string[] {
+export function nodesForPodsOfDrainingNodes(
+  { cache }: Pick<Deps, 'cache'>,
+  judged: ReadonlySet<string> = new Set(),
+): readonly string[] {
+  const isWaiting = (key: string, to: string): boolean => {
+    const from = drainingNodeOf(cache, key);
+    return from !== undefined && from !== to && !judged.has(from);
+  };
   return cache.all('NodeClaim').flatMap((claim) => {
     const node = claim.metadata.annotations?.[annotations.plannedPods] === undefined ? undefined : nodeOf(cache, claim);
     const name = node?.metadata.name;
-    return name !== undefined && plannedPodKeys(claim).some((key) => isOnDrainingNode(cache, key, name)) ? [name] : [];
+    return name !== undefined && plannedPodKeys(claim).some((key) => isWaiting(key, name)) ? [name] : [];
   });
 }
 
-function isOnDrainingNode(cache: Deps['cache'], key: string, to: string): boolean {
+/** The node that the pod is on, if that drains and the pod has to go elsewhere. */
+function drainingNodeOf(cache: Deps['cache'], key: string): string | undefined {
   const [namespace = '', name = ''] = key.split('/');
   const pod = cache.get('Pod', { namespace, name });
   const from = pod?.spec.nodeName ?? '';
-  if (pod === undefined || from === '' || from === to || !isReschedulable(pod)) return false;
+  if (pod === undefined || from === '' || !isReschedulable(pod)) return undefined;
   const node = cache.get('Node', { name: from });
-  return node !== undefined && isDeletingNode(node);
+  return node !== undefined && isDeletingNode(node) ? from : undefined;
 }
 
 /** When the claim's node was initialized, milliseconds of the epoch. */

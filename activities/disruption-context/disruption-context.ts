@@ -75,7 +75,7 @@ export async function disruptionContext(
   const all = await withBufferPods(deps, viewsWith(deps, prices));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
-  const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, all);
+  const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, all, judged);
   const podDisruptionBudgets = deps.cache.all('PodDisruptionBudget');
   const now = deps.now();
   const recorded = recordsOf(deps, view, { pools: managedPools(deps), policies, now });

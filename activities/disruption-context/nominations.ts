@@ -14,12 +14,14 @@ import { initializedAt, awaitedNode, nodesForPodsOfDrainingNodes } from '../../c
  * - nodes launched for pods of a node that still drains, and nodes launched by a running disruption,
  * - nodes initialized just now while pods are pending, because kube-scheduler binds with a delay.
  *
- * `ends`: when a nomination ends, milliseconds of the epoch, where that is known; the end of a drain is not.
+ * `ends`: when a nomination ends, milliseconds of the epoch, where that is known; the end of a drain is not. `judged`: UIDs of NodeClaims that
+ * are being decided about, whose own taints do not count.
  */
 export function nominatedNodes(
   deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
   { nominations, running }: Pick<DisruptionView, 'nominations' | 'running'>,
   views: readonly NodeView[],
+  judged: ReadonlySet<string> = new Set(),
 ): { readonly names: ReadonlySet<string>; readonly ends: ReadonlyMap<string, number> } {
   const now = deps.now();
   const until = new Map(nominations.map((each) => [each.node, each.until]));
@@ -27,7 +29,7 @@ export function nominatedNodes(
   const arePodsPending = once(() => deps.cache.all('Pod').some(isPending));
   const awaited = new Set([
     ...deps.cache.all('Pod').flatMap((pod) => awaitedNode(deps, pod)?.node ?? []),
-    ...nodesForPodsOfDrainingNodes(deps),
+    ...nodesForPodsOfDrainingNodes(deps, ofClaims(views, judged)),
   ]);
   const ends = new Map<string, number>();
   for (const view of views) {
@@ -46,3 +48,6 @@ export function nominatedNodes(
   }
   return { names: new Set([...awaited, ...ends.keys()]), ends };
 }
+
+const ofClaims = (views: readonly NodeView[], uids: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(views.filter(({ claim }) => uids.has(claim.metadata.uid ?? '')).map(nodeNameOf));

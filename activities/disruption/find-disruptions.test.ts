@@ -4,6 +4,7 @@ import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { annotations, labels, taints } from '../../api/labels.js';
+import { podKey } from '../../core/pods.js';
 import type { Candidate, OpenQuestion, Refused } from '../../workflows/messages.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
@@ -1535,6 +1536,22 @@ describe('findDisruptions', () => {
       const verdict = await activities.validateCandidates(judged);
       expect(verdict.valid).toEqual([]);
       expect(verdict.dropped[0]?.why).toMatch(/no place for its pods|new nodes now/);
+    });
+
+    test('after a hold its nodes are tainted again: pods that kube-scheduler bound to another of them than planned are on their way to none', async () => {
+      putNode('a', [2]);
+      putNode('b', [1]);
+      const [command] = (await find()).commands;
+      const { reason, candidates, decision } = command!;
+      const [first, second] = candidates;
+      const onSecond = world.deps.cache.all('Pod').filter(({ spec }) => spec.nodeName === second?.node);
+      const planned = { [annotations.plannedPods]: onSecond.map(podKey).join(',') };
+      await world.kube.patch('NodeClaim', { name: first!.claim.name }, { metadata: { annotations: planned } });
+      await activities.taintCandidates({ reason, candidates, owner: 'w' });
+      await world.synced();
+
+      const verdict = await activities.validateCandidates({ reason, candidates, decision: decision! });
+      expect([onSecond.length > 0, verdict.dropped]).toEqual([true, []]);
     });
 
     test('what its nodes by themselves would not come to holds where it still does', async () => {
