@@ -62,7 +62,7 @@ export class Takeover {
     await rig.replaceWorkers();
     // What comes up is polled each minute: an hour where nothing does. Not as long as timers of `disrupt`: the time-skipping server loses one
     // that fires in the workflow task that cancels it.
-    await rig.sleep(phase === 'awaiting approval' ? '3617 seconds' : '317 seconds');
+    await rig.sleep(phase === 'awaiting approval' ? '3623 seconds' : '323 seconds');
     await this.inPhase(handle, phase);
     expect([...activities.tainted]).toEqual([]);
     expect(activities.callsOf('taintCandidates')).toHaveLength(before);
