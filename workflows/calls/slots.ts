@@ -4,6 +4,7 @@ import { workflowNow } from '../clock.js';
 import { signalEntity } from './entity-signals.js';
 import type { Candidate, DisruptionReason, CandidateRef, SlotDecision, SlotRequest } from '../messages.js';
 import { slotDecidedSignal, slotRequestSignal, slotReturnedSignal, slotsKnownSignal } from '../messages.js';
+import type { Disruption } from '../people/hold.js';
 import { notify } from './other-workflows.js';
 import { setSignalHandler } from '../handlers.js';
 
@@ -25,7 +26,7 @@ export class Slots {
   }
 
   /** The nodes whose slots are granted, and why they are disrupted: what a pause may stop. Undefined if there are none. */
-  get disruption(): { readonly reason: DisruptionReason; readonly candidates: readonly Candidate[] } | undefined {
+  get disruption(): Disruption | undefined {
     const slots = [...this.slots.values()].filter(({ granted }) => granted.length > 0);
     const [first] = slots;
     if (first === undefined) return undefined;
@@ -72,7 +73,7 @@ export class Slot {
   nextCheckAt: number | undefined;
   /** Nodes of disruptions that got their slots before this one. */
   alongside: readonly string[] = [];
-  /** Called after each answer. It may only show it: a command here would be another history. */
+  /** Called after each answer. It may issue no command: histories from before would not replay. */
   onAnswer: () => void = () => undefined;
   private askedAt = 0;
   private repeatIn = repeatAfterMs;

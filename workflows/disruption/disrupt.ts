@@ -146,7 +146,10 @@ class DisruptRun {
     this.steering.end(workflowId);
   }
 
-  /** Removes taints whose workflow has ended, forgets disruptions of such, and adopts workflows that own taints or are held and are unknown here. */
+  /**
+   * Removes taints whose workflow has ended, forgets disruptions of such, adopts workflows that own taints and are unknown here, and tells
+   * workflows that wait what is known here.
+   */
   private async removeLeftOverTaints(): Promise<void> {
     this.taintCheckAt = workflowNow() + taintCheckMs;
     const isSteering = this.steering.state !== undefined;

@@ -76,7 +76,7 @@ const internal = {
   clusterChanged: { what: 'From the operator: the cluster changed in a way that may make nodes candidates.' },
   pausesChanged: { what: 'From the operator: DisruptionPauses were written or deleted.' },
   pausesInForce: {
-    what: 'From `disrupt`: all pauses that there are, so that one which has ended holds nothing.',
+    what: 'From `disrupt`: all pauses in force. A workflow that none of them applies to is no longer held.',
     example: [{ kind: 'nodePool', name: 'default' }],
   },
   nodeChanged: { what: 'From the operator: the NodeClaim or its Node changed.' },
