@@ -3,12 +3,8 @@ const folders =
   'api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|aws-conformance|test';
 const test = '\\.test\\.ts$';
 
-/** What `only` says, for docs/architecture.md (`npm run import-table`). */
-export const rows = [];
-
 /** A folder's code may import only what matches `allowed`; type-only edges may also reach `types`. */
 const only = (name, from, allowed, comment, types) => {
-  rows.push({ name, allowed, comment, types });
   const rule = (suffix, to) => ({
     name: `${name}${suffix}`,
     severity: 'error',

@@ -43,7 +43,7 @@ export default defineConfig({
     sequence: { sequencer: OwnWorldsFirst },
     projects: [
       project('unit', [`${sources}/**/*.test.ts`], { setupFiles: ['test/no-cluster.mjs'] }),
-      // Karpenter's own tests, told anew: docs/conformance.md.
+      // Karpenter's own tests as cases; `npm run conformance` lists them.
       project('conformance', ['test/conformance/**/*.test.ts']),
       project('property', ['test/property/**/*.test.ts']),
       // In simulated time; and the same on Temporal's own server that skips time, where some can be told of nothing else.

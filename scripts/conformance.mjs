@@ -1,7 +1,7 @@
-// Writes docs/conformance.md and docs/conformance-aws.md: `npm run conformance`. With `--upstream DIRECTORY`, a clone of kubernetes-sigs/karpenter, or
+// Writes dist/conformance.md and dist/conformance-aws.md: what each test of Karpenter's own suites is here. With `--upstream DIRECTORY`, a clone of kubernetes-sigs/karpenter, or
 // `--aws DIRECTORY`, one of aws/karpenter-provider-aws, the list of its tests is read anew from its HEAD first, and it is told which tests have moved since.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { format, resolveConfig } from 'prettier';
@@ -35,6 +35,7 @@ async function write(of, { suites, apart }, option) {
       console.log(`${path}: the test of line ${from} ${to === undefined ? 'is gone' : `is in line ${to} now`}`);
     writeFileSync(list, await pretty(list, JSON.stringify(now)));
   }
+  mkdirSync(dirname(page), { recursive: true });
   writeFileSync(page, await pretty(page, conformancePage(suites, apart, JSON.parse(readFileSync(list, 'utf8')), of)));
 }
 

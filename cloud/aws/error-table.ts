@@ -18,9 +18,9 @@ const rows: ReadonlyMap<string, ErrorRow> = new Map(
 );
 
 /**
- * The table for its tests and for documents: codes, then the errors that only their message tells apart.
+ * The table for its tests: codes, then the errors that only their message tells apart.
  *
- * @testOnly and for docs/aws-features.md
+ * @testOnly
  */
 export const knownErrors: readonly {
   readonly code?: string;

@@ -1,4 +1,4 @@
-// The page of docs/conformance.md: what the tests of Karpenter's own suites are here.
+// What the tests of Karpenter's own suites are here.
 const row = (...cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
 const table = (head, rows) =>
   [row(...head), row(...head.map(() => '---')), ...rows.map((each) => row(...each))].join('\n');
@@ -11,7 +11,7 @@ export const karpenter = {
   owner: 'own',
   folder: 'test/conformance/',
   list: 'test/conformance/upstream.json',
-  page: 'docs/conformance.md',
+  page: 'dist/conformance.md',
 };
 export const awsProvider = {
   title: 'Conformance with the AWS provider',
@@ -19,7 +19,7 @@ export const awsProvider = {
   owner: "AWS provider's",
   folder: 'test/conformance/aws/',
   list: 'test/conformance/aws/upstream.json',
-  page: 'docs/conformance-aws.md',
+  page: 'dist/conformance-aws.md',
 };
 
 /** What cases say of the tests of a suite. Throws for a line that has no test, and for a test that is told twice. */

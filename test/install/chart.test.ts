@@ -4,8 +4,6 @@ import { parse, parseAllDocuments } from 'yaml';
 import type { KubernetesObject, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { repositoryRoot } from '../../devstack/paths.js';
 import { ensureToolchain } from '../../devstack/toolchain.js';
-import { helm as documented } from '../../scripts/docs/programs/tables.js';
-import { unknownIn } from '../documented-programs.js';
 import { run } from './run.js';
 import { sets } from './world.js';
 
@@ -31,10 +29,6 @@ const selects = ({ matchLabels, matchExpressions }: Selector, labels: Record<str
 let helm = '';
 beforeAll(async () => {
   helm = (await ensureToolchain(['helm'])).helm ?? '';
-});
-
-test('helm has the commands and flags that pages use', async () => {
-  expect(await unknownIn(helm, documented, ['--help'])).toEqual([]);
 });
 
 /** The one role that is asked for apart. */

@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startStack, type Stack } from '../../devstack/stack.js';
-import { coreNames } from '../../scripts/docs/programs/kubectl.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'stowage-stack-parts-'));
 let stack: Stack;
@@ -26,12 +23,4 @@ test('a part that waits for another does not keep that from being started', asyn
   await stack.startComponent('etcd');
   await waiting;
   expect(['etcd', 'kube-apiserver'].map((part) => stack.isRunning(part))).toEqual([true, true]);
-});
-
-test('the API server has the kinds that pages name, by these names', async () => {
-  const resources = ['--kubeconfig', stack.adminKubeconfig ?? '', 'api-resources', '--no-headers'];
-  const { stdout } = await promisify(execFile)(stack.kubectl ?? '', resources);
-  // Plural, short names where there are any, group and version, whether in namespaces, kind.
-  const names = stdout.split('\n').flatMap((row) => row.toLowerCase().split(/[\s,]+/));
-  expect(coreNames.filter((name) => !names.includes(name))).toEqual([]);
 });

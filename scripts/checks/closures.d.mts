@@ -1,1 +1,0 @@
-export function closuresOf(texts: ReadonlyMap<string, string>): Map<string, string[]>;

@@ -1,1 +1,0 @@
-export function withChart(page: string, chart: string): string;
