@@ -1,6 +1,6 @@
 // The import table of docs/architecture.md. Each rule says what to do instead.
 const folders =
-  'api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|devstack|bench|cases|checker|simulation|aws-conformance|test';
+  'api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|tools|test';
 const test = '\\.test\\.ts$';
 
 /** A folder's code may import only what matches `allowed`; type-only edges may also reach `types`. */
@@ -257,66 +257,59 @@ export default {
       to: { path: '^cli/report/(page|charts)\\.ts$|node_modules/echarts/', dynamic: false },
     },
     ...only(
-      'devstack',
-      '^devstack/',
-      `devstack/|cases/|checker/audit/|cli/output/|kube/(client|cache)\\.ts|cluster/cluster\\.ts|workflows/messages\\.ts|core/|api/|${npm('@aws-sdk', '@temporalio/(client|common|proto)', 'cli-table3', 'commander', 'esbuild', 'yaml')}|${builtin}`,
+      'stack',
+      '^tools/stack/',
+      `tools/(stack/|root\\.mjs)|test/cases/|test/checker/audit/|cli/output/|kube/(client|cache)\\.ts|cluster/cluster\\.ts|workflows/messages\\.ts|core/|api/|${npm('@aws-sdk', '@temporalio/(client|common|proto)', 'cli-table3', 'commander', 'esbuild', 'yaml')}|${builtin}`,
       'The stack runs the product from outside.',
       'kube/port\\.ts',
     ),
     ...only(
       'simulation',
-      '^simulation/',
-      `simulation/|checker/selectors\\.ts|cases/|process/|worker/|activities/|workflows/(messages\\.ts|disruption/)|cluster/|cloud/kwok/|kube/|disruption/|packing/|core/|api/|${npm('@sinonjs/fake-timers', '@temporalio/[a-z]+', 'commander')}|${builtin}`,
+      '^test/simulation/',
+      `test/simulation/|test/checker/selectors\\.ts|test/cases/|process/|worker/|activities/|workflows/(messages\\.ts|disruption/)|cluster/|cloud/kwok/|kube/|disruption/|packing/|core/|api/|${npm('@sinonjs/fake-timers', '@temporalio/[a-z]+', 'commander')}|${builtin}`,
       'The simulation runs the product by its entries, the operator as process/ composes it, and is part of no test bed. Its kube-scheduler reads selectors as the checker does, not as the product.',
       'cloud/port\\.ts|workflows/',
     ),
     ...only(
       'bench',
-      '^bench/',
-      `bench/|devstack/|simulation/|checker/|cases/|cli/plan\\.ts|process/|worker/|operator/|kube/|cloud/|workflows/messages\\.ts|packing/(plan\\.ts|bins/)|core/|api/|${npm('@aws-sdk', '@temporalio/(client|worker)', 'cli-table3', 'commander')}|${builtin}`,
+      '^tools/bench/',
+      `tools/bench/|tools/stack/|test/simulation/|test/checker/|test/cases/|cli/plan\\.ts|process/|worker/|operator/|kube/|cloud/|workflows/messages\\.ts|packing/(plan\\.ts|bins/)|core/|api/|${npm('@aws-sdk', '@temporalio/(client|worker)', 'cli-table3', 'commander')}|${builtin}`,
       'A measurement runs the product by its entries.',
       'packing/|cloud/port\\.ts',
     ),
     ...only(
-      'aws-conformance',
-      '^aws-conformance/',
-      `aws-conformance/|devstack/cloud-proxy/(called|recording)\\.ts|cloud/aws/(options|provider)\\.ts|kube/client\\.ts|core/|api/|${npm('@aws-sdk', 'cli-table3', 'commander')}|${builtin}`,
+      'conformance-of-an-account',
+      '^tools/aws-conformance/',
+      `tools/aws-conformance/|tools/stack/cloud-proxy/(called|recording)\\.ts|cloud/aws/(options|provider)\\.ts|kube/client\\.ts|core/|api/|${npm('@aws-sdk', 'cli-table3', 'commander')}|${builtin}`,
       'The suite meets an account by the provider, as the product does.',
       'cloud/|kube/port\\.ts',
     ),
     ...only(
       'checker',
-      '^checker/',
-      'checker/|core/|api/labels\\.ts|node:',
+      '^test/checker/',
+      'test/checker/|core/|api/labels\\.ts|node:',
       'The judge shares nothing with packing or disruption but quantities, names and the shapes of objects.',
       'api/',
     ),
     ...only(
       'cases',
-      '^cases/',
-      'cases/|core/|api/|crypto|node:|fs|path',
+      '^test/cases/',
+      'test/cases/|core/|api/|crypto|node:|fs|path',
       'Cases know no engine.',
-      'api/|checker/types\\.ts|kube/port\\.ts',
+      'api/|test/checker/types\\.ts|kube/port\\.ts',
     ),
     never(
-      'product-without-devstack',
+      'product-alone',
       '^(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli)/',
-      '^(devstack|test|bench|cases|checker|simulation|aws-conformance)/',
-      'The product knows nothing of its test bed.',
+      '^(tools|test)/',
+      'The product knows nothing of tools and tests.',
     ),
     never(
-      'test-beds-apart',
-      '^(devstack|bench|checker|cases|simulation|aws-conformance)/',
-      '^test/',
-      'Shared parts are in cases, checker, simulation or devstack.',
+      'parts-of-tests-apart',
+      '^(tools/(stack|bench|aws-conformance)|test/(checker|cases|simulation))/',
+      '^test/(?!checker/|cases/|simulation/)',
+      'Tools and simulation share test/cases, test/checker and test/simulation; nothing else of test/.',
     ),
-    {
-      name: 'devstack-is-a-base',
-      severity: 'error',
-      comment: 'Bench and tests use the stack; the stack uses neither.',
-      from: { path: '^devstack/', pathNot: test },
-      to: { path: '^(bench|test)/' },
-    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -1,4 +1,4 @@
-# The stowage image: bundles of what runs (scripts/image.mjs), Node, and nothing else. docs/image.md says how it is built and pinned.
+# The stowage image: bundles of what runs (tools/build/image.mjs), Node, and nothing else. docs/image.md says how it is built and pinned.
 #
 #   docker build --tag stowage:local .
 #
@@ -16,7 +16,7 @@ ARG SOURCE_DATE_EPOCH=0
 ARG TARGETARCH
 # All that is laid over the base, in one tree whose times are given: the same sources give the same layer. Temporal's client trusts what the
 # system trusts; the slim image has no certificates.
-RUN node scripts/image.mjs /image/stowage --version "${VERSION}" --arch "${TARGETARCH}" \
+RUN node tools/build/image.mjs /image/stowage --version "${VERSION}" --arch "${TARGETARCH}" \
     && mkdir -p /image/usr/local/bin /image/etc/ssl/certs \
     && ln -s /stowage/stowage /image/usr/local/bin/stowage \
     && cp --dereference /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \

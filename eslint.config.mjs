@@ -1,7 +1,7 @@
 import tseslint from 'typescript-eslint';
-import ownLookups from './scripts/lint/own-lookups.mjs';
-import ownOutcomes from './scripts/lint/own-outcomes.mjs';
-import possibleMatchers from './scripts/lint/possible-matchers.mjs';
+import ownLookups from './tools/lint/own-lookups.mjs';
+import ownOutcomes from './tools/lint/own-outcomes.mjs';
+import possibleMatchers from './tools/lint/possible-matchers.mjs';
 
 const product = [
   'api',
@@ -138,7 +138,7 @@ export default tseslint.config(
   },
   {
     // A workflow may sleep: the SDK replaces timers by durable ones.
-    files: ['**/*.test.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    files: ['**/*.test.ts', 'test/**/*.ts', 'tools/bench/**/*.ts'],
     rules: {
       'max-lines': 'off',
       'max-lines-per-function': 'off',

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { OwnWorldsFirst } from './test/live/own-worlds-first.mjs';
 
 const sources =
-  '{api,core,packing,disruption,cloud,kube,cluster,workflows,activities,worker,operator,process,cli,devstack,bench,cases,checker,simulation,aws-conformance,scripts}';
+  '{api,core,packing,disruption,cloud,kube,cluster,workflows,activities,worker,operator,process,cli,tools,test/cases,test/checker,test/simulation}';
 
 const minutes = 60_000;
 // Projects add to what stands below for all of them.
@@ -20,7 +20,7 @@ const onSharedStack = {
 
 const project = (name, include, more = {}) => ({ extends: true, test: { name, include, ...more } });
 
-// One configuration, the suites told apart by folder; `scripts/test.mjs` runs them in order.
+// One configuration, the suites told apart by folder; `tools/test/test.mjs` runs them in order.
 export default defineConfig({
   // Sources are read from disk, once a process: there is no server to be warmed up, and nothing to be watched.
   server: { watch: null },

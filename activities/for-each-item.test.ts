@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import { DomainError } from '../core/failures.js';
-import { silentLog } from '../simulation/silent.js';
+import { silentLog } from '../test/simulation/silent.js';
 import type { ActivityDeps } from './deps.js';
 import { forEachItem } from './for-each-item.js';
 

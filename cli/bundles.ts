@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
 import * as exit from './exit.js';
 
-/** What a build (scripts/build.mjs) bundles of the command, each with V8's code cache of it beside. */
+/** What a build (tools/build/build.mjs) bundles of the command, each with V8's code cache of it beside. */
 export type BundleName = 'offline' | 'online';
 
 const pathOf = (name: BundleName, kind: 'cjs' | 'cache'): string =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readSettings } from '../process/settings.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
 import { doctor } from './doctor.js';
 import type { CheckResult } from './doctor/check.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { pod } from '../cases/objects.js';
+import { pod } from '../test/cases/objects.js';
 import { consolidateOffline } from './consolidate.js';
 import { planOffline } from './plan.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../api/labels.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import { scopeOf, undoInKubernetes } from './reconsider.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readSettings } from '../process/settings.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
 import { installationChecks } from './doctor/installation.js';
 import type { EngineReader } from './doctor/ports.js';

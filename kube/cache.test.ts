@@ -4,8 +4,8 @@ import { DomainError } from '../core/failures.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
 import { createClusterCache } from './cache.js';
 import type { ClusterCacheOptions } from './cache.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
-import type { FakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
+import type { FakeKube } from '../test/simulation/kube/fake.js';
 import type { ClusterCache, Kind } from './port.js';
 
 const timeout = (): AbortSignal => AbortSignal.timeout(5000);

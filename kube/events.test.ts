@@ -4,8 +4,8 @@ import { createManualClock } from '../test/builders/manual-clock.js';
 import type { ManualClock } from '../test/builders/manual-clock.js';
 import { createEventRecorder } from './events.js';
 import type { EventRecorderOptions } from './events.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
-import type { FakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
+import type { FakeKube } from '../test/simulation/kube/fake.js';
 import type { EventToPublish } from './port.js';
 
 describe('the event recorder', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ClusterObjects } from '../packing/types.js';
 import { createClusterCache } from './cache.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
 import { clusterObjects, optionalKinds, snapshotKinds } from './snapshot.js';
 
 test('a snapshot is what packing reads, of the kinds that are watched', async () => {

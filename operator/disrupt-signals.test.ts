@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { silentLog } from '../simulation/silent.js';
+import { silentLog } from '../test/simulation/silent.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import type { Starter } from './starter.js';
 

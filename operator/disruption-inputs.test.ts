@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClusterCache } from '../kube/cache.js';
 import type { ClusterCache } from '../kube/port.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
-import type { FakeKube } from '../simulation/kube/fake.js';
-import { silentLog } from '../simulation/silent.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
+import type { FakeKube } from '../test/simulation/kube/fake.js';
+import { silentLog } from '../test/simulation/silent.js';
 import type { OperatorContext } from './context.js';
 import { watchDisruptionInputs } from './disruption-inputs.js';
 

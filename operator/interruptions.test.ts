@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { silentLog, silentMetrics } from '../simulation/silent.js';
+import { silentLog, silentMetrics } from '../test/simulation/silent.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
 import { interruptionNoteOf } from '../cluster/interruption-note.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
-import type { FakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
+import type { FakeKube } from '../test/simulation/kube/fake.js';
 import { interruptionHandler, mayConcernUs } from './interruptions.js';
 
 const claim = (over: { deletionTimestamp?: string; providerID?: string } = {}): NodeClaim =>

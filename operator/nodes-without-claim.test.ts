@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { finalizers, labels } from '../api/labels.js';
-import { silentLog } from '../simulation/silent.js';
+import { silentLog } from '../test/simulation/silent.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../test/builders/activity-world.js';
 import { watchNodesWithoutClaim } from './nodes-without-claim.js';
 import type { Starter } from './starter.js';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createClusterCache } from '../kube/cache.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
-import type { FakeKube } from '../simulation/kube/fake.js';
-import { silentLog } from '../simulation/silent.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
+import type { FakeKube } from '../test/simulation/kube/fake.js';
+import { silentLog } from '../test/simulation/silent.js';
 import type { Pause } from '../workflows/messages.js';
 import { watchPauses } from './pause-signals.js';
 

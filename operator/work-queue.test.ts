@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { silentLog } from '../simulation/silent.js';
+import { silentLog } from '../test/simulation/silent.js';
 import { WorkQueue } from './work-queue.js';
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { silentLog, silentMetrics } from '../simulation/silent.js';
+import { silentLog, silentMetrics } from '../test/simulation/silent.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, finalizers, labels } from '../api/labels.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createFakeKube } from '../simulation/kube/fake.js';
-import type { FakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
+import type { FakeKube } from '../test/simulation/kube/fake.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
 import type { ManualClock } from '../test/builders/manual-clock.js';
 import type { ClusterIdentityStore } from './cluster-identity.js';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DomainError } from '../core/failures.js';
-import { createFakeKube } from '../simulation/kube/fake.js';
-import type { FakeKube } from '../simulation/kube/fake.js';
+import { createFakeKube } from '../test/simulation/kube/fake.js';
+import type { FakeKube } from '../test/simulation/kube/fake.js';
 import { createManualClock } from '../test/builders/manual-clock.js';
 import type { ManualClock } from '../test/builders/manual-clock.js';
 import { KarpenterGate } from './karpenter-gate.js';

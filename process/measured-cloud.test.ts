@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { FakeCloud } from '../simulation/cloud/fake.js';
+import { FakeCloud } from '../test/simulation/cloud/fake.js';
 import type { CloudProvider, LaunchRequest } from '../cloud/port.js';
 import { DomainError } from '../core/failures.js';
 import { catalogue } from '../test/builders/activity-world.js';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 /**
- * The workflows as one script. An image has it beside its programs (scripts/image.mjs). Elsewhere it is bundled once for a build and
+ * The workflows as one script. An image has it beside its programs (tools/build/image.mjs). Elsewhere it is bundled once for a build and
  * kept with it, since bundling takes seconds.
  */
 export async function workflowBundle(): Promise<{ code: string } | { codePath: string }> {

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { silentLog, silentMetrics } from '../simulation/silent.js';
+import { silentLog, silentMetrics } from '../test/simulation/silent.js';
 import type { Consolidation, ConsolidationInput } from '../disruption/consolidation/types.js';
 import { JobThread, type JobThreadOptions } from './job-thread.js';
 import type { Job } from './packing-jobs.js';

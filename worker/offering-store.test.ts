@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { silentLog } from '../simulation/silent.js';
+import { silentLog } from '../test/simulation/silent.js';
 import type { UnavailableOffering } from '../cloud/port.js';
 import type { RefusedOffering, RememberedRefusal } from '../core/unavailable-offerings.js';
 import { TemporalOfferingStore } from './offering-store.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudAccount } from '../../cloud/port.js';
 import { DomainError } from '../../core/failures.js';
-import { createFakeKube } from '../../simulation/kube/fake.js';
+import { createFakeKube } from '../../test/simulation/kube/fake.js';
 import { ec2NodeClass } from '../../test/builders/aws-world.js';
 import { cloudCheck, cloudPermissionsCheck, credentialsCheck, launchCheck, queueCheck } from './account.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DomainError } from '../../core/failures.js';
 import type { KubeClient } from '../../kube/port.js';
-import { createFakeKube } from '../../simulation/kube/fake.js';
-import type { FakeKube } from '../../simulation/kube/fake.js';
+import { createFakeKube } from '../../test/simulation/kube/fake.js';
+import type { FakeKube } from '../../test/simulation/kube/fake.js';
 import { createManualClock } from '../../test/builders/manual-clock.js';
 import { clusterAutoscalerCheck, karpenterCheck, operatorCheck } from './autoscalers.js';
 import type { Check, CheckOutcome } from './check.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFakeKube } from '../../simulation/kube/fake.js';
+import { createFakeKube } from '../../test/simulation/kube/fake.js';
 import { clusterNameCheck } from './cluster-name.js';
 
 const kube = createFakeKube();

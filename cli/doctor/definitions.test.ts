@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { crdManifests } from '../../api/crds.js';
 import type { Kinds } from '../../kube/port.js';
-import { createFakeKube } from '../../simulation/kube/fake.js';
+import { createFakeKube } from '../../test/simulation/kube/fake.js';
 import { definitionsCheck, firstDifference } from './definitions.js';
 
 type Definition = Kinds['CustomResourceDefinition'];

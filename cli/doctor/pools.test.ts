@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
-import { createFakeKube } from '../../simulation/kube/fake.js';
-import type { FakeKube } from '../../simulation/kube/fake.js';
+import { createFakeKube } from '../../test/simulation/kube/fake.js';
+import type { FakeKube } from '../../test/simulation/kube/fake.js';
 import { ec2NodeClass } from '../../test/builders/aws-world.js';
 import { imagesCheck, nodeClassesCheck, nodePoolsCheck } from './pools.js';
 

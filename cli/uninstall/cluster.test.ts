@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Kinds, NewObject } from '../../kube/port.js';
-import { createFakeKube } from '../../simulation/kube/fake.js';
+import { createFakeKube } from '../../test/simulation/kube/fake.js';
 import { UsageError } from '../exit.js';
 import { releaseObjects, stopDeployments } from './cluster.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { createFakeKube } from '../../simulation/kube/fake.js';
+import { createFakeKube } from '../../test/simulation/kube/fake.js';
 import { describeCloudProvider } from '../../test/contracts/cloud.js';
 import type { NodeClass } from '../port.js';
 import { parseCatalogue } from './catalogue.js';

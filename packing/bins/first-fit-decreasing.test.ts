@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { check } from '../../bench/bins-check.js';
+import { check } from '../../tools/bench/bins-check.js';
 import type { BinProblem } from './problem.js';
 import { firstFitDecreasing } from './first-fit-decreasing.js';
 

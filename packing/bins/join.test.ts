@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
-import { problemOf } from '../../bench/bins-cases.js';
+import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
+import { problemOf } from '../../tools/bench/bins-cases.js';
 import { compileProblem } from './compile.js';
 import { joinBins } from './join.js';
 import { LimitUsage } from './limits.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { seeded } from '../../bench/bins-cases.js';
+import { seeded } from '../../tools/bench/bins-cases.js';
 import { compareText } from '../../core/compare-text.js';
 import { hasBit } from './bits.js';
 import type { BinProblem, BinSolution } from './problem.js';

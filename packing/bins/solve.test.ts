@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
-import { genericCase, linearCatalogue, mixCase, problemOf, realisticCase, seeded } from '../../bench/bins-cases.js';
-import { check, ffd } from '../../bench/bins-check.js';
+import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
+import {
+  genericCase,
+  linearCatalogue,
+  mixCase,
+  problemOf,
+  realisticCase,
+  seeded,
+} from '../../tools/bench/bins-cases.js';
+import { check, ffd } from '../../tools/bench/bins-check.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 import { solveWithBound } from './solve.js';
 

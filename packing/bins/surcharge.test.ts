@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { CaseItem, CaseOffer } from '../../bench/bins-cases.js';
-import { problemOf, realisticCase } from '../../bench/bins-cases.js';
-import { check } from '../../bench/bins-check.js';
+import type { CaseItem, CaseOffer } from '../../tools/bench/bins-cases.js';
+import { problemOf, realisticCase } from '../../tools/bench/bins-cases.js';
+import { check } from '../../tools/bench/bins-check.js';
 import { solveWithBound } from './solve.js';
 import { isBetterFor, surchargeFor, surchargeOf, withSurcharge } from './surcharge.js';
 

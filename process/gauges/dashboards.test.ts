@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Registry } from 'prom-client';
 import { awsWellKnownLabels } from '../../api/aws/labels.js';
-import { FakeCloud } from '../../simulation/cloud/fake.js';
+import { FakeCloud } from '../../test/simulation/cloud/fake.js';
 import { catalogue, createActivityWorld } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { createMetrics } from '../metrics.js';

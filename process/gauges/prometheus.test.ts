@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Registry } from 'prom-client';
 import { labels } from '../../api/labels.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { createActivityWorld, nodeClaim, nodePool, type ActivityWorld } from '../../test/builders/activity-world.js';
 import { capacityPanels, performancePanels, variables } from '../../test/builders/karpenter-panels.js';
 import { installedPrometheus, startPrometheus, type Prometheus } from '../../test/builders/prometheus.js';
@@ -16,7 +16,7 @@ import { registerGauges } from './register.js';
 // A real Prometheus reads /metrics of a small cluster. What Karpenter's dashboards ask it gets an answer, and it takes our alerts.
 const { prometheus: program } = installedPrometheus();
 const suite = program === undefined ? describe.skip : describe;
-const hint = program === undefined ? ' (skipped: run node devstack/install.mjs prometheus)' : '';
+const hint = program === undefined ? ' (skipped: run node tools/stack/install.mjs prometheus)' : '';
 
 const own: Readonly<Record<string, string>> = {
   [labels.nodePool]: 'default',

@@ -29,7 +29,7 @@ const asGrafanaAsks = (expr: string): string =>
   expr.replaceAll(/\[\$\w+\]/g, '[5m]').replaceAll(/\$\{?\w+(:\w+)?\}?/g, 'x');
 
 withPromtool(
-  `Prometheus' own checker${promtool === undefined ? ' (skipped: run node devstack/install.mjs prometheus)' : ''}`,
+  `Prometheus' own checker${promtool === undefined ? ' (skipped: run node tools/stack/install.mjs prometheus)' : ''}`,
   () => {
     test('takes deploy/alerts.yaml', () => {
       expect(check(read('deploy/alerts.yaml'))).toEqual({ status: 0, said: '' });

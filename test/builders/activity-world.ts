@@ -4,12 +4,12 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Kinds } from '../../kube/port.js';
 import { labels } from '../../api/labels.js';
 import type { ActivityDeps } from '../../activities/deps.js';
-import { fakeDeps } from '../../simulation/deps.js';
-import { FakeCloud } from '../../simulation/cloud/fake.js';
+import { fakeDeps } from '../simulation/deps.js';
+import { FakeCloud } from '../simulation/cloud/fake.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { createClusterCache } from '../../kube/cache.js';
-import { createFakeKube } from '../../simulation/kube/fake.js';
-import type { FakeKube } from '../../simulation/kube/fake.js';
+import { createFakeKube } from '../simulation/kube/fake.js';
+import type { FakeKube } from '../simulation/kube/fake.js';
 import type { ClusterCache, EventToPublish, Kind } from '../../kube/port.js';
 import { bufferKinds, snapshotKinds } from '../../kube/snapshot.js';
 

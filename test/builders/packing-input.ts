@@ -5,7 +5,7 @@ import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { KubernetesObject } from '../../api/kubernetes.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { coreWellKnownLabels } from '../../api/labels.js';
-import type { Case } from '../../cases/index.js';
+import type { Case } from '../cases/index.js';
 import { kwokWellKnownLabels, offeringLabels, parseCatalogue } from '../../cloud/kwok/catalogue.js';
 import type { ClusterObjects, PackingInput } from '../../packing/types.js';
 

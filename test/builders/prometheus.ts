@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { repositoryRoot } from '../../devstack/paths.js';
-import { freePorts } from '../../devstack/ports.js';
-import { launch, stopProcess, waitUntilReady } from '../../devstack/processes.js';
+import { repositoryRoot } from '../../tools/stack/paths.js';
+import { freePorts } from '../../tools/stack/ports.js';
+import { launch, stopProcess, waitUntilReady } from '../../tools/stack/processes.js';
 
-/** Prometheus' programs where they are installed (`devstack/install.mjs`); nothing is installed for a test of one part. */
+/** Prometheus' programs where they are installed (`tools/stack/install.mjs`); nothing is installed for a test of one part. */
 export function installedPrometheus(): { readonly prometheus?: string; readonly promtool?: string } {
-  const args = ['devstack/install.mjs', '--installed', '--json', 'prometheus'];
+  const args = ['tools/stack/install.mjs', '--installed', '--json', 'prometheus'];
   const said = execFileSync(process.execPath, args, { cwd: repositoryRoot(), encoding: 'utf8' });
   return JSON.parse(said) as ReturnType<typeof installedPrometheus>;
 }

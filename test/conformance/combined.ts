@@ -1,8 +1,8 @@
 import type { DaemonSet, KubernetesObject } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { offering } from '../../cases/catalogues.js';
-import { daemonSet } from '../../cases/objects.js';
-import type { CatalogueEntry } from '../../checker/types.js';
+import { offering } from '../cases/catalogues.js';
+import { daemonSet } from '../cases/objects.js';
+import type { CatalogueEntry } from '../checker/types.js';
 import { consolidates } from './consolidations.js';
 import { budget, cheap, claimed, dear, fleet, marked, of, on, onDemand, poolWith, sold } from './disruption/fleet.js';
 import { plans } from './plans.js';

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../api/kubernetes.js';
-import { checkConsolidation } from '../../checker/consolidation.js';
-import type { CatalogueEntry } from '../../checker/types.js';
+import { checkConsolidation } from '../checker/consolidation.js';
+import type { CatalogueEntry } from '../checker/types.js';
 import { consolidateFleet } from '../../disruption/consolidation/search.js';
 import type { Consolidation, ConsolidationInput } from '../../disruption/consolidation/types.js';
 import type { PackingSettings } from '../../packing/types.js';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { awsProvider, conformancePage, karpenter, type Upstream } from '../../scripts/conformance/page.mjs';
-import { movedTests, testsOf } from '../../scripts/conformance/upstream.mjs';
+import { awsProvider, conformancePage, karpenter, type Upstream } from '../../tools/docs/conformance/page.mjs';
+import { movedTests, testsOf } from '../../tools/docs/conformance/upstream.mjs';
 import { apart, awsApart, awsSuites, suites } from './index.js';
 import { notApplicable, same, type Suite } from './told.js';
 

@@ -1,8 +1,8 @@
 import type { KubernetesObject, Node } from '../../api/kubernetes.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations, labels } from '../../api/labels.js';
-import { checkPlan } from '../../checker/check.js';
-import type { CatalogueEntry } from '../../checker/types.js';
+import { checkPlan } from '../checker/check.js';
+import type { CatalogueEntry } from '../checker/types.js';
 import { plan } from '../../packing/plan.js';
 import type { PackingSettings, Plan, PlannedClaim } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';

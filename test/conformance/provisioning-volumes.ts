@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { offering } from '../../cases/catalogues.js';
-import type { CatalogueEntry } from '../../checker/types.js';
+import { offering } from '../cases/catalogues.js';
+import type { CatalogueEntry } from '../checker/types.js';
 import { plans, type Expected } from './plans.js';
 import { claim, ephemeral, inTerms, named, storage, using, volume } from './scheduling/volumes.js';
 import { differs, same, type Check, type Told } from './told.js';

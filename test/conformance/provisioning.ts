@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { daemonSet } from '../../cases/objects.js';
-import type { CatalogueEntry } from '../../checker/types.js';
+import { daemonSet } from '../cases/objects.js';
+import type { CatalogueEntry } from '../checker/types.js';
 import { plans, type Expected } from './plans.js';
 import { differs, notApplicable, same, type Check, type Told } from './told.js';
 import { antiAffinity, likesAffinity, likesAntiAffinity, spread } from './topology-terms.js';

@@ -1,6 +1,6 @@
 import { labels } from '../../api/labels.js';
-import { offering } from '../../cases/catalogues.js';
-import type { CatalogueEntry } from '../../checker/types.js';
+import { offering } from '../cases/catalogues.js';
+import type { CatalogueEntry } from '../checker/types.js';
 import { plans, type Expected } from './plans.js';
 import { notApplicable, same, type Check, type Told } from './told.js';
 import { antiAffinity } from './topology-terms.js';

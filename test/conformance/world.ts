@@ -1,6 +1,6 @@
 import type { KubernetesObject, NodeSelectorRequirement, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { offering } from '../../cases/catalogues.js';
+import { offering } from '../cases/catalogues.js';
 import {
   container,
   inValues,
@@ -9,8 +9,8 @@ import {
   runningNode,
   type PoolOptions,
   type RunningNode,
-} from '../../cases/objects.js';
-import type { CatalogueEntry } from '../../checker/types.js';
+} from '../cases/objects.js';
+import type { CatalogueEntry } from '../checker/types.js';
 
 export const zone1 = 'test-zone-1';
 export const zone2 = 'test-zone-2';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { workflowIds } from '../../core/ids.js';
-import { readState } from '../../devstack/stack-state.js';
+import { readState } from '../../tools/stack/stack-state.js';
 import { explainQuery } from '../../workflows/messages.js';
 import type { LiveWorld } from '../live/world.js';
 

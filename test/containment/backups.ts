@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { dumpDatabases, restoreDatabases } from '../../devstack/postgresql.js';
-import { readState } from '../../devstack/stack-state.js';
-import type { Stack } from '../../devstack/stack.js';
+import { dumpDatabases, restoreDatabases } from '../../tools/stack/postgresql.js';
+import { readState } from '../../tools/stack/stack-state.js';
+import type { Stack } from '../../tools/stack/stack.js';
 
 type Store = 'etcd' | 'temporal';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { annotations, taints } from '../../api/labels.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint } from '../../core/taints.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import {
   phaseQuery,
   questionsQuery,

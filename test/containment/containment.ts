@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { Client, type WorkflowHandle } from '@temporalio/client';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { onSharedWorld } from '../live/shared-world.js';
 import { nodeOf, startLiveWorld, within, type LiveWorld } from '../live/world.js';
 

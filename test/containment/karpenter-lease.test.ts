@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
 import { workflowIds } from '../../core/ids.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { createDefaultPool, deploy, nodeOf, within } from '../live/world.js';
 import { metrics, readiness, status, workerAnswers } from './answers.js';
 import { sharedContainment } from './containment.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 
 /** How a workflow is lost: somebody terminated it, it failed, or the server has no trace of it. */
 export type Loss = 'terminated' | 'failed' | 'wiped';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { workflowIds } from '../../core/ids.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { createDefaultPool, deploy, isRunning, within } from '../live/world.js';
 import { backUp, restore } from './backups.js';
 import { containment, instanceOf, large } from './containment.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PodSpec } from '../../api/kubernetes.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { apply } from '../live/kubectl.js';
 import { workflowIds } from '../../core/ids.js';
 import { podsPendingSignal } from '../../workflows/messages.js';

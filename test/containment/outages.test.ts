@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { workflowIds } from '../../core/ids.js';
-import { kubernetesThrough, portOf } from '../../devstack/network/redirected.js';
-import { TcpProxy } from '../../devstack/network/tcp-proxy.js';
-import { Replica } from '../../devstack/replica.js';
+import { kubernetesThrough, portOf } from '../../tools/stack/network/redirected.js';
+import { TcpProxy } from '../../tools/stack/network/tcp-proxy.js';
+import { Replica } from '../../tools/stack/replica.js';
 import { clusterChangedSignal, explainQuery, type Explanation } from '../../workflows/messages.js';
 import { createDefaultPool, deploy } from '../live/world.js';
 import { readiness, valueOf } from './answers.js';

@@ -6,7 +6,7 @@ import { withCondition } from '../../core/conditions.js';
 import { messageOf } from '../../core/error-message.js';
 import { workflowIds } from '../../core/ids.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { explainQuery, pausesQuery, runningQuery, whyNotUpdate, type NodeVerdict } from '../../workflows/messages.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
 import { isInitialized, large, sharedContainment } from './containment.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { isTrue } from '../../core/conditions.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, within } from '../live/world.js';
 import { containment, instanceOf } from './containment.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { http } from '../../devstack/http.js';
+import { http } from '../../tools/stack/http.js';
 import { createDefaultPool, deploy, isRunning } from '../live/world.js';
 import { containment, large } from './containment.js';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { labels } from '../../api/labels.js';
-import type { Stack } from '../../devstack/stack.js';
+import type { Stack } from '../../tools/stack/stack.js';
 import { makeCertificates } from '../workflow/certificates.js';
 
 /** An admission webhook of the test: it refuses with the status that is the path of its address. */

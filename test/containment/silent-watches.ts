@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Stack } from '../../devstack/stack.js';
+import type { Stack } from '../../tools/stack/stack.js';
 
 /**
  * A way to the API server of the stack on which watches of some resources say nothing, however often they are begun anew, while every

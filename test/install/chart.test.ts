@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import type { KubernetesObject, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
-import { repositoryRoot } from '../../devstack/paths.js';
-import { ensureToolchain } from '../../devstack/toolchain.js';
+import { repositoryRoot } from '../../tools/stack/paths.js';
+import { ensureToolchain } from '../../tools/stack/toolchain.js';
 import { run } from './run.js';
 import { sets } from './world.js';
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Toolchain } from '../../devstack/toolchain.js';
+import type { Toolchain } from '../../tools/stack/toolchain.js';
 import { buildStandIn, type Docker, type StandIn } from './docker.js';
 
 const services = 'stowage-test/services:1';

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { launch, stopProcess, waitUntilReady } from '../../devstack/processes.js';
+import { launch, stopProcess, waitUntilReady } from '../../tools/stack/processes.js';
 import { run } from './run.js';
 
 /** npm and Node trust what this machine trusts; node-image has its certificates. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { repositoryRoot } from '../../devstack/paths.js';
-import type { Toolchain } from '../../devstack/toolchain.js';
+import { repositoryRoot } from '../../tools/stack/paths.js';
+import type { Toolchain } from '../../tools/stack/toolchain.js';
 import { buildStandIn, importNodeImages, startDocker } from './docker.js';
 import { buildForeign, type ForeignImage } from './foreign-image.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Node, Pod } from '../../api/kubernetes.js';
-import { observe } from '../../devstack/demo/observe.js';
-import { deploymentOf } from '../../devstack/deployment.js';
+import { observe } from '../../tools/stack/demo/observe.js';
+import { deploymentOf } from '../../tools/stack/deployment.js';
 import { createDefaultPool, isRunning, within } from '../live/world.js';
 import { aarch64 } from './foreign-image.js';
 import { versions } from './images.js';

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { launch, stopProcess, waitUntilReady, type ProcessRecord } from '../../devstack/processes.js';
+import { launch, stopProcess, waitUntilReady, type ProcessRecord } from '../../tools/stack/processes.js';
 import { sandboxImage } from './images.js';
 import { bridge } from './network.js';
 import { run } from './run.js';

@@ -1,13 +1,13 @@
 import { DescribeLaunchTemplatesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { clusterOf, type Cluster } from '../../aws-conformance/cluster.js';
-import { Recorder } from '../../aws-conformance/recorder.js';
-import { runSuite, type StepResult } from '../../aws-conformance/suite.js';
-import { classNames, poolName, type Target } from '../../aws-conformance/target.js';
+import { clusterOf, type Cluster } from '../../tools/aws-conformance/cluster.js';
+import { Recorder } from '../../tools/aws-conformance/recorder.js';
+import { runSuite, type StepResult } from '../../tools/aws-conformance/suite.js';
+import { classNames, poolName, type Target } from '../../tools/aws-conformance/target.js';
 import { labels } from '../../api/labels.js';
 import type { Node } from '../../api/kubernetes.js';
-import { recordedNames, type Recording } from '../../devstack/cloud-proxy/recording.js';
-import { nodeRole } from '../../devstack/node-class.js';
+import { recordedNames, type Recording } from '../../tools/stack/cloud-proxy/recording.js';
+import { nodeRole } from '../../tools/stack/node-class.js';
 import { awsProvider, briefLags, useCloud } from './aws-subject.js';
 
 const { stack, cloud } = useCloud('joiner');

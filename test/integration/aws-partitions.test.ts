@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CloudProvider } from '../../cloud/port.js';
 import { isTrue } from '../../core/conditions.js';
 import { smallRegion } from '../builders/small-region.js';
-import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
+import { CloudProxyControl } from '../../tools/stack/cloud-proxy/control.js';
+import { startStack, type Stack } from '../../tools/stack/stack.js';
 import { awsProvider, briefLags, claim, need, nodeClass, pool, requestFor, resolved, settled } from './aws-subject.js';
 
 const m5 = need('node.kubernetes.io/instance-type', 'm5.large');

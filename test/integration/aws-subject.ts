@@ -9,9 +9,9 @@ import { createAwsProvider } from '../../cloud/aws/provider.js';
 import type { CloudProvider, LaunchRequest } from '../../cloud/port.js';
 import { conditionOf } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
-import { nodeClassSpec } from '../../devstack/node-class.js';
-import type { StackPart } from '../../devstack/components.js';
-import type { Stack } from '../../devstack/stack.js';
+import { nodeClassSpec } from '../../tools/stack/node-class.js';
+import type { StackPart } from '../../tools/stack/components.js';
+import type { Stack } from '../../tools/stack/stack.js';
 import { providersRegion } from '../builders/small-region.js';
 import { useStack } from './shared-stack.js';
 

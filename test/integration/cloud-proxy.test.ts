@@ -25,7 +25,7 @@ import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { nodeRole } from '../../devstack/node-class.js';
+import { nodeRole } from '../../tools/stack/node-class.js';
 import { useStack } from './shared-stack.js';
 
 const { stack, cloud } = useStack(['cloud']);

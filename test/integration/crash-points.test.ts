@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
-import { CrashPoints } from '../../devstack/crash/crash-points.js';
-import { Deaths, type CrashPoint } from '../../devstack/crash/deaths.js';
-import { TemporalProxy } from '../../devstack/temporal-proxy/proxy.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { CrashPoints } from '../../tools/stack/crash/crash-points.js';
+import { Deaths, type CrashPoint } from '../../tools/stack/crash/deaths.js';
+import { TemporalProxy } from '../../tools/stack/temporal-proxy/proxy.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { useStack } from './shared-stack.js';
 
 // What `npm run test:crash` does to a worker, done to a small one: the points that it comes to, and what is lost there.

@@ -9,8 +9,8 @@ import type { KubernetesObject } from '../../api/kubernetes.js';
 import type { Issue } from '../../api/schema/issues.js';
 import type { Resource } from '../../api/schema/resource.js';
 import type { CelValidation } from '../../api/schema/rules.js';
-import { http } from '../../devstack/http.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
+import { http } from '../../tools/stack/http.js';
+import { startStack, type Stack } from '../../tools/stack/stack.js';
 import { build, type CrdRow, type Patch } from './crd-case-helpers.js';
 import { crdRows } from './crd-cases.js';
 

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stopStack } from '../../devstack/stop-stack.js';
+import { stopStack } from '../../tools/stack/stop-stack.js';
 
 export default function setup(): (() => Promise<void>) | undefined {
   if (process.env.STOWAGE_TEST_STACK !== undefined) return undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { floodOf, mixes } from '../../cases/interruption-mixes.js';
-import { flood } from '../../bench/interruptions.js';
+import { floodOf, mixes } from '../cases/interruption-mixes.js';
+import { flood } from '../../tools/bench/interruptions.js';
 import { useStack } from './shared-stack.js';
 
 const { stack, cloud } = useStack(['cloud', 'temporal']);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startStack } from '../../devstack/stack.js';
-import type { Stack } from '../../devstack/stack.js';
+import { startStack } from '../../tools/stack/stack.js';
+import type { Stack } from '../../tools/stack/stack.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createKubeClient } from '../../kube/client.js';
 

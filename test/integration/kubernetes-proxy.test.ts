@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { KubernetesProxy, type KubernetesWrite } from '../../devstack/kubernetes-proxy/proxy.js';
-import { kubernetesThrough } from '../../devstack/network/redirected.js';
+import { KubernetesProxy, type KubernetesWrite } from '../../tools/stack/kubernetes-proxy/proxy.js';
+import { kubernetesThrough } from '../../tools/stack/network/redirected.js';
 import { createKubeClient } from '../../kube/client.js';
 import { useStack } from './shared-stack.js';
 

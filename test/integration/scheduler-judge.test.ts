@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Case } from '../../cases/case.js';
-import { generateCorner } from '../../cases/index.js';
-import { nodeLabels } from '../../cases/realistic.js';
-import { observe } from '../../devstack/demo/observe.js';
+import type { Case } from '../cases/case.js';
+import { generateCorner } from '../cases/index.js';
+import { nodeLabels } from '../cases/realistic.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import type { KubernetesObject, Node, Pod, PodSpec, Taint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';

@@ -1,9 +1,9 @@
 import { beforeAll } from 'vitest';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
-import { withDependencies, type StackPart } from '../../devstack/components.js';
-import { startStack, type Stack, type StackOptions } from '../../devstack/stack.js';
+import { CloudProxyControl } from '../../tools/stack/cloud-proxy/control.js';
+import { withDependencies, type StackPart } from '../../tools/stack/components.js';
+import { startStack, type Stack, type StackOptions } from '../../tools/stack/stack.js';
 
 /**
  * The stack of this test run, with at least the given parts: started by the first test file that needs it, shared by

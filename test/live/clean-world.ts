@@ -1,6 +1,6 @@
 import { Client, WorkflowNotFoundError, type Connection, type WorkflowClient } from '@temporalio/client';
 import { parseWorkflowId, workflowIds, type WorkflowKind } from '../../core/ids.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import type { KubeClient, Kind } from '../../kube/port.js';
 import { openWorkflowsQuery, unavailableOfferingsQuery } from '../../workflows/messages.js';
 import { kubectl } from './kubectl.js';

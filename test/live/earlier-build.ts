@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { repositoryRoot } from '../../devstack/paths.js';
+import { repositoryRoot } from '../../tools/stack/paths.js';
 
 const run = promisify(execFile);
 
@@ -68,6 +68,6 @@ async function makeBuild(revision: string, folder: string): Promise<boolean> {
   await run('tar', ['-xf', archive, '-C', folder]);
   rmSync(archive);
   symlinkSync(relative(folder, join(repositoryRoot(), 'node_modules')), join(folder, 'node_modules'));
-  await run(process.execPath, ['scripts/build.mjs'], { cwd: folder });
+  await run(process.execPath, ['tools/build/build.mjs'], { cwd: folder });
   return true;
 }

@@ -6,8 +6,8 @@ import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { observe } from '../../devstack/demo/observe.js';
-import { freePorts } from '../../devstack/ports.js';
+import { observe } from '../../tools/stack/demo/observe.js';
+import { freePorts } from '../../tools/stack/ports.js';
 import { within } from './world.js';
 
 // Threads of Temporal's SDK would keep a process that has no worker yet for ever.

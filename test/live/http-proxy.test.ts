@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { createNodeClass, createNodePool, deploy, nodeOf, startLiveWorld, within, type LiveWorld } from './world.js';
 
 // Stowage as a process that reaches AWS at its own endpoints, and through an HTTP proxy alone: what goes past it is cut.

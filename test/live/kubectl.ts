@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import type { Stack } from '../../devstack/stack.js';
+import type { Stack } from '../../tools/stack/stack.js';
 
 type Reached = Pick<Stack, 'kubectl' | 'adminKubeconfig'>;
 

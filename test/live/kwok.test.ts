@@ -4,10 +4,10 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { observe } from '../../devstack/demo/observe.js';
-import { deploymentOf } from '../../devstack/deployment.js';
-import { repositoryRoot } from '../../devstack/paths.js';
-import { startStack, type Stack } from '../../devstack/stack.js';
+import { observe } from '../../tools/stack/demo/observe.js';
+import { deploymentOf } from '../../tools/stack/deployment.js';
+import { repositoryRoot } from '../../tools/stack/paths.js';
+import { startStack, type Stack } from '../../tools/stack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/port.js';
 import { apply } from './kubectl.js';

@@ -5,12 +5,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Client, Connection } from '@temporalio/client';
 import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
-import { observe } from '../../devstack/demo/observe.js';
-import { deploymentOf } from '../../devstack/deployment.js';
-import { nodeClassSpec } from '../../devstack/node-class.js';
-import { repositoryRoot } from '../../devstack/paths.js';
-import type { Stack } from '../../devstack/stack.js';
+import type { CloudProxyControl } from '../../tools/stack/cloud-proxy/control.js';
+import { observe } from '../../tools/stack/demo/observe.js';
+import { deploymentOf } from '../../tools/stack/deployment.js';
+import { nodeClassSpec } from '../../tools/stack/node-class.js';
+import { repositoryRoot } from '../../tools/stack/paths.js';
+import type { Stack } from '../../tools/stack/stack.js';
 import type { KubeClient } from '../../kube/port.js';
 import { isRunning, startLiveWorld, within, type LiveWorld } from './world.js';
 

@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { motoProgram } from '../../devstack/moto.js';
-import { freePorts } from '../../devstack/ports.js';
-import { launch, signal, stopProcess, waitUntilReady } from '../../devstack/processes.js';
-import { ensureToolchain } from '../../devstack/toolchain.js';
+import { motoProgram } from '../../tools/stack/moto.js';
+import { freePorts } from '../../tools/stack/ports.js';
+import { launch, signal, stopProcess, waitUntilReady } from '../../tools/stack/processes.js';
+import { ensureToolchain } from '../../tools/stack/toolchain.js';
 
 export default async function shareMoto(): Promise<() => Promise<void>> {
   const { motoPython } = await ensureToolchain(['moto']);

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { messageOf } from '../../core/error-message.js';
-import { signal } from '../../devstack/processes.js';
-import { readState } from '../../devstack/stack-state.js';
-import { stopStack } from '../../devstack/stop-stack.js';
+import { signal } from '../../tools/stack/processes.js';
+import { readState } from '../../tools/stack/stack-state.js';
+import { stopStack } from '../../tools/stack/stop-stack.js';
 import { cleanWorld } from './clean-world.js';
 import { openWorld, type LiveWorld } from './world.js';
 

@@ -2,9 +2,9 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { signal } from '../../devstack/processes.js';
-import { readState } from '../../devstack/stack-state.js';
-import { stopStack } from '../../devstack/stop-stack.js';
+import { signal } from '../../tools/stack/processes.js';
+import { readState } from '../../tools/stack/stack-state.js';
+import { stopStack } from '../../tools/stack/stop-stack.js';
 
 export default function shareWorlds(): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'stowage-test-worlds-'));

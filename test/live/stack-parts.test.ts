@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startStack, type Stack } from '../../devstack/stack.js';
+import { startStack, type Stack } from '../../tools/stack/stack.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'stowage-stack-parts-'));
 let stack: Stack;

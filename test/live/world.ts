@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { Connection, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { nodePools } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { CloudProxyControl } from '../../devstack/cloud-proxy/control.js';
-import { observe } from '../../devstack/demo/observe.js';
-import { deploymentOf } from '../../devstack/deployment.js';
-import { stackParts } from '../../devstack/components.js';
-import { nodeClassSpec } from '../../devstack/node-class.js';
-import { startStack, type Stack, type StackOptions } from '../../devstack/stack.js';
+import { CloudProxyControl } from '../../tools/stack/cloud-proxy/control.js';
+import { observe } from '../../tools/stack/demo/observe.js';
+import { deploymentOf } from '../../tools/stack/deployment.js';
+import { stackParts } from '../../tools/stack/components.js';
+import { nodeClassSpec } from '../../tools/stack/node-class.js';
+import { startStack, type Stack, type StackOptions } from '../../tools/stack/stack.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient, Kinds, NewObject } from '../../kube/port.js';
 

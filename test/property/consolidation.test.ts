@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { generate, type Case, type Kind } from '../../cases/index.js';
-import { Random } from '../../cases/random.js';
+import { generate, type Case, type Kind } from '../cases/index.js';
+import { Random } from '../cases/random.js';
 import { consolidateFleet, reconsiderNodes } from '../../disruption/consolidation/search.js';
 import type { Consolidation } from '../../disruption/consolidation/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
-import { checkConsolidation } from '../../checker/consolidation.js';
-import { fleetBound } from '../../checker/fleet-bound.js';
+import { checkConsolidation } from '../checker/consolidation.js';
+import { fleetBound } from '../checker/fleet-bound.js';
 
 const consolidated = (made: Case): Consolidation => consolidateFleet(packingInputOf(made));
 const judged = (made: Case, result: Consolidation) =>

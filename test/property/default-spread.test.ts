@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { Pod, TopologySpreadConstraint, Workload } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { type Case, type Kind, generate } from '../../cases/index.js';
+import { type Case, type Kind, generate } from '../cases/index.js';
 import { plan } from '../../packing/plan.js';
 import type { PackingInput, PackingSettings } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
-import { checkPlan } from '../../checker/check.js';
+import { checkPlan } from '../checker/check.js';
 
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
 const seeds = fc.integer({ min: 1, max: 1_000_000 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { PodSpec } from '../../api/kubernetes.js';
-import { type Case, type Kind, generate } from '../../cases/index.js';
+import { type Case, type Kind, generate } from '../cases/index.js';
 import { plan } from '../../packing/plan.js';
 import type { Blocker, Plan, TypeGroup } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
-import { readMachineTypes } from '../../checker/catalogue.js';
-import { type Cluster, type Pool, readCluster } from '../../checker/cluster.js';
+import { readMachineTypes } from '../checker/catalogue.js';
+import { type Cluster, type Pool, readCluster } from '../checker/cluster.js';
 import {
   type Launch,
   type Placement,
@@ -15,10 +15,10 @@ import {
   mayFitLabels,
   place,
   totalRequests,
-} from '../../checker/placement.js';
-import { addAmounts, podRequests } from '../../checker/pods.js';
-import { fixedLabels } from '../../checker/prices.js';
-import { untolerated } from '../../checker/selectors.js';
+} from '../checker/placement.js';
+import { addAmounts, podRequests } from '../checker/pods.js';
+import { fixedLabels } from '../checker/prices.js';
+import { untolerated } from '../checker/selectors.js';
 
 fc.configureGlobal({ seed: Number(process.env['STOWAGE_SEED'] ?? 20_260_101) });
 const seeds = fc.integer({ min: 1, max: 1_000_000 });

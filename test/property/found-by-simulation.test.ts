@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { simulate } from '../../simulation/cluster/simulate.js';
-import type { SimulationPlan } from '../../simulation/cluster/stage.js';
+import { simulate } from '../simulation/cluster/simulate.js';
+import type { SimulationPlan } from '../simulation/cluster/stage.js';
 import { testBundle } from '../workflow/bundle.js';
 
 const minute = 60_000;

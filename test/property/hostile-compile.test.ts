@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../api/kubernetes.js';
-import { hostileNamespace, hostileObjects } from '../../cases/hostile/index.js';
-import { generate } from '../../cases/index.js';
-import { Random } from '../../cases/random.js';
+import { hostileNamespace, hostileObjects } from '../cases/hostile/index.js';
+import { generate } from '../cases/index.js';
+import { Random } from '../cases/random.js';
 import { compile, type Compiled } from '../../packing/compile/compiled.js';
 import { isPlain } from '../../packing/compile/pod-terms.js';
 import { packingInputOf } from '../builders/packing-input.js';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
-import { generate } from '../../cases/index.js';
-import type { Case } from '../../cases/index.js';
+import { generate } from '../cases/index.js';
+import type { Case } from '../cases/index.js';
 import { plan } from '../../packing/plan.js';
 import type { Plan } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
 import { nodeClaims } from '../../api/karpenter/node-claim.js';
-import { hostileObjects, hostilePods } from '../../cases/hostile/index.js';
-import { generate, type Case } from '../../cases/index.js';
-import { Random } from '../../cases/random.js';
+import { hostileObjects, hostilePods } from '../cases/hostile/index.js';
+import { generate, type Case } from '../cases/index.js';
+import { Random } from '../cases/random.js';
 import { consolidateFleet } from '../../disruption/consolidation/search.js';
 import { Assigner } from '../../packing/place/assigner.js';
 import { plan } from '../../packing/plan.js';

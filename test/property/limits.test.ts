@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Budget, NodePool } from '../../api/karpenter/node-pool.js';
 import { disruptionPolicySpec } from '../../api/stowage/disruption-policy.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
-import { Random } from '../../cases/random.js';
+import { Random } from '../cases/random.js';
 import { decideAdmission } from '../../disruption/budgets/admission.js';
 import { limitOf, rememberedForMs } from '../../disruption/budgets/limits.js';
 import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';

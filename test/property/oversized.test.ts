@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { generate, type Kind } from '../../cases/index.js';
+import { generate, type Kind } from '../cases/index.js';
 import { compile } from '../../packing/compile/compiled.js';
 import { packingInputOf } from '../builders/packing-input.js';
 

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { type Case, type Kind, generate, generateCorner } from '../../cases/index.js';
-import { cornerTraits, extendedTraits } from '../../cases/corner.js';
-import { Random } from '../../cases/random.js';
+import { type Case, type Kind, generate, generateCorner } from '../cases/index.js';
+import { cornerTraits, extendedTraits } from '../cases/corner.js';
+import { Random } from '../cases/random.js';
 import { compile } from '../../packing/compile/compiled.js';
 import { plan } from '../../packing/plan.js';
 import { proofOf } from '../../packing/prove.js';
 import type { Plan } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
-import { checkPlan } from '../../checker/check.js';
+import { checkPlan } from '../checker/check.js';
 
 const solved = (made: Case): Plan => plan(packingInputOf(made));
 const judged = (made: Case, result: Plan) =>

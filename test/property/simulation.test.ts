@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { perturbationsOf } from '../../simulation/cluster/perturbations.js';
-import { simulate } from '../../simulation/cluster/simulate.js';
-import type { SimulationResult } from '../../simulation/cluster/simulate.js';
-import type { SimulationPlan } from '../../simulation/cluster/stage.js';
+import { perturbationsOf } from '../simulation/cluster/perturbations.js';
+import { simulate } from '../simulation/cluster/simulate.js';
+import type { SimulationResult } from '../simulation/cluster/simulate.js';
+import type { SimulationPlan } from '../simulation/cluster/stage.js';
 import { testBundle } from '../workflow/bundle.js';
 
 const minute = 60_000;

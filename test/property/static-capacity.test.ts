@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import fc from 'fast-check';
-import { Random } from '../../cases/random.js';
+import { Random } from '../cases/random.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { staticCounts, staticDriftRoom, staticPlan } from '../../disruption/static-capacity/static-capacity.js';
 import type { StaticCounts } from '../../disruption/static-capacity/static-capacity.js';

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { CommandName } from '../../cli/command-texts.js';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { nodeOf, within, type LiveWorld } from '../live/world.js';
 import { environmentOf, stowage, stowageHere, type Said } from './stowage.js';
 

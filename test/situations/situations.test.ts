@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { observe } from '../../devstack/demo/observe.js';
+import { observe } from '../../tools/stack/demo/observe.js';
 import { createNodeClass, startLiveWorld, within } from '../live/world.js';
 import { badOrders } from './bad-orders.js';
 import { drains } from './drains.js';

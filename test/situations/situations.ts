@@ -1,4 +1,4 @@
-import { deploymentOf } from '../../devstack/deployment.js';
+import { deploymentOf } from '../../tools/stack/deployment.js';
 import { apply } from '../live/kubectl.js';
 import { createNodePool, type LiveWorld } from '../live/world.js';
 

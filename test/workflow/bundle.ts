@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { isStale } from '../../scripts/build.mjs';
+import { isStale } from '../../tools/build/build.mjs';
 import { workflowSources } from '../../worker/bundle.js';
 
 let bundle: Promise<{ readonly code: string }> | undefined;
@@ -29,7 +29,7 @@ async function readBundle(): Promise<{ readonly code: string }> {
   return { code };
 }
 
-/** What the first start of Stowage has bundled of the build, or scripts/built-workflows.mjs. */
+/** What the first start of Stowage has bundled of the build, or tools/build/built-workflows.mjs. */
 function builtCode(): string | undefined {
   if (isStale()) return undefined;
   const [code, stamp] = ['dist/workflow-bundle.js', 'dist/.built'];

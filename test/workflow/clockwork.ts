@@ -1,4 +1,4 @@
-import type { VirtualTime } from '../../simulation/cluster/virtual-time.js';
+import type { VirtualTime } from '../simulation/cluster/virtual-time.js';
 
 const stepMs = 20;
 /** An activity that is held for longer than that is held by mistake. */

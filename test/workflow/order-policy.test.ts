@@ -3,8 +3,8 @@ import { Client, WorkflowUpdateFailedError, type WorkflowClientInterceptor } fro
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import { repositoryRoot } from '../../devstack/paths.js';
-import { ensureToolchain } from '../../devstack/toolchain.js';
+import { repositoryRoot } from '../../tools/stack/paths.js';
+import { ensureToolchain } from '../../tools/stack/toolchain.js';
 import { sendOrderPolicy, vouchForOrders } from '../../process/order-headers.js';
 import { workflowSources } from '../../worker/bundle.js';
 import { approveSignal, approveUpdate, clusterChangedSignal, nodeChangedSignal } from '../../workflows/messages.js';

@@ -2,7 +2,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, GracefulShutdownPeriodExpiredError, Runtime, Worker } from '@temporalio/worker';
-import { ensureToolchain } from '../../devstack/toolchain.js';
+import { ensureToolchain } from '../../tools/stack/toolchain.js';
 import { startOptions, searchAttributes, taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 import { addSearchAttributes } from '../../process/search-attributes.js';

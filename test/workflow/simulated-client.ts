@@ -1,11 +1,11 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { CancelledFailure, RetryState, TerminatedFailure } from '@temporalio/common';
-import { simulatedClient } from '../../simulation/temporal/client.js';
-import type { SimulatedTemporal } from '../../simulation/temporal/engine.js';
-import { fromPayload, toError } from '../../simulation/temporal/payloads.js';
-import type { Run } from '../../simulation/temporal/run.js';
-import { Schedules } from '../../simulation/temporal/schedules.js';
+import { simulatedClient } from '../simulation/temporal/client.js';
+import type { SimulatedTemporal } from '../simulation/temporal/engine.js';
+import { fromPayload, toError } from '../simulation/temporal/payloads.js';
+import type { Run } from '../simulation/temporal/run.js';
+import { Schedules } from '../simulation/temporal/schedules.js';
 import type { Clockwork } from './clockwork.js';
 import { historyOf } from './simulated-history.js';
 

@@ -1,6 +1,6 @@
 import type { History } from '@temporalio/common/lib/proto-utils.js';
-import type { Run } from '../../simulation/temporal/run.js';
-import type { Command } from '../../simulation/temporal/sandbox.js';
+import type { Run } from '../simulation/temporal/run.js';
+import type { Command } from '../simulation/temporal/sandbox.js';
 
 /** What a history says of all that a run asked for, and of its tasks that failed. */
 export function historyOf(run: Run, problems: readonly string[]): History {

@@ -1,11 +1,11 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { msToNumber } from '@temporalio/common/lib/time.js';
-import { Random } from '../../cases/random.js';
-import { VirtualTime } from '../../simulation/cluster/virtual-time.js';
-import type { ActivityWorker } from '../../simulation/temporal/activity-worker.js';
-import { SimulatedTemporal } from '../../simulation/temporal/engine.js';
-import type { EngineFaults } from '../../simulation/temporal/engine-options.js';
-import { SandboxFactory } from '../../simulation/temporal/sandbox.js';
+import { Random } from '../cases/random.js';
+import { VirtualTime } from '../simulation/cluster/virtual-time.js';
+import type { ActivityWorker } from '../simulation/temporal/activity-worker.js';
+import { SimulatedTemporal } from '../simulation/temporal/engine.js';
+import type { EngineFaults } from '../simulation/temporal/engine-options.js';
+import { SandboxFactory } from '../simulation/temporal/sandbox.js';
 import { startOptions, taskQueues } from '../../workflows/messages.js';
 import type { TaskQueue } from '../../workflows/messages.js';
 import { testBundle } from './bundle.js';

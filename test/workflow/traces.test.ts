@@ -7,9 +7,9 @@ import { Client } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import { observe } from '../../devstack/demo/observe.js';
-import { repositoryRoot } from '../../devstack/paths.js';
-import { ensureToolchain } from '../../devstack/toolchain.js';
+import { observe } from '../../tools/stack/demo/observe.js';
+import { repositoryRoot } from '../../tools/stack/paths.js';
+import { ensureToolchain } from '../../tools/stack/toolchain.js';
 import { exportTraces, type Tracing } from '../../process/tracing/export.js';
 import { workflowSources } from '../../worker/bundle.js';
 

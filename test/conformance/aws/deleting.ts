@@ -3,7 +3,7 @@ import { messageOf } from '../../../core/error-message.js';
 import { resolveNodeClass } from '../../../operator/node-classes.js';
 import { nodeClaim } from '../../builders/activity-world.js';
 import { ec2NodeClass, refusal } from '../../builders/aws-world.js';
-import { passes, tagValues } from '../../../devstack/cloud-proxy/filters.js';
+import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { same, type Check, type Told } from '../told.js';
 import { IamOfAccount, type Made } from './iam-of-account.js';
 import { inPlace, type Place } from './instances.js';

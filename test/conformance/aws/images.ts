@@ -4,7 +4,7 @@ import type { EC2NodeClassStatus, ResolvedAmi } from '../../../api/aws/ec2-node-
 import { labels } from '../../../api/labels.js';
 import type { NodeSelectorRequirement } from '../../../api/kubernetes.js';
 import { conditionOf } from '../../../core/conditions.js';
-import { passes, tagValues } from '../../../devstack/cloud-proxy/filters.js';
+import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { refusal } from '../../builders/aws-world.js';
 import { gives, same, type Check, type Told } from '../told.js';
 import { oneOf, op } from '../world.js';

@@ -5,7 +5,7 @@ import type {
   TerminateInstancesCommandInput,
 } from '@aws-sdk/client-ec2';
 import { labels } from '../../../api/labels.js';
-import { passes, tagValues } from '../../../devstack/cloud-proxy/filters.js';
+import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { refusal } from '../../builders/aws-world.js';
 import { now } from './account.js';
 

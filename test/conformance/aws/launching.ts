@@ -2,7 +2,7 @@ import type { Subnet } from '@aws-sdk/client-ec2';
 import { awsLabels } from '../../../api/aws/labels.js';
 import { annotations, labels } from '../../../api/labels.js';
 import { pinnedValue } from '../../../core/launch-options.js';
-import { addPool } from '../../../simulation/cluster/world.js';
+import { addPool } from '../../simulation/cluster/world.js';
 import { refusal } from '../../builders/aws-world.js';
 import { running, second } from '../running/stage.js';
 import { differs, gives, same, type Told } from '../told.js';

@@ -2,7 +2,7 @@ import type { CapacityReservation, DescribeCapacityReservationsCommandInput } fr
 import type { EC2NodeClassStatus, ResolvedCapacityReservation } from '../../../api/aws/ec2-node-class.js';
 import { Reservations } from '../../../cloud/aws/reservations.js';
 import { conditionOf } from '../../../core/conditions.js';
-import { passes, tagValues } from '../../../devstack/cloud-proxy/filters.js';
+import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { steppingClock } from '../../builders/aws-world.js';
 import { differs, gives, same, type Check, type Told } from '../told.js';
 import { account, now } from './account.js';

@@ -1,6 +1,6 @@
 import type { EC2NodeClassStatus } from '../../../api/aws/ec2-node-class.js';
 import { conditionOf } from '../../../core/conditions.js';
-import { passes, tagValues } from '../../../devstack/cloud-proxy/filters.js';
+import { passes, tagValues } from '../../../tools/stack/cloud-proxy/filters.js';
 import { gives, same, type Check, type Told } from '../told.js';
 import { account, type Given } from './account.js';
 

@@ -1,4 +1,4 @@
-import { daemonSet } from '../../../cases/objects.js';
+import { daemonSet } from '../../cases/objects.js';
 import { machineResources } from '../../../cloud/aws/capacity.js';
 import { resolvedAmiFamily } from '../../../api/aws/node-class-rules.js';
 import { gives, same, type Told } from '../told.js';

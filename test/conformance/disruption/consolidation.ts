@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { annotations, labels } from '../../../api/labels.js';
-import { offering } from '../../../cases/catalogues.js';
-import type { CatalogueEntry } from '../../../checker/types.js';
+import { offering } from '../../cases/catalogues.js';
+import type { CatalogueEntry } from '../../checker/types.js';
 import { consolidates, type Fleet, type Outcome } from '../consolidations.js';
 import { notApplicable, same, type Check, type Told } from '../told.js';
 import { antiAffinity, likesAntiAffinity, spread } from '../topology-terms.js';

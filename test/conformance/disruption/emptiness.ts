@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { annotations } from '../../../api/labels.js';
-import { daemonSet } from '../../../cases/objects.js';
+import { daemonSet } from '../../cases/objects.js';
 import { consolidates, type Fleet, type Outcome } from '../consolidations.js';
 import { notApplicable, same, type Check, type Told } from '../told.js';
 import { pod } from '../world.js';

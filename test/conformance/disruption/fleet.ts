@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
-import { offering } from '../../../cases/catalogues.js';
-import { nodePool, type PoolOptions } from '../../../cases/objects.js';
-import type { CatalogueEntry } from '../../../checker/types.js';
+import { offering } from '../../cases/catalogues.js';
+import { nodePool, type PoolOptions } from '../../cases/objects.js';
+import type { CatalogueEntry } from '../../checker/types.js';
 import { node, oneOf, pod, type, zone1, type NodeOptions, type PodOptions } from '../world.js';
 
 /** Types of one zone, on demand and for two fifths of that on spot. */

@@ -4,8 +4,8 @@ import { plans, type Expected } from '../plans.js';
 import { differs, notApplicable, same, type Check, type Told } from '../told.js';
 import { antiAffinity, affinity, constraint, spread } from '../topology-terms.js';
 import { all, node, oneOf, pod, pods, pool, poolOf, type, zone1, zone2, zone3, type PodOptions } from '../world.js';
-import { offering } from '../../../cases/catalogues.js';
-import type { CatalogueEntry } from '../../../checker/types.js';
+import { offering } from '../../cases/catalogues.js';
+import type { CatalogueEntry } from '../../checker/types.js';
 
 const since = '2026-01-01T12:00:00Z';
 const zone = labels.zone;

@@ -1,6 +1,6 @@
 import type { Taint } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
-import { daemonSet } from '../../../cases/objects.js';
+import { daemonSet } from '../../cases/objects.js';
 import { affinity, spread } from '../topology-terms.js';
 import { plans, type Situation } from '../plans.js';
 import { differs, notApplicable, same, type Told } from '../told.js';

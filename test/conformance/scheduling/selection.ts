@@ -1,6 +1,6 @@
 import { labels } from '../../../api/labels.js';
-import { offering } from '../../../cases/catalogues.js';
-import type { CatalogueEntry } from '../../../checker/types.js';
+import { offering } from '../../cases/catalogues.js';
+import type { CatalogueEntry } from '../../checker/types.js';
 import { plans, type Expected, type Situation } from '../plans.js';
 import { differs, same, type Check, type Told } from '../told.js';
 import { oneOf, op, pod, pods, pool, poolOf, type, zone1, zone2, zone3, type PodOptions } from '../world.js';

@@ -1,5 +1,5 @@
 import { labels } from '../../../api/labels.js';
-import { offering } from '../../../cases/catalogues.js';
+import { offering } from '../../cases/catalogues.js';
 import { plans, type Expected } from '../plans.js';
 import { differs, same, type Check, type Told } from '../told.js';
 import {

@@ -1,6 +1,6 @@
 import type { Pod } from '../../../api/kubernetes.js';
 import { viewNodes } from '../../../packing/compile/nodes.js';
-import { daemonSet } from '../../../cases/objects.js';
+import { daemonSet } from '../../cases/objects.js';
 import { awaitedNode } from '../../../cluster/awaited-nodes.js';
 import { annotations } from '../../../api/labels.js';
 import { packingInput } from '../../../cluster/packing-input.js';

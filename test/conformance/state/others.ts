@@ -1,6 +1,6 @@
 import { annotations, labels } from '../../../api/labels.js';
-import { offering } from '../../../cases/catalogues.js';
-import type { CatalogueEntry } from '../../../checker/types.js';
+import { offering } from '../../cases/catalogues.js';
+import type { CatalogueEntry } from '../../checker/types.js';
 import { nominatedNodes } from '../../../activities/disruption-context/nominations.js';
 import { nodeViews } from '../../../cluster/cluster.js';
 import { conditionOf } from '../../../core/conditions.js';

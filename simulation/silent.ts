@@ -1,7 +1,0 @@
-import type { Log, Metrics } from '../core/telemetry.js';
-
-const nothing = (): void => undefined;
-
-/** For tests and simulations, where nobody reads what is logged or measured. */
-export const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
-export const silentMetrics: Metrics = { count: nothing, observe: nothing, set: nothing };

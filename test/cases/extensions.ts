@@ -1,0 +1,179 @@
+import type { KubernetesObject } from '../../api/kubernetes.js';
+import { add, some, zones, type Draft, type Trait } from './corner-draft.js';
+import {
+  capacityTypeKey,
+  container,
+  inValues,
+  instanceTypeKey,
+  kwok,
+  pod,
+  requestsOf,
+  runningNode,
+  zoneKey,
+} from './objects.js';
+import { nodeLabels } from './realistic.js';
+
+const reservationKey = 'karpenter.k8s.aws/capacity-reservation-id';
+const driver = 'ebs.csi.aws.com';
+
+/** What Karpenter has behind feature gates, what its peer does not model, and what Stowage adds. */
+export const extensions: Readonly<Record<string, Trait>> = {
+  overlays: (draft, name, count) => {
+    const { random } = draft;
+    const families = draft.catalogue.map(({ name: type }) => type);
+    for (let i = 0; i < random.int(1, 4); i++) {
+      const requirement = random.pick([
+        inValues(instanceTypeKey, ...random.some(families, 1)),
+        { key: instanceTypeKey, operator: 'NotIn' as const, values: random.some(families, 1) },
+        inValues(capacityTypeKey, random.pick(['spot', 'on-demand'])),
+        inValues(zoneKey, random.pick(zones)),
+        { key: kwok.cpu, operator: 'Gt' as const, values: [String(random.pick([1, 2, 4, 8]))] },
+        { key: 'example.com/nowhere', operator: 'Exists' as const },
+      ]);
+      const change = random.pick([
+        { price: random.pick(['0.05', '1.5', '0']) },
+        { priceAdjustment: random.pick(['+20%', '-30%', '-100%', '+0.25', '-0.1']) },
+        { capacity: { 'example.com/device': String(random.int(1, 3)) } },
+        { priceAdjustment: '-10%', capacity: { 'example.com/device': '2' } },
+      ]);
+      draft.objects.push({
+        apiVersion: 'karpenter.sh/v1alpha1',
+        kind: 'NodeOverlay',
+        metadata: { name: `${name}-${i}` },
+        spec: { requirements: [requirement], weight: random.int(1, 3), ...change },
+      } as KubernetesObject);
+    }
+    add(draft, name, count, {});
+    for (let i = 0; i < random.int(0, 3); i++) {
+      draft.pods.push(
+        pod(`${name}-device-${i}`, { app: name }, requestsOf('100m', '64Mi', { 'example.com/device': '1' })),
+      );
+    }
+  },
+  buffers: (draft, name, count) => {
+    const { random } = draft;
+    const template = {
+      metadata: { labels: { app: name } },
+      spec: {
+        containers: [container(some(draft))],
+        ...(random.chance(0.4) && { nodeSelector: { [zoneKey]: random.pick(zones) } }),
+        ...(random.chance(0.3) && { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'left-out' } }] }),
+      },
+    };
+    const scalable = random.chance(0.5);
+    const deployment = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace: 'default' },
+      spec: { replicas: random.int(1, 20), selector: { matchLabels: { app: name } }, template },
+    } as KubernetesObject;
+    const podTemplate = {
+      apiVersion: 'v1',
+      kind: 'PodTemplate',
+      metadata: { name, namespace: 'default' },
+      template,
+    } as KubernetesObject;
+    draft.objects.push(scalable ? deployment : podTemplate, {
+      apiVersion: 'autoscaling.x-k8s.io/v1beta1',
+      kind: 'CapacityBuffer',
+      metadata: { name, namespace: 'default' },
+      spec: {
+        provisioningStrategy: random.chance(0.9) ? 'buffer.x-k8s.io/active-capacity' : 'example.com/elsewhere',
+        ...(scalable
+          ? { scalableRef: { apiGroup: 'apps', kind: 'Deployment', name }, percentage: random.int(5, 60) }
+          : { podTemplateRef: { name: random.chance(0.9) ? name : 'missing' }, replicas: random.int(1, 5) }),
+        ...(random.chance(0.4) && { limits: { cpu: String(random.int(1, 6)) } }),
+      },
+    } as KubernetesObject);
+    add(draft, name, count, {});
+  },
+  reservations: (draft, name, count) => {
+    const { random } = draft;
+    draft.catalogue.forEach((type, i) => {
+      if (!random.chance(i === 0 ? 1 : 0.3)) return;
+      const requirements = [
+        inValues(capacityTypeKey, 'reserved'),
+        inValues(zoneKey, random.pick(zones)),
+        inValues(reservationKey, `cr-${name}-${i}`),
+      ];
+      const offering = {
+        Price: 0.0001,
+        Available: true,
+        ReservationCapacity: random.int(1, 3),
+        Requirements: requirements,
+      };
+      draft.catalogue[i] = { ...type, offerings: [...type.offerings, offering] };
+    });
+    add(draft, name, count, random.chance(0.3) ? { nodeSelector: { [capacityTypeKey]: 'reserved' } } : {});
+  },
+  attachLimits: (draft, name, count) => {
+    const { random } = draft;
+    draft.objects.push({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'anywhere' },
+      provisioner: driver,
+      volumeBindingMode: 'WaitForFirstConsumer',
+    } as KubernetesObject);
+    for (let i = 0; i < random.int(1, 3); i++) attachNode(draft, `${name}-${i}`, random.int(1, 4));
+    for (let i = 0; i < Math.min(count, 10); i++) {
+      const claims = Array.from({ length: random.int(1, 2) }, (_, k) => volumeClaim(draft, `${name}-${i}-${k}`));
+      // Pods may share a volume, which then counts once.
+      if (i > 0 && random.chance(0.3)) claims.push(`data-${name}-0-0`);
+      draft.pods.push(pod(`${name}-${i}`, { app: name }, requestsOf('50m', '32Mi'), volumesOf(claims)));
+    }
+  },
+  spotRatio: (draft, name, count) => {
+    const { random } = draft;
+    draft.pools.push({ name: `mixed-${name}`, options: { weight: 50, requirements: [] } });
+    draft.objects.push({
+      apiVersion: 'stowage.dev/v1alpha1',
+      kind: 'DisruptionPolicy',
+      metadata: { name },
+      spec: {
+        spotRatio: {
+          spotPercent: random.pick([0, 30, 50, 70, 100]),
+          ...(random.chance(0.3) && { minimumOnDemandVCPU: random.int(1, 8) }),
+        },
+      },
+    } as KubernetesObject);
+    add(draft, name, count, {});
+  },
+};
+
+function volumeClaim(draft: Draft, name: string): string {
+  draft.objects.push({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: `data-${name}`, namespace: 'default' },
+    spec: { storageClassName: 'anywhere', accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } },
+    status: { phase: 'Pending' },
+  } as KubernetesObject);
+  return `data-${name}`;
+}
+
+const volumesOf = (claims: readonly string[]) => ({
+  volumes: claims.map((claimName, i) => ({ name: `volume-${i}`, persistentVolumeClaim: { claimName } })),
+});
+
+/** A node with room for pods, some volumes attached, and room for few more. */
+function attachNode(draft: Draft, name: string, limit: number): void {
+  const { random } = draft;
+  const type = random.pick(draft.catalogue);
+  const node = {
+    name,
+    pool: draft.pools[0]?.name ?? 'default',
+    labels: nodeLabels(type, random.pick(type.offerings)),
+    allocatable: { pods: '110', ...type.resources },
+  };
+  draft.objects.push(...runningNode(node), {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name },
+    spec: { drivers: [{ name: driver, nodeID: name, ...(random.chance(0.9) && { allocatable: { count: limit } }) }] },
+  } as KubernetesObject);
+  if (random.chance(0.7)) {
+    const volumes = volumesOf([volumeClaim(draft, `running-${name}`)]);
+    draft.objects.push(pod(`running-${name}`, { app: name }, requestsOf('10m', '8Mi'), { nodeName: name, ...volumes }));
+  }
+}

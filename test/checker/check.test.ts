@@ -1,0 +1,988 @@
+import { describe, expect, test } from 'vitest';
+import type { KubernetesObject, PodSpec } from '../../api/kubernetes.js';
+import {
+  container,
+  daemonSet,
+  hostnameKey,
+  inValues,
+  kwok,
+  nodePool,
+  pod,
+  requestsOf,
+  runningNode,
+  zoneKey,
+} from '../cases/objects.js';
+import { offering } from '../cases/catalogues.js';
+import { checkPlan } from './check.js';
+import type { CatalogueEntry, ClaimJson, PlanJson, Rule } from './types.js';
+
+const type = (name: string, cpu: number, price: number, zones = ['a', 'b']): CatalogueEntry => ({
+  name,
+  architecture: 'amd64',
+  operatingSystems: ['linux'],
+  resources: { cpu: String(cpu), memory: `${cpu * 4}Gi`, pods: '10' },
+  offerings: zones.flatMap((zone) => [offering(zone, 'on-demand', price), offering(zone, 'spot', price / 2)]),
+});
+
+const catalogue: CatalogueEntry[] = [type('m-2x', 2, 0.1), type('m-4x', 4, 0.2), type('r-8x', 8, 0.5)];
+
+const small = requestsOf('1', '1Gi');
+const app = (name: string, spec: Partial<PodSpec> = {}, label = 'web'): KubernetesObject =>
+  pod(name, { app: label }, small, spec);
+
+interface Draft {
+  pods?: string[];
+  types?: string[];
+  zones?: string[];
+  pool?: string;
+  labels?: Record<string, string>;
+  cheapest?: NonNullable<ClaimJson['cheapest']>;
+}
+
+/** A claim for spot in the zones given; its stated price is right unless said otherwise. */
+function claim({ pods = [], types = ['m-2x'], zones = ['a'], pool = 'default', labels, cheapest }: Draft): ClaimJson {
+  const best = catalogue.find((entry) => entry.name === types[0]);
+  return {
+    nodePool: pool,
+    pods: pods.map((name) => `default/${name}`),
+    instanceTypes: types,
+    requirements: [inValues(zoneKey, ...zones), inValues('karpenter.sh/capacity-type', 'spot')],
+    ...(labels && { labels }),
+    cheapest: cheapest ?? {
+      instanceType: types[0] ?? '',
+      zone: zones[0] ?? '',
+      capacityType: 'spot',
+      pricePerHour: best?.offerings[1]?.Price ?? 0,
+    },
+  };
+}
+
+function plan(claims: ClaimJson[], more: Partial<PlanJson> = {}): PlanJson {
+  return {
+    engine: 'test',
+    newNodeClaims: claims,
+    existingNodes: [],
+    unschedulable: [],
+    pricePerHour: claims.reduce((sum, { cheapest }) => sum + (cheapest?.pricePerHour ?? 0), 0),
+    ...more,
+  };
+}
+
+interface Example {
+  readonly says: string;
+  readonly objects: readonly KubernetesObject[];
+  readonly plan: PlanJson;
+  /** The rules broken; none for a valid plan. */
+  readonly breaks: readonly Rule[];
+}
+
+const pool = nodePool('default');
+const smallTypes = (name: string): KubernetesObject =>
+  nodePool(name, { weight: 5, requirements: [inValues('node.kubernetes.io/instance-type', 'm-2x', 'm-4x')] });
+const web = { matchLabels: { app: 'web' } };
+const node = (name: string, zone = 'a'): KubernetesObject[] =>
+  runningNode({
+    name,
+    pool: 'default',
+    labels: { [zoneKey]: zone, 'node.kubernetes.io/instance-type': 'm-2x' },
+    allocatable: { cpu: '2', memory: '8Gi', pods: '10' },
+  });
+const on = (name: string, ...pods: string[]) => ({ node: name, pods: pods.map((key) => `default/${key}`) });
+
+const antiAffinity = (topologyKey: string, label = 'web'): Partial<PodSpec> => ({
+  affinity: {
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: { matchLabels: { app: label } }, topologyKey }],
+    },
+  },
+});
+const affinity = (topologyKey: string, label = 'web'): Partial<PodSpec> => ({
+  affinity: {
+    podAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ labelSelector: { matchLabels: { app: label } }, topologyKey }],
+    },
+  },
+});
+const ending = (pod: KubernetesObject): KubernetesObject => ({
+  ...pod,
+  metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+});
+const spread = (
+  topologyKey: string,
+  more: Partial<NonNullable<PodSpec['topologySpreadConstraints']>[number]> = {},
+): Partial<PodSpec> => ({
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey, whenUnsatisfiable: 'DoNotSchedule', labelSelector: web, ...more },
+  ],
+});
+const notIn = (key: string, value: string): Partial<PodSpec> => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'NotIn', values: [value] }] }],
+      },
+    },
+  },
+});
+const volume = (name: string): Partial<PodSpec> => ({
+  volumes: [{ name: 'data', persistentVolumeClaim: { claimName: name } }],
+});
+const boundVolume = (name: string, zone: string, more: object = {}): KubernetesObject[] =>
+  [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name, namespace: 'default' },
+      spec: { volumeName: `pv-${name}` },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: `pv-${name}` },
+      spec: {
+        csi: { driver: 'ebs.csi.aws.com' },
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [inValues(zoneKey, zone)] }] } },
+      },
+      ...more,
+    },
+  ] as unknown as KubernetesObject[];
+const csiNode = (name: string, count: number): KubernetesObject =>
+  ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSINode',
+    metadata: { name },
+    spec: { drivers: [{ name: 'ebs.csi.aws.com', allocatable: { count } }] },
+  }) as KubernetesObject;
+
+const two = [app('p1'), app('p2')];
+const both = claim({ pods: ['p1', 'p2'] });
+const apart = (zones: [string, string]): ClaimJson[] => [
+  claim({ pods: ['p1'], zones: [zones[0]] }),
+  claim({ pods: ['p2'], zones: [zones[1]] }),
+];
+const withPorts = (name: string, ports: { hostPort: number; hostIP?: string; protocol?: string }): KubernetesObject =>
+  pod(name, { app: 'web' }, {}, { containers: [container(small, [ports])] });
+
+const examples: Readonly<Record<string, readonly Example[]>> = {
+  accounting: [
+    { says: 'every pod placed once', objects: [pool, ...two], plan: plan([both]), breaks: [] },
+    {
+      says: 'a pod reported counts',
+      objects: [pool, ...two],
+      plan: plan([claim({ pods: ['p1'] })], { unschedulable: [{ pod: 'default/p2', reason: 'test' }] }),
+      breaks: [],
+    },
+    { says: 'a pod left out', objects: [pool, ...two], plan: plan([claim({ pods: ['p1'] })]), breaks: ['missing-pod'] },
+    {
+      says: 'a pod twice',
+      objects: [pool, ...two],
+      plan: plan([both, claim({ pods: ['p2'] })]),
+      breaks: ['duplicate-pod'],
+    },
+    { says: 'a pod unheard of', objects: [pool], plan: plan([claim({ pods: ['p9'] })]), breaks: ['unknown-pod'] },
+    {
+      says: 'a pod that runs already',
+      objects: [pool, ...node('n1'), app('p1', { nodeName: 'n1' })],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['unknown-pod'],
+    },
+  ],
+  names: [
+    {
+      says: 'an unknown node',
+      objects: [pool, app('p1')],
+      plan: plan([], { existingNodes: [on('n9', 'p1')] }),
+      breaks: ['unknown-node'],
+    },
+    {
+      says: 'an unknown pool',
+      objects: [pool, app('p1')],
+      plan: plan([claim({ pods: ['p1'], pool: 'no' })], { pricePerHour: 0 }),
+      breaks: ['unknown-pool'],
+    },
+    {
+      says: 'an unknown type',
+      objects: [pool, app('p1')],
+      plan: plan([claim({ pods: ['p1'], types: ['m-2x', 'no-such'] })]),
+      breaks: ['unknown-type'],
+    },
+  ],
+  resources: [
+    {
+      says: 'three pods on two cores',
+      objects: [pool, ...two, app('p3')],
+      plan: plan([claim({ pods: ['p1', 'p2', 'p3'] })]),
+      breaks: ['over-full'],
+    },
+    {
+      says: 'a listed type too small',
+      objects: [pool, ...two, app('p3')],
+      plan: plan([
+        claim({
+          pods: ['p1', 'p2', 'p3'],
+          types: ['m-4x', 'm-2x'],
+          cheapest: { instanceType: 'm-4x', zone: 'a', capacityType: 'spot', pricePerHour: 0.1 },
+        }),
+      ]),
+      // The smaller type is cheaper, so the stated price is wrong as well.
+      breaks: ['listed-type', 'price'],
+    },
+    {
+      says: 'daemons count',
+      objects: [pool, ...two, daemonSet('agent', requestsOf('100m', '64Mi'))],
+      plan: plan([both]),
+      breaks: ['over-full'],
+    },
+    {
+      says: 'daemons count as their newest pod requests',
+      objects: [
+        pool,
+        ...two,
+        daemonSet('agent', {}),
+        {
+          ...app('agent-1', { nodeName: 'elsewhere', containers: [container(requestsOf('100m', '64Mi'))] }),
+          metadata: {
+            ...daemonSet('agent', {}).metadata,
+            name: 'agent-1',
+            ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'agent' }],
+          },
+        },
+      ],
+      plan: plan([both]),
+      breaks: ['over-full'],
+    },
+    {
+      says: 'daemons that want another node do not count',
+      objects: [pool, ...two, daemonSet('agent', requestsOf('100m', '64Mi'), { nodeSelector: { [zoneKey]: 'b' } })],
+      plan: plan([both]),
+      breaks: [],
+    },
+    {
+      says: 'an existing node with room',
+      objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1' }), app('p1')],
+      plan: plan([], { existingNodes: [on('n1', 'p1')] }),
+      breaks: [],
+    },
+    {
+      says: 'an existing node without',
+      objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1' }), ...two],
+      plan: plan([], { existingNodes: [on('n1', 'p1', 'p2')] }),
+      breaks: ['over-full'],
+    },
+    {
+      says: 'the largest of init containers beside sidecars drives the request',
+      objects: [
+        pool,
+        app('p1', {
+          initContainers: [
+            { ...container(small), name: 'sidecar', restartPolicy: 'Always' },
+            { ...container(requestsOf('1500m', '1Gi')), name: 'init' },
+          ],
+        }),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['over-full'],
+    },
+    {
+      says: 'a pod that is terminating takes its room until it is gone',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1'), app('p2')],
+      plan: plan([], { existingNodes: [on('n1', 'p1', 'p2')] }),
+      breaks: ['over-full'],
+    },
+  ],
+  requirements: [
+    {
+      says: 'the zone asked for',
+      objects: [pool, app('p1', { nodeSelector: { [zoneKey]: 'a' } })],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'another zone',
+      objects: [pool, app('p1', { nodeSelector: { [zoneKey]: 'b' } })],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['requirements'],
+    },
+    {
+      says: 'a zone still open',
+      objects: [pool, app('p1', { nodeSelector: { [zoneKey]: 'a' } })],
+      plan: plan([claim({ pods: ['p1'], zones: ['a', 'b'] })]),
+      breaks: ['requirements'],
+    },
+    {
+      says: 'a bound that a listed type does not meet',
+      objects: [
+        pool,
+        app('p1', {
+          affinity: {
+            nodeAffinity: {
+              requiredDuringSchedulingIgnoredDuringExecution: {
+                nodeSelectorTerms: [{ matchExpressions: [{ key: kwok.cpu, operator: 'Lt', values: ['3'] }] }],
+              },
+            },
+          },
+        }),
+      ],
+      plan: plan([claim({ pods: ['p1'], types: ['m-2x', 'm-4x'] })]),
+      breaks: ['requirements'],
+    },
+    {
+      says: 'the second of two terms',
+      objects: [
+        pool,
+        app('p1', {
+          affinity: {
+            nodeAffinity: {
+              requiredDuringSchedulingIgnoredDuringExecution: {
+                nodeSelectorTerms: [
+                  { matchExpressions: [inValues(zoneKey, 'nowhere')] },
+                  { matchExpressions: [inValues(zoneKey, 'a')] },
+                ],
+              },
+            },
+          },
+        }),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'a custom label that the engine chose',
+      objects: [
+        nodePool('default', { requirements: [inValues('team', 'x', 'y')] }),
+        app('p1', { nodeSelector: { team: 'x' } }),
+      ],
+      plan: plan([claim({ pods: ['p1'], labels: { team: 'x' } })]),
+      breaks: [],
+    },
+    {
+      says: 'a custom label that nothing gives',
+      objects: [pool, app('p1', { nodeSelector: { team: 'x' } })],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['requirements'],
+    },
+    {
+      says: 'a label that the pool demands and the engine did not choose',
+      objects: [nodePool('default', { requirements: [{ key: 'team', operator: 'Exists' }] }), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pool-requirements'],
+    },
+    ...(
+      [
+        ['bounds that cross', ['Gt', '8'], ['Lt', '4'], []],
+        ['bounds with nothing between', ['Gt', '8'], ['Lt', '9'], []],
+        ['bounds that meet', ['Gte', '8'], ['Lte', '8'], ['pool-requirements']],
+        ['lists that share two values', ['In', 'a', 'b', 'c'], ['In', 'b', 'c'], ['pool-requirements']],
+        ['lists that share none', ['In', 'a'], ['In', 'b'], []],
+        ['a list and what it excludes', ['In', 'a'], ['NotIn', 'a'], []],
+        ['a label that is and is not', ['Exists'], ['DoesNotExist'], []],
+      ] as const
+    ).map(([says, left, right, breaks]) => {
+      const requirements = [left, right].map(([operator, ...values]) => ({ key: 'team', operator, values }));
+      return {
+        says: `a label of which the pool leaves ${breaks.length > 0 ? 'something' : 'nothing'}: ${says}`,
+        objects: [nodePool('default', { requirements }), app('p1')],
+        plan: plan([claim({ pods: ['p1'] })]),
+        breaks,
+      };
+    }),
+    {
+      says: 'a label of nobody that no pod needs',
+      objects: [pool, app('p1', notIn('team', 'x'))],
+      plan: plan([claim({ pods: ['p1'], labels: { team: '0' } })]),
+      breaks: [],
+    },
+    {
+      says: 'a claim outside its pool',
+      objects: [nodePool('default', { requirements: [inValues(zoneKey, 'b')] }), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pool-requirements'],
+    },
+    {
+      says: 'a claim that asks for a label of nobody',
+      objects: [pool, app('p1', { nodeSelector: { team: 'x' } })],
+      plan: plan([
+        {
+          ...claim({ pods: ['p1'] }),
+          requirements: [inValues(zoneKey, 'a'), inValues('karpenter.sh/capacity-type', 'spot'), inValues('team', 'x')],
+        },
+      ]),
+      breaks: ['pool-requirements'],
+    },
+  ],
+  taints: [
+    {
+      says: 'tolerated',
+      objects: [
+        nodePool('default', { taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] }),
+        app('p1', { tolerations: [{ key: 'k', value: 'v' }] }),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'not tolerated',
+      objects: [
+        nodePool('default', { taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }] }),
+        app('p1', { tolerations: [{ key: 'k', value: 'w' }] }),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['taints'],
+    },
+    {
+      says: 'an empty operator is Equal',
+      objects: [
+        nodePool('default', { taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }] }),
+        app('p1', { tolerations: [{ key: 'k', operator: '' as 'Equal', value: 'v' }] }),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'PreferNoSchedule and startup taints keep nobody away',
+      objects: [
+        nodePool('default', {
+          taints: [{ key: 'k', effect: 'PreferNoSchedule' }],
+          startupTaints: [{ key: 's', effect: 'NoSchedule' }],
+        }),
+        app('p1'),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+  ],
+  hostPorts: [
+    {
+      says: 'another protocol',
+      objects: [pool, withPorts('p1', { hostPort: 80 }), withPorts('p2', { hostPort: 80, protocol: 'UDP' })],
+      plan: plan([both]),
+      breaks: [],
+    },
+    {
+      says: 'another address',
+      objects: [
+        pool,
+        withPorts('p1', { hostPort: 80, hostIP: '10.0.0.1' }),
+        withPorts('p2', { hostPort: 80, hostIP: '10.0.0.2' }),
+      ],
+      plan: plan([both]),
+      breaks: [],
+    },
+    {
+      says: 'any address',
+      objects: [
+        pool,
+        withPorts('p1', { hostPort: 80, hostIP: '0.0.0.0' }),
+        withPorts('p2', { hostPort: 80, hostIP: '10.0.0.2' }),
+      ],
+      plan: plan([both]),
+      breaks: ['host-ports'],
+    },
+  ],
+  antiAffinity: [
+    {
+      says: 'two hosts',
+      objects: [pool, app('p1', antiAffinity(hostnameKey)), app('p2', antiAffinity(hostnameKey))],
+      plan: plan(apart(['a', 'a'])),
+      breaks: [],
+    },
+    {
+      says: 'one host',
+      objects: [pool, app('p1', antiAffinity(hostnameKey)), app('p2', antiAffinity(hostnameKey))],
+      plan: plan([both]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
+      says: 'two zones',
+      objects: [pool, app('p1', antiAffinity(zoneKey)), app('p2')],
+      plan: plan(apart(['a', 'b'])),
+      breaks: [],
+    },
+    {
+      says: 'one zone',
+      objects: [pool, app('p1', antiAffinity(zoneKey)), app('p2')],
+      plan: plan(apart(['a', 'a'])),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
+      says: 'zones still open may meet',
+      objects: [pool, app('p1', antiAffinity(zoneKey)), app('p2')],
+      plan: plan([claim({ pods: ['p1'], zones: ['a', 'b'] }), claim({ pods: ['p2'], zones: ['b'] })]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
+      says: 'the term of a running pod holds as well',
+      objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1', ...antiAffinity(zoneKey, 'web') }, 'db'), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
+      says: 'a pod that is terminating keeps nobody away: it is gone before the new node is there',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1', antiAffinity(zoneKey))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'nor does its own term',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1', ...antiAffinity(zoneKey) })), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'but one beside it that stays does',
+      objects: [
+        pool,
+        ...node('n1'),
+        ending(app('r1', { nodeName: 'n1' })),
+        app('r2', { nodeName: 'n1' }),
+        app('p1', antiAffinity(zoneKey)),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
+      says: 'another namespace is not meant',
+      objects: [
+        pool,
+        app('p1', antiAffinity(hostnameKey)),
+        { ...app('p2'), metadata: { name: 'p2', namespace: 'other', labels: { app: 'web' } } },
+      ],
+      plan: plan([{ ...claim({}), pods: ['default/p1', 'other/p2'] }]),
+      breaks: [],
+    },
+  ],
+  affinity: [
+    {
+      says: 'a group in one zone',
+      objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(zoneKey))],
+      plan: plan(apart(['a', 'a'])),
+      breaks: [],
+    },
+    {
+      says: 'a group begun in two zones',
+      objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(zoneKey))],
+      plan: plan(apart(['a', 'b'])),
+      breaks: ['pod-affinity'],
+    },
+    {
+      says: 'a group on two claims whose zone is open',
+      objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(zoneKey))],
+      plan: plan([claim({ pods: ['p1'], zones: ['a', 'b'] }), claim({ pods: ['p2'], zones: ['a', 'b'] })]),
+      breaks: ['pod-affinity'],
+    },
+    {
+      says: 'a group on one claim whose zone is open',
+      objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(zoneKey))],
+      plan: plan([claim({ pods: ['p1', 'p2'], zones: ['a', 'b'] })]),
+      breaks: [],
+    },
+    {
+      says: 'pods without affinity hold both zones',
+      objects: [pool, app('p1', affinity(zoneKey)), app('p2')],
+      plan: plan(apart(['a', 'b'])),
+      breaks: [],
+    },
+    {
+      says: 'who wants its host begins before who wants its zone, on another host',
+      objects: [pool, app('p1', affinity(zoneKey)), app('p2', affinity(hostnameKey))],
+      plan: plan(apart(['a', 'a'])),
+      breaks: [],
+    },
+    {
+      says: 'two apps that wait for each other',
+      objects: [pool, app('p1', affinity(zoneKey, 'db')), app('p2', affinity(zoneKey), 'db')],
+      plan: plan([claim({ pods: ['p1', 'p2'] })]),
+      breaks: ['pod-affinity'],
+    },
+    {
+      says: 'nobody to follow',
+      objects: [pool, app('p1', affinity(zoneKey, 'db'))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-affinity'],
+    },
+    {
+      says: 'a running pod to follow',
+      objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1' }, 'db'), app('p1', affinity(zoneKey, 'db'))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'one that is terminating is nobody to follow',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' }, 'db')), app('p1', affinity(zoneKey, 'db'))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-affinity'],
+    },
+    {
+      says: 'a running pod elsewhere',
+      objects: [pool, ...node('n1', 'b'), app('r1', { nodeName: 'n1' }, 'db'), app('p1', affinity(zoneKey, 'db'))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-affinity'],
+    },
+  ],
+  spread: [
+    {
+      says: 'on one host under different rules that select both',
+      objects: [
+        pool,
+        ...node('n1'),
+        app('p1', spread('kubernetes.io/hostname')),
+        app('p2', spread('kubernetes.io/hostname', { nodeTaintsPolicy: 'Honor' })),
+      ],
+      plan: plan([both]),
+      breaks: ['topology-spread'],
+    },
+    {
+      says: 'on one host under different rules of which the larger lets the other come last',
+      objects: [
+        pool,
+        app('p1', spread('kubernetes.io/hostname')),
+        app('p2', spread('kubernetes.io/hostname', { maxSkew: 2 })),
+      ],
+      plan: plan([both]),
+      breaks: [],
+    },
+    {
+      says: 'zones that a label of every pool rules out do not count',
+      objects: [
+        nodePool('default', { labels: { [zoneKey]: 'a' } }),
+        app('p1', spread(zoneKey)),
+        app('p2', spread(zoneKey)),
+      ],
+      plan: plan([claim({ pods: ['p1', 'p2'] })]),
+      breaks: [],
+    },
+    {
+      says: 'a pod that is terminating counts for nothing',
+      objects: [pool, ...node('n1'), ending(app('r1', { nodeName: 'n1' })), app('p1', spread(zoneKey))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'nor does it fill a domain that others must not leave behind',
+      objects: [
+        pool,
+        ...node('n1', 'b'),
+        ending(app('r1', { nodeName: 'n1' })),
+        app('p1', spread(zoneKey)),
+        app('p2', spread(zoneKey)),
+      ],
+      plan: plan(apart(['a', 'a'])),
+      breaks: ['topology-spread'],
+    },
+    {
+      says: 'one a zone',
+      objects: [pool, app('p1', spread(zoneKey)), app('p2', spread(zoneKey))],
+      plan: plan(apart(['a', 'b'])),
+      breaks: [],
+    },
+    {
+      says: 'two in one zone, none in the other',
+      objects: [pool, app('p1', spread(zoneKey)), app('p2', spread(zoneKey))],
+      plan: plan(apart(['a', 'a'])),
+      breaks: ['topology-spread'],
+    },
+    {
+      says: 'a larger skew',
+      objects: [pool, app('p1', spread(zoneKey, { maxSkew: 2 })), app('p2', spread(zoneKey, { maxSkew: 2 }))],
+      plan: plan(apart(['a', 'a'])),
+      breaks: [],
+    },
+    {
+      says: 'a zone that the pod may not use does not count',
+      objects: [
+        pool,
+        ...['p1', 'p2'].map((name) => app(name, { ...spread(zoneKey), nodeSelector: { [zoneKey]: 'a' } })),
+      ],
+      plan: plan(apart(['a', 'a'])),
+      breaks: [],
+    },
+    {
+      says: 'unless it is to count',
+      objects: [
+        pool,
+        ...['p1', 'p2'].map((name) =>
+          app(name, { ...spread(zoneKey, { nodeAffinityPolicy: 'Ignore' }), nodeSelector: { [zoneKey]: 'a' } }),
+        ),
+      ],
+      plan: plan(apart(['a', 'a'])),
+      breaks: ['topology-spread'],
+    },
+    {
+      says: 'too few domains hold the least count at zero',
+      objects: [pool, ...['p1', 'p2', 'p3'].map((name) => app(name, spread(zoneKey, { minDomains: 3 })))],
+      plan: plan([...apart(['a', 'b']), claim({ pods: ['p3'] })]),
+      breaks: ['topology-spread'],
+    },
+    {
+      says: 'running pods count',
+      objects: [pool, ...node('n1'), app('r1', { nodeName: 'n1' }), app('p1', spread(zoneKey))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['topology-spread'],
+    },
+    {
+      says: 'pods that are not bound by it may come last',
+      objects: [pool, app('p1', spread(zoneKey)), app('p2')],
+      plan: plan(apart(['a', 'a'])),
+      breaks: [],
+    },
+    {
+      says: 'a zone still open is no place to count on',
+      objects: [pool, app('p1', spread(zoneKey)), app('p2', spread(zoneKey))],
+      plan: plan([claim({ pods: ['p1'] }), claim({ pods: ['p2'], zones: ['a', 'b'] })]),
+      breaks: ['topology-spread'],
+    },
+    {
+      says: 'hosts',
+      objects: [pool, ...['p1', 'p2'].map((name) => app(name, spread(hostnameKey))), ...node('n1')],
+      plan: plan([both]),
+      breaks: ['topology-spread'],
+    },
+    {
+      says: 'revisions apart',
+      objects: [
+        pool,
+        ...['p1', 'p2'].map((name) =>
+          pod(name, { app: 'web', hash: name }, small, spread(zoneKey, { matchLabelKeys: ['hash'] })),
+        ),
+      ],
+      plan: plan(apart(['a', 'a'])),
+      breaks: [],
+    },
+  ],
+  volumes: [
+    {
+      says: 'in its zone',
+      objects: [pool, ...boundVolume('v', 'a'), app('p1', volume('v'))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'in another',
+      objects: [pool, ...boundVolume('v', 'b'), app('p1', volume('v'))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['volumes'],
+    },
+    {
+      says: 'one pod of two on a full node',
+      objects: [
+        pool,
+        ...node('n1'),
+        csiNode('n1', 1),
+        ...boundVolume('v', 'a'),
+        ...boundVolume('w', 'a'),
+        app('p1', volume('v')),
+        app('p2', volume('w')),
+      ],
+      plan: plan([], { existingNodes: [on('n1', 'p1', 'p2')] }),
+      breaks: ['volumes'],
+    },
+    {
+      says: 'one of a driver beside one of the plugin before it, on a full node',
+      objects: [
+        pool,
+        ...node('n1'),
+        csiNode('n1', 1),
+        ...boundVolume('v', 'a'),
+        ...boundVolume('w', 'a', { spec: { awsElasticBlockStore: { volumeID: 'w' } } }),
+        app('p1', volume('v')),
+        app('p2', volume('w')),
+      ],
+      plan: plan([], { existingNodes: [on('n1', 'p1', 'p2')] }),
+      breaks: ['volumes'],
+    },
+    {
+      says: 'one that is being deleted',
+      objects: [
+        pool,
+        ...boundVolume('v', 'a', { metadata: { name: 'pv-v', deletionTimestamp: '2026-01-01T00:00:00Z' } }),
+        app('p1', volume('v')),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['volumes'],
+    },
+    {
+      says: 'one volume for two pods',
+      objects: [
+        pool,
+        ...node('n1'),
+        csiNode('n1', 1),
+        ...boundVolume('v', 'a'),
+        app('p1', volume('v')),
+        app('p2', volume('v')),
+      ],
+      plan: plan([], { existingNodes: [on('n1', 'p1', 'p2')] }),
+      breaks: [],
+    },
+  ],
+  pools: [
+    {
+      says: 'within limits',
+      objects: [nodePool('default', { limits: { cpu: '2' } }), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'beyond them with what is there',
+      objects: [nodePool('default', { limits: { cpu: '3' } }), ...node('n1'), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['limits'],
+    },
+    {
+      says: 'too many nodes',
+      objects: [nodePool('default', { limits: { nodes: '1' } }), ...two],
+      plan: plan(apart(['a', 'a'])),
+      breaks: ['limits'],
+    },
+    {
+      says: 'a pod in a NodePool with lower weight than one that holds it',
+      objects: [pool, nodePool('heavy', { weight: 5 }), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['weight'],
+    },
+    {
+      says: 'one that rides with a pod that needs the NodePool of lower weight',
+      objects: [pool, smallTypes('heavy'), app('p1'), pod('large', { app: 'large' }, requestsOf('6', '1Gi'))],
+      plan: plan([claim({ pods: ['p1', 'large'], types: ['r-8x'] })]),
+      breaks: [],
+    },
+    {
+      says: 'ones that ride without it',
+      objects: [pool, smallTypes('heavy'), app('p1'), app('p2')],
+      plan: plan([claim({ pods: ['p1', 'p2'], types: ['r-8x'] })]),
+      breaks: ['weight'],
+    },
+    {
+      says: 'one that the heavier NodePool may not launch for, or not by its taints',
+      objects: [
+        pool,
+        nodePool('limited', { weight: 5, limits: { cpu: '1' } }),
+        nodePool('tainted', { weight: 6, taints: [{ key: 'gpu', effect: 'NoSchedule' }] }),
+        nodePool('avoided', { weight: 7, taints: [{ key: 'slow', effect: 'PreferNoSchedule' }] }),
+        app('p1'),
+      ],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'enough families',
+      objects: [
+        nodePool('default', { requirements: [{ key: kwok.family, operator: 'Exists', minValues: 2 }] }),
+        app('p1'),
+      ],
+      plan: plan([claim({ pods: ['p1'], types: ['m-2x', 'r-8x'] })]),
+      breaks: [],
+    },
+    {
+      says: 'too few',
+      objects: [
+        nodePool('default', { requirements: [{ key: kwok.family, operator: 'Exists', minValues: 2 }] }),
+        app('p1'),
+      ],
+      plan: plan([claim({ pods: ['p1'], types: ['m-2x', 'm-4x'] })]),
+      breaks: ['min-values'],
+    },
+    {
+      says: 'enough zones, of which the pods ask for one',
+      objects: [
+        nodePool('default', { requirements: [{ key: zoneKey, operator: 'Exists', minValues: 2 }] }),
+        app('p1', { nodeSelector: { [zoneKey]: 'a' } }),
+      ],
+      plan: plan([claim({ pods: ['p1'], zones: ['a'] })]),
+      breaks: [],
+    },
+    {
+      says: 'too few of those that the NodePool wants',
+      objects: [
+        nodePool('default', { requirements: [{ key: zoneKey, operator: 'NotIn', values: ['a'], minValues: 2 }] }),
+        app('p1'),
+      ],
+      plan: plan([claim({ pods: ['p1'], zones: ['b'] })]),
+      breaks: ['min-values'],
+    },
+    {
+      says: 'too few, which the claim says',
+      objects: [
+        nodePool('default', { requirements: [{ key: kwok.family, operator: 'Exists', minValues: 2 }] }),
+        app('p1'),
+      ],
+      plan: plan([
+        {
+          ...claim({ pods: ['p1'], types: ['m-2x', 'm-4x'] }),
+          annotations: { 'karpenter.sh/nodeclaim-min-values-relaxed': 'true' },
+        },
+      ]),
+      breaks: [],
+    },
+    {
+      says: 'a price that is not the cheapest',
+      objects: [pool, app('p1')],
+      plan: plan([
+        {
+          ...claim({
+            pods: ['p1'],
+            cheapest: { instanceType: 'm-2x', zone: 'a', capacityType: 'on-demand', pricePerHour: 0.1 },
+          }),
+          requirements: [inValues(zoneKey, 'a')],
+        },
+      ]),
+      breaks: ['price'],
+    },
+    {
+      says: 'a total that is not the sum',
+      objects: [pool, app('p1')],
+      plan: plan([claim({ pods: ['p1'] })], { pricePerHour: 1 }),
+      breaks: ['price'],
+    },
+    {
+      says: 'an offering that is not there',
+      objects: [pool, app('p1')],
+      plan: plan([
+        claim({
+          pods: ['p1'],
+          zones: ['c'],
+          cheapest: { instanceType: 'm-2x', zone: 'c', capacityType: 'spot', pricePerHour: 0.05 },
+        }),
+      ]),
+      breaks: ['no-offering', 'price'],
+    },
+    {
+      says: 'a bound above the price',
+      objects: [pool, app('p1')],
+      plan: plan([claim({ pods: ['p1'] })], { lowerBoundPerHour: 1 }),
+      breaks: ['lower-bound'],
+    },
+  ],
+};
+
+describe.each(Object.entries(examples))('%s', (_name, cases) => {
+  test.each(cases.map((example) => [example.says, example] as const))('%s', (_says, example) => {
+    const verdict = checkPlan({ items: example.objects }, catalogue, example.plan);
+    expect([...new Set(verdict.violations.map(({ rule }) => rule))].sort()).toEqual([...example.breaks].sort());
+  });
+});
+
+describe('lower bound', () => {
+  const bound = (pods: number): number => {
+    const names = Array.from({ length: pods }, (_, i) => `p${i}`);
+    const claims = Array.from({ length: Math.ceil(pods / 2) }, (_, i) =>
+      claim({ pods: names.slice(2 * i, 2 * i + 2) }),
+    );
+    return checkPlan({ items: [pool, ...names.map((name) => app(name))] }, catalogue, plan(claims)).lowerBound;
+  };
+
+  test('is the fractional price of the dearest resource', () => {
+    expect(bound(2)).toBeCloseTo(0.05, 9);
+    expect(bound(3)).toBeCloseTo(0.075, 9);
+  });
+
+  test('takes what existing nodes have free for nothing', () => {
+    const items = [pool, ...node('n1'), ...two, app('p3')];
+    const verdict = checkPlan(
+      { items },
+      catalogue,
+      plan([claim({ pods: ['p3'] })], { existingNodes: [on('n1', 'p1', 'p2')] }),
+    );
+    expect(verdict.violations).toEqual([]);
+    expect(verdict.lowerBound).toBeCloseTo(0.025, 9);
+  });
+});

@@ -1,0 +1,55 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
+import { workflowIds } from '../../../core/ids.js';
+import { clusterName } from './process.js';
+import { ReasonWatch } from './reason-watch.js';
+
+let workflows: Set<string>;
+let problems: string[];
+let watch: ReasonWatch;
+
+beforeEach(() => {
+  workflows = new Set([workflowIds.terminate(clusterName, 'uid')]);
+  problems = [];
+  watch = new ReasonWatch(
+    (workflowId) => workflows.has(workflowId),
+    (problem) => problems.push(problem),
+  );
+});
+
+const deletionTimestamp = '2026-01-05T12:00:00Z';
+const claim = (finalizers: readonly string[], providerID: string | undefined = 'fake:///i'): NodeClaim =>
+  ({ metadata: { name: 'c', uid: 'uid', finalizers, deletionTimestamp }, status: { providerID } }) as NodeClaim;
+const own = 'karpenter.sh/termination';
+const untold = [expect.stringContaining('nothing says why NodeClaim c is gone')];
+
+test('a NodeClaim that is gone, and no workflow says why, is told', () => {
+  workflows.clear();
+  watch.note(claim([own]), true);
+  expect(problems).toEqual(untold);
+});
+
+test('one that Stowage lets go, while another controller holds it, needs its reason then', () => {
+  workflows.clear();
+  watch.note(claim(['example.com/other']), false);
+  expect(problems).toEqual(untold);
+});
+
+test('its reason may be lost while another controller holds it', () => {
+  watch.note(claim([own, 'example.com/other']), false);
+  watch.note(claim(['example.com/other']), false);
+  workflows.clear();
+  watch.note(claim([]), true);
+  expect(problems).toEqual([]);
+});
+
+test.each<[string, () => void, NodeClaim]>([
+  ['had no instance', () => undefined, claim([], '')],
+  ['goes while reasons may be missing', () => watch.forget(), claim([])],
+  ['somebody let go past Stowage', () => watch.excuse('uid'), claim([])],
+])('one that %s needs none', (_, prepare, each) => {
+  workflows.clear();
+  prepare();
+  watch.note(each, true);
+  expect(problems).toEqual([]);
+});

@@ -1,0 +1,137 @@
+// Runs steps, and what failed in them once more where a step says so.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { failedFiles, failureLines } from './results.mjs';
+import { root } from '../root.mjs';
+
+/** Most objects of a test live for a moment. With room for them there is less to be collected: a tenth of the processor time of Stowage and of vitest. */
+const roomForYoungObjects = '--max-semi-space-size=64';
+const environment = {
+  ...process.env,
+  NODE_OPTIONS: [process.env.NODE_OPTIONS, roomForYoungObjects].filter(Boolean).join(' '),
+};
+
+/** Runs groups of steps in order (steps.mjs), and says at the end what failed and why. Returns whether all passed. */
+export async function runSteps(groups) {
+  const run = {
+    started: Date.now(),
+    folder: mkdtempSync(join(tmpdir(), 'stowage-test-results-')),
+    failed: [],
+    again: [],
+    unstable: [],
+  };
+  for (const group of groups) {
+    await runGroup(group, run);
+    if (run.failed.some(({ needed }) => needed)) break;
+  }
+  for (const step of run.again) ((await passesAlone(step, run)) ? run.unstable : run.failed).push(step);
+  tell(run);
+  rmSync(run.folder, { recursive: true });
+  return run.failed.length === 0;
+}
+
+/** A lane goes on whether its steps pass or not. One that is alone is seen at work; what others have to say is shown step by step. */
+async function runGroup({ lanes, atOnce }, run) {
+  const execute = lanes.length > 1 ? heard : seen;
+  const waiting = [...lanes];
+  const follow = async () => {
+    for (let lane = waiting.shift(); lane !== undefined; lane = waiting.shift())
+      for (const step of lane) if (!(await execute(step, run))) (step.again ? run.again : run.failed).push(step);
+  };
+  await Promise.all(Array.from({ length: atOnce }, follow));
+}
+
+/** Whether the files that failed beside others pass when each is run by itself. What made them fail is still a defect, and is told as one. */
+async function passesAlone(step, run) {
+  const files = failedFiles(resultsOf(step, run)) ?? [];
+  return (
+    files.length > 0 && seen({ ...step, name: `${step.name}-again`, options: ['--no-file-parallelism', ...files] }, run)
+  );
+}
+
+/** Runs a step whose words go straight to the terminal. */
+async function seen(step, run) {
+  console.log(`\n── ${step.name} (${elapsed(run)}) ──`);
+  return hasPassed(
+    step,
+    await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit', env: environment })),
+  );
+}
+
+/** What vitest says of a file that passed, failed or was skipped. */
+const fileEnded = /^ [✓❯×↓] /;
+
+/** Runs a step: each file that ended is shown as soon as it has, and all else that the step said when it is over. */
+async function heard(step, run) {
+  const begun = elapsed(run);
+  console.log(`── ${step.name} begins (${begun}) ──`);
+  const env = { ...environment, NO_COLOR: '1', FORCE_COLOR: undefined };
+  const child = spawn(...commandOf(step, run), { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env });
+  const lines = [];
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on('line', (line) => {
+      lines.push(line);
+      if (fileEnded.test(line)) console.log(line);
+    });
+  }
+  const end = await ended(child);
+  const rest = lines.filter((line) => !fileEnded.test(line));
+  console.log(`\n── ${step.name} (${begun} to ${elapsed(run)}) ──\n${rest.join('\n').trimEnd()}`);
+  return hasPassed(step, end);
+}
+
+/** How a process ended. */
+function ended(child) {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ status: null, error }));
+    child.once('close', (status) => resolve({ status }));
+  });
+}
+
+function commandOf(step, run) {
+  const [program, args] = step.project === undefined ? step.run : vitestOf(step, run);
+  return step.yields === true ? ['nice', ['-n', '5', program, ...args]] : [program, args];
+}
+
+const vitestOf = (step, run) => [
+  process.execPath,
+  [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${resultsOf(step, run)}`,
+    ...step.options,
+    '--project',
+    step.project,
+  ],
+];
+
+const resultsOf = ({ name }, { folder }) => join(folder, `${name}.json`);
+
+function hasPassed({ name }, { status, error }) {
+  if (status !== 0) console.error(`── ${name} failed${error === undefined ? '' : `: ${error.message}`} ──`);
+  return status === 0;
+}
+
+function tell(run) {
+  const names = (steps) => steps.map(({ name }) => name).join(', ');
+  for (const step of [...run.unstable, ...run.failed]) {
+    const lines = failureLines(resultsOf(step, run));
+    if (lines.length > 0) console.log(`\n── why ${step.name} failed ──`, lines.join('\n'));
+  }
+  const verdict = run.failed.length === 0 ? 'every step passed' : `failed: ${names(run.failed)}`;
+  const unstable =
+    run.unstable.length === 0
+      ? ''
+      : `; UNSTABLE, passed only when run again alone, a defect to find: ${names(run.unstable)}`;
+  console.log(`\n── ${verdict}${unstable}; ${elapsed(run)} ──`);
+}
+
+function elapsed({ started }) {
+  const seconds = Math.round((Date.now() - started) / 1000);
+  return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
+}

@@ -1,0 +1,123 @@
+// The steps of `npm test`, in order of cost, and those of `npm test -- --changed`.
+import { existsSync, statSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { root } from '../root.mjs';
+
+/*
+ * A step has a `name` and either a command to `run`, or a `project` and `options` of vitest. `needed`: no step can follow its failure. `skip`: it
+ * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: files that failed are run once more at the end, alone.
+ * `yields`: it takes the processors that the steps beside it leave, for it waits for nobody's clock. `part`: `--only` has it by this name too.
+ *
+ * A group is a list of lanes of which `atOnce` run side by side; a lane is a list of steps that follow one another.
+ */
+
+const npm = (...args) => ['npm', args];
+const vitest = (project, ...options) => ({ project, options });
+const oneByOne = '--no-file-parallelism';
+
+const onServer = [
+  'clock',
+  'encrypted-payloads',
+  'order-policy',
+  'renewed-connections',
+  'launch-node',
+  'provision',
+  'takeover-drift',
+  'same-histories',
+].map((file) => `test/workflow/${file}.test.ts`);
+
+const packages = {
+  name: 'packages',
+  run: npm('ci', '--no-audit', '--no-fund'),
+  skip: packagesAreCurrent,
+  needed: true,
+};
+const build = { name: 'build', run: npm('run', '-s', 'build'), needed: true };
+
+const processors = availableParallelism();
+const workers = `--maxWorkers=${processors}`;
+const one = (step) => ({ lanes: [[step]], atOnce: 1 });
+const sideBySide = (...steps) => ({ lanes: steps.map((step) => [step]), atOnce: processors });
+
+/** Stacks of live tests at a time. Each waits much of its time, and takes 2 GB; the other steps take 8 GB. */
+const gigabytes = totalmem() / 2 ** 30;
+const stacks = Math.max(1, Math.min(2 * processors, Math.floor((gigabytes - 8) / 2)));
+
+const statics = {
+  types: { name: 'types', run: npm('run', '-s', 'typecheck') },
+  imports: { name: 'imports', run: npm('run', '-s', 'imports') },
+  rules: { name: 'rules', run: npm('run', '-s', 'rules') },
+};
+
+/** Groups, which follow one another. */
+export const everyStep = [
+  one(packages),
+  one({ name: 'stack', run: [process.execPath, ['tools/stack/install.mjs', '--tests']], needed: true }),
+  one(build),
+  // Of one thread each.
+  sideBySide(
+    { name: 'lint', run: npm('run', '-s', 'lint') },
+    statics.types,
+    { name: 'format', run: npm('run', '-s', 'format:check') },
+    statics.imports,
+    { name: 'unused', run: npm('run', '-s', 'unused') },
+    statics.rules,
+    { name: 'workflows', run: [process.execPath, ['tools/build/built-workflows.mjs']] },
+  ),
+  {
+    lanes: [
+      // Each file has a stack of its own.
+      [{ name: 'live', again: true, ...vitest('live', `--maxWorkers=${stacks}`) }],
+      [{ name: 'integration-aws', part: 'integration', again: true, ...vitest('integration-aws', oneByOne) }],
+      [
+        {
+          name: 'integration-others',
+          part: 'integration',
+          again: true,
+          ...vitest('integration', oneByOne),
+        },
+        { name: 'situations', again: true, ...vitest('situations') },
+      ],
+      [
+        { name: 'unit', again: true, yields: true, ...vitest('unit', workers) },
+        { name: 'conformance', yields: true, ...vitest('conformance') },
+        { name: 'property', again: true, yields: true, ...vitest('property', workers) },
+        { name: 'workflow', again: true, yields: true, ...vitest('workflow', workers) },
+        { name: 'replay', yields: true, ...vitest('replay') },
+        // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
+        { name: 'workflow-server', again: true, ...vitest('workflow-server', workers, ...onServer) },
+      ],
+    ],
+    atOnce: 4,
+  },
+  one({ name: 'workflow-server-all', onRequest: true, ...vitest('workflow-server', workers) }),
+];
+
+/** What a change to these files touches and needs no stack: `files` are paths from the root, none of them deleted. */
+export function stepsFor(files, since) {
+  const sources = files.filter((file) => /\.(ts|mjs)$/.test(file));
+  const related = ['--changed', since, '--passWithNoTests'];
+  return [
+    one(packages),
+    one(build),
+    sideBySide(
+      statics.types,
+      ...(sources.length === 0 ? [] : [{ name: 'lint', run: ['npx', ['eslint', ...sources]] }]),
+      ...(files.length === 0
+        ? []
+        : [{ name: 'format', run: ['npx', ['prettier', '--check', '--ignore-unknown', ...files]] }]),
+      statics.imports,
+      statics.rules,
+    ),
+    one({ name: 'unit', ...vitest('unit', workers, ...related) }),
+    one({ name: 'conformance', ...vitest('conformance', ...related) }),
+    one({ name: 'workflow', ...vitest('workflow', workers, ...related) }),
+    one({ name: 'replay', ...vitest('replay', ...related) }),
+  ];
+}
+
+function packagesAreCurrent() {
+  const installed = join(root, 'node_modules', '.package-lock.json');
+  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, 'package-lock.json')).mtimeMs;
+}

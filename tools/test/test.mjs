@@ -1,0 +1,41 @@
+// npm test: everything a change must pass, in order of cost, on a fresh clone too.
+// Usage: node tools/test/test.mjs [--only STEP[,STEP...]] [--changed [REV]]
+// --changed: what the change since REV (HEAD unless told: what is not committed) touches and needs no stack, for the minutes of writing.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { chosenIn, namedIn } from './choose.mjs';
+import { root } from '../root.mjs';
+import { runSteps } from './run.mjs';
+import { everyStep, stepsFor } from './steps.mjs';
+
+function chosenSteps() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { only: { type: 'string' }, changed: { type: 'boolean', default: false } },
+  });
+  if (values.changed) {
+    const since = positionals[0] ?? 'HEAD';
+    return withoutSkipped(stepsFor(changedSince(since), since), () => true);
+  }
+  if (values.only === undefined) return withoutSkipped(everyStep, ({ onRequest = false }) => !onRequest);
+  return withoutSkipped(everyStep, namedIn(everyStep, values.only));
+}
+
+/** The chosen steps that are due. */
+const withoutSkipped = (groups, isChosen) => chosenIn(groups, (step) => isChosen(step) && step.skip?.() !== true);
+
+/** The files that differ from a revision, new ones included, deleted ones not. */
+function changedSince(revision) {
+  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\n');
+  const files = [...git('diff', '--name-only', revision), ...git('ls-files', '--others', '--exclude-standard')];
+  return files.filter((file) => file !== '' && existsSync(join(root, file)));
+}
+
+try {
+  process.exitCode = (await runSteps(chosenSteps())) ? 0 : 1;
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 2;
+}
