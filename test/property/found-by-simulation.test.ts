@@ -7,7 +7,7 @@ const minute = 60_000;
 
 type Found = readonly [what: string, plan: Pick<SimulationPlan, 'seed' | 'script'> & Partial<SimulationPlan>];
 
-/** What the simulator found, as what happened then, left out what it does not take (docs/reliability.md). */
+/** What the simulator found, as what happened then, left out what it does not take . */
 const found: readonly Found[] = [
   [
     'disrupt, restored to a time at which something was paused, hears that it is paused no more',
