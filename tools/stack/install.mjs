@@ -2,9 +2,10 @@
 // (prebuilt.json) and they can be downloaded, and from Go, PyPI and Maven packages otherwise.
 // Plain JavaScript on Node's built-ins alone: it runs on a fresh clone before `npm ci`.
 //
-//   node tools/stack/install.mjs [--tests] [--installed] [--json] [COMPONENT ...]
+//   node tools/stack/install.mjs [--tests] [--installed] [--no-compile] [--json] [COMPONENT ...]
 //
-// --tests: what `npm test` needs besides the local stack. --installed: takes what is there, and installs nothing.
+// --tests: what `npm run test:all` needs besides the local stack. --installed: takes what is there, and installs nothing. --no-compile: installs
+// only what can be downloaded.
 // Progress goes to stderr; with --json the paths go to stdout. Each component is built beside its final folder
 // and renamed into place, so a half-finished install is never taken for whole.
 import { createHash } from 'node:crypto';
@@ -22,7 +23,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clusterParts, kubernetesFlags, kubernetesVersion } from './cluster-parts.mjs';
@@ -178,13 +179,20 @@ const goHint =
   'If a download failed, check the network (and GOPROXY, if you set it) and run the same command again: finished parts are kept.';
 const goEnv = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '' };
 
+const compiles = !process.argv.includes('--no-compile');
+/** Asked before something is compiled. */
+function checkCompiler(names) {
+  if (!compiles) throw new InstallError('It would have to be compiled, and --no-compile was given.');
+  checkPrerequisites(names);
+}
+
 const pinned = JSON.parse(source('prebuilt.json'));
 const go = { env: goEnv, hint: goHint };
 const kubernetesModule = join(here, 'kubernetes');
 
 const components = {
   ...clusterParts({
-    ...{ run, stamp, platform, go, checkPrerequisites },
+    ...{ run, stamp, platform, go, checkPrerequisites: checkCompiler },
     module: kubernetesModule,
     pins: (name) => pinsFor(pinned, name, platform),
   }),

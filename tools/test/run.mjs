@@ -22,6 +22,7 @@ export async function runSteps(groups) {
     failed: [],
     again: [],
     unstable: [],
+    leftOut: [],
   };
   for (const group of groups) {
     await runGroup(group, run);
@@ -57,6 +58,7 @@ async function seen(step, run) {
   console.log(`\n── ${step.name} (${elapsed(run)}) ──`);
   return hasPassed(
     step,
+    run,
     await ended(spawn(...commandOf(step, run), { cwd: root, stdio: 'inherit', env: environment })),
   );
 }
@@ -80,7 +82,7 @@ async function heard(step, run) {
   const end = await ended(child);
   const rest = lines.filter((line) => !fileEnded.test(line));
   console.log(`\n── ${step.name} (${begun} to ${elapsed(run)}) ──\n${rest.join('\n').trimEnd()}`);
-  return hasPassed(step, end);
+  return hasPassed(step, run, end);
 }
 
 /** How a process ended. */
@@ -112,7 +114,15 @@ const vitestOf = (step, run) => [
 
 const resultsOf = ({ name }, { folder }) => join(folder, `${name}.json`);
 
-function hasPassed({ name }, { status, error }) {
+/** How a step says that this machine lacks what it needs; its output says what, and how to get it. */
+export const leftOut = 77;
+
+function hasPassed(step, run, { status, error }) {
+  const { name } = step;
+  if (status === leftOut) {
+    run.leftOut.push(step);
+    return true;
+  }
   if (status !== 0) console.error(`── ${name} failed${error === undefined ? '' : `: ${error.message}`} ──`);
   return status === 0;
 }
@@ -128,7 +138,8 @@ function tell(run) {
     run.unstable.length === 0
       ? ''
       : `; UNSTABLE, passed only when run again alone, a defect to find: ${names(run.unstable)}`;
-  console.log(`\n── ${verdict}${unstable}; ${elapsed(run)} ──`);
+  const skipped = run.leftOut.length === 0 ? '' : `; LEFT OUT: ${names(run.leftOut)} (see above)`;
+  console.log(`\n── ${verdict}${unstable}${skipped}; ${elapsed(run)} ──`);
 }
 
 function elapsed({ started }) {

@@ -1,4 +1,4 @@
-// The steps of `npm test`, in order of cost, and those of `npm test -- --changed`.
+// The steps of `npm test`, of `npm run test:all`, and of `npm test -- --changed`.
 import { existsSync, statSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -45,46 +45,59 @@ const gigabytes = totalmem() / 2 ** 30;
 const stacks = Math.max(1, Math.min(2 * processors, Math.floor((gigabytes - 8) / 2)));
 
 const statics = {
+  lint: { name: 'lint', run: npm('run', '-s', 'lint') },
   types: { name: 'types', run: npm('run', '-s', 'typecheck') },
+  format: { name: 'format', run: npm('run', '-s', 'format:check') },
   imports: { name: 'imports', run: npm('run', '-s', 'imports') },
+  unused: { name: 'unused', run: npm('run', '-s', 'unused') },
   rules: { name: 'rules', run: npm('run', '-s', 'rules') },
 };
 
-/** Groups, which follow one another. */
-export const everyStep = [
+/** The properties that `npm test` checks; `npm run test:all` checks all. */
+const smoke = ['plans', 'limits', 'static-capacity', 'found-by-simulation'].map(
+  (name) => `test/property/${name}.test.ts`,
+);
+
+/** Groups of `npm test`, which follow one another: what a fresh clone checks in minutes, with Node alone. */
+export const quickSteps = [
+  one(packages),
+  one(build),
+  sideBySide(...Object.values(statics)),
+  {
+    lanes: [
+      [
+        { name: 'unit', again: true, ...vitest('unit', '--maxWorkers=1') },
+        { name: 'replay', ...vitest('replay') },
+        { name: 'property-smoke', again: true, ...vitest('property', '--maxWorkers=1', ...smoke) },
+      ],
+      [
+        { name: 'conformance', ...vitest('conformance') },
+        { name: 'workflow', again: true, ...vitest('workflow', '--maxWorkers=1') },
+      ],
+    ],
+    atOnce: processors,
+  },
+  one({ name: 'first-node', run: [process.execPath, ['tools/test/first-node.mjs']] }),
+];
+
+/** Groups of `npm run test:all`: what `npm test` leaves out. */
+export const allSteps = [
   one(packages),
   one({ name: 'stack', run: [process.execPath, ['tools/stack/install.mjs', '--tests']], needed: true }),
   one(build),
-  // Of one thread each.
-  sideBySide(
-    { name: 'lint', run: npm('run', '-s', 'lint') },
-    statics.types,
-    { name: 'format', run: npm('run', '-s', 'format:check') },
-    statics.imports,
-    { name: 'unused', run: npm('run', '-s', 'unused') },
-    statics.rules,
-    { name: 'workflows', run: [process.execPath, ['tools/build/built-workflows.mjs']] },
-  ),
+  one({ name: 'workflows', run: [process.execPath, ['tools/build/built-workflows.mjs']] }),
   {
     lanes: [
       // Each file has a stack of its own.
       [{ name: 'live', again: true, ...vitest('live', `--maxWorkers=${stacks}`) }],
       [{ name: 'integration-aws', part: 'integration', again: true, ...vitest('integration-aws', oneByOne) }],
       [
-        {
-          name: 'integration-others',
-          part: 'integration',
-          again: true,
-          ...vitest('integration', oneByOne),
-        },
+        { name: 'integration-others', part: 'integration', again: true, ...vitest('integration', oneByOne) },
         { name: 'situations', again: true, ...vitest('situations') },
       ],
       [
-        { name: 'unit', again: true, yields: true, ...vitest('unit', workers) },
-        { name: 'conformance', yields: true, ...vitest('conformance') },
+        { name: 'lint-types', yields: true, run: npm('run', '-s', 'lint:types') },
         { name: 'property', again: true, yields: true, ...vitest('property', workers) },
-        { name: 'workflow', again: true, yields: true, ...vitest('workflow', workers) },
-        { name: 'replay', yields: true, ...vitest('replay') },
         // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
         { name: 'workflow-server', again: true, ...vitest('workflow-server', workers, ...onServer) },
       ],
@@ -103,7 +116,7 @@ export function stepsFor(files, since) {
     one(build),
     sideBySide(
       statics.types,
-      ...(sources.length === 0 ? [] : [{ name: 'lint', run: ['npx', ['eslint', ...sources]] }]),
+      ...(sources.length === 0 ? [] : [{ name: 'lint-types', run: ['npx', ['eslint', ...sources]] }]),
       ...(files.length === 0
         ? []
         : [{ name: 'format', run: ['npx', ['prettier', '--check', '--ignore-unknown', ...files]] }]),

@@ -1,5 +1,5 @@
-// npm test: everything a change must pass, in order of cost, on a fresh clone too.
-// Usage: node tools/test/test.mjs [--only STEP[,STEP...]] [--changed [REV]]
+// npm test: what a change must pass, in minutes, on a fresh clone with Node alone; npm run test:all: the rest, on the local stack.
+// Usage: node tools/test/test.mjs [--all] [--only STEP[,STEP...]] [--changed [REV]]
 // --changed: what the change since REV (HEAD unless told: what is not committed) touches and needs no stack, for the minutes of writing.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -8,19 +8,24 @@ import { parseArgs } from 'node:util';
 import { chosenIn, namedIn } from './choose.mjs';
 import { root } from '../root.mjs';
 import { runSteps } from './run.mjs';
-import { everyStep, stepsFor } from './steps.mjs';
+import { allSteps, quickSteps, stepsFor } from './steps.mjs';
 
 function chosenSteps() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { only: { type: 'string' }, changed: { type: 'boolean', default: false } },
+    options: {
+      all: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      changed: { type: 'boolean', default: false },
+    },
   });
   if (values.changed) {
     const since = positionals[0] ?? 'HEAD';
     return withoutSkipped(stepsFor(changedSince(since), since), () => true);
   }
-  if (values.only === undefined) return withoutSkipped(everyStep, ({ onRequest = false }) => !onRequest);
-  return withoutSkipped(everyStep, namedIn(everyStep, values.only));
+  const steps = values.all ? allSteps : quickSteps;
+  if (values.only === undefined) return withoutSkipped(steps, ({ onRequest = false }) => !onRequest);
+  return withoutSkipped(steps, namedIn(steps, values.only));
 }
 
 /** The chosen steps that are due. */

@@ -182,7 +182,7 @@ describe('Bottlerocket', () => {
   test('what is no TOML is the node class’s fault', () => {
     let failure: unknown;
     try {
-      renderUserData(input({ family: 'Bottlerocket', custom: '#!/bin/bash' + '\n[' }));
+      renderUserData(input({ family: 'Bottlerocket', custom: '#!/bin/bash\n[' }));
     } catch (error) {
       failure = error;
     }
