@@ -1,7 +1,6 @@
 import { messageOf } from '../core/error-message.js';
 import { isGrpcServiceError } from '@temporalio/client';
 import type { Connection } from '@temporalio/client';
-import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import proto from '@temporalio/proto';
 import type { WorkflowEngine } from '../operator/workflow-reconciler.js';
 import { searchAttributes } from '../workflows/messages.js';
@@ -70,7 +69,7 @@ export async function searchAttributeProblems(connection: AskedConnection, names
   for (const key of Object.values(searchAttributes)) {
     const found = lookUp(listed.customAttributes, key.name);
     if (found === undefined) missing.push(key);
-    else if (found !== encodeSearchAttributeIndexedValueType(key.type)) {
+    else if (found !== IndexedValueType[`INDEXED_VALUE_TYPE_${key.type}`]) {
       mistyped.push({ key, found: typeName(found) });
     }
   }
@@ -134,7 +133,7 @@ export async function addSearchAttributes(
 ): Promise<void> {
   if (keys.length === 0) return;
   const types = Object.fromEntries(
-    keys.map(({ name, type }) => [name, encodeSearchAttributeIndexedValueType(type) ?? 0] as const),
+    keys.map(({ name, type }) => [name, IndexedValueType[`INDEXED_VALUE_TYPE_${type}`]] as const),
   );
   try {
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: types });

@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { millisecondsOf } from '../../core/timestamps.js';
 import type { WorkflowEnding, Started, Step } from './records.js';
 
 export type HistoryEvent = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];
@@ -27,7 +27,7 @@ function stepOf(
   event: HistoryEvent,
   scheduled: ReadonlyMap<string, { name: string; input: unknown }>,
 ): Step | undefined {
-  const at = optionalTsToMs(event.eventTime) ?? 0;
+  const at = millisecondsOf(event.eventTime) ?? 0;
   const { activityTaskCompletedEventAttributes: done, upsertWorkflowSearchAttributesEventAttributes: upsert } = event;
   if (done) {
     const activity = scheduled.get(String(done.scheduledEventId)) ?? { name: '', input: undefined };

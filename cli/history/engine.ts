@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { requiredTsToMs } from '@temporalio/common/lib/time.js';
+import { millisecondsOf } from '../../core/timestamps.js';
 import { searchAttributes } from '../../workflows/messages.js';
 import { decodeHistory } from './decode.js';
 import type { HistoryEvent } from './decode.js';
@@ -60,8 +60,7 @@ export function temporalEngine(client: Client): Engine {
     lastStep: async (run) => (await events(run, { historyEventFilterType: closeEvent })).at(-1),
     async retentionMs() {
       const { config } = await client.workflowService.describeNamespace({ namespace });
-      const ttl = config?.workflowExecutionRetentionTtl;
-      return ttl ? requiredTsToMs(ttl, 'workflowExecutionRetentionTtl') : undefined;
+      return millisecondsOf(config?.workflowExecutionRetentionTtl);
     },
   };
 }

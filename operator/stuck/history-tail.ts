@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { millisecondsOf } from '../../core/timestamps.js';
 
 /** The SDK's own types of what Temporal answers. */
 type Reversed = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistoryReverse']>>;
@@ -32,7 +32,7 @@ export async function tailOf(client: Client, workflowId: string, runId: string):
 export function readTail(events: readonly TailEvent[]): HistoryTail {
   const activitiesScheduledAt = new Map<string, number>();
   for (const { activityTaskScheduledEventAttributes: scheduled, eventTime } of events) {
-    const at = optionalTsToMs(eventTime);
+    const at = millisecondsOf(eventTime);
     const id = scheduled?.activityId;
     if (typeof id === 'string' && at !== undefined) activitiesScheduledAt.set(id, at);
   }
@@ -48,7 +48,7 @@ function taskFailures(events: readonly TailEvent[]): HistoryTail['taskFailures']
   const completed = events.findIndex((event) => isSet(event.workflowTaskCompletedEventAttributes));
   const since = completed === -1 ? events : events.slice(0, completed);
   const failed = since.filter((event) => isSet(event.workflowTaskFailedEventAttributes));
-  const failingSince = optionalTsToMs(failed.at(-1)?.eventTime);
+  const failingSince = millisecondsOf(failed.at(-1)?.eventTime);
   const failure = rootMessage(failed[0]?.workflowTaskFailedEventAttributes?.failure);
   return {
     ...(failingSince === undefined ? {} : { failingSince }),

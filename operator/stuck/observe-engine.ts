@@ -1,6 +1,6 @@
 import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { optionalTsToMs } from '@temporalio/common/lib/time.js';
+import { millisecondsOf } from '../../core/timestamps.js';
 import { inBatches } from '../../core/in-batches.js';
 import { compareText } from '../../core/compare-text.js';
 import { workflowIds } from '../../core/ids.js';
@@ -202,7 +202,7 @@ function taskOf({ raw }: WorkflowExecutionDescription, tail: HistoryTail | undef
   return {
     attempt,
     isStarted: task.state === PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_STARTED,
-    scheduledAt: optionalTsToMs(originalScheduledTime) ?? optionalTsToMs(scheduledTime) ?? 0,
+    scheduledAt: millisecondsOf(originalScheduledTime) ?? millisecondsOf(scheduledTime) ?? 0,
     ...(attempt > 1 ? tail?.taskFailures : undefined),
   };
 }
@@ -213,8 +213,8 @@ function activityOf(activity: RawActivity, tail: HistoryTail | undefined): Obser
   const { state } = activity;
   const { PENDING_ACTIVITY_STATE_SCHEDULED, PENDING_ACTIVITY_STATE_STARTED } = PendingActivityState;
   const since = tail?.activitiesScheduledAt.get(activity.activityId ?? '');
-  const dueAt = state === PENDING_ACTIVITY_STATE_SCHEDULED ? optionalTsToMs(activity.scheduledTime) : undefined;
-  const runningSince = state === PENDING_ACTIVITY_STATE_STARTED ? optionalTsToMs(activity.lastStartedTime) : undefined;
+  const dueAt = state === PENDING_ACTIVITY_STATE_SCHEDULED ? millisecondsOf(activity.scheduledTime) : undefined;
+  const runningSince = state === PENDING_ACTIVITY_STATE_STARTED ? millisecondsOf(activity.lastStartedTime) : undefined;
   const failure = rootMessage(activity.lastFailure);
   return {
     type: activity.activityType?.name ?? '',
@@ -276,7 +276,7 @@ async function observeQueue(client: Client, name: string, tasks: ObservedQueue['
     taskQueueType: queueTypes[tasks],
     reportStats: true,
   });
-  const polls = pollers.flatMap(({ lastAccessTime }) => optionalTsToMs(lastAccessTime) ?? []);
+  const polls = pollers.flatMap(({ lastAccessTime }) => millisecondsOf(lastAccessTime) ?? []);
   const age = stats?.approximateBacklogAge;
   return {
     name,

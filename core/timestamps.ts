@@ -1,0 +1,11 @@
+/** A point in time or a duration as protobuf has it: Temporal's API, in seconds and nanoseconds. */
+interface Timestamp {
+  readonly seconds?: { toNumber(): number } | null;
+  readonly nanos?: number | null;
+}
+
+/** Its milliseconds; undefined where there is none. */
+export function millisecondsOf(timestamp: Timestamp | null | undefined): number | undefined {
+  if (timestamp === null || timestamp === undefined) return undefined;
+  return (timestamp.seconds?.toNumber() ?? 0) * 1000 + Math.floor((timestamp.nanos ?? 0) / 1_000_000);
+}
