@@ -42,6 +42,16 @@ const ownMessages = {
   message: 'Use messageOf of core/error-message.ts.',
 };
 
+/** What others wrote is shown, never obeyed. */
+const ownOutput = {
+  selector:
+    "MemberExpression[object.property.name=/^(stdout|stderr)$/][property.name='write'], MemberExpression[object.name='console']",
+  message: 'Print by cli/output/print.ts.',
+};
+
+/** One request harms no other. */
+const ownServer = 'Serve by requestServer of process/http.ts.';
+
 /** Limits of time are for what waits for ever (vitest.config.mjs). A shorter one of a test fails on a crowded machine. */
 const ownTimeout = {
   selector: ['callee.name', 'callee.object.name', 'callee.callee.object.name', 'callee.tag.object.name']
@@ -83,6 +93,18 @@ export default tseslint.config(
     rules: { 'stowage/own-lookups': 'error' },
   },
   {
+    // One bad request harms no other (invariants/failures-are-contained). What else throws in a callback is contained in process/faults.ts.
+    files: product,
+    ignores: ['**/*.test.ts', 'process/http.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        ...['node:http', 'node:https'].map((name) => ({ name, importNames: ['createServer'], message: ownServer })),
+      ],
+      'no-restricted-properties': ['error', { property: 'createServer', message: ownServer }],
+    },
+  },
+  {
     // One bad object harms no other (invariants/failures-are-contained).
     files: ['activities', 'cluster', 'operator', 'workflows'].map((folder) => `${folder}/**/*.ts`),
     ignores: ['**/*.test.ts'],
@@ -117,6 +139,11 @@ export default tseslint.config(
         },
       ],
     },
+  },
+  {
+    files: ['cli/**/*.ts'],
+    ignores: ['**/*.test.ts', 'cli/output/print.ts'],
+    rules: { 'no-restricted-syntax': ['error', ownMessages, ownOutput] },
   },
   {
     files: pureFolders,

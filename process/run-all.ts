@@ -6,6 +6,7 @@ import { TemporalClusterIdentityStore } from './cluster-identity.js';
 import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
 import { clientConverter, workerConverter } from './encryption/converter.js';
+import { containFaults } from './faults.js';
 import { serveHttp } from './http.js';
 import { sendOrderPolicy } from './order-headers.js';
 import { ProcessProgress, readyChecks } from './probes.js';
@@ -28,6 +29,7 @@ import type { Tracing } from './tracing/export.js';
 import { startTracing } from './tracing/tracing.js';
 import type { World } from './world.js';
 import { messageOf } from '../core/error-message.js';
+import { printable } from '../core/printable.js';
 
 export interface RunOptions {
   /** Default `all`: operator and worker in one process. */
@@ -57,7 +59,7 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
   try {
     world = await composed(options);
   } catch (error) {
-    process.stderr.write(`stowage: ${messageOf(error)}\n`);
+    process.stderr.write(`stowage: ${printable(messageOf(error))}\n`);
     return error instanceof SettingsError ? 2 : 1;
   }
   const status = await served(world, role, shutdown);
@@ -67,8 +69,9 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
 
 /** Runs `world` until it is told to end or fails, and closes it. Gives the exit status. */
 async function served(world: World, role: Role, shutdown: Shutdown): Promise<number> {
-  const { cache, identity, log, metrics, settings, cluster } = world;
+  const { cache, identity, log, metrics, onFault, settings, cluster } = world;
   const closing: (() => Promise<void> | undefined)[] = [() => world.close()];
+  containFaults(process, onFault);
   try {
     shutdown.ending.addEventListener('abort', () => endLate(world));
     // Its threads end with the last worker: an operator never has one.
@@ -90,6 +93,7 @@ async function served(world: World, role: Role, shutdown: Shutdown): Promise<num
       ...(sdkMetrics === undefined ? {} : { sdkMetrics }),
       alive: () => progress.alive(),
       ready: () => readyChecks(world, role, progress, queues),
+      onFault,
     });
     closing.unshift(stopHttp);
     log.info({ role, cluster }, 'starting');
@@ -108,7 +112,7 @@ async function served(world: World, role: Role, shutdown: Shutdown): Promise<num
 /** Says why the process ends. Gives the exit status. */
 function failed({ log }: World, error: unknown): number {
   if (error instanceof SettingsError) {
-    process.stderr.write(`stowage: ${error.message}\n`);
+    process.stderr.write(`stowage: ${printable(error.message)}\n`);
     return 2;
   }
   log.error({ error: error instanceof Error ? error.stack : String(error) }, 'stopping after a failure');
