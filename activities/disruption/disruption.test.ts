@@ -282,7 +282,7 @@ describe('disruption on the cluster', () => {
     ['rebalance_recommendation', []],
   ])('the taint of an interruption (%s) that was terminated: %j stays', async (reason, left) => {
     const node = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' };
-    await activities.taintCandidates({ reason, candidates: [node], owner: 'test/interrupt/i-b' });
+    await activities.taintCandidates({ reason, candidates: [node], owner: 'test/interrupt/i-b', noticedAt: 5 });
     await world.synced();
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
 
@@ -296,7 +296,8 @@ describe('disruption on the cluster', () => {
     const [node] = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: [node!], owner: 'test/consolidate/x' });
     const seen = (await world.kube.get('Node', { name: 'node-a' }))!;
-    await noteInterruption(world.kube, seen, { kind: 'spot_interrupted', at: 5 });
+    const claim = (await world.kube.get('NodeClaim', { name: 'a' }))!;
+    await noteInterruption(world.kube, { claim, node: seen }, { kind: 'spot_interrupted', at: 5 });
     await activities.untaintCandidates({ candidates: [node!], owner: 'test/consolidate/x' });
     await world.synced();
 
@@ -307,7 +308,7 @@ describe('disruption on the cluster', () => {
     await activities.taintCandidates({ reason: 'spot_interrupted', candidates: [node!], owner });
     await activities.untaintCandidates({ candidates: [node!], owner });
     expect(await taintsOf('node-a')).toEqual([]);
-    expect(interruptionNoteOf(await world.kube.get('Node', { name: 'node-a' }))).toBeUndefined();
+    expect(interruptionNoteOf((await world.kube.get('NodeClaim', { name: 'a' }))!)).toBeUndefined();
   });
 
   test('a node that may not be written holds up no other', async () => {
