@@ -185,6 +185,7 @@ export async function releaseStrays(
   await forEachBestEffort(deps, taintedNodes, release, { what: 'the end of a taint that is left over', nameOf });
   const ended = await endedOf(deps, own);
   const held = await listed(deps, () => deps.entities.held());
+  await cancelWithoutNode(deps, running, held ?? []);
   const holders = await listed(deps, () => deps.entities.slotHolders());
   return {
     released: released.sort(compareText),
@@ -219,6 +220,36 @@ async function endedOf(
   await forEachBestEffort(deps, asked, check, { what: 'a disruption that runs', nameOf: (id) => id });
   return ended.sort(compareText);
 }
+
+/**
+ * Ends disruptions that somebody holds though one of their NodeClaims is gone (people/questions-end-with-their-cause). One that drains already
+ * still has the taint of what is left.
+ */
+async function cancelWithoutNode(
+  deps: ActivityDeps,
+  running: Parameters<typeof releaseStrays>[1]['running'],
+  held: readonly string[],
+): Promise<void> {
+  const claims = new Map(managedClaims(deps).map((claim) => [claim.metadata.uid ?? '', claim]));
+  const isWithoutNode = (workflowId: string): boolean => {
+    const { kind, subject = [] } = parseWorkflowId(workflowId) ?? {};
+    const known = running.find((one) => one.workflowId === workflowId)?.candidates.map(({ claim }) => claim.uid);
+    const uids = known ?? (kind !== undefined && ofOneClaim.has(kind) ? subject.slice(0, 1) : []);
+    const left = uids.flatMap((uid) => claims.get(uid) ?? []);
+    return (
+      left.length < uids.length && !left.some(({ metadata }) => ownerIn(metadata.annotations).owner === workflowId)
+    );
+  };
+  const cancel = async (workflowId: string): Promise<void> => {
+    deps.log.info({ workflow: workflowId }, 'a disruption that was held ends: its NodeClaim is gone');
+    await deps.entities.cancel(workflowId);
+  };
+  const over = held.filter(isWithoutNode);
+  await forEachBestEffort(deps, over, cancel, { what: 'a disruption without its node', nameOf: (id) => id });
+}
+
+/** Workflows whose id has the UID of their NodeClaim. */
+const ofOneClaim: ReadonlySet<string> = new Set(['expire', 'repair', 'replace']);
 
 /** A disruption that is younger may not have started its workflow yet. */
 const youngMs = 60_000;

@@ -253,6 +253,27 @@ describe('disruption on the cluster', () => {
     expect(await activities.releaseStrays({ running: [] })).toEqual({ released: ['node-a'], owners: [] });
   });
 
+  // Rule `people/questions-end-with-their-cause`.
+  test('what is held is cancelled once a NodeClaim of it is gone, but not while it waits in its drain, nor what has all of them', async () => {
+    const cancelled: string[] = [];
+    const one = (name: string) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}`, nodePool: 'default' });
+    const [alone, draining, whole] = ['alone', 'draining', 'whole'].map((name) => `test/consolidate/${name}`);
+    await activities.taintCandidates({ reason: 'Empty', candidates: [one('b')], owner: draining! });
+    await world.synced();
+    const held = [alone!, draining!, whole!, 'test/expire/uid-gone', 'test/expire/uid-a', 'test/drift/uid-pool/hash'];
+    Object.assign(world.deps.entities, {
+      ...{ isOpen: () => Promise.resolve(true), held: () => Promise.resolve(held) },
+      cancel: (id: string) => Promise.resolve(void cancelled.push(id)),
+    });
+    const running = Object.entries({ [alone!]: ['a', 'gone'], [draining!]: ['b', 'gone'], [whole!]: ['a'] }).map(
+      ([workflowId, names]) => ({ workflowId, reason: 'Empty' as const, candidates: names.map(one), since: 0 }),
+    );
+
+    await activities.releaseStrays({ running });
+
+    expect(cancelled).toEqual([alone, 'test/expire/uid-gone']);
+  });
+
   test('owners that run and that nobody remembers are told, with what they have tainted', async () => {
     const [first] = await candidates();
     const marked = (name: string) => [{ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }];
