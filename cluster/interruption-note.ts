@@ -52,7 +52,7 @@ const noteShape = object({ kind: text, at: epochMs });
 const isNote = (value: unknown): value is InterruptionNote => noteShape(value, '') === undefined;
 
 /** The notice on the claim; undefined where there is none, and for text that is none. */
-export function interruptionNoteOf({ metadata }: NodeClaim): InterruptionNote | undefined {
+export function interruptionNoteOf({ metadata }: Pick<NodeClaim, 'metadata'>): InterruptionNote | undefined {
   const noted = metadata.annotations?.[annotations.interruption];
   if (noted === undefined) return undefined;
   try {

@@ -13,6 +13,7 @@ import { conditionToRepair } from '../disruption/repair/repair.js';
 import type {
   CloudUpkeepInput,
   DisruptInput,
+  HandleInterruptionInput,
   LaunchNodeInput,
   ProvisionInput,
   RepairNodeInput,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { silentLog, silentMetrics } from '../test/simulation/silent.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node, ObjectMeta } from '../api/kubernetes.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, finalizers, labels } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
@@ -89,7 +90,10 @@ describe('which workflows have to run', () => {
   test('an interruption whose workflow was lost is started again from the notice on its claim, and from nothing that its node says', () => {
     const claim = claimAt('never expires', 'c');
     const status = { ...claim.status, providerID: 'aws:///us-west-2a/i-1' };
-    const noted = (text: string, { on = 'NodeClaim', ...more } = {}): string[] => {
+    const noted = (
+      text: string,
+      { on = 'NodeClaim', ...more }: { on?: string } & Partial<ObjectMeta> = {},
+    ): string[] => {
       const marks = { annotations: { [annotations.interruption]: text } };
       const metadata = { ...claim.metadata, ...(on === 'NodeClaim' ? marks : {}), ...more };
       const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', labels: registered, ...marks } };

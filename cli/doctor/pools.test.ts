@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { createFakeKube } from '../../test/simulation/kube/fake.js';
@@ -39,7 +40,7 @@ describe('node-pools', () => {
       ['b-1', 'b'],
       ['b-2', 'b'],
     ] as const) {
-      kube.put('NodeClaim', { metadata: { name, labels: { 'karpenter.sh/nodepool': of } } });
+      kube.put('NodeClaim', { metadata: { name, labels: { 'karpenter.sh/nodepool': of } } } as unknown as NodeClaim);
     }
     const outcome = await nodePoolsCheck(kube).run();
     expect([outcome.state, outcome.found]).toEqual(['warning', 'NodePool b is gone, and 2 NodeClaims of it stayed']);

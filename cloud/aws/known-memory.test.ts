@@ -3,7 +3,7 @@ import { KnownMemory } from './known-memory.js';
 
 const mebi = 2 ** 20;
 const machines = {
-  get: () => Promise.resolve({ infos: [{ InstanceType: 'm5.large', MemoryInfo: { SizeInMiB: 8192 } }] }),
+  get: () => Promise.resolve({ infos: [{ InstanceType: 'm5.large' as const, MemoryInfo: { SizeInMiB: 8192 } }] }),
 };
 
 // Rule `instance-types/known-memory`.
