@@ -31,13 +31,15 @@ export interface OfferingStore {
   refresh(): Promise<void>;
 }
 
-/** Starts entity workflows with the inputs of the settings, unless they run already; tells which workflows run. */
+/** Starts entity workflows with the inputs of the settings, unless they run already; tells which workflows run, and cancels them. */
 export interface EntityStarter {
   ensure(entity: Entity): Promise<void>;
   /** Whether a workflow with this id is running; with `firstRunId`, that one, and not another that was started under its id. */
   isOpen(workflowId: string, firstRunId?: string): Promise<boolean>;
   /** Ids of running workflows that a pause or a person holds, at most 500. Visibility lags behind by a moment. */
   held(): Promise<readonly string[]>;
+  /** Requests the cancellation of a running workflow, which undoes its steps. */
+  cancel(workflowId: string): Promise<void>;
   /** Running workflows that may hold disruption slots or wait for them, at most 500. */
   slotHolders(): Promise<readonly SlotHolder[]>;
 }

@@ -1,3 +1,5 @@
+import type { UnreadOnNode, UnreadOnPod } from './labels.js';
+
 /**
  * The parts of Kubernetes' own objects that Stowage reads or writes, in the JSON shapes of the API server.
  * Types alone: the API server has validated them.
@@ -179,7 +181,13 @@ export interface ContainerStatus {
   allocatedResources?: ResourceList;
 }
 
+/** Metadata without annotations that are ours but are not read of this kind (labels/what-is-believed). */
+type MetaWithout<Unread extends string> = ObjectMeta & { annotations?: { readonly [K in Unread]?: never } };
+
 export interface Pod extends KubernetesObject {
+  metadata: MetaWithout<UnreadOnPod>;
+  /** Of a virtual pod of a CapacityBuffer (capacity-buffers/stand-in-pods). The API server keeps no such field, so no real pod has it. */
+  virtual?: true;
   spec: PodSpec;
   status?: {
     phase?: string;
@@ -193,6 +201,7 @@ export interface Pod extends KubernetesObject {
 }
 
 export interface Node extends KubernetesObject {
+  metadata: MetaWithout<UnreadOnNode>;
   spec?: { providerID?: string; taints?: Taint[]; unschedulable?: boolean };
   status?: {
     capacity?: ResourceList;

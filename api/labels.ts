@@ -29,7 +29,6 @@ export const annotations = {
   minValuesRelaxed: 'karpenter.sh/nodeclaim-min-values-relaxed',
   priceOverlayApplied: 'karpenter.sh/price-overlay-applied',
   capacityOverlayApplied: 'karpenter.sh/capacity-overlay-applied',
-  capacityBufferFakePod: 'karpenter.sh/capacity-buffer-fake-pod',
   ec2NodeClassHash: 'karpenter.k8s.aws/ec2nodeclass-hash',
   ec2NodeClassHashVersion: 'karpenter.k8s.aws/ec2nodeclass-hash-version',
   tagged: 'karpenter.k8s.aws/tagged',
@@ -52,7 +51,7 @@ export const annotations = {
   disruptionOwner: 'stowage.dev/disruption-owner',
   /** The first run of that workflow: one that was started again under the same id knows nothing of the taint. */
   disruptionOwnerRun: 'stowage.dev/disruption-owner-run',
-  /** Of a Node: the notice that its cloud takes the instance (JSON of cluster/interruption-note.ts), for as long as the node is tainted for it. */
+  /** Of a NodeClaim: the notice that its cloud takes the instance (JSON of cluster/interruption-note.ts). */
   interruption: 'stowage.dev/interruption',
   /** Who declined the expiration of a NodeClaim, and why: nothing ends its node for its age while this is there. */
   expirationDeclined: 'stowage.dev/expiration-declined',
@@ -62,6 +61,24 @@ export const annotations = {
   reconsidered: 'stowage.dev/reconsidered',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
 } as const;
+
+/**
+ * What is read of Nodes, which agents write, and of Pods, which tenants write (labels/what-is-believed). It ends, drains and frees nothing: what does
+ * is on the NodeClaim. The types of Node and Pod have no other of our annotations; SECURITY.md has these.
+ */
+export const readOfOthers = {
+  Node: {
+    annotations: ['doNotDisrupt', 'doNotConsolidate'],
+    labels: ['registered', 'initialized', 'doNotSyncTaints'],
+    taints: ['disrupted', 'unregistered'],
+  },
+  Pod: { annotations: ['doNotDisrupt', 'doNotEvict', 'podDeletionCost'] },
+} as const;
+
+type Keys<Names extends keyof typeof annotations> = (typeof annotations)[Names];
+type Unread<Read extends readonly string[]> = Keys<Exclude<keyof typeof annotations, Read[number]>>;
+export type UnreadOnNode = Unread<(typeof readOfOthers)['Node']['annotations']>;
+export type UnreadOnPod = Unread<(typeof readOfOthers)['Pod']['annotations']>;
 
 /** Tags of instances that Stowage reads itself. */
 export const instanceTags = {

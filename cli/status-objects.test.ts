@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
-import { annotations } from '../api/labels.js';
+import { annotations, labels } from '../api/labels.js';
 import type { KubernetesEvent } from '../kube/port.js';
-import { poolRow, unplacedRows } from './status-objects.js';
+import { lostPoolRows, poolRow, unplacedRows } from './status-objects.js';
 
 const pending = (name: string): Pod =>
   ({
@@ -69,4 +69,15 @@ test('a NodePool is told with how far it may still grow', () => {
   ]);
   expect(row({ memory: '1Ti' }, {})).toEqual(['memory 0 of 1Ti']);
   expect(row(undefined, {})).toEqual([]);
+});
+
+test('a NodePool that was deleted without its NodeClaims is a row, with what to do; claims that are going make none', () => {
+  const of = (nodePool: string, more: object = {}) => claim({ labels: { [labels.nodePool]: nodePool }, ...more });
+  const pools = [{ metadata: { name: 'a' } } as NodePool];
+  const going = of('c', { deletionTimestamp: '2026-11-23T10:00:00Z' });
+
+  const rows = lostPoolRows(pools, [of('a'), of('constructor'), of('constructor'), going, claim()]);
+
+  expect(rows).toMatchObject([{ nodePool: 'constructor', ready: 'gone', nodes: 2 }]);
+  expect(rows[0]?.message).toContain('create NodePool constructor again');
 });

@@ -3,6 +3,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
+import { lostPoolRemedy, lostPools } from '../cluster/cluster.js';
 import { labelsOf } from '../cluster/node-labels.js';
 import { plannedPods } from '../cluster/planned-pods.js';
 import { compareText } from '../core/compare-text.js';
@@ -24,7 +25,7 @@ export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: n
     podEvents(kube, pods),
   ]);
   return {
-    pools: pools.map(poolRow),
+    pools: [...pools.map(poolRow), ...lostPoolRows(pools, claims)],
     claims: claims.map((claim) => claimRow(claim, now)).sort((a, b) => compareText(a.nodeClaim, b.nodeClaim)),
     declined: [...claims.flatMap(declinedOf), ...pools.flatMap(stoppedRollout)],
     problems,
@@ -47,6 +48,15 @@ export function poolRow({ metadata, spec, status }: NodePool): PoolRow {
     }),
   };
 }
+
+export const lostPoolRows = (pools: readonly NodePool[], claims: readonly NodeClaim[]): PoolRow[] =>
+  [...lostPools(pools, claims)].map(([nodePool, nodes]) => ({
+    nodePool,
+    ready: 'gone',
+    message: `nothing consolidates or replaces its nodes: ${lostPoolRemedy(nodePool)}`,
+    nodes,
+    limits: [],
+  }));
 
 function claimRow(claim: NodeClaim, now: number): ClaimRow {
   const { conditions, nodeName } = claim.status ?? {};

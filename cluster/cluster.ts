@@ -49,6 +49,22 @@ export function poolOf(cache: ClusterCache, claim: NodeClaim): NodePool | undefi
   return name === undefined ? undefined : cache.get('NodePool', { name });
 }
 
+/** NodePools that are gone, with how many NodeClaims they left: `kubectl delete nodepool --cascade=orphan` keeps those. */
+export function lostPools(pools: readonly NodePool[], claims: readonly NodeClaim[]): ReadonlyMap<string, number> {
+  const known = new Set(pools.map(({ metadata }) => metadata.name));
+  const lost = new Map<string, number>();
+  for (const { metadata } of claims) {
+    const name = metadata.labels?.[labels.nodePool];
+    if (name === undefined || known.has(name) || metadata.deletionTimestamp !== undefined) continue;
+    lost.set(name, (lost.get(name) ?? 0) + 1);
+  }
+  return lost;
+}
+
+/** What to do about these. */
+export const lostPoolRemedy = (name: string): string =>
+  `create NodePool ${name} again, and its nodes are managed; or kubectl delete nodeclaims -l ${labels.nodePool}=${name} drains and ends them`;
+
 /** Whether the node is on its way out. */
 export function isDeletingNode(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined || hasTaint(node, taints.disrupted);

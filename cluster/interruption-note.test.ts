@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
 import { annotations } from '../api/labels.js';
+import { nodeClaims } from '../api/karpenter/node-claim.js';
 import { interruptionNoteOf } from './interruption-note.js';
 
 const noteIn = (text: string): unknown =>
-  interruptionNoteOf({
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name: 'n', annotations: { [annotations.interruption]: text } },
-  });
+  interruptionNoteOf(
+    nodeClaims.mustParse({
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodeClaim',
+      metadata: { name: 'n', annotations: { [annotations.interruption]: text } },
+      spec: { requirements: [], nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } },
+    }),
+  );
 
 test('reads what was noted', () => {
   expect(noteIn('{"kind":"spot_interrupted","at":1767225600000,"more":1}')).toEqual({
@@ -16,9 +20,10 @@ test('reads what was noted', () => {
   });
 });
 
-// A kubelet may write any annotation on its own Node; the workflow that is started with the note shows the time.
 test.each([
   ['a hint', '{"kind":"rebalance_recommendation","at":1}'],
+  ['what a status check says again in a minute', '{"kind":"instance_status","at":1}'],
+  ['a kind that no cloud has', '{"kind":"mine","at":1}'],
   ['a time that no date has', '{"kind":"spot_interrupted","at":1e300}'],
   ['no kind', '{"at":1}'],
   ['null', 'null'],

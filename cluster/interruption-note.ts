@@ -1,12 +1,14 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { annotations, taints } from '../api/labels.js';
-import { isHint } from '../core/interruption-kinds.js';
+import { isRecorded } from '../core/interruption-kinds.js';
 import { epochMs, object, text } from '../core/shapes.js';
 import { hasTaint } from '../core/taints.js';
 import type { KubeClient } from '../kube/port.js';
-import { updateNode } from './writes.js';
+import { identityOf } from './node-labels.js';
+import { updateClaim, updateNode } from './writes.js';
 
-/** What the cloud said of the instance of a node that it takes. */
+/** What the cloud said of the instance of a claim that it takes. */
 export interface InterruptionNote {
   readonly kind: string;
   /** When it said so, milliseconds of the epoch. */
@@ -14,36 +16,48 @@ export interface InterruptionNote {
 }
 
 /**
- * Rule `interruption/recorded-first`: taints the node and writes the notice on it, by one request and without Temporal. Many nodes that are interrupted
- * at once take no more pods within seconds, and the notice outlives whatever handles it. `seen` is what a cache has of the node.
+ * Rule `interruption/recorded-first`: writes the notice on the claim and taints its node, without Temporal. Many nodes that are interrupted
+ * at once take no more pods within seconds, and the notice outlives whatever handles it. `claim` and `node` are what a cache has.
  */
-export async function noteInterruption(kube: KubeClient, seen: Node, { kind, at }: InterruptionNote): Promise<void> {
-  const noted = JSON.stringify({ kind, at });
-  const change = ({ metadata, spec }: Node): ReturnType<Parameters<typeof updateNode>[2]> => {
-    const known = metadata.annotations?.[annotations.interruption];
-    if (metadata.uid !== seen.metadata.uid || metadata.deletionTimestamp !== undefined || known !== undefined) {
-      return undefined;
-    }
-    const present = spec?.taints ?? [];
-    const isTainted = hasTaint({ spec: { taints: present } }, taints.disrupted);
-    return {
-      metadata: { annotations: { [annotations.interruption]: noted } },
-      ...(isTainted ? {} : { spec: { taints: [...present, taints.disrupted] } }),
-    };
-  };
-  await updateNode(kube, seen.metadata.name ?? '', change, seen);
+export async function noteInterruption(
+  kube: KubeClient,
+  { claim, node }: { readonly claim: NodeClaim; readonly node: Node | undefined },
+  note: InterruptionNote,
+): Promise<void> {
+  const noted = await updateClaim(
+    kube,
+    identityOf(claim),
+    (live) =>
+      live.metadata.deletionTimestamp !== undefined || interruptionNoteOf(live) !== undefined
+        ? undefined
+        : { metadata: { annotations: noteMark(note) } },
+    claim,
+  );
+  if (node === undefined || noted === undefined || noted.metadata.deletionTimestamp !== undefined) return;
+  const taint = ({ metadata, spec }: Node): ReturnType<Parameters<typeof updateNode>[2]> =>
+    metadata.uid !== node.metadata.uid ||
+    metadata.deletionTimestamp !== undefined ||
+    hasTaint({ spec }, taints.disrupted)
+      ? undefined
+      : { spec: { taints: [...(spec?.taints ?? []), taints.disrupted] } };
+  await updateNode(kube, node.metadata.name ?? '', taint, node);
 }
+
+/** The annotation of a claim that holds the notice. */
+export const noteMark = ({ kind, at }: InterruptionNote): Record<string, string> => ({
+  [annotations.interruption]: JSON.stringify({ kind, at }),
+});
 
 const noteShape = object({ kind: text, at: epochMs });
 const isNote = (value: unknown): value is InterruptionNote => noteShape(value, '') === undefined;
 
-/** The notice on the node; undefined where there is none, and for text that is none. */
-export function interruptionNoteOf(node: Node | undefined): InterruptionNote | undefined {
-  const noted = node?.metadata.annotations?.[annotations.interruption];
+/** The notice on the claim; undefined where there is none, and for text that is none. */
+export function interruptionNoteOf({ metadata }: Pick<NodeClaim, 'metadata'>): InterruptionNote | undefined {
+  const noted = metadata.annotations?.[annotations.interruption];
   if (noted === undefined) return undefined;
   try {
     const note: unknown = JSON.parse(noted);
-    return isNote(note) && !isHint(note.kind) ? { kind: note.kind, at: note.at } : undefined;
+    return isNote(note) && isRecorded(note.kind) ? { kind: note.kind, at: note.at } : undefined;
   } catch {
     return undefined;
   }

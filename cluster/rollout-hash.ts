@@ -1,7 +1,7 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations } from '../api/labels.js';
 import type { NodeClass } from '../cloud/port.js';
-import { canonicalJson, hashText } from '../core/hash.js';
+import { digestOf } from '../core/hash.js';
 import { nodePoolHash } from '../disruption/drift/template-hash.js';
 
 const selected = ['amis', 'securityGroups', 'subnets'] as const;
@@ -12,5 +12,5 @@ export function rolloutHash(pool: NodePool, nodeClass: NodeClass | undefined): s
   const ids = selected.map((key) => (status[key] ?? []).map(({ id }) => id ?? '').sort());
   const hash = nodeClass?.metadata.annotations?.[annotations.ec2NodeClassHash];
   const { template } = pool.spec;
-  return hashText(canonicalJson([nodePoolHash(template), template.spec.requirements, hash, ids]));
+  return digestOf([nodePoolHash(template), template.spec.requirements, hash, ids]);
 }

@@ -26,15 +26,16 @@ export async function getClaim(kube: KubeClient, { name, uid }: ClaimRef): Promi
 
 /**
  * Applies what `decide` makes of the live claim, metadata first and status after, each only over the version that was
- * read: a lost race reads and decides again. Gives the claim as written; undefined when it is gone.
+ * read: a lost race reads and decides again. Gives the claim as written; undefined when it is gone. What a cache has of it (`seen`) saves the first read.
  */
 export async function updateClaim(
   kube: KubeClient,
   ref: ClaimRef,
   decide: (claim: NodeClaim) => ClaimChange | undefined,
+  seen?: NodeClaim,
 ): Promise<NodeClaim | undefined> {
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const claim = await getClaim(kube, ref);
+    const claim = attempt === 0 && seen !== undefined ? seen : await getClaim(kube, ref);
     if (claim === undefined) return undefined;
     const change = decide(claim);
     if (change === undefined) return claim;

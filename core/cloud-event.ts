@@ -1,4 +1,4 @@
-import { hashText } from './hash.js';
+import { digestOf } from './hash.js';
 import { lookUp } from './own.js';
 import type { EventSubject } from './regarding.js';
 
@@ -66,7 +66,7 @@ export function cloudEventOf(
   const subject = [kind.toLowerCase(), ...(namespace === undefined ? [] : [namespace]), name].join('/');
   const same = [cluster, reason, subject, uid, ...(dedupeBy ?? [message]), String(Math.floor(now / windowMs))];
   return {
-    ...{ specversion: '1.0', id: hashText(JSON.stringify(same)), source: `/stowage/${cluster}` },
+    ...{ specversion: '1.0', id: digestOf(same), source: `/stowage/${cluster}` },
     ...{ type: `dev.stowage.${type}`, subject, time: new Date(now).toISOString() },
     datacontenttype: 'application/json',
     data: { cluster, reason, message, object },

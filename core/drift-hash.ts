@@ -1,4 +1,4 @@
-import { canonicalJson, hashText } from './hash.js';
+import { canonicalJson, digestOf } from './hash.js';
 
 /** Fields whose entries count even when their value is empty: a label with no value is a label. */
 const maps: ReadonlySet<string> = new Set(['labels', 'annotations', 'tags']);
@@ -19,7 +19,7 @@ function normal(value: unknown): unknown {
 
 /** A hash that only a change of meaning changes: lists are sets, empty values count as absent. */
 export function specHash(spec: unknown): string {
-  return hashText(canonicalJson(normal(spec)));
+  return digestOf(normal(spec));
 }
 
 /** A hash annotation and its version annotation, as they stand on an object. */

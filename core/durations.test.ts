@@ -23,6 +23,12 @@ describe('parseDuration', () => {
     expect(() => parseDuration(text, 'spec.expireAfter')).toThrow('spec.expireAfter');
   });
 
+  test('a text that is longer than any time is not read, and the message says how long it may be', () => {
+    const long = '1h'.repeat(128 * 1024);
+    expect(() => parseDuration(long, 'spec.expireAfter')).toThrow('128 characters at most');
+    expect(parseDuration('1h'.repeat(64))).toBe(64 * 3_600_000);
+  });
+
   test('Never and an absent field are for ever', () => {
     expect(parseNillableDuration('Never')).toBe(Infinity);
     expect(parseNillableDuration(undefined)).toBe(Infinity);

@@ -1,6 +1,9 @@
 import { quoted } from './cut-text.js';
 import { lookUp } from './own.js';
 
+/** Longer than anything that says a time. Longer texts are not read: objects may hold any. */
+const longestText = 128;
+
 /** A Go duration that does not parse. */
 export class DurationError extends Error {
   override readonly name = 'DurationError';
@@ -8,7 +11,8 @@ export class DurationError extends Error {
     readonly duration: string,
     readonly field: string,
   ) {
-    super(`${field}: ${quoted(duration)} is no duration (such as 30s, 15m, 720h, or Never where allowed)`);
+    const length = duration.length > longestText ? `; ${longestText} characters at most` : '';
+    super(`${field}: ${quoted(duration)} is no duration (such as 30s, 15m, 720h, or Never where allowed${length})`);
   }
 }
 
@@ -34,7 +38,7 @@ export const longestDurationMs = 9_223_372_036_854;
  * naming `field`.
  */
 export function parseDuration(duration: string, field = 'duration'): number {
-  if (!whole.test(duration)) throw new DurationError(duration, field);
+  if (duration.length > longestText || !whole.test(duration)) throw new DurationError(duration, field);
   let total = 0;
   for (const [, amount, unit] of duration.matchAll(parts)) total += Number(amount) * lookUp(units, unit!)!;
   return Math.min(total, longestDurationMs);

@@ -10,6 +10,16 @@ export const defaultFeatureGates = {
 } as const;
 
 export type FeatureGate = keyof typeof defaultFeatureGates;
+/** What an object that needs a gate says in a condition while the gate is off. */
+export const gateIsOff = (
+  gate: FeatureGate,
+  effect: string,
+): { readonly status: 'False'; readonly reason: string; readonly message: string } => ({
+  status: 'False',
+  reason: 'FeatureGateOff',
+  message: `feature gate ${gate} is off: ${effect}; set FEATURE_GATES=${gate}=true`,
+});
+
 export type FeatureGates = Readonly<Record<FeatureGate, boolean>>;
 
 /**

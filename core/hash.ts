@@ -19,6 +19,9 @@ export function hashText(text: string): string {
 
 const hex = (half: number): string => half.toString(16).padStart(8, '0');
 
+/** Stands for any JSON value, lists with their order: equal values have equal digests, others hardly ever. */
+export const digestOf = (value: unknown): string => hashText(canonicalJson(value));
+
 /** JSON with object keys in order, so that equal values have equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>

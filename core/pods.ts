@@ -10,6 +10,9 @@ export function isTerminal({ status }: Pod): boolean {
   return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 
+/** Whether it is a virtual pod of a CapacityBuffer (capacity-buffers/stand-in-pods). */
+export const isBufferPod = ({ virtual }: Pod): boolean => virtual === true;
+
 export function isTerminating({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined;
 }

@@ -1,3 +1,6 @@
+import type { CapacityBuffer } from '../api/autoscaling/capacity-buffer.js';
+import { conditionOf, withCondition } from '../core/conditions.js';
+import { gateIsOff } from '../core/feature-gates.js';
 import { isActive } from '../packing/compile/buffers.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
@@ -8,7 +11,7 @@ const againMs = 30_000;
 /** Has `provision` plan for CapacityBuffers as it does for pending pods (capacity-buffers/reconciled-again), when they change and every 30 seconds. */
 export function watchCapacityBuffers(context: OperatorContext): () => void {
   const { cache, gates, log, starter } = context;
-  if (!gates.CapacityBuffer) return () => undefined;
+  if (!gates.CapacityBuffer) return tellThatGateIsOff(context);
   const queue = new WorkQueue(
     'signalling provision: capacity buffers',
     async () => {
@@ -22,6 +25,30 @@ export function watchCapacityBuffers(context: OperatorContext): () => void {
     if (object.metadata.generation !== previous?.metadata.generation) queue.add('buffers');
   });
   queue.add('buffers');
+  return () => {
+    stop();
+    queue.stop();
+  };
+}
+
+/** Each buffer says that no capacity is kept for it (settings/feature-gates). */
+function tellThatGateIsOff({ cache, kube, log, now }: OperatorContext): () => void {
+  const change = { type: 'ReadyForProvisioning', ...gateIsOff('CapacityBuffer', 'no capacity is kept free') };
+  const tell = async (key: string): Promise<undefined> => {
+    const [namespace = '', name = ''] = key.split('/');
+    const buffer = cache.get('CapacityBuffer', { namespace, name });
+    if (buffer === undefined || !isActive(buffer)) return;
+    const { status, metadata } = buffer;
+    if (conditionOf(status?.conditions, change.type)?.message === change.message) return;
+    const conditions = withCondition(status?.conditions, change, { now: now(), generation: metadata.generation });
+    await kube.patch('CapacityBuffer', { namespace, name }, { status: { conditions } }, { subresource: 'status' });
+  };
+  const queue = new WorkQueue('telling CapacityBuffers that their gate is off', tell, log);
+  const look = ({ metadata }: CapacityBuffer): void => queue.add(`${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+  const stop = cache.on('CapacityBuffer', ({ object, previous }) => {
+    if (object.metadata.generation !== previous?.metadata.generation) look(object);
+  });
+  cache.all('CapacityBuffer').forEach(look);
   return () => {
     stop();
     queue.stop();

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { capacityBuffers } from '../api/autoscaling/capacity-buffer.js';
 import { annotations } from '../api/labels.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { conditionOf } from '../core/conditions.js';
+import { defaultFeatureGates } from '../core/feature-gates.js';
 import { withRegistration } from '../core/registration-health.js';
 import type { Kind } from '../kube/port.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { idleWorkflows } from '../test/builders/idle-workflows.js';
+import { watchCapacityBuffers } from './capacity-buffers.js';
 import { watchConsistency } from './consistency.js';
 import type { OperatorContext } from './context.js';
 import { watchNodePools } from './node-pools.js';
@@ -117,6 +120,36 @@ describe('conditions that the operator writes', () => {
       conditionOf(world.deps.cache.get('NodePool', { name: 'default' })?.status?.conditions, 'BudgetsEffective') ===
       undefined;
     await world.deps.cache.until(gone, AbortSignal.timeout(5000));
+  });
+
+  // Rule `settings/feature-gates`.
+  test('a static NodePool and a CapacityBuffer whose feature gate is off say so', async () => {
+    const { metadata, ...buffer } = capacityBuffers.mustParse({
+      apiVersion: 'autoscaling.x-k8s.io/v1beta1',
+      kind: 'CapacityBuffer',
+      metadata: { name: 'spare', namespace: 'shop' },
+      spec: { podTemplateRef: { name: 'spare' }, replicas: 1 },
+    });
+    const podTemplateRef = { name: 'spare' };
+    const others = { ...buffer.spec, provisioningStrategy: "another autoscaler's", podTemplateRef };
+    world.kube.put('CapacityBuffer', { metadata, ...buffer });
+    world.kube.put('CapacityBuffer', { metadata: { ...metadata, name: 'of-others' }, ...buffer, spec: others });
+    world.kube.put('NodePool', nodePool('static', { replicas: 2 }));
+    world.kube.put('NodePool', nodePool('dynamic'));
+    await world.synced();
+    const off = { ...context(), gates: defaultFeatureGates };
+    stops.push(watchNodePools(off), watchCapacityBuffers(off));
+
+    expect(await becomes('NodePool', 'static', 'ReplicasKept', 'False')).toContain('FEATURE_GATES=StaticCapacity=true');
+    await becomes('NodePool', 'dynamic', 'ValidationSucceeded', 'True');
+    const bufferOf = (name: string) => world.deps.cache.get('CapacityBuffer', { name, namespace: 'shop' })?.status;
+    await world.deps.cache.until(() => bufferOf('spare') !== undefined, AbortSignal.timeout(5000));
+    expect(conditionOf(bufferOf('spare')?.conditions, 'ReadyForProvisioning')).toMatchObject({
+      ...{ status: 'False', reason: 'FeatureGateOff' },
+      message: expect.stringContaining('FEATURE_GATES=CapacityBuffer=true'),
+    });
+    const { status } = world.deps.cache.get('NodePool', { name: 'dynamic' }) ?? {};
+    expect([bufferOf('of-others'), conditionOf(status?.conditions, 'ReplicasKept')]).toEqual([undefined, undefined]);
   });
 
   test('a NodePool that no instance type suits says which requirement, and stays Ready (node-pools/instance-types-available)', async () => {

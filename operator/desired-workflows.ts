@@ -1,6 +1,7 @@
 import { messageOf } from '../core/error-message.js';
 import type { Entity } from '../activities/entities-contract.js';
 import { isUnregistered } from '../cluster/cluster.js';
+import { interruptionNoteOf } from '../cluster/interruption-note.js';
 import { identityOf, labelsOf } from '../cluster/node-labels.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
@@ -12,6 +13,7 @@ import { conditionToRepair } from '../disruption/repair/repair.js';
 import type {
   CloudUpkeepInput,
   DisruptInput,
+  HandleInterruptionInput,
   LaunchNodeInput,
   ProvisionInput,
   RepairNodeInput,
@@ -19,7 +21,6 @@ import type {
   TerminateNodeInput,
 } from '../workflows/messages.js';
 import type { WorkflowStart, ObservedCluster, ScheduleStart } from './observed-cluster.js';
-import { interruptionOf } from './desired-for-interruption.js';
 import { desiredForPool } from './desired-for-pool.js';
 
 /** The workflow that creates a NodeClaim starts its launch, and says who waits for it: the reconciler leaves it this long. */
@@ -144,6 +145,27 @@ function terminationOf(observed: ObservedCluster, claim: NodeClaim, deleted: Del
       type: 'terminateNode',
       input,
       summary: `${name}: ${reason}`,
+      afterCompletion: 'startAgain',
+    },
+  ];
+}
+
+/**
+ * Rule `interruption/restarted`: the message of the queue is gone once its workflow has it, but the claim says which notice it was and when. The
+ * node stays no longer than that workflow would have let it.
+ */
+function interruptionOf({ cluster }: ObservedCluster, claim: NodeClaim): readonly WorkflowStart[] {
+  const note = interruptionNoteOf(claim);
+  const instanceId = claim.status?.providerID?.split('/').at(-1) ?? '';
+  if (note === undefined || instanceId === '') return [];
+  const notice = { ...note, instanceId, messageId: `${identityOf(claim).uid} ${note.kind}` };
+  const input: HandleInterruptionInput = { cluster, instanceId, notices: [notice] };
+  return [
+    {
+      workflowId: workflowIds.interrupt(cluster, instanceId),
+      type: 'handleInterruption',
+      input,
+      summary: `${instanceId}: ${note.kind}`,
       afterCompletion: 'startAgain',
     },
   ];

@@ -3,6 +3,7 @@ import { silentLog, silentMetrics } from '../test/simulation/silent.js';
 import { nodeClaims } from '../api/karpenter/node-claim.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
+import type { Interruption } from '../cloud/port.js';
 import { taints } from '../api/labels.js';
 import { interruptionNoteOf } from '../cluster/interruption-note.js';
 import { createFakeKube } from '../test/simulation/kube/fake.js';
@@ -112,7 +113,7 @@ describe('a notice of an instance that no claim in the cache has', () => {
 });
 
 // Rule `interruption/recorded-first`.
-describe('a notice of a node', () => {
+describe('a notice of a claim', () => {
   const at = 50_000;
   const handlerOf = (kube: FakeKube, of = claim()) => {
     const node = kube.put('Node', {
@@ -121,7 +122,7 @@ describe('a notice of a node', () => {
     });
     const started: string[] = [];
     const handle = interruptionHandler({
-      cache: cacheOf([of], { node }),
+      cache: cacheOf([kube.put('NodeClaim', of)], { node }),
       kube,
       starter: { interruption: (notice) => Promise.resolve(void started.push(notice.kind)) },
       metrics: silentMetrics,
@@ -130,63 +131,65 @@ describe('a notice of a node', () => {
     });
     return { handle, started };
   };
-  const handled = async (kind: 'spot_interrupted' | 'rebalance_recommendation', kube: FakeKube, of = claim()) => {
+  const stateOf = (kube: FakeKube) => ({
+    note: interruptionNoteOf(kube.objects('NodeClaim')[0]!),
+    taints: kube.objects('Node')[0]?.spec?.taints?.map(({ key }) => key),
+  });
+  const handled = async (kind: Interruption['kind'], kube: FakeKube, of = claim()) => {
     const { handle, started } = handlerOf(kube, of);
     await handle({ kind, instanceId: 'i-1', at, messageId: 'm' });
     expect(started).toEqual([kind]);
-    return kube.objects('Node')[0]!;
+    return stateOf(kube);
   };
+  const noted = { note: { kind: 'spot_interrupted', at }, taints: ['own', taints.disrupted.key] };
 
-  test('is on the node, with the taint, once its message may be deleted', async () => {
-    const noted = await handled('spot_interrupted', createFakeKube());
-
-    expect(interruptionNoteOf(noted)).toEqual({ kind: 'spot_interrupted', at });
-    expect(noted.spec?.taints).toEqual([{ key: 'own', effect: 'NoSchedule' }, taints.disrupted]);
+  test('is on the claim, and the node has the taint, once its message may be deleted', async () => {
+    expect(await handled('spot_interrupted', createFakeKube())).toEqual(noted);
   });
 
-  test('of which the cache has an older version, is written on the one that is there', async () => {
+  test('of which the cache has older versions, is written on those that are there', async () => {
     const kube = createFakeKube();
     const patch = kube.patch.bind(kube);
     let first = true;
     Object.assign(kube, {
       patch: async (...args: Parameters<typeof patch>) => {
-        if (first) await patch('Node', { name: 'node-1' }, { metadata: { labels: { newer: 'yes' } } });
+        const newer = { metadata: { labels: { newer: 'yes' } } };
+        if (first) await patch('NodeClaim', { name: 'default-1' }, newer);
+        if (first) await patch('Node', { name: 'node-1' }, newer);
         first = false;
         return patch(...args);
       },
     });
 
-    const noted = await handled('spot_interrupted', kube);
+    expect(await handled('spot_interrupted', kube)).toEqual(noted);
 
-    expect(noted.metadata.labels).toEqual({ newer: 'yes' });
-    expect(interruptionNoteOf(noted)).toEqual({ kind: 'spot_interrupted', at });
+    for (const kind of ['Node', 'NodeClaim'] as const)
+      expect(kube.objects(kind)[0]?.metadata.labels).toMatchObject({ newer: 'yes' });
   });
 
-  test('that only recommends, or whose claim is going, leaves the node as it is', async () => {
-    const unnoted = [
-      await handled('rebalance_recommendation', createFakeKube()),
-      await handled('spot_interrupted', createFakeKube(), going),
-    ];
-
-    for (const { metadata, spec } of unnoted)
-      expect([metadata.annotations, spec?.taints?.length]).toEqual([undefined, 1]);
+  test.each([
+    ['that only recommends', 'rebalance_recommendation', claim()],
+    ['that comes again for as long as it is so', 'instance_status', claim()],
+    ['whose claim is going', 'spot_interrupted', going],
+  ] as const)('%s leaves claim and node as they are', async (_which, kind, of) => {
+    expect(await handled(kind, createFakeKube(), of)).toEqual({ note: undefined, taints: ['own'] });
   });
 
   test('goes to its workflow all the same where it cannot be written, and its message comes again until it is', async () => {
     const kube = createFakeKube();
     const patch = kube.patch.bind(kube);
-    Object.assign(kube, { patch: () => Promise.reject(new Error('connection refused')) });
     const { handle, started } = handlerOf(kube);
+    Object.assign(kube, { patch: () => Promise.reject(new Error('connection refused')) });
     const notice = { kind: 'spot_interrupted', instanceId: 'i-1', at, messageId: 'm' } as const;
 
     await expect(handle(notice)).rejects.toThrow(
-      'cannot note the spot_interrupted of i-1 on its node: connection refused',
+      'cannot note the spot_interrupted of i-1 on its NodeClaim and Node: connection refused',
     );
     expect(started).toEqual(['spot_interrupted']);
 
     Object.assign(kube, { patch });
     await handle(notice);
-    expect(interruptionNoteOf(kube.objects('Node')[0])).toEqual({ kind: 'spot_interrupted', at });
+    expect(stateOf(kube)).toEqual(noted);
   });
 });
 

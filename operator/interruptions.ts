@@ -4,7 +4,7 @@ import type { Interruption } from '../cloud/port.js';
 import { nodeOf, type NodeLookUps } from '../cluster/cluster.js';
 import { noteInterruption } from '../cluster/interruption-note.js';
 import { messageOf } from '../core/error-message.js';
-import { isHint } from '../core/interruption-kinds.js';
+import { isRecorded } from '../core/interruption-kinds.js';
 import type { ClusterCache } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
 import { InterruptionCounts } from './interruption-counts.js';
@@ -40,7 +40,7 @@ interface HandlerContext extends Pick<OperatorContext, 'kube' | 'metrics' | 'log
 }
 
 /**
- * Takes one notice in: it is durable, or needs no workflow, once the promise resolves. Where its workflow has it but its node does not, the promise
+ * Takes one notice in: it is durable, or needs no workflow, once the promise resolves. Where its workflow has it but its claim does not, the promise
  * rejects: the message comes again, for as long as it does, so that a workflow that is lost meanwhile loses no notice (interruption/recorded-first).
  */
 export function interruptionHandler(context: HandlerContext): (notice: Interruption) => Promise<void> {
@@ -56,7 +56,7 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
       await starter.interruption(notice);
       const failure = await noted;
       if (failure !== undefined)
-        throw new Error(`cannot note the ${kind} of ${instanceId} on its node: ${messageOf(failure)}`);
+        throw new Error(`cannot note the ${kind} of ${instanceId} on its NodeClaim and Node: ${messageOf(failure)}`);
     }
     counts.handled(notice);
   };
@@ -64,12 +64,12 @@ export function interruptionHandler(context: HandlerContext): (notice: Interrupt
 
 const directly = <T>(work: () => T): T => work();
 
-/** On the node, beside its workflow: what cannot be written there does not keep that waiting. */
+/** On the claim and its node, beside its workflow: what cannot be written there does not keep that waiting. */
 async function note({ kube, cache }: HandlerContext, { kind, instanceId, at }: Interruption): Promise<void> {
   const claim = claimsOf(cache.all('NodeClaim')).byInstance.get(instanceId);
-  const node = claim && nodeOf(cache, claim);
-  if (isHint(kind) || node === undefined || claim?.metadata.deletionTimestamp !== undefined) return;
-  await noteInterruption(kube, node, { kind, at });
+  if (claim !== undefined && isRecorded(kind)) {
+    await noteInterruption(kube, { claim, node: nodeOf(cache, claim) }, { kind, at });
+  }
 }
 
 interface ClaimCache extends Pick<ClusterCache, 'synced' | 'connected'>, NodeLookUps {

@@ -64,10 +64,16 @@ describe('the conditions of NodeOverlays (node-overlays/conditions)', () => {
     await becomes('aaa', 'ValidationSucceeded');
   });
 
-  test('with the gate off nothing is watched', () => {
+  test('with the gate off one says so, until it is on (settings/feature-gates)', async () => {
     stop();
     stop = watch(false);
     put('good', { price: '0.1' });
-    expect(condition('good')).toBeUndefined();
+    await becomes('good', 'FeatureGateOff');
+    expect(condition('good')?.message).toContain('set FEATURE_GATES=NodeOverlay=true');
+    expect(condition('good', 'Ready')).toMatchObject({ status: 'False' });
+
+    stop();
+    stop = watch(true);
+    await becomes('good', 'ValidationSucceeded');
   });
 });

@@ -5,6 +5,7 @@ import { overlaysInEffect } from '../cluster/overlays.js';
 import { updateObject } from '../cluster/writes.js';
 import { conditionOf, withCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
+import { gateIsOff } from '../core/feature-gates.js';
 import { applyOverlays } from '../packing/compile/overlays.js';
 import type { OperatorContext } from './context.js';
 import { settleInTurn } from '../core/settle-all.js';
@@ -18,11 +19,10 @@ const all = 'all';
 
 /**
  * Writes the conditions of NodeOverlays (node-overlays/conditions): when one of them, a NodePool or a node class changes, and every six
- * hours. Nothing with the gate off.
+ * hours. With the gate off they say so.
  */
 export function watchNodeOverlays(context: OperatorContext): () => void {
-  const { cache, cloud, gates, log } = context;
-  if (!gates.NodeOverlay) return () => undefined;
+  const { cache, cloud, log } = context;
   const queue = new WorkQueue('writing the status of NodeOverlays', () => reconcile(context), log);
   const look = (): void => queue.add(all);
   const onChange = ({ type: how, object, previous }: Parameters<Parameters<typeof cache.on>[1]>[0]): void => {
@@ -51,7 +51,7 @@ async function reconcile(context: OperatorContext): Promise<undefined> {
   const { conflicts } = applyOverlays(pools, await cataloguesOf(context, pools), overlaysInEffect(context));
   const byName = new Map(overlays.map((overlay) => [overlay.metadata.name ?? '', overlay]));
   const told = tellingRefusals(context, 'NodeOverlay', async (name) =>
-    write(context, byName.get(name)!, conditionFor(byName.get(name)!, conflicts.get(name))),
+    write(context, byName.get(name)!, conditionFor(context, byName.get(name)!, conflicts.get(name))),
   );
   await settleInTurn([...byName.keys()], async (name) => {
     await told(name);
@@ -59,7 +59,11 @@ async function reconcile(context: OperatorContext): Promise<undefined> {
   return undefined;
 }
 
-function conditionFor(overlay: NodeOverlay, conflict: string | undefined): ConditionChange {
+function conditionFor(
+  { gates }: Pick<OperatorContext, 'gates'>,
+  overlay: NodeOverlay,
+  conflict: string | undefined,
+): ConditionChange {
   const broken = nodeOverlayIssues(overlay).filter(({ severity }) => severity !== 'warning');
   if (broken.length > 0) {
     return {
@@ -69,6 +73,7 @@ function conditionFor(overlay: NodeOverlay, conflict: string | undefined): Condi
       message: broken.map((each) => each.message).join('; '),
     };
   }
+  if (!gates.NodeOverlay) return { type, ...gateIsOff('NodeOverlay', 'the overlay changes nothing') };
   if (conflict !== undefined) return { type, status: 'False', reason: 'Conflict', message: conflict };
   return { type, status: 'True' };
 }

@@ -10,6 +10,8 @@ import { claimRefusalOf } from '../core/claim-refusals.js';
 import { conditionOf, nodePoolReadiness, withCondition, withoutCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
 import { registrationHealth } from '../core/registration-health.js';
+import { gateIsOff } from '../core/feature-gates.js';
+import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { nodePoolHash, nodePoolHashVersion } from '../disruption/drift/template-hash.js';
 import type { InstanceType } from '../core/instance-type.js';
@@ -88,7 +90,7 @@ async function writeStatus(context: OperatorContext, pool: NodePool): Promise<vo
         : { status: removing(live, wanted(live)) },
     { subresource: 'status' },
   );
-  for (const type of [budgetsEffective, typesAvailable]) publishProblem(context, type, pool, updated);
+  for (const type of [budgetsEffective, replicasKept, typesAvailable]) publishProblem(context, type, pool, updated);
   const ready = conditionOf(updated?.status?.conditions, 'Ready');
   if (ready !== undefined && ready.status !== conditionOf(pool.status?.conditions, 'Ready')?.status) {
     context.log.info({ nodePool: name, ready: ready.status, message: ready.message }, 'a NodePool changed');
@@ -159,6 +161,7 @@ function statusOf(
     conditions = withBudgetProblems(conditions, live, at);
     conditions = withRefusal(conditions, live, at);
     conditions = withPlanning(conditions, context, at);
+    conditions = withReplicasKept(conditions, { gates: context.gates, pool: live }, at);
     conditions = withTypesAvailable(conditions, noTypes?.why, at);
     const generation = nodeClass?.metadata.generation;
     return {
@@ -188,6 +191,19 @@ function withBudgetProblems(
     { type: budgetsEffective, status: 'False', reason: 'BudgetWithoutEffect', message },
     at,
   );
+}
+
+const replicasKept = 'ReplicasKept';
+
+/** Stands on static pools alone, while their feature gate is off (settings/feature-gates). */
+function withReplicasKept(
+  conditions: readonly Condition[],
+  { gates, pool }: Pick<OperatorContext, 'gates'> & { readonly pool: NodePool },
+  at: { readonly now: number; readonly generation: number | undefined },
+): Condition[] {
+  if (gates.StaticCapacity || !isStatic(pool)) return withoutCondition(conditions, replicasKept);
+  const effect = `spec.replicas: found ${pool.spec.replicas ?? 0}, and no node is kept`;
+  return withCondition(conditions, { type: replicasKept, ...gateIsOff('StaticCapacity', effect) }, at);
 }
 
 const claimsAccepted = 'NodeClaimsAccepted';

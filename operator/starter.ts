@@ -239,6 +239,14 @@ export class Starter implements WorkflowEngine {
     return firstRunId === undefined || known === '' || known === firstRunId;
   }
 
+  async cancel(workflowId: string): Promise<void> {
+    try {
+      await this.client.workflow.getHandle(workflowId).cancel();
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+
   async wake(workflowId: string): Promise<void> {
     const kind = parseWorkflowId(workflowId)?.kind;
     const signal =

@@ -22,7 +22,7 @@ describe('operator, static pools', () => {
     world.stop();
   });
 
-  function watch(StaticCapacity: boolean): void {
+  function watch(): void {
     const starter = {
       keepReplicas: (name: string, uid: string) => {
         woken.push(`${name} ${uid}`);
@@ -31,7 +31,7 @@ describe('operator, static pools', () => {
     };
     stop = watchStaticPools({
       ...world.deps,
-      gates: { ...defaultFeatureGates, StaticCapacity },
+      gates: { ...defaultFeatureGates, StaticCapacity: true },
       starter: starter as unknown as Starter,
       window: { idleMs: 1000, maxMs: 10_000 },
       workflows: idleWorkflows,
@@ -53,7 +53,7 @@ describe('operator, static pools', () => {
     world.kube.put('NodePool', ready(nodePool('static', { replicas: 2 })));
     world.kube.put('NodePool', ready(nodePool('dynamic')));
     await world.synced();
-    watch(true);
+    watch();
     await until(() => woken.length === 1);
 
     const scaled = ready(nodePool('static', { replicas: 3 }));
@@ -68,21 +68,5 @@ describe('operator, static pools', () => {
 
     expect(new Set(woken)).toEqual(new Set(['static pool-static']));
     expect(world.events).toEqual([]);
-  });
-
-  test('without the feature gate the pool says that nothing keeps its replicas', async () => {
-    world.kube.put('NodePool', ready(nodePool('static', { replicas: 2 })));
-    await world.synced();
-    watch(false);
-
-    await until(() => world.events.length === 1);
-
-    expect(woken).toEqual([]);
-    expect(world.events[0]).toMatchObject({
-      type: 'Warning',
-      reason: 'StaticCapacityDisabled',
-      regarding: { kind: 'NodePool', name: 'static' },
-    });
-    expect(world.events[0]?.message).toContain('spec.replicas: found 2');
   });
 });

@@ -6,16 +6,14 @@ import { isTrue } from '../core/conditions.js';
 import { isStatic } from '../disruption/static-capacity/static-capacity.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
-import { regarding } from '../core/regarding.js';
-
-const repeatMs = 3_600_000;
 
 /**
  * Starts and wakes `keepReplicas` for each static pool (static-capacity/keeps-replicas) when its spec or readiness, or a claim of it,
- * changes. Without feature gate StaticCapacity it says on the pool that nothing keeps its replicas.
+ * changes.
  */
 export function watchStaticPools(context: OperatorContext): () => void {
-  const { cache, log } = context;
+  const { cache, gates, log } = context;
+  if (!gates.StaticCapacity) return () => undefined;
   const queue = new WorkQueue('keeping the replicas of a NodePool', (name) => reconcile(context, name), log);
   const stops = [
     cache.onEach('NodePool', ({ object, previous }) => {
@@ -39,24 +37,8 @@ async function reconcile(context: OperatorContext, name: string): Promise<undefi
   if (pool === undefined || !isStatic(pool) || !isManaged(context, pool.spec.template.spec.nodeClassRef)) {
     return undefined;
   }
-  if (!context.gates.StaticCapacity) {
-    publishGateIsOff(context, pool);
-    return undefined;
-  }
   await context.starter.keepReplicas(name, identityOf(pool).uid);
   return undefined;
-}
-
-function publishGateIsOff({ events }: OperatorContext, pool: NodePool): void {
-  const { name, uid } = identityOf(pool);
-  const replicas = pool.spec.replicas ?? 0;
-  events.publish({
-    regarding: regarding('NodePool', { name, uid }),
-    type: 'Warning',
-    reason: 'StaticCapacityDisabled',
-    message: `spec.replicas: found ${replicas}, but feature gate StaticCapacity is off: no node is kept; set FEATURE_GATES=StaticCapacity=true`,
-    dedupeMs: repeatMs,
-  });
 }
 
 const ofPool = ({ metadata, status }: NodePool): string =>

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { silentLog, silentMetrics } from '../test/simulation/silent.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node, ObjectMeta } from '../api/kubernetes.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, finalizers, labels } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
@@ -86,48 +87,29 @@ describe('which workflows have to run', () => {
   });
 
   // Rule `interruption/restarted`.
-  test('an interruption is started again from what its taint says; a recommendation, whose node stays, is not', () => {
-    const interrupted = (reason: string): NodeClaim => {
-      const claim = claimAt('never expires', 'c');
-      const owner = { [annotations.disruptionOwner]: 'test/interrupt/i-1' };
-      const mark = { type: 'DisruptionReason', status: 'True' as const, reason, lastTransitionTime: created };
-      const conditions = [...(claim.status?.conditions ?? []), mark];
-      return { ...claim, metadata: { ...claim.metadata, annotations: owner }, status: { ...claim.status, conditions } };
-    };
-    const notice = { kind: 'spot_interrupted', instanceId: 'i-1', at: Date.parse(created) };
-
-    const { starts } = desiredWorkflows(cluster({ claims: [interrupted('spot_interrupted')] }));
-
-    expect(starts.slice(2)).toMatchObject([
-      {
-        workflowId: 'test/interrupt/i-1',
-        type: 'handleInterruption',
-        input: { cluster: 'test', instanceId: 'i-1', notices: [notice] },
-        afterCompletion: 'startAgain',
-      },
-    ]);
-    expect(typesFor([interrupted('rebalance_recommendation')])).toEqual([]);
-    const deleted = { ...interrupted('spot_interrupted') };
-    deleted.metadata = { ...deleted.metadata, deletionTimestamp: created, finalizers: [finalizers.termination] };
-    expect(typesFor([deleted])).toEqual(['test/terminate/uid-c']);
-  });
-
-  // Rule `interruption/restarted`.
-  test('an interruption whose workflow was lost before it did anything is started again from the note on its node', () => {
+  test('an interruption whose workflow was lost is started again from the notice on its claim, and from nothing that its node says', () => {
     const claim = claimAt('never expires', 'c');
     const status = { ...claim.status, providerID: 'aws:///us-west-2a/i-1' };
-    const noted = (text: string): string[] => {
-      const metadata = { name: 'n', labels: registered, annotations: { [annotations.interruption]: text } };
-      const nodeOf = () => ({ apiVersion: 'v1', kind: 'Node', metadata });
-      const { starts } = desiredWorkflows(cluster({ claims: [{ ...claim, status }], nodeOf }));
+    const noted = (
+      text: string,
+      { on = 'NodeClaim', ...more }: { on?: string } & Partial<ObjectMeta> = {},
+    ): string[] => {
+      const marks = { annotations: { [annotations.interruption]: text } };
+      const metadata = { ...claim.metadata, ...(on === 'NodeClaim' ? marks : {}), ...more };
+      const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', labels: registered, ...marks } };
+      const nodeOf = (): Node => node as unknown as Node;
+      const { starts } = desiredWorkflows(cluster({ claims: [{ ...claim, metadata, status }], nodeOf }));
       return starts.slice(2).map(({ workflowId, input }) => `${workflowId} ${JSON.stringify(input)}`);
     };
+    const spot = '{"kind":"spot_interrupted","at":5}';
 
     const notice = { kind: 'spot_interrupted', at: 5, instanceId: 'i-1', messageId: 'uid-c spot_interrupted' };
     const input = { cluster: 'test', instanceId: 'i-1', notices: [notice] };
-    expect(noted('{"kind":"spot_interrupted","at":5}')).toEqual([`test/interrupt/i-1 ${JSON.stringify(input)}`]);
-    for (const text of ['no JSON', 'null', '{"kind":5,"at":5}', '{"kind":"rebalance_recommendation","at":5}'])
-      expect(noted(text)).toEqual([]);
+    expect(noted(spot)).toEqual([`test/interrupt/i-1 ${JSON.stringify(input)}`]);
+    expect(noted(spot, { on: 'Node' })).toEqual([]);
+    expect(noted('{"kind":"instance_status","at":1}', { on: 'Node' })).toEqual([]);
+    const going = { deletionTimestamp: created, finalizers: [finalizers.termination] };
+    expect(noted(spot, going)).toEqual([expect.stringMatching('^test/terminate/uid-c ')]);
   });
 
   test('a broken node is repaired, and its timer runs on', () => {
@@ -165,8 +147,7 @@ describe('which workflows have to run', () => {
     expect(Object.fromEntries(situations.map((each) => [each, kindsOf(each)]))).toEqual({
       ...{ new: [], launching: ['launch'], initialized: ['expire'], 'never expires': [], declined: [] },
       ...{ deleted: ['terminate'], released: [], 'node deleted': ['terminate'], unhealthy: ['expire', 'repair'] },
-      ...{ interrupted: ['interrupt', 'expire'], marked: ['interrupt', 'expire'] },
-      ...{ 'static pool': ['replicas'], 'drifted pool': ['drift', 'expire'] },
+      ...{ interrupted: ['interrupt', 'expire'], 'static pool': ['replicas'], 'drifted pool': ['drift', 'expire'] },
     });
   });
 

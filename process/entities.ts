@@ -32,6 +32,10 @@ export class TemporalEntities implements EntityStarter {
     return this.connected().held();
   }
 
+  async cancel(workflowId: string): Promise<void> {
+    await this.connected().cancel(workflowId);
+  }
+
   async slotHolders(): Promise<readonly SlotHolder[]> {
     return this.connected().slotHolders();
   }

@@ -1,5 +1,7 @@
+import { labels } from '../../api/labels.js';
 import { conditionOf } from '../../core/conditions.js';
-import { hashText } from '../../core/hash.js';
+import { digestOf } from '../../core/hash.js';
+import { pinnedValue } from '../../core/launch-options.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { DisruptionContext } from './disruption-context.js';
 import { rulesByPool } from './disruption-context.js';
@@ -17,7 +19,7 @@ export function searchFingerprint(
   { seen, consolidatable, catalogues }: { seen: number; consolidatable: readonly number[]; catalogues: Catalogues },
 ): string {
   const { pauses, disrupting, nominated, questions, refused } = context;
-  return JSON.stringify([
+  return digestOf([
     seen,
     consolidatable,
     pauses.map(({ scope, until }) => [scope, until]),
@@ -36,37 +38,35 @@ export function launchesFingerprint({ pools }: Pick<DisruptionContext, 'pools'>,
     [...pools].map(([name, { spec, status }]) => [name, spec, conditionOf(status?.conditions, 'Ready')?.status]),
     digestsOf(catalogues),
   ];
-  return hashText(JSON.stringify(decisive));
+  return digestOf(decisive);
 }
 
 const digestsOf = (catalogues: Catalogues): readonly (readonly [string, string])[] =>
-  [...catalogues].map(([nodePool, types]) => [nodePool, digestOf(types)]);
+  [...catalogues].map(([nodePool, types]) => [nodePool, catalogueDigest(types)]);
 
 /** NodePools that nothing can be planned for just now, as their instance types could not be had. */
 export function withoutCatalogue({ pools }: DisruptionContext, catalogues: Catalogues): readonly string[] {
   return [...pools.keys()].filter((name) => !catalogues.has(name));
 }
 
-/** Changes with the offerings and their prices. Computed once for each catalogue. */
-function digestOf(types: readonly InstanceType[]): string {
+/** Changes with what can be bought, and at which price. Computed once for each catalogue. */
+function catalogueDigest(types: readonly InstanceType[]): string {
   let digest = digests.get(types);
-  if (digest === undefined) digests.set(types, (digest = sumsOf(types)));
+  if (digest === undefined) digests.set(types, (digest = digestOf(types.map(purchasesOf))));
   return digest;
 }
 
 const digests = new WeakMap<readonly InstanceType[], string>();
 
-function sumsOf(types: readonly InstanceType[]): string {
-  let available = 0;
-  let price = 0;
-  let at = 0;
-  for (const { offerings } of types) {
-    for (const offering of offerings) {
-      at += 1;
-      price += offering.price;
-      // Where one becomes available as another ceases to be, the number alone says nothing.
-      if (offering.available) available += at;
-    }
-  }
-  return `${types.length} ${available} ${price}`;
-}
+const purchasesOf = ({ name, capacity, overhead, offerings }: InstanceType): readonly unknown[] => [
+  name,
+  capacity,
+  overhead,
+  offerings.map(({ requirements, price, available, reservationCapacity }) => [
+    ...placeKeys.map((key) => pinnedValue(requirements, key)),
+    price,
+    available,
+    reservationCapacity,
+  ]),
+];
+const placeKeys = [labels.zone, labels.capacityType];

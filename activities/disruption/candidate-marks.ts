@@ -9,10 +9,10 @@ import { forEachBestEffort, forEachItem } from '../for-each-item.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
 import type { DisruptionActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { interruptionNoteOf } from '../../cluster/interruption-note.js';
+import { interruptionNoteOf, noteMark } from '../../cluster/interruption-note.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { parseWorkflowId } from '../../core/ids.js';
-import { isHint } from '../../core/interruption-kinds.js';
+import { isRecorded } from '../../core/interruption-kinds.js';
 import { beyondBudgets } from './budgets-at-the-taint.js';
 import { steerPods } from '../consolidation/steering.js';
 import { taintNode } from '../termination/mark-nodes.js';
@@ -59,14 +59,21 @@ const ownerOf = ({ owner }: Pick<TaintInput, 'owner'>): Pick<UntaintInput, 'owne
 async function taintCandidate(
   deps: ActivityDeps,
   { claim, node }: Marked,
-  { reason, ...by }: Pick<TaintInput, 'reason' | 'owner' | 'ownerRun'>,
+  { reason, noticedAt, ...by }: Pick<TaintInput, 'reason' | 'owner' | 'ownerRun' | 'noticedAt'>,
 ): Promise<boolean> {
   if ((await taintNode(deps, node)) === undefined) return false;
   const change = { type: 'DisruptionReason', status: 'True', reason, message: reason } as const;
   const marked = await updateClaim(deps.kube, claim, ({ metadata, status }) => ({
     ...(by.owner === undefined || isOwnedBy(metadata.annotations, by)
       ? {}
-      : { metadata: { annotations: ownerMarks(by) } }),
+      : {
+          metadata: {
+            annotations: {
+              ...ownerMarks(by),
+              ...(noticedAt !== undefined && isRecorded(reason) ? noteMark({ kind: reason, at: noticedAt }) : {}),
+            },
+          },
+        }),
     status: {
       conditions: withCondition(status?.conditions, change, { now: deps.now(), generation: metadata.generation }),
     },
@@ -118,31 +125,35 @@ async function untaint(
   { owner, ownerRun }: Owner,
 ): Promise<string | undefined> {
   let reason: string | undefined;
-  const ours = { all: true };
+  const ours = { all: true, taint: true };
+  const isOfNotice = parseWorkflowId(owner ?? '')?.kind === 'interrupt';
   const live = await updateClaim(deps.kube, claim, ({ metadata, status }) => {
     const present = status?.conditions;
     const { owner: known, ownerRun: knownRun } = ownerIn(metadata.annotations);
     const isOurs = known === undefined || ((owner ?? known) === known && (ownerRun ?? knownRun) === knownRun);
     ours.all = metadata.deletionTimestamp === undefined && isOurs;
     if (!ours.all) return undefined;
+    // An interruption notice came meanwhile, and the taint now belongs to it (interruption/recorded-first).
+    const isNoted = metadata.annotations?.[annotations.interruption] !== undefined;
+    ours.taint = isOfNotice || interruptionNoteOf({ metadata }) === undefined;
     const isMarked = isTrue(present, 'DisruptionReason');
     if (isMarked) reason = conditionOf(present, 'DisruptionReason')?.reason;
-    if (!isMarked && known === undefined) return undefined;
+    const marks = {
+      ...(known === undefined ? {} : ownerMarks({})),
+      ...(isNoted && ours.taint ? { [annotations.interruption]: null } : {}),
+    };
+    const hasMarks = Object.keys(marks).length > 0;
+    if (!isMarked && !hasMarks) return undefined;
     return {
-      ...(known === undefined ? {} : { metadata: { annotations: ownerMarks({}) } }),
+      ...(hasMarks ? { metadata: { annotations: marks } } : {}),
       status: { conditions: withoutCondition(present, 'DisruptionReason') },
     };
   });
   if (live === undefined || !ours.all) return undefined;
+  if (!ours.taint) return reason;
   await updateNode(deps.kube, node, (present) => {
     if (present.metadata.deletionTimestamp !== undefined || !hasTaint(present, taints.disrupted)) return undefined;
-    const isNoted = interruptionNoteOf(present) !== undefined;
-    // An interruption notice came meanwhile, and the taint now belongs to it (interruption/recorded-first).
-    if (isNoted && !isOfInterrupt(owner)) return undefined;
-    return {
-      ...(isNoted ? { metadata: { annotations: { [annotations.interruption]: null } } } : {}),
-      spec: { taints: withoutTaint(present, taints.disrupted) },
-    };
+    return { spec: { taints: withoutTaint(present, taints.disrupted) } };
   });
   return reason;
 }
@@ -168,14 +179,13 @@ export async function releaseStrays(
       if (!claimed.has(claim.uid)) open.push(tainted);
       return;
     }
-    // The cloud takes the instance; the reconciler starts the workflow again (interruption/restarted).
-    if (isOfInterruption(tainted)) return;
     await untaint(deps, tainted, tainted);
     released.push(tainted.node);
   };
   await forEachBestEffort(deps, taintedNodes, release, { what: 'the end of a taint that is left over', nameOf });
   const ended = await endedOf(deps, own);
   const held = await listed(deps, () => deps.entities.held());
+  await cancelWithoutNode(deps, running, held ?? []);
   const holders = await listed(deps, () => deps.entities.slotHolders());
   return {
     released: released.sort(compareText),
@@ -211,6 +221,36 @@ async function endedOf(
   return ended.sort(compareText);
 }
 
+/**
+ * Ends disruptions that somebody holds though one of their NodeClaims is gone (people/questions-end-with-their-cause). One that drains already
+ * still has the taint of what is left.
+ */
+async function cancelWithoutNode(
+  deps: ActivityDeps,
+  running: Parameters<typeof releaseStrays>[1]['running'],
+  held: readonly string[],
+): Promise<void> {
+  const claims = new Map(managedClaims(deps).map((claim) => [claim.metadata.uid ?? '', claim]));
+  const isWithoutNode = (workflowId: string): boolean => {
+    const { kind, subject = [] } = parseWorkflowId(workflowId) ?? {};
+    const known = running.find((one) => one.workflowId === workflowId)?.candidates.map(({ claim }) => claim.uid);
+    const uids = known ?? (kind !== undefined && ofOneClaim.has(kind) ? subject.slice(0, 1) : []);
+    const left = uids.flatMap((uid) => claims.get(uid) ?? []);
+    return (
+      left.length < uids.length && !left.some(({ metadata }) => ownerIn(metadata.annotations).owner === workflowId)
+    );
+  };
+  const cancel = async (workflowId: string): Promise<void> => {
+    deps.log.info({ workflow: workflowId }, 'a disruption that was held ends: its NodeClaim is gone');
+    await deps.entities.cancel(workflowId);
+  };
+  const over = held.filter(isWithoutNode);
+  await forEachBestEffort(deps, over, cancel, { what: 'a disruption without its node', nameOf: (id) => id });
+}
+
+/** Workflows whose id has the UID of their NodeClaim. */
+const ofOneClaim: ReadonlySet<string> = new Set(['expire', 'repair', 'replace']);
+
 /** A disruption that is younger may not have started its workflow yet. */
 const youngMs = 60_000;
 /** The most workflows that one check asks Temporal about. */
@@ -243,10 +283,9 @@ interface TaintedNode extends Marked, Owner {
  */
 function taintedNodeOf(deps: ActivityDeps, claim: NodeClaim): TaintedNode[] {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
-  const live = nodeOf(deps.cache, claim);
-  const node = live?.metadata.name;
+  const node = nodeOf(deps.cache, claim)?.metadata.name;
   // The cloud takes the instance, and the reconciler starts its workflow if it does not run (interruption/restarted).
-  if (node === undefined || interruptionNoteOf(live) !== undefined) return [];
+  if (node === undefined || interruptionNoteOf(claim) !== undefined) return [];
   const mark = conditionOf(claim.status?.conditions, 'DisruptionReason');
   const by = ownerIn(claim.metadata.annotations);
   const { owner } = by;
@@ -256,12 +295,6 @@ function taintedNodeOf(deps: ActivityDeps, claim: NodeClaim): TaintedNode[] {
   if (owner !== undefined) return [{ ...marked, ...by }];
   return isOfDisrupt(reason) ? [marked] : [];
 }
-
-function isOfInterruption({ owner, reason = '' }: TaintedNode): boolean {
-  return isOfInterrupt(owner) && reason !== '' && !isHint(reason);
-}
-
-const isOfInterrupt = (owner = ''): boolean => parseWorkflowId(owner)?.kind === 'interrupt';
 
 function isDisruptionReason(reason: string | undefined): reason is DisruptionReason {
   return disruptionReasons.some((one) => one === reason);

@@ -90,6 +90,8 @@ export interface DisruptionActivities {
     owner?: string;
     /** The first run of `owner`. */
     ownerRun?: string;
+    /** When the cloud gave the notice that `reason` is the kind of. */
+    noticedAt?: number;
     candidates: readonly Pick<Candidate, 'claim' | 'node'>[];
   }): Promise<{
     readonly tainted: readonly string[];

@@ -1,5 +1,5 @@
 import { budgetReasons, type DisruptionReason } from '../../api/disruption-reasons.js';
-import { hashText } from '../../core/hash.js';
+import { digestOf } from '../../core/hash.js';
 import type { DecisionSummary } from '../../disruption/command.js';
 import type { LeastPossible } from '../../packing/least-possible.js';
 import type { NodeWaits, BudgetView } from '../../workflows/messages.js';
@@ -27,7 +27,7 @@ export function detailsOf(
     ...groupedStays(staying),
     ...(waits.length === 0 ? {} : { waits }),
   };
-  return { hash: hashText(JSON.stringify(parts)), ...parts };
+  return { hash: digestOf(parts), ...parts };
 }
 function budgetOf(context: DisruptionContext, nodePool: string, reason: DisruptionReason): BudgetView {
   const { allowed, ruledBy, changesAt } = allowedFor(context, nodePool, reason);

@@ -253,6 +253,27 @@ describe('disruption on the cluster', () => {
     expect(await activities.releaseStrays({ running: [] })).toEqual({ released: ['node-a'], owners: [] });
   });
 
+  // Rule `people/questions-end-with-their-cause`.
+  test('what is held is cancelled once a NodeClaim of it is gone, but not while it waits in its drain, nor what has all of them', async () => {
+    const cancelled: string[] = [];
+    const one = (name: string) => ({ claim: { name, uid: `uid-${name}` }, node: `node-${name}`, nodePool: 'default' });
+    const [alone, draining, whole] = ['alone', 'draining', 'whole'].map((name) => `test/consolidate/${name}`);
+    await activities.taintCandidates({ reason: 'Empty', candidates: [one('b')], owner: draining! });
+    await world.synced();
+    const held = [alone!, draining!, whole!, 'test/expire/uid-gone', 'test/expire/uid-a', 'test/drift/uid-pool/hash'];
+    Object.assign(world.deps.entities, {
+      ...{ isOpen: () => Promise.resolve(true), held: () => Promise.resolve(held) },
+      cancel: (id: string) => Promise.resolve(void cancelled.push(id)),
+    });
+    const running = Object.entries({ [alone!]: ['a', 'gone'], [draining!]: ['b', 'gone'], [whole!]: ['a'] }).map(
+      ([workflowId, names]) => ({ workflowId, reason: 'Empty' as const, candidates: names.map(one), since: 0 }),
+    );
+
+    await activities.releaseStrays({ running });
+
+    expect(cancelled).toEqual([alone, 'test/expire/uid-gone']);
+  });
+
   test('owners that run and that nobody remembers are told, with what they have tainted', async () => {
     const [first] = await candidates();
     const marked = (name: string) => [{ claim: { name, uid: `uid-${name}` }, node: `node-${name}` }];
@@ -282,7 +303,7 @@ describe('disruption on the cluster', () => {
     ['rebalance_recommendation', []],
   ])('the taint of an interruption (%s) that was terminated: %j stays', async (reason, left) => {
     const node = { claim: { name: 'b', uid: 'uid-b' }, node: 'node-b' };
-    await activities.taintCandidates({ reason, candidates: [node], owner: 'test/interrupt/i-b' });
+    await activities.taintCandidates({ reason, candidates: [node], owner: 'test/interrupt/i-b', noticedAt: 5 });
     await world.synced();
     Object.assign(world.deps.entities, { isOpen: () => Promise.resolve(false) });
 
@@ -296,7 +317,8 @@ describe('disruption on the cluster', () => {
     const [node] = await candidates();
     await activities.taintCandidates({ reason: 'Empty', candidates: [node!], owner: 'test/consolidate/x' });
     const seen = (await world.kube.get('Node', { name: 'node-a' }))!;
-    await noteInterruption(world.kube, seen, { kind: 'spot_interrupted', at: 5 });
+    const claim = (await world.kube.get('NodeClaim', { name: 'a' }))!;
+    await noteInterruption(world.kube, { claim, node: seen }, { kind: 'spot_interrupted', at: 5 });
     await activities.untaintCandidates({ candidates: [node!], owner: 'test/consolidate/x' });
     await world.synced();
 
@@ -307,7 +329,7 @@ describe('disruption on the cluster', () => {
     await activities.taintCandidates({ reason: 'spot_interrupted', candidates: [node!], owner });
     await activities.untaintCandidates({ candidates: [node!], owner });
     expect(await taintsOf('node-a')).toEqual([]);
-    expect(interruptionNoteOf(await world.kube.get('Node', { name: 'node-a' }))).toBeUndefined();
+    expect(interruptionNoteOf((await world.kube.get('NodeClaim', { name: 'a' }))!)).toBeUndefined();
   });
 
   test('a node that may not be written holds up no other', async () => {

@@ -328,7 +328,7 @@ describe('findDisruptions', () => {
     putNode('b', [2]);
     putPool({ consolidateAfter: '30s', budgets: [{ nodes: '100%' }] });
     const { metadata, ...node } = (await world.kube.get('Node', { name: 'node-b' }))!;
-    const stays = { ...metadata.annotations, [annotations.doNotDisrupt]: 'true' };
+    const stays: Record<string, string> = { ...(metadata.annotations as object), [annotations.doNotDisrupt]: 'true' };
     world.kube.put('Node', { ...node, metadata: { ...metadata, annotations: stays } });
     await touch('a', 60);
   }

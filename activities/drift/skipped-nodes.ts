@@ -1,4 +1,4 @@
-import { hashText } from '../../core/hash.js';
+import { digestOf } from '../../core/hash.js';
 import { isReschedulable, podKey } from '../../core/pods.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
@@ -77,4 +77,4 @@ export class SkippedNodes {
 const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
 
 const dependsOn = (view: NodeView, { launches }: Moment): string =>
-  hashText(JSON.stringify([launches, movablePods(view).map(podKey).sort()]));
+  digestOf([launches, movablePods(view).map(podKey).sort()]);

@@ -37,7 +37,7 @@ async function inspectInstance(
   }
   if (instanceEnding.has(kind)) await noteEndedUnregistered(deps, claim, 'its instance is stopping or terminated');
   const view = viewOf(deps, claim, at);
-  const hasTaint = owner !== undefined && (await isTainted(deps, { reason: kind, owner }, view));
+  const hasTaint = owner !== undefined && (await isTainted(deps, { reason: kind, owner, noticedAt: at }, view));
   await markOfferingUnavailable(deps, kind, claim);
   return hasTaint ? { ...view, cordoned: true } : view;
 }
@@ -67,7 +67,7 @@ function viewOf(deps: ActivityDeps, claim: NodeClaim, at: number): KnownInstance
 /** Taints the node, unless it is being deleted already or has no pods to evict. */
 async function isTainted(
   deps: ActivityDeps,
-  why: { readonly reason: string; readonly owner: string },
+  why: { readonly reason: string; readonly owner: string; readonly noticedAt: number },
   { claim, nodeName: node, deleting, podsToMove }: KnownInstance,
 ): Promise<boolean> {
   if (node === undefined || deleting || podsToMove === 0) return false;

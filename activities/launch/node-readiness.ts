@@ -46,7 +46,7 @@ export function registration(claim: NodeClaim, node: Node): { metadata: object; 
 /** A claim's own book-keeping stays with the claim. */
 function copiedAnnotations(claim: NodeClaim): Record<string, string> {
   const copied = Object.entries(claim.metadata.annotations ?? {}).filter(
-    ([key]) => key !== annotations.terminationTimestamp && key !== annotations.plannedPods,
+    ([key]) => key !== annotations.terminationTimestamp && !key.startsWith('stowage.dev/'),
   );
   return Object.fromEntries(copied);
 }

@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations, finalizers, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
-import { canonicalJson, hashText } from '../../core/hash.js';
+import { digestOf, hashText } from '../../core/hash.js';
 import { parseResources } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { countedCapacity, nodeOf } from '../../cluster/cluster.js';
@@ -147,7 +147,7 @@ async function create(
 
 /** With a digest: a workflow that was reset, or comes from a backup, counts its plans anew from there. */
 function keyOf({ planId, typeLists }: CreateClaimsInput, plan: ClaimPlan, index: number): string {
-  const digest = hashText(canonicalJson({ ...plan, types: typeLists[plan.types] })).slice(0, 8);
+  const digest = digestOf({ ...plan, types: typeLists[plan.types] }).slice(0, 8);
   return `${planId}/${index}-${digest}`;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';
 import { createFakeKube } from '../../test/simulation/kube/fake.js';
@@ -29,6 +30,21 @@ describe('node-pools', () => {
     });
     pool(kube, 'a', [isReady]);
     expect(await nodePoolsCheck(kube).run()).toEqual({ state: 'ok', found: '1 ready', mend: '' });
+  });
+
+  test('one that was deleted without its NodeClaims is named, with what to do', async () => {
+    const kube = createFakeKube();
+    pool(kube, 'a', [isReady]);
+    for (const [name, of] of [
+      ['a-1', 'a'],
+      ['b-1', 'b'],
+      ['b-2', 'b'],
+    ] as const) {
+      kube.put('NodeClaim', { metadata: { name, labels: { 'karpenter.sh/nodepool': of } } } as unknown as NodeClaim);
+    }
+    const outcome = await nodePoolsCheck(kube).run();
+    expect([outcome.state, outcome.found]).toEqual(['warning', 'NodePool b is gone, and 2 NodeClaims of it stayed']);
+    expect(outcome.mend).toContain('kubectl delete nodeclaims -l karpenter.sh/nodepool=b ');
   });
 
   test('of one that is not ready its conditions say why', async () => {

@@ -3,6 +3,7 @@ import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
+import { lostPoolRemedy, lostPools } from '../../cluster/cluster.js';
 import { failed, okCheck, skipped, someOf, warning } from './check.js';
 import type { Check, CheckOutcome } from './check.js';
 
@@ -18,14 +19,28 @@ interface WithConditions extends KubernetesObject {
 const unlisted = 'see permissions and definitions';
 const kubectl = (kind: string): string => `kubectl describe ${kind.toLowerCase()} has the conditions with their times`;
 
-/** Whether there are NodePools, and all are ready. */
+/** Whether there are NodePools, all are ready, and none is gone whose nodes are there. */
 export function nodePoolsCheck(kube: Kube): Check {
   return {
     name: 'node-pools',
     needs: ['kubernetes'],
     unanswered: unlisted,
-    run: async () =>
-      readyOutcome('NodePool', await kube.list('NodePool'), 'examples/nodepools has some for common cases'),
+    run: async () => {
+      const [pools, claims] = await Promise.all([kube.list('NodePool'), kube.list('NodeClaim')]);
+      const outcome = readyOutcome('NodePool', pools, 'examples/nodepools has some for common cases');
+      const lost = [...lostPools(pools, claims)];
+      if (lost.length === 0 || outcome.state === 'failed') return outcome;
+      const texts = lost.map(
+        ([name, nodes]) => `NodePool ${name} is gone, and ${counted(nodes, 'NodeClaim')} of it stayed`,
+      );
+      return warning(
+        someOf(texts, 3),
+        lost
+          .slice(0, 3)
+          .map(([name]) => lostPoolRemedy(name))
+          .join('; '),
+      );
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
-import { hashText } from '../../core/hash.js';
+import { digestOf } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import { CachedByKey } from './cached.js';
@@ -88,7 +88,7 @@ export class Catalogues {
       [unavailable.version, subnets.version, prices.onDemandAt, prices.spotAt, shifts],
       [machines.digest, placementGroup],
     ];
-    return hashText(JSON.stringify(content));
+    return digestOf(content);
   }
 
   private inputOf(nodeClass: EC2NodeClass, current: Current, publicZones: ReadonlySet<string>): CatalogueInput {

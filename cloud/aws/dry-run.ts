@@ -8,7 +8,7 @@ import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { conditionOf } from '../../core/conditions.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { isTransient } from '../../core/failures.js';
-import { canonicalJson, hashText } from '../../core/hash.js';
+import { digestOf } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { admits, intersects, launchOptions, requirementsOfPool } from '../../core/launch-options.js';
 import { CachedByKey } from './cached.js';
@@ -62,7 +62,7 @@ export class DryRun {
       status?.securityGroups,
       status?.instanceProfile,
     ];
-    const key = hashText(canonicalJson(content));
+    const key = digestOf(content);
     try {
       const verdict = await this.results.get(key, () => this.run(nodeClass, pools));
       if (!verdict.lasting) this.results.forget(key);

@@ -12,6 +12,8 @@ interface EventBridgeEvent {
   readonly source?: unknown;
   readonly 'detail-type'?: unknown;
   readonly time?: unknown;
+  readonly account?: unknown;
+  readonly region?: unknown;
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
@@ -19,16 +21,27 @@ interface EventBridgeEvent {
 const instanceIdShape = /^i-[0-9a-z]{1,32}$/;
 const longestEventId = 128;
 
+/** Where the events that count happen; `account` is undefined where the queue's URL does not say. */
+export interface Origin {
+  readonly account: string | undefined;
+  readonly region: string;
+}
+
 /**
  * Reads an EventBridge event (interruption/messages). Never throws: whatever it is, the message can be deleted. What it gives is
  * bounded in length, and was not said later than `now`, milliseconds of the epoch.
  */
-export function parseInterruption(body: string | undefined, sqsMessageId: string, now: number): ParsedMessage {
+export function parseInterruption(
+  body: string | undefined,
+  { sqsMessageId, now, own }: { readonly sqsMessageId: string; readonly now: number; readonly own: Origin },
+): ParsedMessage {
   const event = parseJson(body);
   if (event === undefined) return { kind: 'ignored', reason: 'malformed' };
   const detail = event.detail ?? {};
   const kinds = `${text(event.source)} / ${text(event['detail-type'])}`;
   if (event.version !== '0') return { kind: 'ignored', reason: 'unknown version' };
+  if (isElsewhere(event.account, own.account)) return { kind: 'ignored', reason: 'another account' };
+  if (isElsewhere(event.region, own.region)) return { kind: 'ignored', reason: 'another region' };
   const found = instancesOf(kinds, detail);
   if (found === undefined) return { kind: 'ignored', reason: 'no-op' };
   const at = Date.parse(text(event.time));
@@ -46,6 +59,9 @@ export function parseInterruption(body: string | undefined, sqsMessageId: string
     })),
   };
 }
+
+const isElsewhere = (told: unknown, own: string | undefined): boolean =>
+  told !== undefined && own !== undefined && told !== own;
 
 function instancesOf(
   kinds: string,

@@ -11,6 +11,7 @@ import { messageOf } from '../../core/error-message.js';
 export interface QueueOptions {
   readonly calls: Pick<AwsCalls, 'getQueueUrl' | 'receiveMessages' | 'deleteMessages'>;
   readonly queueName: string;
+  readonly region: string;
   readonly clock: Clock;
   readonly onProblem?: ((message: string) => void) | undefined;
 }
@@ -141,7 +142,12 @@ export class InterruptionQueue {
     handle: (interruption: Interruption) => Promise<void>,
     onIgnored: (reason: string) => void,
   ): Promise<boolean> {
-    const parsed = parseInterruption(message.Body, message.MessageId ?? '', this.options.clock.now());
+    const { region, clock } = this.options;
+    const parsed = parseInterruption(message.Body, {
+      sqsMessageId: message.MessageId ?? '',
+      now: clock.now(),
+      own: { account: accountIn(await this.url.get()), region },
+    });
     if (parsed.kind === 'ignored') {
       onIgnored(parsed.reason);
       return true;
@@ -165,3 +171,6 @@ function urlIn({ QueueUrl: url = '' }: { readonly QueueUrl?: string | undefined 
   if (url === '') throw new DomainError('Unavailable', 'sqs:GetQueueUrl: SQS names no URL of the queue');
   return url;
 }
+
+/** The account of a queue, by its URL: `https://sqs.us-west-2.amazonaws.com/123456789012/name`. */
+const accountIn = (url: string): string | undefined => /\/(\d{12})\/[^/]+$/.exec(url)?.[1];

@@ -8,7 +8,7 @@ import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import { labels } from '../../api/labels.js';
 import { isDomainError } from '../../core/failures.js';
-import { canonicalJson, hashText } from '../../core/hash.js';
+import { digestOf } from '../../core/hash.js';
 import { parseQuantity } from '../../core/quantities.js';
 import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
@@ -197,7 +197,7 @@ export class LaunchTemplates {
   /** The name of the template with this content, made when it is not there. */
   async ensure(input: TemplateInput): Promise<string> {
     const data = templateData(input);
-    const name = `${namePrefix}${hashText(canonicalJson({ data, cluster: this.clusterName }))}${hashText(canonicalJson(data))}`;
+    const name = `${namePrefix}${digestOf({ data, cluster: this.clusterName })}${digestOf(data)}`;
     this.used.set(name, { at: this.clock.now(), nodeClass: input.nodeClass.metadata.name ?? '' });
     return this.known.get(name, async () => {
       try {

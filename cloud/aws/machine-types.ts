@@ -1,7 +1,7 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { compareText } from '../../core/compare-text.js';
 import { DomainError } from '../../core/failures.js';
-import { hashText } from '../../core/hash.js';
+import { digestOf } from '../../core/hash.js';
 import { Cached } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
@@ -61,14 +61,13 @@ export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<Machin
     if (byName.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeInstanceTypes: EC2 lists none');
     if (zones.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeInstanceTypeOfferings: EC2 lists none');
     const sorted = [...byName.values()].sort((a, b) => compareText(a.InstanceType ?? '', b.InstanceType ?? ''));
-    return { infos: sorted, zones, digest: digestOf(sorted, zones) };
+    return { infos: sorted, zones, digest: digestOf([sorted, zonesInOrder(sorted, zones)]) };
   };
   return new Cached(clock, load, 12 * hour, 12 * hour);
 }
 
 /** Zones come in any order. */
-function digestOf(infos: readonly InstanceTypeInfo[], zones: ReadonlyMap<string, ReadonlySet<string>>): string {
-  return hashText(
-    JSON.stringify([infos, infos.map(({ InstanceType: type = '' }) => [...(zones.get(type) ?? [])].sort())]),
-  );
-}
+const zonesInOrder = (
+  infos: readonly InstanceTypeInfo[],
+  zones: ReadonlyMap<string, ReadonlySet<string>>,
+): readonly (readonly string[])[] => infos.map(({ InstanceType: type = '' }) => [...(zones.get(type) ?? [])].sort());

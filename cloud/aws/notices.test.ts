@@ -14,6 +14,8 @@ const event = (source: string, type: string, detail: object, more: object = {}) 
     ...more,
   });
 const at = Date.parse('2026-11-21T10:00:00Z');
+const own = { account: '111122223333', region: 'us-west-2' };
+const parse = (body: string, now = at) => parseInterruption(body, { sqsMessageId: 'm1', now, own });
 
 describe('parseInterruption', () => {
   test.each([
@@ -33,7 +35,7 @@ describe('parseInterruption', () => {
     ['EC2 Instance State-change Notification', { 'instance-id': id, state: 'shutting-down' }, 'instance_terminated'],
     ['EC2 Instance State-change Notification', { 'instance-id': id, state: 'terminated' }, 'instance_terminated'],
   ])('%s %j', (type, detail, kind) => {
-    expect(parseInterruption(event('aws.ec2', type, detail), 'm1', at)).toEqual({
+    expect(parse(event('aws.ec2', type, detail, own))).toEqual({
       kind: 'interruptions',
       interruptions: [{ kind, instanceId: id, at, messageId: `e1/${id}` }],
     });
@@ -45,7 +47,7 @@ describe('parseInterruption', () => {
       eventTypeCategory: 'scheduledChange',
       affectedEntities: [{ entityValue: id }, { entityValue: 'i-1' }, { entityValue: 'vol-1' }],
     };
-    const parsed = parseInterruption(event('aws.health', 'AWS Health Event', detail), 'm1', at);
+    const parsed = parse(event('aws.health', 'AWS Health Event', detail));
     expect(parsed).toMatchObject({
       interruptions: [{ kind: 'scheduled_change', instanceId: id }, { instanceId: 'i-1' }],
     });
@@ -62,8 +64,20 @@ describe('parseInterruption', () => {
     [event('aws.ec2', 'EC2 Instance State-change Notification', { 'instance-id': id, state: 'running' }), 'no-op'],
     [event('aws.health', 'AWS Health Event', { service: 'RDS', eventTypeCategory: 'scheduledChange' }), 'no-op'],
     [event('aws.s3', 'Anything', {}), 'no-op'],
+    [
+      event('aws.ec2', 'EC2 Spot Instance Interruption Warning', { 'instance-id': id }, { account: '444455556666' }),
+      'another account',
+    ],
+    [
+      event('aws.ec2', 'EC2 Spot Instance Interruption Warning', { 'instance-id': id }, { region: 'eu-west-1' }),
+      'another region',
+    ],
+    [
+      event('aws.ec2', 'EC2 Spot Instance Interruption Warning', { 'instance-id': id }, { account: 111122223333 }),
+      'another account',
+    ],
   ])('%s is ignored', (body, reason) => {
-    expect(parseInterruption(body, 'm1', at)).toEqual({ kind: 'ignored', reason });
+    expect(parse(body)).toEqual({ kind: 'ignored', reason });
   });
 
   test('a message without id and time is known by the queue’s id, and is of now', () => {
@@ -73,18 +87,18 @@ describe('parseInterruption', () => {
       { 'instance-id': id },
       { id: undefined, time: 'soon' },
     );
-    expect(parseInterruption(body, 'm1', 7)).toMatchObject({ interruptions: [{ at: 7, messageId: `m1/${id}` }] });
+    expect(parse(body, 7)).toMatchObject({ interruptions: [{ at: 7, messageId: `m1/${id}` }] });
   });
 
   test('what it gives is bounded, and was not said in the future: nothing of it can be kept on the queue for that', () => {
     const spot = (instanceId: string, more: object = {}) =>
       event('aws.ec2', 'EC2 Spot Instance Interruption Warning', { 'instance-id': instanceId }, more);
-    expect(parseInterruption(spot(`i-${'f'.repeat(100_000)}`), 'm1', at)).toEqual({
+    expect(parse(spot(`i-${'f'.repeat(100_000)}`))).toEqual({
       kind: 'ignored',
       reason: 'malformed',
     });
     const odd = spot(id, { id: 'e'.repeat(100_000), time: '9999-12-31T00:00:00Z' });
-    expect(parseInterruption(odd, 'm1', at)).toMatchObject({ interruptions: [{ at, messageId: `m1/${id}` }] });
+    expect(parse(odd)).toMatchObject({ interruptions: [{ at, messageId: `m1/${id}` }] });
   });
 });
 

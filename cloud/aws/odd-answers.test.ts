@@ -264,6 +264,7 @@ test('a queue whose URL is not told is asked for again', async () => {
       },
     }),
     queueName: 'q',
+    region: 'us-west-2',
     clock: steppingClock(),
     onProblem: (problem) => void problems.push(problem),
   });

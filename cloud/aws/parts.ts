@@ -89,11 +89,12 @@ function createState(options: AwsOptions, calls: AwsCalls, clock: Clock): AwsSta
   const facts = new ClusterFacts(options, calls, clock);
   const subnets = new Subnets(calls, clock);
   const shifts = createShifts(options, calls, clock, () => facts.clusterArn());
+  const machines = createMachineTypes(calls, clock);
   const sources = {
+    machines,
     prices: createPrices(options, calls, clock),
-    machines: createMachineTypes(calls, clock),
     unavailable: new UnavailableOfferings(() => clock.now()),
-    memory: new KnownMemory(),
+    memory: new KnownMemory(machines),
     subnets,
     reservations: new Reservations(calls, clock),
     placementGroups: new PlacementGroups(calls, clock),
@@ -172,10 +173,11 @@ function createInterruptions(
   calls: AwsCalls,
   clock: Clock,
 ): NonNullable<CloudProvider['interruptions']> {
-  const { interruptionQueue: queueName, onProblem } = options;
+  const { interruptionQueue: queueName, region, onProblem } = options;
   return {
     run: async (handle, signal, onIgnored) => {
-      const queue = queueName === undefined ? undefined : new InterruptionQueue({ calls, queueName, clock, onProblem });
+      const queue =
+        queueName === undefined ? undefined : new InterruptionQueue({ calls, queueName, region, clock, onProblem });
       await Promise.all([
         queue?.run(handle, signal, onIgnored),
         pollInstanceStatus({ calls, clock, onProblem }, handle, signal),

@@ -173,7 +173,8 @@ export class AwsProvider implements CloudProvider {
   }
 
   learnMemory(observed: Parameters<NonNullable<CloudProvider['learnMemory']>>[0]): void {
-    this.parts.memory.learn(observed.instanceType, observed.imageId, observed.memory);
+    // What cannot be judged now is looked at again with the next change of the cluster.
+    void this.parts.memory.learn(observed.instanceType, observed.imageId, observed.memory).catch(() => undefined);
   }
 
   async refresh(): Promise<void> {

@@ -1,7 +1,7 @@
+import { isBufferPod } from '../../core/pods.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { Launch, Member, NodePlacement, NodeState, Part, PodClass, Trial } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
-import { isBuffer } from './eligibility.js';
 import type { FleetPlan } from './fleet-plan.js';
 import { addLoad, isCountedWaiting, type FleetNode } from './fleet.js';
 import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
@@ -192,7 +192,7 @@ export class Attempts {
     for (const loads of waiting) {
       for (const [podClass, pods] of loads) {
         const { landed } = trial.begin();
-        const isBought = parts !== undefined && pods.every(isBuffer);
+        const isBought = parts !== undefined && pods.every(isBufferPod);
         const isPlaced = isBought
           ? trial.placer.place(new Map([[podClass, pods]]), true, parts)
           : trial.placer.placeWaiting(podClass, pods);

@@ -12,7 +12,7 @@ import {
   type NodeOptions,
   type World,
 } from '../../test/builders/consolidation.js';
-import { examineNodes, isBuffer, nodePoolOf, type ExaminedNode } from './eligibility.js';
+import { examineNodes, nodePoolOf, type ExaminedNode } from './eligibility.js';
 import type { ConsolidationInput } from './types.js';
 
 const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();
@@ -57,6 +57,14 @@ describe('a node', () => {
     const found = only({ types: [small] });
     expect([found.price, found.why]).toEqual([0, undefined]);
     expect(only({ types: [small], pods: [pod('p', 'n', 1)] }).why).toBe('the catalogue has no price for it');
+  });
+
+  test('is of the NodePool and the offering that its claim says, whatever its Node is relabelled to (labels/what-is-believed)', () => {
+    const { nodes, nodeClaims } = node('n', large);
+    const relabelled = { ...nodes[0]!.metadata.labels, [labels.nodePool]: 'other', [labels.instanceType]: small.name };
+    const told = { ...nodes[0]!, metadata: { ...nodes[0]!.metadata, labels: relabelled } };
+    const found = only({ nodes: [{ nodes: [told], nodeClaims }], pools: [pool('default'), pool('other')] });
+    expect([nodePoolOf(found), found.pool?.metadata.name, found.price]).toEqual(['default', 'default', 0.2]);
   });
 
   test('without a NodePool is counted by none', () => {
@@ -176,18 +184,8 @@ describe('what keeps a node', () => {
 
   test('are no pods that cost nothing to evict, but capacity buffers (capacity-buffers/nodes-are-not-empty)', () => {
     expect(only({ pods: [cheap('p')], pools: whenEmpty }).why).toBeUndefined();
-    const fake = {
-      annotations: {
-        'controller.kubernetes.io/pod-deletion-cost': '-2147483648',
-        [annotations.capacityBufferFakePod]: 'b',
-      },
-    };
-    expect(only({ pods: [cheap('p'), cheap('q', fake)], pools: whenEmpty }).why).toMatch(/^it is not empty/);
-    expect([isBuffer(cheap('q', fake)), isBuffer(cheap('p')), isBuffer(pod('r', 'n', 1))]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    const buffer: Pod = { ...cheap('q'), virtual: true };
+    expect(only({ pods: [cheap('p'), buffer], pools: whenEmpty }).why).toMatch(/^it is not empty/);
   });
 });
 

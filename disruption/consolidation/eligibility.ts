@@ -1,13 +1,13 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
-import { annotations, labels } from '../../api/labels.js';
+import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
-import { coverageOf, viewNodes, type CompiledNode as PackedNode } from '../../packing/trial.js';
+import { coverageOf, offeringLabelsOf, viewNodes, type CompiledNode as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
 import { countedByBudgets } from '../budgets/pool-counts.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
 import { consolidatableAt, settlesAt, whyNeverConsolidatable } from './consolidatable.js';
-import { isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
+import { isBufferPod, isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
 import { bindingBudgets } from '../candidates/pod-budgets.js';
 import { NodePrices } from '../candidates/node-prices.js';
 import type { ConsolidationInput } from './types.js';
@@ -51,12 +51,13 @@ export function examineNodes(input: ConsolidationInput): ExaminedNode[] {
   const guards = new EvictionBudgets(objects.podDisruptionBudgets ?? []);
   return viewNodes(objects, input.withoutNodes).map((view) => {
     const pods = podsOf.get(view.name) ?? [];
-    const pool = pools.get(view.labels[labels.nodePool] ?? '');
-    const price = prices.of(view.labels, view.name);
+    const own = offeringLabelsOf(view);
+    const pool = pools.get(own[labels.nodePool] ?? '');
+    const price = prices.of(own, view.name);
     const movable = pods.filter(isReschedulable);
     const cost = disruptionCost(pods);
     // Pods with an eviction cost of zero or less do not keep a node; virtual pods of capacity buffers do.
-    const empty = cost <= 1 && !pods.some(isBuffer);
+    const empty = cost <= 1 && !pods.some(isBufferPod);
     const claim = view.claim;
     let why: string | undefined = 'it has no NodeClaim';
     if (claim !== undefined) {
@@ -93,7 +94,7 @@ function isSettled(
   return launched?.has(claim.metadata.name ?? '') === true || settlesAt({ claim, pool }) <= consolidatableBy;
 }
 
-export const nodePoolOf = ({ view }: ExaminedNode): string => view.labels[labels.nodePool] ?? '';
+export const nodePoolOf = ({ view }: ExaminedNode): string => offeringLabelsOf(view)[labels.nodePool] ?? '';
 
 function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
   const byNode = new Map<string, Pod[]>();
@@ -112,10 +113,6 @@ function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
 function byPodName({ metadata: a }: Pod, { metadata: b }: Pod): number {
   return compareText(a.name ?? '', b.name ?? '') || compareText(a.namespace ?? '', b.namespace ?? '');
 }
-
-/** Whether it is a virtual pod of a capacity buffer (capacity-buffers/stand-in-pods). */
-export const isBuffer = ({ metadata }: Pod): boolean =>
-  metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined;
 
 function whyNotConsolidatable(candidate: NodeView, consolidatableBy: number): string | undefined {
   const at = consolidatableAt(candidate);

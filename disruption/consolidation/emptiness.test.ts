@@ -42,17 +42,19 @@ function view(
   };
 }
 
-function pod(name: string, more: { metadata?: object; spec?: object; status?: object } = {}): Pod {
+function pod(name: string, more: { metadata?: object; spec?: object; status?: object; virtual?: true } = {}): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'default', ...more.metadata },
     spec: { nodeName: 'n', containers: [], ...more.spec },
     status: { phase: 'Running', ...more.status },
+    ...(more.virtual && { virtual: true }),
   };
 }
 
 const owned = (kind: string): object => ({ ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o' }] });
+const forged = { metadata: { annotations: { 'karpenter.sh/capacity-buffer-fake-pod': 'true' } } };
 const terminating = { deletionTimestamp: ago(1) };
 const allowedIn = (views: NodeView[], over: Partial<CandidateContext>) => (name: string) => {
   const budgets = views.find((view) => view.pool?.metadata.name === name)?.pool?.spec.disruption.budgets;
@@ -76,7 +78,12 @@ describe('emptyNodes', () => {
     ['a terminating pod', [pod('t', { metadata: { ...owned('ReplicaSet'), ...terminating } })], true],
     ['a terminating StatefulSet pod', [pod('s', { metadata: { ...owned('StatefulSet'), ...terminating } })], false],
     ['a running pod', [pod('web')], false],
-    ['a buffer pod', [pod('b', { metadata: { annotations: { [annotations.capacityBufferFakePod]: 'true' } } })], false],
+    ['a buffer pod', [pod('b', { virtual: true })], false],
+    [
+      "a finished pod that a tenant gave Karpenter's annotation of buffer pods",
+      [pod('j', { ...forged, status: { phase: 'Succeeded' } })],
+      true,
+    ],
   ])('a node with %s', (_name, pods, empty) => {
     expect(removed([view('a', { pods })])).toEqual(empty ? ['a'] : []);
   });
@@ -232,7 +239,7 @@ describe('emptyNodes', () => {
 
   test('a capacity buffer keeps the node beside others that do not', () => {
     const buffer = pod('b', {
-      metadata: { annotations: { [annotations.capacityBufferFakePod]: 'true' } },
+      virtual: true,
       spec: { priority: -(2 ** 31) },
     });
     const weightless = pod('w', { spec: { priority: -(2 ** 31) } });

@@ -1,6 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { annotations, labels } from '../../api/labels.js';
+import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
+import { isBufferPod } from '../../core/pods.js';
 import { ruledByText } from '../budgets/budgets.js';
 import type { Allowance } from '../budgets/budgets.js';
 import { whyNotCandidate } from '../candidates/candidates.js';
@@ -19,8 +20,7 @@ export interface EmptinessDecision {
 
 /** Whether no pod on the node needs another node (consolidation/empty-nodes). */
 export function isEmpty({ pods }: Pick<NodeView, 'pods'>): boolean {
-  if (pods.some((pod) => pod.metadata.annotations?.[annotations.capacityBufferFakePod] !== undefined)) return false;
-  return disruptionCost(pods) <= 1;
+  return disruptionCost(pods) <= 1 && !pods.some(isBufferPod);
 }
 
 /** The empty nodes of all dynamic NodePools that may be removed within what `allowedFor` allows (consolidation/empty-nodes). */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../api/kubernetes.js';
-import { annotations } from '../../api/labels.js';
 import { letters } from '../../test/builders/attempts.js';
 import type { PodClass } from '../../packing/trial.js';
 import { pod } from '../../test/builders/consolidation.js';
@@ -12,7 +11,7 @@ import type { ConsolidationMethod } from './types.js';
 
 const nodeOf = (name: string, more: Partial<FleetNode> = {}): FleetNode =>
   ({ name, price: 1, cost: 1, removable: true, open: true, gone: false, waiting: new Map(), ...more }) as FleetNode;
-const buffer = pod('spare-0', '', 1, { metadata: { annotations: { [annotations.capacityBufferFakePod]: 'true' } } });
+const buffer = pod('spare-0', '', 1, { virtual: true });
 const waitingFor = (one: Pod): FleetNode['waiting'] => new Map([[{} as PodClass, [one]]]);
 const pendingOn = (): FleetNode['waiting'] => waitingFor(pod('late-0', '', 1));
 const bufferOn = (): FleetNode['waiting'] => waitingFor(buffer);

@@ -1,7 +1,8 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import type { NodeState, PodClass, Trial } from '../../packing/trial.js';
-import { isBuffer, nodePoolOf, type ExaminedNode } from './eligibility.js';
+import { isBufferPod } from '../../core/pods.js';
+import { offeringLabelsOf, type NodeState, type PodClass, type Trial } from '../../packing/trial.js';
+import type { ExaminedNode } from './eligibility.js';
 import { addLoad, isCountedWaiting, isOnlyEmpty, type FleetNode } from './fleet.js';
 
 /** The nodes of the trial with their running pods on them. */
@@ -35,14 +36,15 @@ function fleetNode(
   removable: boolean,
 ): FleetNode {
   const { view } = state;
+  const own = offeringLabelsOf(view);
   const { pool, price, counted, settled, cost } = examined;
   return {
     name: view.name,
     state,
-    nodePool: nodePoolOf(examined),
+    nodePool: own[labels.nodePool] ?? '',
     pool,
-    instanceType: view.labels[labels.instanceType] ?? '',
-    capacityType: view.labels[labels.capacityType] ?? '',
+    instanceType: own[labels.instanceType] ?? '',
+    capacityType: own[labels.capacityType] ?? '',
     price,
     counted,
     loads,
@@ -66,7 +68,7 @@ export function reserveRoom(trial: Trial, nodes: ReadonlyMap<NodeState, FleetNod
     const pods = podClass.pods.filter((pod) => !onNodes.has(pod));
     if (pods.length === 0) continue;
     for (const pod of pods) waiting.add(pod);
-    if (reserve(trial, nodes, podClass, pods) || !pods.some(isBuffer)) continue;
+    if (reserve(trial, nodes, podClass, pods) || !pods.some(isBufferPod)) continue;
     pods.every((pod) => reserve(trial, nodes, podClass, [pod]));
   }
   return waiting;

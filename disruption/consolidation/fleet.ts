@@ -1,8 +1,9 @@
+import { isBufferPod } from '../../core/pods.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import type { NodeState, PodClass } from '../../packing/trial.js';
-import { isBuffer, type ExaminedNode } from './eligibility.js';
+import type { ExaminedNode } from './eligibility.js';
 
 /** The part of a node that budgets and policies need. */
 export interface CountedNode {
@@ -39,13 +40,13 @@ export interface FleetNode extends CountedNode {
  * Whether topology counts these pods of a class where they wait (capacity-buffers/keep-their-places). Provisioning plans capacity buffers after
  * all pods: where a pod took the place of one by a topology rule, a node would be launched for it. Pending pods are not counted before they are bound.
  */
-export const isCountedWaiting = (pods: readonly Pod[]): boolean => pods.some(isBuffer);
+export const isCountedWaiting = (pods: readonly Pod[]): boolean => pods.some(isBufferPod);
 
 /**
  * Whether the node is empty (consolidation/empty-nodes): pods with an eviction cost of zero do not keep it, capacity buffers do.
  */
 export const isEmptied = ({ cost, waiting }: FleetNode): boolean =>
-  cost <= 1 && ![...waiting.values()].some((pods) => pods.some(isBuffer));
+  cost <= 1 && ![...waiting.values()].some((pods) => pods.some(isBufferPod));
 
 /** Whether the pool's nodes may be removed only while empty. */
 export const isOnlyEmpty = (pool: NodePool | undefined): boolean =>

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { NodeState, PodClass } from '../../packing/trial.js';
 import { pod, pool } from '../../test/builders/consolidation.js';
-import { annotations } from '../../api/labels.js';
 import { addLoad, byPricePerCost, isEmptied, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
 import { allOf, copyOf, loadsOf, statesOf, takeOut, waitingOn } from './loads.js';
 
@@ -92,7 +91,7 @@ test('prices add up', () => {
 });
 
 const buffer = pod('buffer', '', 1, {
-  metadata: { name: 'buffer', annotations: { [annotations.capacityBufferFakePod]: 'x' } },
+  virtual: true,
 });
 test.each<[string, number, readonly (typeof buffer)[], boolean]>([
   ['nothing', 1, [], true],

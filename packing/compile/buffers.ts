@@ -1,6 +1,5 @@
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
 import type { Pod, PodTemplateSpec, Workload } from '../../api/kubernetes.js';
-import { annotations } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { parseQuantity, QuantityError } from '../../core/quantities.js';
 import { fullName } from '../names.js';
@@ -58,11 +57,6 @@ export function resolveBuffer(objects: BufferObjects, buffer: CapacityBuffer): R
 /** The buffer of a virtual pod by the pod's key, as `namespace/name`; of no meaning for other pods. */
 export function bufferOfPod(pod: string): string {
   return pod.replace(/-buffer-\d+$/, '');
-}
-
-/** Whether it is a virtual pod of a buffer. */
-export function isBufferPod({ metadata }: Pod): boolean {
-  return metadata.annotations?.[annotations.capacityBufferFakePod] === 'true';
 }
 
 interface Source {
@@ -169,8 +163,8 @@ function virtualPod({ metadata }: CapacityBuffer, template: PodTemplateSpec, ind
       name: `${metadata.name ?? ''}-buffer-${index}`,
       namespace: metadata.namespace ?? 'default',
       ...(template.metadata?.labels === undefined ? {} : { labels: template.metadata.labels }),
-      annotations: { [annotations.capacityBufferFakePod]: 'true' },
     },
+    virtual: true,
     // A template that names a node would count as bound.
     spec: { ...spec, nodeName: '', ...(kept === undefined ? {} : { volumes: kept }), priority: lowestPriority },
   };

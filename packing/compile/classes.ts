@@ -1,10 +1,10 @@
+import { isBufferPod } from '../../core/pods.js';
 import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import { QuantityError } from '../../core/quantities.js';
 import { mapped } from '../lists.js';
 import { fullName } from '../names.js';
 import { selectorKeys } from './selector-keys.js';
-import { isBufferPod } from './buffers.js';
 import type { Dimensions } from './dimensions.js';
 import { demandKey, isSameDemand, isSameShape, plainRequests, shapeKey } from './pod-key.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';

@@ -1,10 +1,11 @@
+import { isBufferPod } from '../../core/pods.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { sortFew } from '../sort-few.js';
 import { admitWithinTerms, termsPerPass } from './budget.js';
-import { bufferPods, isBufferPod } from './buffers.js';
+import { bufferPods } from './buffers.js';
 import { Classes, inQueueOrder, selectorLabelKeys, type PodClass, type PodShape } from './classes.js';
 import { readDaemons, type Daemon } from './daemons.js';
 import { openKeysOf } from './crowded-keys.js';

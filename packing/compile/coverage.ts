@@ -6,7 +6,7 @@ import { lookUp } from '../../core/own.js';
 import { isTerminal } from '../../core/pods.js';
 import type { PackingInput } from '../types.js';
 import { machinePrice, termsOf, commitmentValueOf, type Term } from './commitments.js';
-import { viewNodes, type CompiledNode } from './nodes.js';
+import { offeringLabelsOf, viewNodes, type CompiledNode } from './nodes.js';
 import { podRequests, QuantityReader } from './pod-requests.js';
 
 /** What commitments cover of the running nodes, and what is left of them. */
@@ -45,7 +45,7 @@ export function coverageOf({ objects, catalogues, settings, now, withoutNodes }:
   const typeOf = typeFinder(catalogues);
   const nodes = new Map<string, CoveredNode>();
   const running = viewNodes(objects, withoutNodes).filter(
-    (view) => !view.deleting && lookUp(view.labels, labels.capacityType) === 'on-demand',
+    (view) => !view.deleting && offeringLabelsOf(view)[labels.capacityType] === 'on-demand',
   );
   for (const view of fullestFirst(running, objects.pods)) {
     const covered = cover(view, typeOf, terms, left);
@@ -55,13 +55,14 @@ export function coverageOf({ objects, catalogues, settings, now, withoutNodes }:
 }
 
 function cover(
-  { labels: own }: CompiledNode,
+  view: CompiledNode,
   typeOf: (name: string) => InstanceType | undefined,
   terms: readonly Term[],
   left: Map<string, number>,
 ): CoveredNode | undefined {
-  const type = typeOf(lookUp(own, labels.instanceType) ?? '');
-  const zone = lookUp(own, labels.zone) ?? '';
+  const own = offeringLabelsOf(view);
+  const type = typeOf(own[labels.instanceType] ?? '');
+  const zone = own[labels.zone] ?? '';
   const offering = type?.offerings.find((each) => isOnDemandIn(each, zone));
   if (type === undefined || offering === undefined) return undefined;
   const price = machinePrice(offering);

@@ -33,6 +33,25 @@ export function isManagedNode({
   return claim !== undefined || labels.nodePool in own;
 }
 
+const offeringKeys = [labels.nodePool, labels.instanceType, labels.zone, labels.capacityType] as const;
+
+/**
+ * The labels by which a node has its NodePool and its price: those of its NodeClaim. Others may relabel a Node, which decides where
+ * kube-scheduler puts pods (`labels`), and not what is removed (labels/what-is-believed).
+ */
+export function offeringLabelsOf({
+  claim,
+  labels: own,
+}: Pick<CompiledNode, 'claim' | 'labels'>): Readonly<Record<string, string>> {
+  if (claim === undefined) return own;
+  const found: Record<string, string> = {};
+  for (const key of offeringKeys) {
+    const value = claim.metadata.labels?.[key] ?? own[key];
+    if (value !== undefined) found[key] = value;
+  }
+  return found;
+}
+
 /** Pods by the name of their node. */
 export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 

@@ -5,7 +5,7 @@ import type { Coverage } from './coverage.js';
 import { commitmentId } from './catalogue-terms.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Row, Universe } from './universe.js';
-import type { CompiledNode } from './nodes.js';
+import { offeringLabelsOf, type CompiledNode } from './nodes.js';
 import { lookUp } from '../../core/own.js';
 
 /** What a NodePool's limits leave, or what is left of a capacity reservation or commitment. */
@@ -72,7 +72,7 @@ const noise = 1e-9;
 function membersOf(nodes: readonly CompiledNode[]): ReadonlyMap<string, readonly CompiledNode[]> {
   const members = new Map<string, CompiledNode[]>();
   for (const view of nodes) {
-    const pool = lookUp(view.labels, labels.nodePool);
+    const pool = offeringLabelsOf(view)[labels.nodePool];
     if (view.deleting || pool === undefined) continue;
     const there = members.get(pool);
     if (there === undefined) members.set(pool, [view]);

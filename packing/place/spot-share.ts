@@ -3,6 +3,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
 import { rulingPolicy } from '../compile/node-costs.js';
 import type { Compiled } from '../compile/compiled.js';
+import { offeringLabelsOf } from '../compile/nodes.js';
 import { capacityOf } from '../compile/pool-limits.js';
 
 /** What the choice of the capacity type needs to know of a NodeClaim. */
@@ -78,11 +79,12 @@ function distance(spot: number, onDemand: number, target: number): number {
 export function runningShares({ nodes }: Compiled, pool: string, perZone: boolean): Map<string, Running> {
   const running = new Map<string, Running>();
   for (const view of nodes) {
-    if (view.deleting || view.labels[labels.nodePool] !== pool) continue;
-    const key = perZone ? (view.labels[labels.zone] ?? '') : '';
+    const own = offeringLabelsOf(view);
+    if (view.deleting || own[labels.nodePool] !== pool) continue;
+    const key = perZone ? (own[labels.zone] ?? '') : '';
     const tally = running.get(key) ?? { spot: 0, onDemand: 0 };
     const amount = capacityOf(view, 'cpu');
-    if (view.labels[labels.capacityType] === 'spot') tally.spot += amount;
+    if (own[labels.capacityType] === 'spot') tally.spot += amount;
     else tally.onDemand += amount;
     running.set(key, tally);
   }

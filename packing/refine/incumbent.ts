@@ -1,4 +1,4 @@
-import { isBufferPod } from '../compile/buffers.js';
+import { isBufferPod } from '../../core/pods.js';
 import { bindsInAnyOrder } from './binding-orders.js';
 import type { PlacementState } from './placement-state.js';
 import { Openers } from './openers.js';

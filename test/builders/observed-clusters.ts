@@ -47,11 +47,10 @@ export const claimAt = (stage: Stage, name: string): NodeClaim => {
 };
 
 /** What of a cluster asks for a workflow, or for none: claims with their nodes, and NodePools. */
-export type Situation =
-  Stage | 'unhealthy' | 'interrupted' | 'marked' | 'node deleted' | 'static pool' | 'drifted pool';
+export type Situation = Stage | 'unhealthy' | 'interrupted' | 'node deleted' | 'static pool' | 'drifted pool';
 export const situations: readonly Situation[] = [
   ...(['new', 'launching', 'initialized', 'never expires', 'declined', 'deleted', 'released'] as const),
-  ...(['unhealthy', 'interrupted', 'marked', 'node deleted', 'static pool', 'drifted pool'] as const),
+  ...(['unhealthy', 'interrupted', 'node deleted', 'static pool', 'drifted pool'] as const),
 ];
 
 export function clusterOf(all: readonly Situation[]): ObservedCluster {
@@ -82,15 +81,9 @@ export function clusterOf(all: readonly Situation[]): ObservedCluster {
         return;
       }
       case 'interrupted': {
-        claims.push({ ...stable, status: { ...stable.status, providerID: `aws:///a/i-${name}` } });
-        nodes.set(name, node({ annotations: { [annotations.interruption]: '{"kind":"spot_interrupted","at":5}' } }));
-        return;
-      }
-      case 'marked': {
-        const mark = { type: 'DisruptionReason', status: 'True' as const, reason: 'spot_interrupted' };
-        const conditions = [...(stable.status?.conditions ?? []), { ...mark, lastTransitionTime: created }];
-        const owner = { [annotations.disruptionOwner]: `test/interrupt/i-${name}` };
-        claims.push({ ...stable, metadata: { ...stable.metadata, annotations: owner }, status: { conditions } });
+        const noted = { [annotations.interruption]: '{"kind":"spot_interrupted","at":5}' };
+        const status = { ...stable.status, providerID: `aws:///a/i-${name}` };
+        claims.push({ ...stable, metadata: { ...stable.metadata, annotations: noted }, status });
         return;
       }
       case 'node deleted':

@@ -67,8 +67,8 @@ function standIn({ metadata }: Buffer, { metadata: of, spec }: PodTemplateSpec, 
       name: `${metadata.name ?? ''}-buffer-${i}`,
       namespace: metadata.namespace ?? 'default',
       ...(of?.labels && { labels: of.labels }),
-      annotations: { 'karpenter.sh/capacity-buffer-fake-pod': 'true' },
     },
+    virtual: true,
     // Volumes of its own would have to be made for a pod that never runs.
     spec: {
       ...spec,

@@ -13,7 +13,6 @@ export type Report = (rule: Violation['rule'], message: string, node?: string) =
 
 const capacityTypeKey = 'karpenter.sh/capacity-type';
 const doNotDisruptKey = 'karpenter.sh/do-not-disrupt';
-const bufferKey = 'karpenter.sh/capacity-buffer-fake-pod';
 const deletionCostKey = 'controller.kubernetes.io/pod-deletion-cost';
 
 export const podsOn = (cluster: Cluster, node: string): Pod[] =>
@@ -101,7 +100,7 @@ function isGuarded(cluster: Cluster, pod: Pod): boolean {
 export function checkBudgets(cluster: Cluster, command: CommandJson, now: number, report: Report): void {
   const reason = command.method === 'empty' ? 'Empty' : 'Underutilized';
   // Whether a node keeps room for a capacity buffer is not written on it.
-  const isBuffered = [...cluster.pods.values()].some(({ metadata }) => metadata.annotations?.[bufferKey] !== undefined);
+  const isBuffered = [...cluster.pods.values()].some(({ virtual }) => virtual === true);
   const empty = isBuffered ? [] : command.candidates.filter((name) => disruption(podsOn(cluster, name)) <= 1);
   for (const [name, pool] of cluster.pools) {
     const ofPool = [...cluster.nodes.values()].filter(

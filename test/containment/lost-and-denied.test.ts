@@ -61,7 +61,7 @@ describe('what is lost or denied', () => {
   });
 
   // Rules `interruption/recorded-first`, `interruption/restarted`.
-  test('the workflow of an interruption, terminated as soon as it is there: the notice is on the node, and it is handled', async () => {
+  test('the workflow of an interruption, terminated as soon as it is there: the notice is on the claim, and it is handled', async () => {
     const { kube, cloud } = on.world;
     await deploy(on.world, 'noticed', large);
     const claim = await on.claimUnder('noticed');
@@ -76,7 +76,7 @@ describe('what is lost or denied', () => {
         .then(() => true)
         .catch(() => false);
     await on.until('The workflow', terminated, 60);
-    const noted = await kube.get('Node', { name: node });
+    const noted = await kube.get('NodeClaim', { name: claim.metadata.name ?? '' });
     expect(noted === undefined || noted.metadata.annotations?.['stowage.dev/interruption'] !== undefined).toBe(true);
 
     await on.runs('noticed', node);

@@ -19,7 +19,7 @@ export function fakeDeps(
     cluster: 'test',
     events: { publish: () => undefined },
     offerings: { refused: nothing, succeeded: nothing, refresh: nothing },
-    entities: { ensure: nothing, isOpen: () => Promise.resolve(false), held: none, slotHolders: none },
+    entities: { ensure: nothing, isOpen: () => Promise.resolve(false), held: none, cancel: nothing, slotHolders: none },
     packer: {
       plan: (input) => Promise.resolve(plan(input)),
       consolidate: (input) => Promise.resolve(consolidateFleet(input)),

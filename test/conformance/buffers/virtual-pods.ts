@@ -1,5 +1,6 @@
 import type { Pod, PodTemplateSpec } from '../../../api/kubernetes.js';
-import { bufferOfPod, bufferPods, isBufferPod, type BufferObjects } from '../../../packing/compile/buffers.js';
+import { isBufferPod } from '../../../core/pods.js';
+import { bufferOfPod, bufferPods, type BufferObjects } from '../../../packing/compile/buffers.js';
 import { gives, notApplicable, same, type Check, type Told } from '../told.js';
 import { buffer, podTemplateRef, objectsOf, scalableRef, one, whole } from './made.js';
 import { noCache, provisioning } from './status.js';

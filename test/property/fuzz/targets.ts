@@ -145,7 +145,8 @@ export const targets: readonly Target[] = [
       editedText(...messages.map((message) => JSON.stringify(message))),
       changedValue(...messages).map((value) => JSON.stringify(value)),
     ),
-    read: (body) => parseInterruption(body, 'm', now),
+    read: (body) =>
+      parseInterruption(body, { sqsMessageId: 'm', now, own: { account: '123456789012', region: 'us-west-2' } }),
     refusals: [],
   }),
   target({

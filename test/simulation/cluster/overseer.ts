@@ -97,13 +97,15 @@ function isOlderThanMark({ metadata }: NodeClaim, { status }: NodeClaim): boolea
 }
 
 /** Nothing but choice ends its node: it is ready and nobody has deleted it, no notice has come for it, and its instance runs. */
-function isWell(kube: FakeKube, { status }: NodeClaim, { isRunning = () => true }: OverseerOptions): boolean {
+function isWell(
+  kube: FakeKube,
+  { metadata: own, status }: NodeClaim,
+  { isRunning = () => true }: OverseerOptions,
+): boolean {
   const node = kube.kept('Node').find(({ metadata }) => metadata.name === status?.nodeName);
   if (node === undefined || node.metadata.deletionTimestamp !== undefined) return false;
   if (!isRunning(node.spec?.providerID ?? '')) return false;
-  return (
-    isTrue(node.status?.conditions, 'Ready') && node.metadata.annotations?.[annotations.interruption] === undefined
-  );
+  return isTrue(node.status?.conditions, 'Ready') && own.annotations?.[annotations.interruption] === undefined;
 }
 
 /** The instance of a pod's node. */
