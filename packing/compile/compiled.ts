@@ -21,7 +21,7 @@ import { Dimensions } from './dimensions.js';
 import { KeySpace, mostDomains } from './key-space.js';
 import { relaxationLevels, type Level } from './relaxation-levels.js';
 import { usualKeys } from './pod-terms.js';
-import { viewNodes, type CompiledNode } from './nodes.js';
+import { newNodeLabels, viewNodes, type CompiledNode } from './nodes.js';
 import type { Launchables } from './launchables.js';
 import { minValuesRulesOf } from './min-values.js';
 import type { Offers } from './offers.js';
@@ -145,7 +145,7 @@ function supplyOf(
   considered: readonly Pool[],
   { unused, pods }: { readonly unused: ReadonlySet<Pool>; readonly pods: number },
 ): Pick<Compiled, 'pools' | 'universe' | 'offers' | 'launchables' | 'limits' | 'coverage' | 'compareRows'> {
-  const labelsText = space.seal(newNodeKeys(wellKnown, considered));
+  const labelsText = space.seal(newNodeKeys([...wellKnown, ...Object.keys(newNodeLabels)], considered));
   const coverage = coverageOf(input);
   const priced = pricedPools(input, considered, { coverage, unused });
   const store = storeOf(priced, space, labelsText, { wellKnown, unused });
