@@ -4,7 +4,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
 import { isProtectedLabel } from '../../api/karpenter/requirement-rules.js';
 import { annotations, labels } from '../../api/labels.js';
-import { claimRefusalOf, whyBackedOffPool } from '../../core/claim-refusals.js';
+import { claimRefusalOf, podsBackedOff, whyBackedOffPool } from '../../core/claim-refusals.js';
 import { whyFailingPoolRests } from '../../core/registration-health.js';
 import { nodePoolReadiness } from '../../core/conditions.js';
 import { compareText } from '../../core/compare-text.js';
@@ -109,6 +109,17 @@ function whyRests({ metadata }: NodePool, now: number): string | undefined {
   const { annotations: own, generation } = metadata;
   const refusal = claimRefusalOf(own?.[annotations.claimsRefused], generation, now);
   return whyBackedOffPool(refusal, now) ?? whyFailingPoolRests(own?.[annotations.registrations], generation, now);
+}
+
+/** By the name of a NodePool: the pods (`namespace/name`) that it launches nothing for now, because the API server refused a NodeClaim for what they ask. */
+export type BackedOffPods = ReadonlyMap<string, NonNullable<ReturnType<typeof podsBackedOff>>>;
+
+export function backedOffPods(nodePools: readonly NodePool[], now: number): BackedOffPods {
+  const found = nodePools.map(({ metadata: { name = '', annotations: own, generation } }) => {
+    const text = own?.[annotations.claimsRefused];
+    return [name, podsBackedOff(claimRefusalOf(text, generation, now), now)] as const;
+  });
+  return new Map(found.flatMap(([name, refused]) => (refused === undefined ? [] : [[name, refused]])));
 }
 
 /** Validates a NodePool that no controller has seen yet. */

@@ -27,6 +27,7 @@ import {
   satisfiedBy,
   type Requirement,
 } from '../requirements/requirement.js';
+import { fullName } from '../names.js';
 import { clashingKey } from '../requirements/requirements.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Blocker, Cause } from '../types.js';
@@ -107,6 +108,10 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
   if (others !== undefined) {
     const message = `the pod asks for ${labels.nodePool} ${describeRequirement(others)}`;
     return { nodePool, reason: 'Requirements', subject: labels.nodePool, message };
+  }
+  const refused = compiled.backedOff.get(nodePool);
+  if (refused?.pods.has(fullName(podClass.shape.exemplar)) === true) {
+    return { nodePool, reason: 'NotReady', message: refused.why };
   }
   const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
   if (taint !== undefined) {
