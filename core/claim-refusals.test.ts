@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nextRefusal, claimRefusalOf, whyBackedOffPool } from './claim-refusals.js';
+import { nextRefusal, claimRefusalOf, podsBackedOff, whyBackedOffPool } from './claim-refusals.js';
 
 const at = Date.parse('2026-01-05T12:00:00Z');
 const textOf = (refusal: unknown): string => JSON.stringify(refusal);
@@ -26,6 +26,38 @@ describe('refused NodeClaims of a NodePool', () => {
   test('of one plan count once', () => {
     const first = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
     expect(nextRefusal(first, { generation: 1, now: at + 100, message: 'no' })).toBe(first);
+  });
+
+  describe('for what some pods ask', () => {
+    const refused = (before: ReturnType<typeof nextRefusal> | undefined, now: number, ...pods: string[]) =>
+      nextRefusal(before, { generation: 1, now, message: 'no', pods });
+
+    test('rest for these pods alone, not for the pool', () => {
+      const refusal = refused(undefined, at, 'a/p');
+      expect(whyBackedOffPool(refusal, at)).toBeUndefined();
+      expect(podsBackedOff(refusal, at)).toEqual({
+        pods: new Set(['a/p']),
+        why: 'for this pod it backs off until 2026-01-05T12:00:10Z, because the API server refused a NodeClaim: no',
+      });
+      expect(podsBackedOff(refusal, refusal.until)).toBeUndefined();
+      expect(claimRefusalOf(textOf(refusal), 1, at)).toEqual(refusal);
+    });
+
+    test('rest longer for the same pods, not for others that come', () => {
+      const first = refused(undefined, at, 'a/p');
+      expect(refused(first, at + 1, 'a/p')).toBe(first);
+      expect(refused(first, first.until, 'a/p').until - first.until).toBe(20_000);
+      expect(refused(first, at + 1, 'a/q')).toMatchObject({ until: at + 10_001, pods: ['a/p', 'a/q'] });
+      expect(refused(first, first.until, 'a/q')).toMatchObject({ until: first.until + 10_000, pods: ['a/q'] });
+    });
+
+    test('rest for the pool once one is refused that no pod is the cause of, and where the pods are very many', () => {
+      const first = refused(undefined, at, 'a/p');
+      const all = nextRefusal(first, { generation: 1, now: at, message: 'no' });
+      expect(whyBackedOffPool(all, at)).toBeDefined();
+      expect(refused(all, at, 'a/q')).toBe(all);
+      expect(refused(undefined, at, ...Array.from({ length: 201 }, (_, i) => `a/${i}`)).pods).toBeUndefined();
+    });
   });
 
   test('are told with what the API server said', () => {

@@ -24,6 +24,7 @@ import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
 import { regarding } from '../core/regarding.js';
+import { listedNames } from '../core/listed-names.js';
 import { timeText } from '../core/time-text.js';
 import { usage } from './pool-usage.js';
 
@@ -216,14 +217,15 @@ function withRefusal(
 ): Condition[] {
   const refusal = claimRefusalOf(metadata.annotations?.[annotations.claimsRefused], metadata.generation, at.now);
   if (refusal === undefined) return withoutCondition(conditions, claimsAccepted);
-  const { message, until } = refusal;
+  const { message, until, pods } = refusal;
+  const whose = pods === undefined ? '' : ` for ${listedNames(pods)}`;
   return withCondition(
     conditions,
     {
       type: claimsAccepted,
       status: 'False',
-      reason: 'NodeClaimRefused',
-      message: `${message} (no NodeClaim is created before ${timeText(until)})`,
+      reason: pods === undefined ? 'NodeClaimRefused' : 'NodeClaimRefusedForPods',
+      message: `${message} (no NodeClaim is created${whose} before ${timeText(until)})`,
     },
     at,
   );

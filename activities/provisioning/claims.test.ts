@@ -121,6 +121,72 @@ describe('planning and creating claims', () => {
       expect(created).toMatchObject([{ nodePool: 'default' }]);
     });
 
+    // Rule `provisioning/refused-claims`.
+    describe('for what a pod asks of nodes', () => {
+      const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
+      const open = { spec: { requirements: [{ key: 'team', operator: 'Exists' }], nodeClassRef } };
+      const asks = (name: string, cpu: string, nodeSelector: Record<string, string>) => {
+        const made = pod(name, cpu);
+        return { ...made, spec: { ...made.spec, nodeSelector } };
+      };
+      let refusedTeam: string;
+      const backedOff = async (): Promise<string | undefined> =>
+        (await world.kube.get('NodePool', { name: 'preferred' }))?.metadata.annotations?.[annotations.claimsRefused];
+
+      beforeEach(() => {
+        world.kube.put('NodePool', ready(nodePool('preferred', { weight: 10, template: open })));
+        world.kube.put('Pod', asks('evil', '1', { team: 'evil' }));
+        world.kube.put('Pod', asks('good', '1', { 'kubernetes.io/arch': 'amd64' }));
+        refusedTeam = 'evil';
+        const createOne = world.kube.create.bind(world.kube);
+        Object.assign(world.kube, {
+          create: (...args: Parameters<typeof createOne>) =>
+            args[1].metadata.labels?.['team'] === refusedTeam ? Promise.reject(denied) : createOne(...args),
+        });
+      });
+
+      test('keeps that pod alone from the NodePool: the others get nodes of it at once, and the pod is told', async () => {
+        const first = await create('chain/1/0');
+        expect(first).toMatchObject({ created: [], resting: [{ nodePool: 'preferred', pods: ['default/evil'] }] });
+        expect(world.events).toContainEqual(
+          expect.objectContaining({
+            reason: 'NodeClaimRefused',
+            regarding: expect.objectContaining({ kind: 'Pod', name: 'evil' }) as unknown,
+          }),
+        );
+
+        const plan = await planNow();
+        expect(plan).toMatchObject({ claims: [{ nodePool: 'preferred', pods: ['default/a', 'default/good'] }] });
+        expect(plan).toMatchObject({ unschedulable: 1 });
+        expect(world.events.find(({ reason }) => reason === 'FailedScheduling')?.message).toContain(
+          'preferred: for this pod it backs off until',
+        );
+        expect((await create('chain/1/1')).refused).toEqual([]);
+        // It is not forgotten because claims of other pods are created.
+        expect(await backedOff()).toContain('default/evil');
+      });
+
+      test('is tried again after a while, and forgotten once a claim with the pod is created', async () => {
+        await create('chain/1/0');
+        world.clock.now += 10_000;
+        expect(await create('chain/1/1')).toMatchObject({ resting: [{ until: world.clock.now + 20_000 }] });
+        world.clock.now += 20_000;
+        refusedTeam = 'none';
+        await create('chain/1/2');
+        expect(await backedOff()).toBeUndefined();
+      });
+
+      test('is of the NodePool where a claim without such a pod is refused as well', async () => {
+        world.kube.put('Pod', pod('a', '1'));
+        refuse((name) => name === 'preferred', denied);
+        await create('chain/1/0');
+        const second = await create('chain/1/1');
+        expect(second).toMatchObject({ resting: [{ nodePool: 'preferred', pods: ['default/evil', 'default/good'] }] });
+        const third = (await create('chain/1/2')) as unknown as ClaimsCreated;
+        expect(third.resting[0]?.pods).toBeUndefined();
+      });
+    });
+
     test('is forgotten when a claim is created', async () => {
       let isRefused = true;
       refuse((pool) => isRefused && pool === 'preferred', denied);

@@ -34,7 +34,7 @@ export function createClaimActivities(deps: ActivityDeps): ClaimActivities {
   return withFailures<ClaimActivities>({ createClaims: (input) => createClaims(deps, input) });
 }
 
-type Refused = RefusedClaim & { readonly byApiServer?: boolean };
+type Refused = RefusedClaim & { readonly byApiServer?: 'an answer' | 'silence' };
 type Outcome = CreatedClaim | Refused;
 interface Item {
   readonly plan: ClaimPlan;
@@ -43,7 +43,7 @@ interface Item {
 
 /**
  * Creates each NodeClaim with an outcome of its own (provisioning/refused-claims). A refusal is recorded on its NodePool, which
- * is left out of plans for a while; only an outage fails the activity.
+ * is left out of plans for a while, if it can be for those pods alone that are the cause; only an outage fails the activity.
  */
 async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
   const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
@@ -57,14 +57,14 @@ async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promi
   const attempt = async (item: Item): Promise<void> => {
     const { index, plan } = item;
     const known = silent.get(plan.nodePool);
-    if (known !== undefined) return void outcomes.push({ index, reason: known, byApiServer: true });
+    if (known !== undefined) return void outcomes.push({ index, reason: known, byApiServer: 'silence' });
     try {
       outcomes.push(await createOne(deps, input, item, { pools, usage }));
     } catch (error) {
       const reason = itemFailure(error);
       if (reason === undefined) return void outages.push(error);
       if (!isRefusal(error)) silent.set(plan.nodePool, reason);
-      outcomes.push({ index, reason, byApiServer: true });
+      outcomes.push({ index, reason, byApiServer: isRefusal(error) ? 'an answer' : 'silence' });
     }
   };
   const items = input.claims.map((plan, index) => ({ plan, index }));
@@ -98,11 +98,50 @@ async function recordOutcomes(
   const resting: RestingPool[] = [];
   for (const [name, pool] of pools) {
     const own = outcomes.filter(({ index }) => claims[index]?.nodePool === name);
-    const refused = own.find((outcome) => 'byApiServer' in outcome) as Refused | undefined;
-    if (refused !== undefined) resting.push(await recordRefusal(deps, pool, refused.reason));
-    else if (own.some((outcome) => 'uid' in outcome)) await forgetRefusals(deps, pool);
+    const refused = own.filter((outcome): outcome is Refused => 'byApiServer' in outcome);
+    const created = own.filter((outcome) => 'uid' in outcome);
+    const [first] = refused;
+    if (first !== undefined) {
+      const pods = causesOf(deps, refused, claims);
+      resting.push(await recordRefusal(deps, pool, first.reason, { pods }));
+    } else if (created.length > 0) {
+      await forgetRefusals(deps, pool, new Set(created.flatMap(({ index }) => claims[index]?.pods ?? [])));
+    }
   }
   return resting;
+}
+
+/**
+ * The pods for whose demands a NodePool's claims may have been refused: of each claim those that chose a label which the pool leaves open, else those that ask
+ * anything of nodes. Undefined if a claim has none of them, or its pods are not known: then it is the pool's own.
+ */
+function causesOf(
+  deps: ActivityDeps,
+  refused: readonly Refused[],
+  claims: CreateClaimsInput['claims'],
+): string[] | undefined {
+  const causes = refused.map(({ index, byApiServer }) => {
+    const { pods = [], podCount = 0, labels: chosen = {} } = claims[index] ?? {};
+    if (byApiServer === 'silence' || pods.length < podCount) return [];
+    const asking = pods.map((pod) => ({ pod, keys: nodeKeysOf(deps, pod) })).filter(({ keys }) => keys.length > 0);
+    const choosing = asking.filter(({ keys }) => keys.some((key) => lookUp(chosen, key) !== undefined));
+    return (choosing.length > 0 ? choosing : asking).map(({ pod }) => pod);
+  });
+  return causes.some((pods) => pods.length === 0) ? undefined : causes.flat();
+}
+
+/** The label keys of nodes that the pod names, required or preferred. */
+function nodeKeysOf(deps: ActivityDeps, pod: string): readonly string[] {
+  const [namespace = '', name = ''] = pod.split('/');
+  const { nodeSelector, affinity } = deps.cache.get('Pod', { namespace, name })?.spec ?? {};
+  const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution } =
+    affinity?.nodeAffinity ?? {};
+  const terms = [
+    ...(required?.nodeSelectorTerms ?? []),
+    ...(preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ preference }) => preference),
+  ];
+  const keys = terms.flatMap(({ matchExpressions = [] }) => matchExpressions.map(({ key }) => key));
+  return [...Object.keys(nodeSelector ?? {}), ...keys];
 }
 
 function creationResult(

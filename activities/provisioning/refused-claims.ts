@@ -8,6 +8,7 @@ import type { ActivityDeps } from '../deps.js';
 import { updateObject } from '../../cluster/writes.js';
 import { regarding } from '../../core/regarding.js';
 import { timeText } from '../../core/time-text.js';
+import { listedNames } from '../../core/listed-names.js';
 
 /**
  * Notes on the NodePool that a NodeClaim of it was refused, so that it rests for a while. Gives until when: also where the note
@@ -17,7 +18,7 @@ export async function recordRefusal(
   deps: ActivityDeps,
   pool: NodePool,
   message: string,
-  more: Pick<Refusing, 'isLasting'> = {},
+  more: Pick<Refusing, 'isLasting' | 'pods'> = {},
 ): Promise<RestingPool> {
   const { name = '' } = pool.metadata;
   const now = deps.now();
@@ -33,12 +34,18 @@ export async function recordRefusal(
     deps.log.warn({ nodePool: name, error: messageOf(error) }, 'could not record the back-off of a NodePool');
   }
   publishRefusal(deps, pool, refusal);
-  return { nodePool: name, until: refusal.until, message: refusal.message };
+  const { until, message: said, pods } = refusal;
+  return { nodePool: name, until, message: said, ...(pods === undefined ? {} : { pods }) };
 }
 
-/** A NodeClaim of the pool was created: nothing is remembered of refused ones. It informs: what cannot be written holds nothing up. */
-export async function forgetRefusals(deps: ActivityDeps, pool: NodePool): Promise<void> {
+/**
+ * A NodeClaim of the pool was created for these pods: nothing is remembered of refused ones, unless they were those of other pods alone. It informs: what cannot
+ * be written holds nothing up.
+ */
+export async function forgetRefusals(deps: ActivityDeps, pool: NodePool, created: ReadonlySet<string>): Promise<void> {
   if (pool.metadata.annotations?.[annotations.claimsRefused] === undefined) return;
+  const refusedPods = recorded(pool, deps.now())?.pods;
+  if (refusedPods?.some((pod) => created.has(pod)) === false) return;
   const { name = '' } = pool.metadata;
   try {
     await updateObject(deps.kube, 'NodePool', name, ({ metadata }) =>
@@ -56,8 +63,9 @@ export async function forgetRefusals(deps: ActivityDeps, pool: NodePool): Promis
 export function withBackOff(pool: NodePool, resting: readonly RestingPool[]): NodePool {
   const rest = resting.find(({ nodePool }) => nodePool === pool.metadata.name);
   if (rest === undefined) return pool;
-  const { until, message } = rest;
-  const refusal: ClaimRefusal = { generation: pool.metadata.generation ?? 0, times: 1, until, message };
+  const { until, message, pods } = rest;
+  const ofPods = pods === undefined ? {} : { pods };
+  const refusal: ClaimRefusal = { generation: pool.metadata.generation ?? 0, times: 1, until, message, ...ofPods };
   const { metadata } = pool;
   const own = { ...metadata.annotations, [annotations.claimsRefused]: JSON.stringify(refusal) };
   return { ...pool, metadata: { ...metadata, annotations: own } };
@@ -70,18 +78,28 @@ const annotating = (text: string | null): { metadata: object } => ({
   metadata: { annotations: { [annotations.claimsRefused]: text } },
 });
 
-function publishRefusal(deps: ActivityDeps, { metadata }: NodePool, { until, message }: ClaimRefusal): void {
+function publishRefusal(deps: ActivityDeps, { metadata }: NodePool, { until, message, pods }: ClaimRefusal): void {
   const { name = '', uid } = metadata;
   const again = timeText(until);
-  deps.log.warn(
-    { nodePool: name, until: again, message },
-    'the API server refused a NodeClaim, its NodePool backs off',
-  );
+  const whose = pods === undefined ? '' : ` for ${listedNames(pods)}`;
+  deps.log.warn({ nodePool: name, until: again, message, pods }, 'the API server refused a NodeClaim');
   deps.events.publish({
     regarding: regarding('NodePool', { name, uid }),
     type: 'Warning',
     reason: 'NodeClaimRefused',
-    message: `The API server refused a NodeClaim: ${message}. No more are created before ${again}`,
-    dedupeBy: [name, message],
+    message: `The API server refused a NodeClaim${whose}: ${message}. No more are created${whose} before ${again}`,
+    dedupeBy: [name, message, whose],
   });
+  for (const pod of pods ?? []) {
+    const [namespace = '', podName = ''] = pod.split('/');
+    const podUid = deps.cache.get('Pod', { namespace, name: podName })?.metadata.uid;
+    if (podUid === undefined) continue;
+    deps.events.publish({
+      regarding: regarding('Pod', { name: podName, namespace, uid: podUid }),
+      type: 'Warning',
+      reason: 'NodeClaimRefused',
+      message: `The API server refused a NodeClaim of NodePool ${name} for what this pod asks of nodes: ${message}. Until ${again} it is planned for other NodePools alone`,
+      dedupeBy: [pod, name, message],
+    });
+  }
 }

@@ -24,6 +24,12 @@ export function restrictedLabel(key: string, extra: readonly string[] = []): str
   return key === labels.hostname ? 'any label but this one, which each node sets for itself' : undefined;
 }
 
+/** Whether the label is one of Kubernetes' domains by which components decide whom to trust: all but the well-known ones. */
+export const isProtectedLabel = (key: string): boolean =>
+  key.includes('/') && !wellKnown.has(key) && kubernetesDomains.some((each) => isWithinDomain(labelDomain(key), each));
+
+const kubernetesDomains: readonly string[] = ['kubernetes.io', 'k8s.io'];
+
 interface AnyRequirement {
   readonly key: string;
   readonly operator: string;

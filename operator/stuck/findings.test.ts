@@ -165,7 +165,7 @@ describe('what is stuck', () => {
 
   test('a NodePool that rests, and pods that have lacked a node for five minutes', () => {
     const condition = { type: 'NodeClaimsAccepted', status: 'False', lastTransitionTime: iso(60), message: 'no' };
-    const pool = { metadata: { name: 'gpu' }, status: { conditions: [condition] } } as unknown as NodePool;
+    const pool = { metadata: { name: 'gpu' }, spec: {}, status: { conditions: [condition] } } as unknown as NodePool;
     const pod = (name: string, seconds: number, type = 'PodScheduled'): Pod => ({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -178,6 +178,20 @@ describe('what is stuck', () => {
       ['pool', 'NodePool gpu', 60, 'its NodeClaims are refused: no'],
       ['pods', 'pod/shop/later', 500, 'it and others wait for a node'],
     ]);
+  });
+
+  test.each([
+    ['its pods wait, for no other NodePool takes them', 'NodeClaimRefused', 0],
+    ['its pods are planned for other NodePools', 'NodeClaimRefused', 1],
+    ['these pods wait, for no other NodePool takes them, and all others get nodes of it', 'NodeClaimRefusedForPods', 0],
+    ['these pods are planned for other NodePools, and all others get nodes of it', 'NodeClaimRefusedForPods', 1],
+  ])('what is said of the pods of a NodePool that rests is so: %s (%s, %d others)', (then, reason, others) => {
+    const condition = { type: 'NodeClaimsAccepted', status: 'False', reason, message: 'no' };
+    const made = (name: string, spec: object, conditions: object[]) =>
+      ({ metadata: { name }, spec, status: { conditions } }) as unknown as NodePool;
+    const pools = [made('gpu', {}, [condition]), made('static', { replicas: 1 }, [])];
+    if (others > 0) pools.push(made('other', {}, []));
+    expect(found({ pools }).map((each) => each.then)).toEqual([then]);
   });
 
   test('what keeps nodes from being planned comes first', () => {

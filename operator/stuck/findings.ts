@@ -1,5 +1,5 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { Pod } from '../../api/kubernetes.js';
+import type { Condition, Pod } from '../../api/kubernetes.js';
 import { conditionOf } from '../../core/conditions.js';
 import { isPending, podKey } from '../../core/pods.js';
 import { foreignReason, foreignRemedy } from '../foreign-workflow.js';
@@ -82,7 +82,7 @@ export function findStuck(observed: Observed): readonly Finding[] {
   const { now, engine, pods, pools } = observed;
   const found = [
     ...(engine === undefined ? [unreachable(observed)] : inEngine(engine, now)),
-    ...pools.flatMap(restingPool),
+    ...pools.flatMap((pool) => restingPool(pool, pools)),
     ...waitingPods(pods, now),
   ];
   return found.sort((a, b) => stuckKinds.indexOf(a.kind) - stuckKinds.indexOf(b.kind));
@@ -208,12 +208,24 @@ export function inQueue({ name, tasks, polledAt, backlog, backlogAgeMs }: Observ
   return [{ kind: 'backlog', subject, ...waiting, why: 'tasks wait for a worker', then: 'run more workers' }];
 }
 
-function restingPool({ metadata, status }: NodePool): Finding[] {
-  const refused = conditionOf(status?.conditions, 'NodeClaimsAccepted');
-  if (refused?.status !== 'False') return [];
-  const subject = `NodePool ${metadata.name ?? ''}`;
-  const why = `its NodeClaims are refused: ${refused.message ?? ''}`;
-  return [{ kind: 'pool', subject, ...at(refused.lastTransitionTime), why, then: 'its pods are planned elsewhere' }];
+function restingPool(pool: NodePool, pools: readonly NodePool[]): Finding[] {
+  const refused = refusalOf(pool);
+  if (refused === undefined) return [];
+  const subject = `NodePool ${pool.metadata.name ?? ''}`;
+  const ofPods = refused.reason === 'NodeClaimRefusedForPods';
+  const why = `${ofPods ? 'NodeClaims of it' : 'its NodeClaims'} are refused: ${refused.message ?? ''}`;
+  const others = pools.some(
+    (each) => each !== pool && each.spec.replicas === undefined && refusalOf(each) === undefined,
+  );
+  const whose = ofPods ? 'these pods' : 'its pods';
+  const meanwhile = ofPods ? ', and all others get nodes of it' : '';
+  const then = `${whose} ${others ? 'are planned for other NodePools' : 'wait, for no other NodePool takes them'}${meanwhile}`;
+  return [{ kind: 'pool', subject, ...at(refused.lastTransitionTime), why, then }];
+}
+
+function refusalOf({ status }: NodePool): Condition | undefined {
+  const accepted = conditionOf(status?.conditions, 'NodeClaimsAccepted');
+  return accepted?.status === 'False' ? accepted : undefined;
 }
 
 /** Worked out once for each list of pods: in a cluster at rest it stays the same. */

@@ -22,13 +22,13 @@ import { Dimensions } from './dimensions.js';
 import { KeySpace, mostDomains } from './key-space.js';
 import { relaxationLevels, type Level } from './relaxation-levels.js';
 import { usualKeys } from './pod-terms.js';
-import { viewNodes, type CompiledNode } from './nodes.js';
+import { newNodeLabels, viewNodes, type CompiledNode } from './nodes.js';
 import type { Launchables } from './launchables.js';
 import { minValuesRulesOf } from './min-values.js';
 import type { Offers } from './offers.js';
 import { QuantityReader } from './pod-requests.js';
 import { inCanonicalOrder } from './catalogue-order.js';
-import { considerPools, type Pool, type SkippedPool } from './pools.js';
+import { backedOffPods, considerPools, type BackedOffPods, type Pool, type SkippedPool } from './pools.js';
 import { Volumes } from './volumes.js';
 import { coverageOf, type Coverage } from './coverage.js';
 import { coveredCatalogues, overlaidCatalogues, catalogueSupplyOf, storeOf } from './stores.js';
@@ -38,7 +38,7 @@ import { mapped } from '../lists.js';
 import { normaliseKey } from '../../core/label-aliases.js';
 import type { PoolLimit } from './pool-limits.js';
 import { poolLimits } from './pool-limits.js';
-import { nameOf, namespaceOf } from '../names.js';
+import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { PackingInput, Resume } from '../types.js';
 import { lookUp } from '../../core/own.js';
 import { splitPods, findInvalid } from './split-pods.js';
@@ -51,6 +51,7 @@ export interface Compiled {
   readonly space: KeySpace;
   readonly pools: readonly Pool[];
   readonly skippedPools: readonly SkippedPool[];
+  readonly backedOff: BackedOffPods;
   readonly daemons: readonly Daemon[];
   readonly universe: Universe;
   readonly offers: Offers;
@@ -100,7 +101,13 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
   const labelKeys = keysRead([pending, ...bound.values()], defaults.labelKeys(pending));
-  const textOf = (pod: Pod): string => volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '');
+  const backedOff = backedOffPods(objects.nodePools, input.now);
+  const refusedText = (pod: Pod): string =>
+    backedOff.size === 0
+      ? ''
+      : [...backedOff].flatMap(([name, { pods }]) => (pods.has(fullName(pod)) ? [`R${name}`] : [])).join();
+  const textOf = (pod: Pod): string =>
+    volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '') + refusedText(pod);
   const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf));
   const daemons = readDaemons(objects, space, dimensions, quantities);
   const taints = [...considered.pools, ...nodes].flatMap((each) => each.taints);
@@ -121,6 +128,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
     ...{ ...pass, quantities, levelsByShape, bound, labelKeys, volumes, deferred, ignored, resume },
     ...supplyOf(pass, considered.pools, { unused, pods: pending.length }),
     skippedPools: considered.skipped,
+    backedOff,
     queue: inQueueOrder(classes.all),
     invalid: findInvalid(classes.all, volumes),
   };
@@ -146,7 +154,7 @@ function supplyOf(
   considered: readonly Pool[],
   { unused, pods }: { readonly unused: ReadonlySet<Pool>; readonly pods: number },
 ): Pick<Compiled, 'pools' | 'universe' | 'offers' | 'launchables' | 'limits' | 'coverage' | 'compareRows'> {
-  const labelsText = space.seal(newNodeKeys(wellKnown, considered));
+  const labelsText = space.seal(newNodeKeys([...wellKnown, ...Object.keys(newNodeLabels)], considered));
   const coverage = coverageOf(input);
   const priced = pricedPools(input, considered, { coverage, unused });
   const store = storeOf(priced, space, labelsText, { wellKnown, unused });

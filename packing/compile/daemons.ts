@@ -2,8 +2,6 @@ import type { DaemonSet, NodeSelector, Pod, PodSpec } from '../../api/kubernetes
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { QuantityError } from '../../core/quantities.js';
-import { satisfiedBy } from '../requirements/requirement.js';
-import type { Requirements } from '../requirements/requirements.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import type { Dimensions } from './dimensions.js';
@@ -22,8 +20,6 @@ export interface Daemon {
   readonly hostPorts: readonly HostPort[];
   /** Required node terms; one of them must be satisfied. */
   readonly alternatives: readonly Constraint[];
-  /** The same terms for nodes of NodePools, which will be registered and initialized soon. */
-  readonly onceReady: readonly Constraint[];
 }
 
 /** Reads the DaemonSets, sorted by name. A DaemonSet whose quantities do not parse is left out. */
@@ -44,11 +40,9 @@ export function readDaemons(
     const amounts = amountsOf(spec, quantities);
     if (amounts === undefined) continue;
     dimensions.register(amounts);
-    const terms = requiredTerms(spec);
-    const alternatives = terms.map((term) => space.intern(term));
-    const onceReady = terms.flatMap(whereReady).map((term) => space.intern(term));
+    const alternatives = requiredTerms(spec).map((term) => space.intern(term));
     const index = daemons.length;
-    daemons.push({ index, name, spec, amounts, hostPorts: hostPorts({ spec }), alternatives, onceReady });
+    daemons.push({ index, name, spec, amounts, hostPorts: hostPorts({ spec }), alternatives });
   }
   return daemons;
 }
@@ -95,20 +89,6 @@ function withoutHosts(selector: NodeSelector | undefined): NodeSelector | undefi
     matchExpressions: matchExpressions.filter(({ key }) => key !== labels.hostname),
   }));
   return terms.some(({ matchExpressions }) => matchExpressions.length === 0) ? undefined : { nodeSelectorTerms: terms };
-}
-
-const readyLabels: readonly string[] = [labels.registered, labels.initialized];
-
-/** The requirements of a term other than registered and initialized; no result if it requires a node that is not. */
-function whereReady(term: Requirements): readonly Requirements[] {
-  if (!readyLabels.some((key) => term.has(key))) return [term];
-  const rest = new Map(term);
-  for (const key of readyLabels) {
-    const asked = rest.get(key);
-    if (asked !== undefined && !satisfiedBy(asked, 'true')) return [];
-    rest.delete(key);
-  }
-  return [rest];
 }
 
 function amountsOf(spec: PodSpec, quantities: QuantityReader): ReadonlyMap<string, number> | undefined {

@@ -22,6 +22,15 @@ export interface CompiledNode {
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
+/** Labels of the nodes of every NodePool as soon as they are ready for pods (scheduling/starting-nodes). */
+const readyLabels = { [labels.registered]: 'true', [labels.initialized]: 'true' } as const;
+
+/**
+ * What kube-scheduler will see on every new node, whatever its NodePool and instance type. Nobody knows its host name yet, so that stands for a
+ * value that no pod can name (requirements/restricted-keys).
+ */
+export const newNodeLabels: Readonly<Record<string, string>> = { ...readyLabels, [labels.hostname]: ' ' };
+
 /** Whether the node is one of a NodePool. */
 export function isManagedNode({
   claim,
@@ -82,14 +91,16 @@ function claimFinder(claims: readonly NodeClaim[]): (node: Node) => NodeClaim | 
 function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet<string> | undefined): CompiledNode {
   const name = nameOf(node);
   const own = normalised({ [labels.hostname]: name, ...node.metadata.labels });
-  const initialized = !isManagedNode({ claim, labels: own }) || own[labels.initialized] === 'true';
+  const isManaged = isManagedNode({ claim, labels: own });
+  const initialized = !isManaged || own[labels.initialized] === 'true';
   // Before registration the Node does not have all of its labels and taints: use the NodeClaim's.
   const promised = initialized || own[labels.registered] === 'true' ? undefined : claim;
   return {
     name,
     node,
     ...(claim === undefined ? {} : { claim }),
-    labels: promised === undefined ? own : labelsOf(promised, own[labels.hostname]!),
+    labels:
+      promised !== undefined ? labelsOf(promised, own[labels.hostname]!) : isManaged ? { ...own, ...readyLabels } : own,
     taints: lastingTaints(node, { claim, initialized, promised: promised?.spec.taints ?? (promised && []) }),
     initialized,
     deleting: isDeleting(node) || (claim !== undefined && isDeleting(claim)) || without?.has(name) === true,
@@ -141,7 +152,7 @@ function labelsOf({ metadata, spec }: NodeClaim, host: string): Readonly<Record<
   for (const { key, operator, values } of spec.requirements) {
     if (operator === 'In' && values?.length === 1) known[key] = values[0]!;
   }
-  return normalised({ ...known, ...metadata.labels });
+  return normalised({ ...known, ...metadata.labels, ...readyLabels });
 }
 
 /** The room of a NodeClaim without an instance: at least what it was created for, whichever instance type is launched. */

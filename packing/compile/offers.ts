@@ -84,8 +84,8 @@ export class Offers {
   }
 
   private build(profile: Profile): ProfileOffers {
-    const running = this.poolDaemons(profile.pool).filter(({ onceReady }) =>
-      onceReady.some((constraint) => satisfies(constraint, profile.values)),
+    const running = this.poolDaemons(profile.pool).filter(({ alternatives }) =>
+      alternatives.some((constraint) => satisfies(constraint, profile.values)),
     );
     const overhead = new Float64Array(this.dimensions.count);
     for (const { amounts } of running) {

@@ -2,13 +2,14 @@ import type { Condition, Taint } from '../../api/kubernetes.js';
 import type { Daemon } from './daemons.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
+import { isProtectedLabel } from '../../api/karpenter/requirement-rules.js';
 import { annotations, labels } from '../../api/labels.js';
-import { claimRefusalOf, whyBackedOffPool } from '../../core/claim-refusals.js';
+import { claimRefusalOf, podsBackedOff, whyBackedOffPool } from '../../core/claim-refusals.js';
 import { whyFailingPoolRests } from '../../core/registration-health.js';
 import { nodePoolReadiness } from '../../core/conditions.js';
 import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { single, type Requirement } from '../requirements/requirement.js';
+import { doesNotExist, single, type Requirement } from '../requirements/requirement.js';
 import {
   impossibleKey,
   join,
@@ -18,6 +19,7 @@ import {
   type Requirements,
 } from '../requirements/requirements.js';
 import { inCanonicalOrder } from './catalogue-order.js';
+import { freshValue } from './fresh-value.js';
 import { untolerated } from '../../core/tolerations.js';
 
 /** A NodePool that may launch nodes. */
@@ -109,6 +111,17 @@ function whyRests({ metadata }: NodePool, now: number): string | undefined {
   return whyBackedOffPool(refusal, now) ?? whyFailingPoolRests(own?.[annotations.registrations], generation, now);
 }
 
+/** By the name of a NodePool: the pods (`namespace/name`) that it launches nothing for now, because the API server refused a NodeClaim for what they ask. */
+export type BackedOffPods = ReadonlyMap<string, NonNullable<ReturnType<typeof podsBackedOff>>>;
+
+export function backedOffPods(nodePools: readonly NodePool[], now: number): BackedOffPods {
+  const found = nodePools.map(({ metadata: { name = '', annotations: own, generation } }) => {
+    const text = own?.[annotations.claimsRefused];
+    return [name, podsBackedOff(claimRefusalOf(text, generation, now), now)] as const;
+  });
+  return new Map(found.flatMap(([name, refused]) => (refused === undefined ? [] : [[name, refused]])));
+}
+
 /** Validates a NodePool that no controller has seen yet. */
 function whyInvalid(pool: NodePool): string | undefined {
   const errors = nodePoolIssues(pool).filter(({ severity }) => severity !== 'warning');
@@ -133,7 +146,22 @@ export function templateRequirements(pool: NodePool): Requirements {
   const own = new Map<string, Requirement>([[labels.nodePool, single(nameOf(pool))]]);
   const nodeClass = nodeClassLabel(pool);
   if (nodeClass !== undefined) own.set(nodeClass.key, single(nodeClass.value));
-  return join(readNodeRequirements(spec.requirements), readLabels(metadata?.labels), own);
+  return join(withoutChoice(readNodeRequirements(spec.requirements)), readLabels(metadata?.labels), own);
+}
+
+/**
+ * What is left open of a label of Kubernetes' domains is no pod's to choose: components trust such labels (labels/protected-domains). A node has one only if it
+ * must, and then the same for all pods.
+ */
+function withoutChoice(requirements: Requirements): Requirements {
+  const isOpenToPods = ([key, { complement }]: readonly [string, Requirement]): boolean =>
+    complement && isProtectedLabel(key);
+  if (![...requirements].some(isOpenToPods)) return requirements;
+  const closed = (each: Requirement): Requirement =>
+    each.absent ? doesNotExist : single(freshValue(each, new Set()) ?? '');
+  return new Map(
+    [...requirements].map((entry) => [entry[0], isOpenToPods(entry) ? closed(entry[1]) : entry[1]] as const),
+  );
 }
 
 /** A key of which the written requirements leave no value (requirements/nothing-left). */

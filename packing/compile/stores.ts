@@ -229,10 +229,10 @@ function keep<K, T>(into: Map<K, T>, text: K, value: T): void {
 const poolText = ({ object, requirements }: Pool): string =>
   `${JSON.stringify([object.metadata.name, object.metadata.labels, object.spec])}${canonicalText(requirements)}`;
 
-const daemonText = ({ spec, amounts, hostPorts, onceReady }: Daemon): string =>
+const daemonText = ({ spec, amounts, hostPorts, alternatives }: Daemon): string =>
   JSON.stringify([
     [...amounts],
     hostPorts,
     spec.tolerations ?? [],
-    onceReady.map(({ requirements }) => canonicalText(requirements)),
+    alternatives.map(({ requirements }) => canonicalText(requirements)),
   ]);

@@ -1,9 +1,11 @@
 import type { Taint } from '../../api/kubernetes.js';
 import { labelAliases } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { doesNotExist, intersect, isImpossible, type Requirement } from '../requirements/requirement.js';
+import { lookUp } from '../../core/own.js';
+import { doesNotExist, intersect, isImpossible, single, type Requirement } from '../requirements/requirement.js';
 import { type KeySpace } from './key-space.js';
 import { LabelVariants, mostVariantsOf, variantValues, type Variant } from './label-variants.js';
+import { newNodeLabels } from './nodes.js';
 import type { Pool } from './pools.js';
 import { rankRows } from './row-ranks.js';
 import { CatalogueReader, type Catalogue, type Terms, type Tests, type TypeEntry } from './catalogue-terms.js';
@@ -128,7 +130,7 @@ class Builder {
   private readonly values: ValueChoices;
   private readonly labelVariants: LabelVariants;
   private readonly defaults: readonly Requirement[];
-  /** Keys whose label any node may have. */
+  /** Keys whose label any node may have, whatever its NodePool and catalogue say. */
   private readonly open: readonly number[];
 
   constructor(
@@ -143,8 +145,11 @@ class Builder {
       const index = this.keyIndex.get(key);
       if (index !== undefined) this.keyIndex.set(alias, index);
     }
-    this.defaults = keys.map((key) => (wellKnown.has(key) ? anyValue : doesNotExist));
-    this.open = [...keys.keys()].filter((k) => this.defaults[k] === anyValue);
+    this.defaults = keys.map((key) => {
+      const given = lookUp(newNodeLabels, key);
+      return given !== undefined ? single(given) : wellKnown.has(key) ? anyValue : doesNotExist;
+    });
+    this.open = [...keys.keys()].filter((k) => this.defaults[k] !== doesNotExist);
     this.catalogues = new CatalogueReader(this.keyIndex);
     this.values = new ValueChoices(space, this.keyCount);
     this.labelVariants = new LabelVariants(space, this.values, { keyCount: this.keyCount, mostVariants });

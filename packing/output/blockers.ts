@@ -1,5 +1,7 @@
+import { restrictedLabel } from '../../api/karpenter/requirement-rules.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
+import { lookUp } from '../../core/own.js';
 import { counted } from '../../core/plurals.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
@@ -7,6 +9,7 @@ import type { PodClass } from '../compile/classes.js';
 import { satisfies, type Constraint } from '../compile/key-space.js';
 import { minValuesRulesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
+import { newNodeLabels } from '../compile/nodes.js';
 import { contradictoryKey, type Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
 import type { Profile, Universe } from '../compile/universe.js';
@@ -20,9 +23,11 @@ import {
   describeRequirement,
   intersect,
   isImpossible,
+  operatorOf,
   satisfiedBy,
   type Requirement,
 } from '../requirements/requirement.js';
+import { fullName } from '../names.js';
 import { clashingKey } from '../requirements/requirements.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Blocker, Cause } from '../types.js';
@@ -103,6 +108,10 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
   if (others !== undefined) {
     const message = `the pod asks for ${labels.nodePool} ${describeRequirement(others)}`;
     return { nodePool, reason: 'Requirements', subject: labels.nodePool, message };
+  }
+  const refused = compiled.backedOff.get(nodePool);
+  if (refused?.pods.has(fullName(podClass.shape.exemplar)) === true) {
+    return { nodePool, reason: 'NotReady', message: refused.why };
   }
   const taint = untolerated(pool.taints, level.tolerations, level.avoidsPreferred);
   if (taint !== undefined) {
@@ -227,9 +236,17 @@ export function labelCause(
   lacking: string | undefined,
 ): Cause {
   const wanted = `${label} ${describeRequirement(asked)}`;
+  if (lookUp(newNodeLabels, label) !== undefined) {
+    const message =
+      label === labels.hostname && operatorOf(asked) !== 'DoesNotExist'
+        ? `the pod asks for an existing node: ${wanted}`
+        : `every new node has label ${label}, and the pod asks for ${wanted}`;
+    return { reason: 'Requirements', subject: label, message };
+  }
   if (lacking !== undefined) return { reason: 'Requirements', subject: label, message: `${lacking} ${wanted}` };
-  if (label === labels.hostname) {
-    return { reason: 'Requirements', subject: label, message: `the pod asks for an existing node: ${wanted}` };
+  if (restrictedLabel(label, [...wellKnown]) !== undefined) {
+    const message = `label ${label} is reserved, and no NodePool may define it; the pod asks for ${wanted}`;
+    return { reason: 'Requirements', subject: label, message };
   }
   const meant = probableLabel(label, wellKnown, pools);
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;

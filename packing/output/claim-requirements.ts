@@ -2,6 +2,7 @@ import { labels } from '../../api/labels.js';
 import { lookUp } from '../../core/own.js';
 import type { Compiled } from '../compile/compiled.js';
 import { freshValue } from '../compile/fresh-value.js';
+import { newNodeKeys } from '../compile/high-cardinality-keys.js';
 import { nodeClassLabel } from '../compile/pools.js';
 import type { Row } from '../compile/universe.js';
 import {
@@ -33,8 +34,9 @@ export function writtenRequirements(
   return settled;
 }
 /**
- * The requirements as the NodeClaim carries them: capacity types narrowed to what is offered, keys that no instance type
- * decides settled on one value, minValues lowered to what is met.
+ * The requirements as the NodeClaim carries them: only on keys that its NodePool, a well-known label or its catalogue defines
+ * (node-claims/defined-keys), capacity types narrowed to what is offered, keys that no instance type decides settled on one value, minValues
+ * lowered to what is met.
  */
 function requirementsFor(
   compiled: Compiled,
@@ -42,12 +44,14 @@ function requirementsFor(
   row: Row,
   { offered, short }: { offered: ReadonlySet<string>; short: ReadonlyMap<string, number> },
 ): WrittenRequirements {
-  const requirements = new Map(joint);
+  const { pool } = row.profile;
+  const defined = newNodeKeys(compiled.wellKnown, [pool]);
+  const requirements = new Map([...joint].filter(([key]) => defined.has(key)));
   const chosen: Record<string, string> = {};
   if (offered.size > 0) narrowTo(requirements, labels.capacityType, [...offered]);
-  const nodeClass = nodeClassLabel(row.profile.pool.object)?.key;
-  const template = row.profile.pool.object.spec.template.metadata?.labels;
-  for (const [key, requirement] of joint) {
+  const nodeClass = nodeClassLabel(pool.object)?.key;
+  const template = pool.object.spec.template.metadata?.labels;
+  for (const [key, requirement] of [...requirements]) {
     if (compiled.wellKnown.has(key) || key === nodeClass || lookUp(template, key) !== undefined) continue;
     if (row.type.requirements.some((each) => each.key === key)) continue;
     const value = chooseValue(compiled, key, requirement, row);
@@ -58,7 +62,25 @@ function requirementsFor(
   for (const [key, minValues] of short) requirements.set(key, { ...requirements.get(key)!, minValues });
   leaveTypesOpen(requirements);
   boundByValues(requirements);
-  return { written: writeRequirements(requirements), chosen };
+  const written = writeRequirements(new Map([...requirements].map(([key, each]) => [key, withinSchema(each)])));
+  if (written.length <= mostRequirements) return { written, chosen };
+  // The claim has these as labels, which its node gets as well.
+  const isLabel = (key: string): boolean =>
+    key === nodeClass || lookUp(chosen, key) !== undefined || lookUp(template, key) !== undefined;
+  return { written: written.filter(({ key }) => !isLabel(key)), chosen };
+}
+/** The API server refuses a claim with more than a hundred, and its instance types are one. */
+const mostRequirements = 99;
+/** The API server takes bounds of up to 18 digits, none of them negative. No instance type has labels beyond. */
+const largestBound = 10n ** 18n - 1n;
+function withinSchema(requirement: Requirement): Requirement {
+  const { gte, lte } = requirement;
+  const clamped = (bound: bigint): bigint => (bound < 0n ? 0n : bound > largestBound ? largestBound : bound);
+  return {
+    ...requirement,
+    ...(gte === undefined ? {} : { gte: clamped(gte) }),
+    ...(lte === undefined ? {} : { lte: clamped(lte) }),
+  };
 }
 /** The types are listed by themselves; how many of them there must be is still said. */
 function leaveTypesOpen(requirements: Map<string, Requirement>): void {

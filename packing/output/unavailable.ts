@@ -3,7 +3,9 @@ import { compareText } from '../../core/compare-text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Pool } from '../compile/pools.js';
-import { intersect, isImpossible, requirementOf, type Requirement } from '../requirements/requirement.js';
+import { lookUp } from '../../core/own.js';
+import { newNodeLabels } from '../compile/nodes.js';
+import { intersect, isImpossible, requirementOf, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import { normaliseKey } from '../../core/label-aliases.js';
 import { clashingKey, type Requirements } from '../requirements/requirements.js';
 import type { Blocker, Cause } from '../types.js';
@@ -67,7 +69,7 @@ export function offeringTest(
     const own = labelsOf(key);
     const given = pool.get(key);
     const both = own === undefined ? given : given === undefined ? own : intersect(own, given);
-    if (both === undefined) return requirement.absent || wellKnown.has(key);
+    if (both === undefined) return wellKnown.has(key) || satisfiedBy(requirement, lookUp(newNodeLabels, key));
     return !isImpossible(intersect(both, requirement));
   };
 }

@@ -8,6 +8,7 @@ import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
 import { noProfiles, type Profile } from '../compile/universe.js';
+import { fullName } from '../names.js';
 import type { NodeKind } from './node-states.js';
 
 /** Which profiles and kinds of nodes admit a shape on a level, apart from resources. Computed once each. */
@@ -31,7 +32,10 @@ export class Feasibility {
   profiles(shape: PodShape, level: Level): readonly Profile[] {
     let list = this.profileLists.get(level);
     if (list === undefined) {
-      list = isPlain(shape, level) ? this.plainProfiles(shape, level) : this.admitted(shape, level);
+      list =
+        isPlain(shape, level) && !this.isBackedOff(shape)
+          ? this.plainProfiles(shape, level)
+          : this.admitted(shape, level);
       this.profileLists.set(level, list);
     }
     return list;
@@ -45,7 +49,9 @@ export class Feasibility {
   }
 
   private admitted(shape: PodShape, level: Level): readonly Profile[] {
-    const pools = new Set<Pool>(this.compiled.pools.filter((pool) => this.toleratesPool(level, pool)));
+    const pools = new Set<Pool>(
+      this.compiled.pools.filter((pool) => this.toleratesPool(level, pool) && !this.isBackedOff(shape, pool)),
+    );
     const admitted = this.compiled.universe.profiles.filter(
       (profile) =>
         pools.has(profile.pool) &&
@@ -53,6 +59,14 @@ export class Feasibility {
         portsFree(this.compiled.offers.of(profile), shape.hostPorts),
     );
     return this.intern(this.withVariety(admitted));
+  }
+
+  /** Whether a NodePool launches nothing for these pods now (provisioning/refused-claims); any, where none is given. */
+  private isBackedOff({ exemplar }: PodShape, pool?: Pool): boolean {
+    const { backedOff } = this.compiled;
+    if (backedOff.size === 0) return false;
+    const refused = pool === undefined ? [...backedOff.values()] : [backedOff.get(pool.name)];
+    return refused.some((each) => each?.pods.has(fullName(exemplar)) === true);
   }
 
   /** Leaves out profiles whose types, with those that a claim may list beside them, do not meet the minValues of the NodePool (min-values/strict-and-best-effort). */

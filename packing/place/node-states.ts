@@ -4,7 +4,7 @@ import type { Compiled } from '../compile/compiled.js';
 import type { Attachments, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
-import { isManagedNode, type CompiledNode } from '../compile/nodes.js';
+import type { CompiledNode } from '../compile/nodes.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
@@ -15,7 +15,7 @@ import { lookUp } from '../../core/own.js';
 
 export type { NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 
-interface ExpectedDaemon extends Pick<Daemon, 'alternatives' | 'onceReady'> {
+interface ExpectedDaemon extends Pick<Daemon, 'alternatives'> {
   readonly vector: Float64Array;
 }
 
@@ -41,9 +41,8 @@ export function nodeStates(compiled: Compiled): NodeState[] {
     }
     const { values } = kind;
     const owed = new Float64Array(dimensions.count);
-    for (const { alternatives, onceReady, vector } of expected) {
-      const terms = isManagedNode(view) ? onceReady : alternatives;
-      if (terms.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
+    for (const { alternatives, vector } of expected) {
+      if (alternatives.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
     }
     const free = allocatableOf(view, compiled);
     const ports: HostPort[] = [];

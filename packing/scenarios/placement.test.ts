@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { DaemonSet, NodeSelectorTerm, Pod } from '../../api/kubernetes.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { DaemonSet, NodeSelectorOperator, NodeSelectorTerm, Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import {
   instanceType,
@@ -37,18 +38,21 @@ function daemonSet(
 
 describe('requirements', () => {
   const team = { key: 'example.com/team', operator: 'In' as const, values: ['red', 'blue'] };
-  const asks = (operator: 'In' | 'NotIn', value: string) => ({
+  const asking = (key: string, operator: NodeSelectorOperator, ...values: string[]) => ({
     affinity: {
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: 'example.com/team', operator, values: [value] }] }],
+          nodeSelectorTerms: [{ matchExpressions: [{ key, operator, ...(values.length === 0 ? {} : { values }) }] }],
         },
       },
     },
   });
 
   test('an undefined custom label refuses In and allows NotIn (requirements/missing-keys)', () => {
-    const pods = [pod('in', asks('In', 'red')), pod('not-in', asks('NotIn', 'red'))];
+    const pods = [
+      pod('in', asking('example.com/team', 'In', 'red')),
+      pod('not-in', asking('example.com/team', 'NotIn', 'red')),
+    ];
     const result = plan(packingInput({ pods }));
     expect(result.newNodeClaims.flatMap(({ pods: names }) => names)).toEqual(['default/not-in']);
     expect(result.unschedulable[0]!.blockers).toEqual([
@@ -59,6 +63,83 @@ describe('requirements', () => {
         message: 'label example.com/team is not known here; the pod asks for example.com/team In [red]',
       },
     ]);
+  });
+
+  // Rules `requirements/restricted-keys`, `node-claims/defined-keys`.
+  test.each<[key: string, operator: NodeSelectorOperator, values: string[], isLaunched: boolean]>([
+    [labels.hostname, 'NotIn', ['bad-node'], true],
+    [labels.hostname, 'Exists', [], true],
+    [labels.hostname, 'In', ['bad-node'], false],
+    [labels.hostname, 'DoesNotExist', [], false],
+    [labels.hostname, 'Gt', ['1'], false],
+    [labels.initialized, 'NotIn', ['false'], true],
+    [labels.initialized, 'NotIn', ['true'], false],
+    [labels.registered, 'In', ['true'], true],
+    [labels.registered, 'DoesNotExist', [], false],
+    ['karpenter.sh/provisioner-name', 'DoesNotExist', [], true],
+    ['karpenter.sh/provisioner-name', 'Exists', [], false],
+    ['karpenter.k8s.aws/colour', 'NotIn', ['red'], true],
+    ['karpenter.k8s.aws/colour', 'In', ['red'], false],
+    ['node-role.kubernetes.io/control-plane', 'NotIn', ['true'], true],
+    ['node-role.kubernetes.io/control-plane', 'Exists', [], false],
+    [labels.excludeFromLoadBalancers, 'NotIn', ['true'], true],
+    ['undefined.example.com/x', 'NotIn', ['a'], true],
+    ['undefined.example.com/x', 'Lt', ['5'], false],
+  ])('%s %s %j: a node is launched: %s; it is as kube-scheduler will see it', (key, operator, values, isLaunched) => {
+    const result = plan(packingInput({ pods: [pod('p', asking(key, operator, ...values)), pod('ordinary')] }));
+    const planned = result.newNodeClaims.flatMap(({ pods }) => pods);
+    expect(planned).toEqual(['default/ordinary', ...(isLaunched ? ['default/p'] : [])]);
+    for (const claim of result.newNodeClaims) {
+      expect([...claim.requirements.map((each) => each.key), ...Object.keys(claim.labels)]).not.toContain(key);
+    }
+    expect(result.unschedulable.map(({ blockers }) => blockers[0]!.subject)).toEqual(isLaunched ? [] : [key]);
+  });
+
+  test.each<[asked: ReturnType<typeof asking>, node: string | undefined]>([
+    [asking(labels.hostname, 'NotIn', 'n1'), 'n2'],
+    [asking(labels.hostname, 'In', 'n2'), 'n2'],
+    [asking(labels.hostname, 'DoesNotExist'), undefined],
+    [asking('karpenter.sh/provisioner-name', 'In', 'old'), 'n1'],
+    [asking(labels.initialized, 'In', 'true'), 'n1'],
+  ])('%j: nodes that are there are judged by their own labels (requirements/restricted-keys)', (asked, expected) => {
+    const n1 = node('n1', { initialized: false, labels: { 'karpenter.sh/provisioner-name': 'old' } });
+    const nodes = [n1, node('n2', { initialized: false })];
+    const { existingNodes, newNodeClaims } = plan(packingInput({ pods: [pod('p', asked)], nodes }));
+    expect(existingNodes.find(({ pods }) => pods.length > 0)?.node).toBe(expected);
+    expect(newNodeClaims).toEqual([]);
+  });
+
+  test.each<[why: string, key: string, operator: NodeSelectorOperator, asked: string]>([
+    ['of another node', labels.hostname, 'In', 'the pod asks for an existing node: kubernetes.io/hostname In [x]'],
+    [
+      'that no NodePool may define',
+      'karpenter.sh/foo',
+      'In',
+      'label karpenter.sh/foo is reserved, and no NodePool may define it; the pod asks for karpenter.sh/foo In [x]',
+    ],
+  ])('a label %s is told as such', (_, key, operator, message) => {
+    const [left] = plan(packingInput({ pods: [pod('p', asking(key, operator, 'x'))] })).unschedulable;
+    expect(left?.blockers[0]?.message).toBe(message);
+  });
+
+  // Rule `labels/protected-domains`.
+  test('labels of Kubernetes that a NodePool leaves open are no choice of pods', () => {
+    const key = 'node-restriction.kubernetes.io/tenant';
+    const open = pool('default', { requirements: [{ key, operator: 'Exists' }] });
+    const listed = pool('default', { requirements: [{ key, operator: 'In', values: ['a', 'b'] }] });
+    const absent = pool('default', { requirements: [{ key, operator: 'NotIn', values: ['a'] }] });
+    const labelsWith = (nodePool: NodePool, ...values: string[]) =>
+      plan(
+        packingInput({
+          pods: [pod('p', values.length === 0 ? {} : asking(key, 'In', ...values))],
+          nodePools: [nodePool],
+        }),
+      ).newNodeClaims.map(({ labels: own }) => own[key]);
+    expect(labelsWith(open, 'secret')).toEqual([]);
+    expect(labelsWith(open)).toEqual(['0']);
+    expect(labelsWith(listed, 'b', 'c')).toEqual(['b']);
+    expect(labelsWith(absent, 'b')).toEqual([]);
+    expect(labelsWith(absent)).toEqual([undefined]);
   });
 
   test('Exists on a custom label gives the node a value (requirements/made-up-values)', () => {

@@ -200,7 +200,7 @@ export class FakeActivities
   async createClaims({ planId, claims }: CreateClaimsInput): ReturnType<ClaimActivities['createClaims']> {
     const reason = this.claimRefusals.shift();
     if (reason !== undefined) {
-      const resting = claims.map(({ nodePool }) => ({ nodePool, until: restsUntil, message: reason }));
+      const resting = claims.map(({ nodePool, pods }) => ({ nodePool, until: restsUntil, message: reason, pods }));
       return Promise.resolve({ created: [], refused: claims.map((_, index) => ({ index, reason })), resting });
     }
     return Promise.resolve({

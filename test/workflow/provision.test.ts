@@ -167,6 +167,21 @@ describe('provision', () => {
     ]);
   });
 
+  test('the pods that NodeClaims of one batch were refused for add up', async () => {
+    const planned = (pod: string) => ({ ...emptyPlan, claims: [{ ...claimPlan(1), pods: [pod] }] });
+    activities.plans = [planned('a/p'), planned('a/q'), emptyPlan];
+    activities.claimRefusals = ['no', 'no'];
+
+    await pendThenWait(1500);
+    await rig.until(() => activities.callsOf('planNodes').length === 3);
+
+    expect(activities.inputsOf<PlanNodesInput>('planNodes').map(({ resting }) => resting?.[0]?.pods)).toEqual([
+      undefined,
+      ['a/p'],
+      ['a/p', 'a/q'],
+    ]);
+  });
+
   test('a batch that fails for good is tried again and loses no request', async () => {
     let failures = 2;
     const plan = activities.planNodes.bind(activities);

@@ -49,13 +49,15 @@ export interface ProvisionState {
   readonly resting?: readonly RestingPool[];
 }
 
-/** A NodePool that is left out of plans for a while, because the API server refused a NodeClaim of it. */
+/** A NodePool that is left out of plans for a while, or of those for `pods` alone, because the API server refused a NodeClaim of it. */
 export interface RestingPool {
   readonly nodePool: string;
   /** Milliseconds of the epoch. */
   readonly until: number;
   /** What the API server said. */
   readonly message: string;
+  /** `namespace/name` of those whose demands were refused; absent: of no pod in particular. */
+  readonly pods?: readonly string[];
 }
 
 /** Asks `provision` to plan for the pods of nodes that are about to be removed. */

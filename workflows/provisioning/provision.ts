@@ -259,10 +259,16 @@ class ProvisionRun {
     return { created, resting };
   }
 
-  /** Leaves NodePools whose NodeClaims the API server refused out of the next plans. */
+  /** Leaves NodePools whose NodeClaims the API server refused out of the next plans, for the pods that are the cause where these are known. */
   private excludePools(resting: readonly RestingPool[], refused: ClaimsCreated['refused']): void {
     const names = new Set(resting.map(({ nodePool }) => nodePool));
-    this.resting = [...this.resting.filter(({ nodePool }) => !names.has(nodePool)), ...resting];
+    const known = (name: string): RestingPool | undefined => this.resting.find(({ nodePool }) => nodePool === name);
+    // Whether or not the NodePool could be written: what an earlier plan of the batch found out still holds.
+    const merged = resting.map((each) => {
+      const before = known(each.nodePool)?.pods ?? [];
+      return each.pods === undefined ? each : { ...each, pods: [...new Set([...before, ...each.pods])] };
+    });
+    this.resting = [...this.resting.filter(({ nodePool }) => !names.has(nodePool)), ...merged];
     const [first] = refused;
     if (first !== undefined) this.progress.addFacts({ 'last refused': first.reason });
   }
