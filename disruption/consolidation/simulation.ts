@@ -5,7 +5,7 @@ import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../candidates/disruption-cost.js';
 import { isTerminal } from '../../core/pods.js';
 import { Attempts } from './attempts.js';
-import { isBuffer, type ExaminedNode } from './eligibility.js';
+import type { ExaminedNode } from './eligibility.js';
 import { fleetOf, reserveRoom } from './fleet-setup.js';
 import { addLoad, isCountedWaiting, isOnlyEmpty, priceOfAll, type FleetNode } from './fleet.js';
 import { copyOf, statesOf } from './loads.js';
@@ -58,11 +58,6 @@ export class Simulation {
       targets.map(({ state }) => state),
       filling,
     );
-  }
-
-  /** Drops the pending pods of the node, but keeps capacity buffers (capacity-buffers/nodes-are-not-empty). */
-  dropPendingPods(node: FleetNode): void {
-    node.waiting = new Map([...node.waiting].filter(([, pods]) => pods.some(isBuffer)));
   }
 
   /** Removes the node; its pods are evicted without another place. */
