@@ -46,7 +46,8 @@ export function registration(claim: NodeClaim, node: Node): { metadata: object; 
 /** A claim's own book-keeping stays with the claim. */
 function copiedAnnotations(claim: NodeClaim): Record<string, string> {
   const copied = Object.entries(claim.metadata.annotations ?? {}).filter(
-    ([key]) => key !== annotations.terminationTimestamp && key !== annotations.plannedPods,
+    ([key]) =>
+      key !== annotations.terminationTimestamp && key !== annotations.plannedPods && key !== annotations.podsToNominate,
   );
   return Object.fromEntries(copied);
 }
