@@ -61,6 +61,8 @@ export interface Packer {
    * The command for exactly these nodes; undefined if they may not all be disrupted or it saves nothing (commands/validation).
    */
   reconsider(input: ConsolidationInput, candidates: readonly string[]): Promise<ConsolidationCommand | undefined>;
+  /** Where pods without a node have room now (consolidation/room-of-pending-pods). */
+  waitingRooms(input: PackingInput): Promise<Plan['existingNodes']>;
   /** Why there is no command for exactly this node, in words; undefined if there is one. */
   whyStays(input: ConsolidationInput, node: string): Promise<string | undefined>;
 }

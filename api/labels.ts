@@ -41,6 +41,8 @@ export const annotations = {
   plan: 'stowage.dev/plan',
   /** The pods that the last plan put on a claim's node, `namespace/name` by commas, until it is initialized. */
   plannedPods: 'stowage.dev/planned-pods',
+  /** Those of them that are nominated to the node when it registers. */
+  podsToNominate: 'stowage.dev/pods-to-nominate',
   lastGoodTemplate: 'stowage.dev/last-good-template',
   driftStopped: 'stowage.dev/drift-stopped',
   /** Of a NodePool: recent disruptions, where rates and quotas count it, and what people rejected (budgets/records), as JSON. */

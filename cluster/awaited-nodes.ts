@@ -2,7 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import { isTrue, transitionOf } from '../core/conditions.js';
-import { isPending, isReschedulable, podKey } from '../core/pods.js';
+import { isPending, isReschedulable, isUnassigned, podKey } from '../core/pods.js';
 import { isDeletingNode, isManaged, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 
@@ -19,7 +19,8 @@ export interface AwaitedNode {
 }
 
 /**
- * The node that a pending pod is on its way to: it is nominated to it, or a plan put it on one that is still to be initialized.
+ * The node that a pending pod is on its way to: it is nominated to it, or a plan put it on one that is still to be initialized, or has
+ * been for less than `nominationMs`.
  * It has its room there: planning it anew together with others could place it where they were to go, and launch for them once
  * more. Undefined once there is nothing to wait for.
  */
@@ -40,31 +41,36 @@ export function nominatedNode(deps: Deps, pod: Pod): AwaitedNode | undefined {
   if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef)) return { node: name, own: false };
   if (claim.metadata.deletionTimestamp !== undefined) return undefined;
   if (!isPlannedOn(pod, claim)) return { node: name, own: false };
-  const initialized = initializedAt(claim);
-  const waits = initialized === undefined ? isComing(deps, claim) : deps.now() < initialized + deps.nominationMs;
-  return waits ? { node: name, own: true } : undefined;
+  return isAwaited(deps, claim) ? { node: name, own: true } : undefined;
 }
 
 function launchedFor(deps: Deps, pod: Pod): AwaitedNode | undefined {
-  const claim = claimsByPod(deps.cache.all('NodeClaim')).get(podKey(pod));
-  if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef) || !isComing(deps, claim)) return undefined;
+  const claim = claimsByPod(deps, deps.cache.all('NodeClaim')).get(podKey(pod));
+  if (claim === undefined || !isManaged(deps, claim.spec.nodeClassRef) || !isAwaited(deps, claim)) return undefined;
+  if (!isPlannedOn(pod, claim)) return undefined;
   const node = nodeOf(deps.cache, claim);
   if (node !== undefined && isDeletingNode(node)) return undefined;
   return { node: node?.metadata.name ?? claim.metadata.name ?? '', own: true };
 }
 
-function isComing({ now }: Deps, { metadata }: NodeClaim): boolean {
-  return !(now() >= Date.parse(metadata.creationTimestamp ?? '') + longestWaitMs);
+function isAwaited({ now, nominationMs }: Deps, claim: NodeClaim): boolean {
+  const initialized = initializedAt(claim);
+  if (initialized !== undefined) return now() < initialized + nominationMs;
+  return !(now() >= Date.parse(claim.metadata.creationTimestamp ?? '') + longestWaitMs);
 }
 
-/** Claims whose nodes are still to be initialized, by the pods that are planned there; worked out once for each state of them. */
-function claimsByPod(claims: readonly NodeClaim[]): ReadonlyMap<string, NodeClaim> {
+/** Awaited claims by the pods that are planned there, those still to be initialized before others; worked out once for each state of them. */
+function claimsByPod(deps: Deps, claims: readonly NodeClaim[]): ReadonlyMap<string, NodeClaim> {
   let byPod = known.get(claims);
   if (byPod === undefined) {
     byPod = new Map();
     for (const claim of claims) {
-      if (claim.metadata.deletionTimestamp !== undefined || initializedAt(claim) !== undefined) continue;
-      for (const pod of plannedPodKeys(claim)) byPod.set(pod, claim);
+      if (claim.metadata.deletionTimestamp !== undefined || !isAwaited(deps, claim)) continue;
+      const initialized = initializedAt(claim) ?? Infinity;
+      for (const pod of plannedPodKeys(claim)) {
+        const known = byPod.get(pod);
+        if (known === undefined || initialized > (initializedAt(known) ?? Infinity)) byPod.set(pod, claim);
+      }
     }
     known.set(claims, byPod);
   }
@@ -79,6 +85,11 @@ const known = new WeakMap<readonly NodeClaim[], Map<string, NodeClaim>>();
 /** Whether nodes are launched for the pod (provisioning/pending-pods): it pends for lack of one, and is on its way to none. */
 export function lacksNode(deps: Deps, pod: Pod): boolean {
   return isPending(pod) && awaitedNode(deps, pod) === undefined;
+}
+
+/** Whether the pod needs a node and is on its way to none, whether kube-scheduler has looked at it or not. */
+export function waitsForRoom(deps: Deps, pod: Pod): boolean {
+  return isUnassigned(pod) && awaitedNode(deps, pod) === undefined;
 }
 
 /** The pods that Stowage launched a node for and that are on their way, `namespace/name`, by node. */

@@ -3,7 +3,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { pinnedValue } from '../core/launch-options.js';
-import { isPending, isProvisionable } from '../core/pods.js';
+import { isNominated, isPending, isUnassigned, podKey } from '../core/pods.js';
 import type { BufferObjects } from '../packing/compile/buffers.js';
 import type { PackingInput } from '../packing/types.js';
 import { cataloguesOf, managedClaims } from './cluster.js';
@@ -14,16 +14,17 @@ import { awaitedNode } from './awaited-nodes.js';
 /** What of the world packing reads. */
 export type PackingDeps = Pick<ClusterDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'nominationMs' | 'log'>;
 
-/** The cluster as packing reads it, as the cache has it now, with what the feature gates leave out left out. */
+/** The cluster as packing reads it, as the cache has it now, with what the feature gates leave out left out. `waits`: which pods without a node count. */
 export async function packingInput(
   deps: PackingDeps,
   pools: readonly NodePool[],
   without: readonly string[] = [],
+  waits: (pod: Pod) => boolean = isPending,
 ): Promise<PackingInput> {
   const { cache, gates } = deps;
   return {
     objects: {
-      pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod)),
+      pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod, waits)),
       nodes: cache.all('Node'),
       nodeClaims: managedClaims(deps),
       nodePools: pools,
@@ -53,14 +54,26 @@ export async function packingInput(
  * Pods that pend for another reason than the lack of a node are none of ours (provisioning/nominated-pods). Those that Stowage launched a node for count as
  * bound to it for as long as they are on their way.
  */
-function asPacked(deps: PackingDeps, pod: Pod): readonly Pod[] {
+function asPacked(deps: PackingDeps, pod: Pod, waits: (pod: Pod) => boolean): readonly Pod[] {
   if ((pod.spec.nodeName ?? '') !== '') return [pod];
-  if (!isPending(pod)) return [];
+  if (!waits(pod)) return [];
   const awaited = awaitedNode(deps, pod);
   if (awaited === undefined) {
-    return isProvisionable(pod) ? [pod] : [{ ...pod, status: { ...pod.status, nominatedNodeName: '' } }];
+    return isNominated(pod) ? [{ ...pod, status: { ...pod.status, nominatedNodeName: '' } }] : [pod];
   }
   return awaited.own ? [onNode(pod, awaited.node)] : [];
+}
+
+/**
+ * The cluster as disruptions reckon with it (consolidation/room-of-pending-pods): pods that kube-scheduler has not looked at yet wait for room
+ * as those do that it found none for. `refused`: pods that it leaves without a node though they have room.
+ */
+export async function disruptionInput(
+  deps: PackingDeps,
+  pools: readonly NodePool[],
+  { without, refused = new Set() }: { without: readonly string[]; refused?: ReadonlySet<string> },
+): Promise<PackingInput> {
+  return packingInput(deps, pools, without, (pod) => isUnassigned(pod) && !refused.has(podKey(pod)));
 }
 
 /** The same object each time, so that packing threads need not be told anew. */

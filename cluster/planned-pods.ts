@@ -17,10 +17,14 @@ export function plannedPodsText(pods: readonly string[]): string {
   return text.length <= longestText ? text : text.slice(0, text.lastIndexOf(',', longestText));
 }
 
-export function plannedPods({ metadata }: Pick<NodeClaim, 'metadata'>): readonly string[] {
-  const text = metadata.annotations?.[annotations.plannedPods] ?? '';
-  return text === '' ? [] : text.split(',');
-}
+export const plannedPods = ({ metadata }: Pick<NodeClaim, 'metadata'>): readonly string[] =>
+  namesIn(metadata.annotations?.[annotations.plannedPods]);
+
+/** Those of them that kube-scheduler has to be told of the node (provisioning/nominated-pods). */
+export const podsToNominate = ({ metadata }: Pick<NodeClaim, 'metadata'>): readonly string[] =>
+  namesIn(metadata.annotations?.[annotations.podsToNominate]);
+
+const namesIn = (text = ''): readonly string[] => (text === '' ? [] : text.split(','));
 
 /**
  * Pods that this plan put on nodes which are still to be initialized: their claims name them too, so that they have their room
@@ -30,7 +34,6 @@ export async function notePlannedPods(
   deps: ClusterDeps,
   { existingNodes }: Pick<Plan, 'existingNodes'>,
 ): Promise<void> {
-  if (!deps.nominatePods) return;
   const placed = new Map(existingNodes.map(({ node, pods }) => [node, pods]));
   const coming = managedClaims(deps).filter(
     ({ metadata, status }) => metadata.deletionTimestamp === undefined && !isTrue(status?.conditions, 'Initialized'),

@@ -38,6 +38,8 @@ export interface ClaimPlan {
   /** `namespace/name`, cut off where the plan would grow too large for a payload. */
   readonly pods: readonly string[];
   readonly podCount: number;
+  /** Those that are to be nominated to the node; absent: none. */
+  readonly nominated?: readonly string[];
   readonly cheapest: { instanceType: string; zone: string; capacityType: string; pricePerHour: number };
   readonly why: string;
 }

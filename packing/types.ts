@@ -110,6 +110,8 @@ export interface PlannedClaim {
   readonly nodePool: string;
   /** `namespace/name`, sorted. Pods that stand for a CapacityBuffer are `namespace/<buffer>-buffer-<n>`. */
   readonly pods: readonly string[];
+  /** Those of them that kube-scheduler has to be told of the node (provisioning/nominated-pods); absent: none. */
+  readonly nominated?: readonly string[];
   /** Names of the types that can hold the pods, cheapest first, at most `listedTypes`. */
   readonly instanceTypes: readonly string[];
   readonly cheapest: {

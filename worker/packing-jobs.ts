@@ -1,4 +1,5 @@
 import { consolidateFleet, reconsiderNodes, whyStays } from '../disruption/consolidation/search.js';
+import { waitingRooms } from '../disruption/consolidation/waiting-rooms.js';
 import type { ConsolidationInput } from '../disruption/consolidation/types.js';
 import { leastPossible } from '../packing/least-possible.js';
 import { plan } from '../packing/plan.js';
@@ -14,6 +15,7 @@ export const jobs = {
   consolidate: (input: ConsolidationInput, isOver?: () => boolean) => consolidateFleet(input, isOver),
   reconsider: ({ candidates, ...input }: ConsolidationInput & { readonly candidates: readonly string[] }) =>
     reconsiderNodes(input, candidates),
+  waitingRooms: (input: PackingInput) => waitingRooms(input),
   whyStays: ({ node, ...input }: ConsolidationInput & { readonly node: string }) => whyStays(input, node),
 } as const;
 

@@ -47,10 +47,13 @@ export class PackingPool implements Packer {
   }
 
   async plan(input: PackingInput): Promise<Plan> {
+    return this.idlest?.run('plan', input, asking()) ?? jobs.plan(input);
+  }
+
+  /** Of the threads that plan; undefined where packing is done in place. */
+  private get idlest(): JobThread | undefined {
     const [first, ...others] = this.threads;
-    if (first === undefined) return jobs.plan(input);
-    const idlest = others.reduce((best, thread) => (thread.load < best.load ? thread : best), first);
-    return idlest.run('plan', input, asking());
+    return first && others.reduce((best, thread) => (thread.load < best.load ? thread : best), first);
   }
 
   async consolidate(input: ConsolidationInput, options: PackingOptions = {}): Promise<Consolidation> {
@@ -70,6 +73,10 @@ export class PackingPool implements Packer {
   async whyStays(input: ConsolidationInput, node: string): Promise<string | undefined> {
     const both = { ...input, node };
     return this.searching === undefined ? jobs.whyStays(both) : this.searching.run('whyStays', both, asking());
+  }
+
+  async waitingRooms(input: PackingInput): Promise<Plan['existingNodes']> {
+    return this.idlest?.run('waitingRooms', input, asking()) ?? jobs.waitingRooms(input);
   }
 
   async leastPossible(input: PackingInput): Promise<LeastPossible> {

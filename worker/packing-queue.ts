@@ -7,6 +7,7 @@ import type { Job } from './packing-jobs.js';
 const urgency: Readonly<Record<Job, number>> = {
   plan: 0,
   reconsider: 1,
+  waitingRooms: 1,
   whyStays: 1,
   consolidate: 2,
   leastPossible: 3,

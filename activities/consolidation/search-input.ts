@@ -1,10 +1,11 @@
 import { nodeNameOf } from '../../cluster/cluster.js';
-import { packingInput } from '../../cluster/packing-input.js';
+import { disruptionInput } from '../../cluster/packing-input.js';
 import { counted } from '../../core/plurals.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import type { Consolidation, ConsolidationInput, LeastSaving } from '../../disruption/consolidation/types.js';
+import type { PackingInput } from '../../packing/types.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { ActivityDeps } from '../deps.js';
 import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
@@ -56,7 +57,7 @@ export async function searchInput(
   const { kept, closed, full, chains } = keptNodes(context, consolidatableBy, bounds, rules);
   const { held, opens } = closedPools(context, bounds.allowances);
   const input = {
-    ...(await packingInput(deps, [...context.pools.values()], context.disrupting)),
+    ...(await contextInput(deps, context)),
     claimed: context.claimed,
     nominated: context.nominated,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
@@ -74,6 +75,12 @@ export async function searchInput(
   const paused = [...chains].map(([nodePool, why]) => ({ nodePool, why }));
   return { input, allowed: bounds.allowances, held, chains: paused, limited, closed, full, opens };
 }
+
+/** The cluster as a search that reads this context reckons with it. */
+export const contextInput = (
+  deps: ActivityDeps,
+  { pools, disrupting, refusedPods }: DisruptionContext,
+): Promise<PackingInput> => disruptionInput(deps, [...pools.values()], { without: disrupting, refused: refusedPods });
 
 /** The nodes that the search leaves where they are, and why. */
 function keptNodes(

@@ -1,9 +1,8 @@
-import { packingInput } from '../../cluster/packing-input.js';
 import { counted } from '../../core/plurals.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { ActivityDeps } from '../deps.js';
 import { rulesByPool, type DisruptionContext } from '../disruption-context/disruption-context.js';
-import { leastSavingsOf } from './search-input.js';
+import { contextInput, leastSavingsOf } from './search-input.js';
 import { waitsForEmptyNodes } from './waits-for-empty-nodes.js';
 
 /** A command that was decided: its nodes by name, and the names of the NodeClaims that were created for it so far. */
@@ -26,7 +25,7 @@ export async function whyResultDiffers(
   // Once the replacements are launched no further one may be needed.
   const most = isCreated ? 0 : replacements.length;
   const input = {
-    ...(await packingInput(deps, [...context.pools.values()], context.disrupting)),
+    ...(await contextInput(deps, context)),
     claimed: context.claimed,
     spotToSpot: deps.gates.SpotToSpotConsolidation,
     leastSavings: leastSavingsOf(context, rulesByPool(context)),

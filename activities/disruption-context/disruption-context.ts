@@ -12,7 +12,7 @@ import { rulesOf } from '../../disruption/policies/pool-rules.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { NodeMemory, OpenQuestion, Pause, Refused } from '../../workflows/messages.js';
 import { withBufferPods } from '../provisioning/buffers.js';
-import { managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
+import { isDeletingNode, managedPools, nodePrices, viewsWith } from '../../cluster/cluster.js';
 import type { DisruptionRecords, DisruptionView } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { withRecorded } from '../../disruption/budgets/recorded.js';
@@ -21,8 +21,10 @@ import { readable, withUnreadable } from './unreadable-objects.js';
 import { driftRooms } from './drift-rooms.js';
 import type { DriftRoom } from './drift-rooms.js';
 import { nominatedNodes } from './nominations.js';
+import { disruptionInput } from '../../cluster/packing-input.js';
+import { waitsForRoom } from '../../cluster/awaited-nodes.js';
 import { publishExcluded } from '../publish-excluded.js';
-import type { ExcludedObject } from '../../packing/types.js';
+import type { ExcludedObject, Plan } from '../../packing/types.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** The cluster and the state of `disrupt`, as one search for disruptions reads them. */
@@ -47,6 +49,10 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly disrupting: readonly string[];
   /** When nominations of nodes end, milliseconds of the epoch, where that is known. */
   readonly nominationEnds: ReadonlyMap<string, number>;
+  /** Pods (`namespace/name`) that kube-scheduler leaves without a node though they have room: no node is kept for them. */
+  readonly refusedPods: ReadonlySet<string>;
+  /** When more of them are refused, milliseconds of the epoch. */
+  readonly checks: readonly number[];
   /** NodePools whose drifted nodes are replaced by a rollout; never static ones. */
   readonly rollouts: ReadonlySet<string>;
   /** By static NodePool. */
@@ -63,11 +69,14 @@ export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly mode: PoolRules['mode'] | 'Ask';
 }
 
-/** `judged`: UIDs of NodeClaims that are being decided about, whose own taints do not count. */
+/**
+ * `judged`: UIDs of NodeClaims that are being decided about, whose own taints do not count. `isForBudgets`: budgets alone are asked, so
+ * that nobody needs to know where pods wait for room.
+ */
 export async function disruptionContext(
   deps: ActivityDeps,
   view: DisruptionView,
-  judged?: ReadonlySet<string>,
+  { judged, isForBudgets = false }: { readonly judged?: ReadonlySet<string>; readonly isForBudgets?: boolean } = {},
 ): Promise<DisruptionContext> {
   const { pauses, running, memory = [], questions = [] } = view;
   const { prices, setAside } = await nodePrices(deps);
@@ -75,7 +84,13 @@ export async function disruptionContext(
   const all = await withBufferPods(deps, viewsWith(deps, prices));
   const claimed = new Set(running.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
   const policies = deps.cache.all('DisruptionPolicy');
-  const { names: nominated, ends: nominationEnds } = nominatedNodes(deps, view, all, judged);
+  const rooms = isForBudgets ? [] : await roomsOfWaiting(deps, view);
+  const {
+    names: nominated,
+    ends: nominationEnds,
+    refusedPods,
+    checks,
+  } = nominatedNodes(deps, view, { views: all, judged, rooms });
   const podDisruptionBudgets = deps.cache.all('PodDisruptionBudget');
   const now = deps.now();
   const recorded = recordsOf(deps, view, { pools: managedPools(deps), policies, now });
@@ -93,6 +108,8 @@ export async function disruptionContext(
     recorded,
     counts: withUnreadable(countPools(views, claimed, judged), unreadable),
     nominationEnds,
+    refusedPods,
+    checks,
     pauses,
     allowances: new Map(),
     questions: questions.filter(({ isGranted }) => isGranted !== true),
@@ -103,6 +120,14 @@ export async function disruptionContext(
     ...poolsByPolicy(pools, policies),
     mode: 'Act',
   };
+}
+
+/** Where pods that wait for a node have room now; packing is asked only if there are any. */
+async function roomsOfWaiting(deps: ActivityDeps, { running }: DisruptionView): Promise<Plan['existingNodes']> {
+  const { cache } = deps;
+  if (!cache.all('Pod').some((pod) => waitsForRoom(deps, pod)) && !cache.all('Node').some(isDeletingNode)) return [];
+  const without = running.flatMap(({ candidates }) => candidates.map(({ node }) => node));
+  return deps.packer.waitingRooms(await disruptionInput(deps, managedPools(deps), { without }));
 }
 
 /** The NodePools whose policy asks for what searches treat separately. */

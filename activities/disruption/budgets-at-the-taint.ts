@@ -28,7 +28,11 @@ export async function beyondBudgets(
   if (!isBudgeted(reason)) return [];
   await expectFresh(deps);
   const judged = new Set(candidates.map(({ claim }) => claim.uid));
-  const context = await disruptionContext(deps, { nominations: [], pauses: [], running: [] }, judged);
+  const context = await disruptionContext(
+    deps,
+    { nominations: [], pauses: [], running: [] },
+    { judged, isForBudgets: true },
+  );
   const going = context.views.filter((view) => judged.has(uidOf(view)));
   const [admission] = decideAdmission(
     [{ id: '', reason, candidates: going.map((view) => ({ ...marksOf(view), nodePool: poolNameOf(view) })) }],

@@ -150,26 +150,42 @@ describe('findDisruptions', () => {
     expect(goingNodes(await find({ nominations: [{ node: 'a', until }] }))).toEqual(['node-a']);
   });
 
-  test('a node that has only just initialized is none to go while pods wait for kube-scheduler', async () => {
-    const initialized: Condition = { type: 'Initialized', status: 'True', lastTransitionTime: at(5) };
-    putNode('a', []);
-    const claim = nodeClaim('a', { status: { providerID: 'fake:///a/i-a', conditions: [initialized] } });
-    world.kube.put('NodeClaim', {
-      ...claim,
-      metadata: { ...claim.metadata, labels: { [labels.nodePool]: 'default' } },
+  // Rules `consolidation/room-of-pending-pods`, `provisioning/refused-pods`.
+  describe('an empty node that pods without a node have room on', () => {
+    const waits = (name: string, status: object): unknown =>
+      world.kube.put('Pod', {
+        metadata: { name, namespace: 'default', ownerReferences: [], creationTimestamp: at(20) },
+        spec: { containers: [{ name: 'app', resources: { requests: { cpu: '1' } } }] },
+        status: { phase: 'Pending', ...status },
+      });
+    const unschedulable = { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] };
+
+    test.each<[string, object]>([
+      ['that kube-scheduler finds unschedulable', unschedulable],
+      ['that kube-scheduler has not looked at', {}],
+    ])('%s is none to go for ten minutes in which nothing changes there', async (_, status) => {
+      putNode('a', []);
+      waits('late', status);
+
+      expect(goingNodes(await find())).toEqual([]);
+      world.clock.now += 9 * 60_000;
+      expect(goingNodes(await find())).toEqual([]);
+      world.clock.now += 60_000;
+      expect(goingNodes(await find())).toEqual(['node-a']);
     });
-    world.kube.put('Pod', {
-      metadata: { name: 'waits', namespace: 'default', ownerReferences: [] },
-      spec: { containers: [{ name: 'app' }] },
-      status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
-    } as never);
 
-    const found = await find();
+    test('is none to go whether all of them have room or not', async () => {
+      putNode('a', []);
+      for (let i = 0; i < 500; i++) waits(`late-${i}`, unschedulable);
+      expect(goingNodes(await find())).toEqual([]);
+    });
 
-    expect(goingNodes(found)).toEqual([]);
-    expect(found.nextCheckAt).toBe(world.clock.now - 5000 + world.deps.nominationMs);
-    world.kube.remove('Pod', { name: 'waits', namespace: 'default' });
-    expect(goingNodes(await find())).toEqual(['node-a']);
+    test('takes no pods of other nodes in place of them', async () => {
+      putNode('a', []);
+      putNode('b', [1]);
+      for (let i = 0; i < 500; i++) waits(`late-${i}`, unschedulable);
+      expect(goingNodes(await find())).toEqual([]);
+    });
   });
 
   describe('a node launched for a pod of a node that drains', () => {

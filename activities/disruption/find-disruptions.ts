@@ -154,6 +154,7 @@ export class DisruptionFinder {
     const checks = [
       ...all.flatMap((found) => found.checks),
       ...context.nominationEnds.values(),
+      ...context.checks,
       ...backOffEnds(context, rulesByPool(context)),
       ...leastDue,
       // The watch cache does not have the change yet, and there will be no further signal: search again.

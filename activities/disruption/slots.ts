@@ -26,7 +26,7 @@ export async function decideSlots(
   if (!deps.cache.synced) return { decisions: refusedUntilSynced(deps, requests) };
   // A requester may have tainted its node already, if `disrupt` lost its state: such a taint does not count against it.
   const requested = new Set(requests.flatMap(({ candidates }) => candidates.map(({ claim }) => claim.uid)));
-  const context = await disruptionContext(deps, view, requested);
+  const context = await disruptionContext(deps, view, { judged: requested, isForBudgets: true });
   const admissions = decideAdmission(requests.map(applicationOf), {
     now: context.now,
     policies: context.policies,

@@ -63,7 +63,7 @@ async function contextAfter(
   const running = going.length === 0 ? [] : [{ workflowId: '', reason: 'Empty' as const, candidates: going, since: 0 }];
   // After a hold they may have been tainted again by this command.
   const judged = new Set(candidates.map(({ claim }) => claim.uid));
-  return disruptionContext(deps, { nominations: [], pauses: [], running }, judged);
+  return disruptionContext(deps, { nominations: [], pauses: [], running }, { judged });
 }
 
 function validateEach(

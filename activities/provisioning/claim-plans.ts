@@ -22,7 +22,21 @@ export function claimPlans(planned: readonly PlannedClaim[], podNames: number): 
     names -= pods.length;
     const { nodePool, requirements, labels, annotations, requests, cheapest, why } = claim;
     const podCount = claim.pods.length;
-    return { nodePool, types, requirements, labels, annotations, requests, pods, podCount, cheapest, why };
+    const named = new Set(pods);
+    const nominated = claim.nominated?.filter((pod) => named.has(pod)) ?? [];
+    return {
+      ...(nominated.length > 0 && { nominated }),
+      nodePool,
+      types,
+      requirements,
+      labels,
+      annotations,
+      requests,
+      pods,
+      podCount,
+      cheapest,
+      why,
+    };
   });
   return { claims, typeLists };
 }

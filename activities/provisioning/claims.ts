@@ -165,7 +165,7 @@ async function create(
 ): Promise<Outcome> {
   const key = keyOf(input, plan, index);
   const name = nameOf(input, plan, index);
-  const wanted = claimOf(plan, pool, input.typeLists, { name, key, namesPods: deps.nominatePods });
+  const wanted = claimOf(plan, pool, input.typeLists, { name, key });
   const { outcome, object } = await deps.kube.create('NodeClaim', wanted);
   if (outcome === 'exists' && object.metadata.annotations?.[annotations.plan] !== key) {
     throw new DomainError('Invalid', `NodeClaim ${name} exists and belongs to another plan`);
@@ -200,7 +200,7 @@ export function claimOf(
   plan: ClaimPlan,
   pool: NodePool,
   typeLists: readonly (readonly string[])[],
-  { name, key, namesPods = false }: { name: string; key: string; namesPods?: boolean },
+  { name, key }: { name: string; key: string },
 ): NewObject<NodeClaim> {
   const { metadata: template, spec } = pool.spec.template;
   const { group, kind, name: className } = spec.nodeClassRef;
@@ -220,7 +220,7 @@ export function claimOf(
         [annotations.nodePoolHash]: nodePoolHash(pool.spec.template),
         [annotations.nodePoolHashVersion]: nodePoolHashVersion,
         [annotations.plan]: key,
-        ...(namesPods && plan.pods.length > 0 ? { [annotations.plannedPods]: plannedPodsText(plan.pods) } : {}),
+        ...podsNamed(plan),
       },
       finalizers: [finalizers.termination],
       ownerReferences: [
@@ -242,6 +242,14 @@ export function claimOf(
       ...(spec.terminationGracePeriod === undefined ? {} : { terminationGracePeriod: spec.terminationGracePeriod }),
       expireAfter: spec.expireAfter,
     },
+  };
+}
+
+/** What the claim says of its pods. */
+function podsNamed({ pods, nominated = [] }: ClaimPlan): Record<string, string> {
+  return {
+    ...(pods.length > 0 && { [annotations.plannedPods]: plannedPodsText(pods) }),
+    ...(nominated.length > 0 && { [annotations.podsToNominate]: plannedPodsText(nominated) }),
   };
 }
 

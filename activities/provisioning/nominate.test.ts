@@ -68,7 +68,7 @@ function putNode(
   });
   const metadata = {
     ...base.metadata,
-    annotations: { [annotations.plannedPods]: planned },
+    annotations: { [annotations.plannedPods]: planned, [annotations.podsToNominate]: planned },
     labels: { ...base.metadata.labels, [labels.instanceType]: 'm5.xlarge', [labels.zone]: 'a' },
   };
   world.kube.put('NodeClaim', { ...base, metadata });
@@ -237,6 +237,19 @@ describe('nominating planned pods to the node that was launched for them', () =>
     await sync({ nominatePods: false });
 
     expect(nominationOf('a')).toBe('');
+  });
+
+  // Rule `provisioning/nominated-pods`.
+  test('happens to those alone that the plan chose for it', async () => {
+    putNode('default/a,default/b', launchedOnly);
+    const [written] = world.kube.objects('NodeClaim');
+    const chosen = { ...written!.metadata.annotations, [annotations.podsToNominate]: 'default/b' };
+    world.kube.put('NodeClaim', { ...written!, metadata: { ...written!.metadata, annotations: chosen } });
+    for (const name of ['a', 'b']) world.kube.put('Pod', podOf(name));
+
+    await sync();
+
+    expect(['a', 'b'].map(nominationOf)).toEqual(['', 'n1']);
   });
 
   test('left out: pods that never preempt, and more of a required spread than its skew allows', async () => {

@@ -8,7 +8,7 @@ import { inBatches } from '../../core/in-batches.js';
 import { labelsOf } from '../../cluster/node-labels.js';
 import { nominate } from './pod-nominator.js';
 import type { PodNominator } from './pod-nominator.js';
-import { plannedPods } from '../../cluster/planned-pods.js';
+import { plannedPods, podsToNominate } from '../../cluster/planned-pods.js';
 import { nominatedNode } from '../../cluster/awaited-nodes.js';
 
 /** Time limit: pods that are not nominated by then are left to kube-scheduler, so that no node waits for them. */
@@ -17,9 +17,9 @@ const longestMs = 5000;
 const mostFailures = 5;
 
 /**
- * Nominates pending pods to their planned nodes (`status.nominatedNodeName`): kube-scheduler tries that node first, and keeps the
- * room there for them. Without it, kube-scheduler's scoring would spread the pods differently, and in a tight plan some would
- * have no room. Idempotent. Returns how many were nominated.
+ * Nominates pending pods to their planned nodes (`status.nominatedNodeName`), where others could take their places there and these have
+ * no other: kube-scheduler tries that node first, and keeps the room there for them. Each nomination costs it as much work as the pod
+ * itself. Idempotent. Returns how many were nominated.
  */
 export async function nominatePlanned(
   deps: ActivityDeps,
@@ -28,11 +28,15 @@ export async function nominatePlanned(
   nominator: PodNominator,
 ): Promise<number> {
   if (!deps.nominatePods) return 0;
-  const planned = plannedPods(claim).flatMap((key) => {
-    const [namespace = '', name = ''] = key.split('/');
-    return deps.cache.get('Pod', { namespace, name }) ?? [];
-  });
-  const eligible = planned.filter((pod) => isReleasedOnFailure(pod) && !isCrowded(pod, planned));
+  const podsOf = (keys: readonly string[]): readonly Pod[] =>
+    keys.flatMap((key) => {
+      const [namespace = '', name = ''] = key.split('/');
+      return deps.cache.get('Pod', { namespace, name }) ?? [];
+    });
+  const chosen = podsToNominate(claim);
+  if (chosen.length === 0) return 0;
+  const planned = podsOf(plannedPods(claim));
+  const eligible = podsOf(chosen).filter((pod) => isReleasedOnFailure(pod) && !isCrowded(pod, planned));
   nominator.keepNominated(claim, nodeName, eligible);
   const pods = eligible.filter((pod) => isPending(pod) && nominatedNode(deps, pod) === undefined);
   const { nominated, failures } = await nominateEach(deps, pods, { nodeName, nodePool: labelsOf(claim).nodePool });

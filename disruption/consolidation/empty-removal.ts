@@ -28,19 +28,15 @@ export class EmptyRemoval {
       const group = this.fleet.budgets.take(this.fleet.counted(), empty, 'Empty', mostCandidates);
       if (group.length === 0) return;
       this.fleet.simulation.setTargets(this.fleet.alive().filter(({ open }) => open));
-      let outcome = this.fleet.simulation.attempts.byPlacing(group);
-      if (outcome === undefined) {
-        // Pending pods with room on the node do not keep it: they stay pending.
-        for (const node of group) this.fleet.simulation.dropPendingPods(node);
-        outcome = this.fleet.simulation.attempts.byPlacing(group) ?? this.attemptEach(group, kept);
-      }
+      const outcome = this.fleet.simulation.attempts.byPlacing(group) ?? this.attemptEach(group, kept);
       if (outcome !== undefined) this.fleet.carryOut({ ...outcome, planned: [] }, 'empty');
     }
   }
 
   /**
    * Those of the group that can be removed one by one, if not all can (consolidation/pods-without-weight). Pods with an eviction
-   * cost of zero or less are evicted even if they have no place; nodes with the capacity of a buffer are added to `kept`.
+   * cost of zero or less are evicted even if they have no place; nodes that pending pods or buffers have their only room on are added to
+   * `kept`.
    */
   private attemptEach(group: readonly FleetNode[], kept: Set<FleetNode>): Outcome | undefined {
     const fine: FleetNode[] = [];

@@ -96,12 +96,13 @@ describe('room is reserved', () => {
     expect(namesOf(n0!.waiting)).toEqual(['spare-buffer-0', 'spare-buffer-1']);
   });
 
-  test('for none of a kind that do not all have room: new nodes come for them', () => {
+  // Rule `consolidation/room-of-pending-pods`.
+  test('for as many of a kind as have room: new nodes come for the others', () => {
     const world = {
       nodes: [node('n0', large)],
       pods: [pending('late-0', 3), pending('late-1', 3), pending('one-0', 2)],
     };
-    expect(fleet(world).map(({ waiting }) => namesOf(waiting))).toEqual([['one-0']]);
+    expect(fleet(world).map(({ waiting }) => namesOf(waiting))).toEqual([['late-0']]);
   });
 
   test('without counting in topology: they are not there yet', () => {

@@ -1,7 +1,12 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { isBufferPod } from '../../core/pods.js';
-import { offeringLabelsOf, type NodeState, type PodClass, type Trial } from '../../packing/trial.js';
+import {
+  offeringLabelsOf,
+  type NodePlacement,
+  type NodeState,
+  type PodClass,
+  type Trial,
+} from '../../packing/trial.js';
 import type { ExaminedNode } from './eligibility.js';
 import { addLoad, isCountedWaiting, isOnlyEmpty, type FleetNode } from './fleet.js';
 
@@ -58,38 +63,35 @@ function fleetNode(
 }
 
 /**
- * Reserves the room that pending pods and capacity buffers have now, and gives all of them. Those without room are left to
- * provisioning: all pods of the class, or the part of a buffer that has none.
+ * Reserves the room that pending pods and capacity buffers have now, and gives all of them. Of a class as many pods get theirs as
+ * there is room for; the others are left to provisioning (consolidation/room-of-pending-pods).
  */
 export function reserveRoom(trial: Trial, nodes: ReadonlyMap<NodeState, FleetNode>): Set<Pod> {
   const waiting = new Set<Pod>();
   const onNodes = new Set([...nodes.values()].flatMap(({ loads }) => [...loads.values()].flat()));
   for (const podClass of trial.queue) {
     const pods = podClass.pods.filter((pod) => !onNodes.has(pod));
-    if (pods.length === 0) continue;
     for (const pod of pods) waiting.add(pod);
-    if (reserve(trial, nodes, podClass, pods) || !pods.some(isBufferPod)) continue;
-    pods.every((pod) => reserve(trial, nodes, podClass, [pod]));
+    for (const { node, pods: there } of placeWaiting(trial, podClass, pods)) {
+      addLoad(nodes.get(node)!.waiting, podClass, there);
+      if (!isCountedWaiting(there)) trial.uncount(node, podClass, there.length);
+    }
+    trial.commit();
   }
   return waiting;
 }
 
-/** Reserves the room of all these pods of a class; false, and nothing is reserved, if some have none. */
-function reserve(
-  trial: Trial,
-  nodes: ReadonlyMap<NodeState, FleetNode>,
-  podClass: PodClass,
-  pods: readonly Pod[],
-): boolean {
-  const { landed } = trial.begin();
-  if (!trial.placer.placeWaiting(podClass, pods)) {
+/** Places as many of these pods of a class as have room on nodes. */
+export function placeWaiting(trial: Trial, podClass: PodClass, pods: readonly Pod[]): readonly NodePlacement[] {
+  for (let some = pods; some.length > 0;) {
+    const { landed } = trial.begin();
+    const isAll = trial.placer.placeWaiting(podClass, some);
+    const placements = trial.placer.placementsSince(landed);
+    if (isAll) return placements;
+    // Without those that only a new node has room for: topology counts them there.
+    const placed = placements.reduce((sum, { pods: there }) => sum + there.length, 0);
     trial.undo();
-    return false;
+    some = some.slice(0, Math.min(placed, some.length - 1));
   }
-  for (const { node, pods: there } of trial.placer.placementsSince(landed)) {
-    addLoad(nodes.get(node)!.waiting, podClass, there);
-    if (!isCountedWaiting(there)) trial.uncount(node, podClass, there.length);
-  }
-  trial.commit();
-  return true;
+  return [];
 }

@@ -42,11 +42,9 @@ export interface FleetNode extends CountedNode {
  */
 export const isCountedWaiting = (pods: readonly Pod[]): boolean => pods.some(isBufferPod);
 
-/**
- * Whether the node is empty (consolidation/empty-nodes): pods with an eviction cost of zero do not keep it, capacity buffers do.
- */
-export const isEmptied = ({ cost, waiting }: FleetNode): boolean =>
-  cost <= 1 && ![...waiting.values()].some((pods) => pods.some(isBufferPod));
+/** Whether the node is empty (consolidation/empty-nodes): pods with an eviction cost of zero do not keep it, pending pods and capacity buffers with room there do. */
+export const isEmptied = ({ cost, waiting }: Pick<FleetNode, 'cost' | 'waiting'>): boolean =>
+  cost <= 1 && waiting.size === 0;
 
 /** Whether the pool's nodes may be removed only while empty. */
 export const isOnlyEmpty = (pool: NodePool | undefined): boolean =>

@@ -95,12 +95,17 @@ const buffer = pod('buffer', '', 1, {
 });
 test.each<[string, number, readonly (typeof buffer)[], boolean]>([
   ['nothing', 1, [], true],
-  ['a pending pod', 1, [a!], true],
+  ['a pending pod', 1, [a!], false],
   ['pods to evict', 2, [], false],
   ['the room of a capacity buffer', 1, [a!, buffer], false],
-])('a node is emptied with: %s (consolidation/empty-nodes)', (_, cost, waiting, expected) => {
-  expect(isEmptied(nodeOf({ cost, waiting: new Map([[web, [...waiting]]]) }))).toBe(expected);
-});
+])(
+  'a node is emptied with: %s (consolidation/empty-nodes, consolidation/room-of-pending-pods)',
+  (_, cost, waiting, expected) => {
+    expect(
+      isEmptied(nodeOf({ cost, waiting: waiting.length === 0 ? new Map() : new Map([[web, [...waiting]]]) })),
+    ).toBe(expected);
+  },
+);
 
 test('a NodePool lets nodes go only while empty by its policy', () => {
   const policy = (consolidationPolicy: 'WhenEmpty' | 'WhenEmptyOrUnderutilized') =>

@@ -72,9 +72,24 @@ describe('nodes on their way out', () => {
 });
 
 describe('pods that wait', () => {
-  test('keep no empty node', () => {
-    const world = { nodes: [node('n0', large), node('n1', large)], pods: [pending('late-0', 3)], types: [large] };
-    expect(gone(run(world))).toEqual(['n0', 'n1']);
+  // Rule `consolidation/room-of-pending-pods`.
+  const late = (count: number): Pod[] => Array.from({ length: count }, (_, i) => pending(`late-${i}`, 3));
+  test.each<[string, number, string[]]>([
+    ['one of two nodes', 1, ['n1']],
+    ['both', 2, []],
+    ['both, where there are more of them than they hold', 5, []],
+  ])('keep the empty nodes that they need: %s', (_, count, expected) => {
+    const world = { nodes: [node('n0', large), node('n1', large)], pods: late(count), types: [large] };
+    expect(gone(run(world))).toEqual(expected);
+  });
+
+  // Rule `consolidation/room-of-pending-pods`.
+  test('lend nobody the room that they need, though not all of them have some', () => {
+    const full = { nodes: [node('n0', large), node('n1', large)], pods: [pod('web-0', 'n0', 3)], types: [large] };
+    expect(gone(run(full))).toEqual(['n1']);
+    const busy = { ...full, pods: [...full.pods, pod('web-1', 'n1', 0.1), ...late(5)] };
+    expect(gone(run({ ...busy, pods: busy.pods.slice(1) }))).toEqual([]);
+    expect(gone(run(busy))).toEqual([]);
   });
 
   test('keep the nodes that hold what a capacity buffer keeps free (capacity-buffers/nodes-are-not-empty)', () => {

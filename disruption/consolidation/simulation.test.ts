@@ -54,15 +54,6 @@ describe('what removing a node is worth', () => {
 describe('pods of a node without a place', () => {
   const nodes = [node('n0', huge), node('n1', large)];
 
-  // Rule `capacity-buffers/nodes-are-not-empty`.
-  test('are forgotten if they are pending, and kept if they are of a capacity buffer', () => {
-    const simulation = simulationOf({ nodes, pods: [pending('late-0', 2)], more: bufferOf(2, 1) });
-    const [n0] = named(simulation, 'n0');
-    expect(namesOf(n0!.waiting).sort()).toEqual(['late-0', 'spare-buffer-0', 'spare-buffer-1']);
-    simulation.dropPendingPods(n0!);
-    expect(namesOf(n0!.waiting)).toEqual(['spare-buffer-0', 'spare-buffer-1']);
-  });
-
   // Rule `consolidation/pods-without-weight`.
   test('are evicted, and count for nothing from then on', () => {
     const simulation = simulationOf({

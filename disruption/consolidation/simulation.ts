@@ -3,7 +3,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { Trial, type Filling, type NodeState, type Worth } from '../../packing/trial.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { evictionCost } from '../candidates/disruption-cost.js';
-import { isTerminal, isBufferPod } from '../../core/pods.js';
+import { isTerminal } from '../../core/pods.js';
 import { Attempts } from './attempts.js';
 import type { ExaminedNode } from './eligibility.js';
 import { fleetOf, reserveRoom } from './fleet-setup.js';
@@ -58,11 +58,6 @@ export class Simulation {
       targets.map(({ state }) => state),
       filling,
     );
-  }
-
-  /** Drops the pending pods of the node, but keeps capacity buffers (capacity-buffers/nodes-are-not-empty). */
-  dropPendingPods(node: FleetNode): void {
-    node.waiting = new Map([...node.waiting].filter(([, pods]) => pods.some(isBufferPod)));
   }
 
   /** Removes the node; its pods are evicted without another place. */

@@ -2,6 +2,7 @@ import { compareText } from '../../core/compare-text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName } from '../names.js';
 import { isBetterFor, type FoundNodes } from '../bins/surcharge.js';
+import { corneredClasses } from '../output/cornered-pods.js';
 import { leftOutOf } from '../output/left-out.js';
 import { relaxedPods } from '../output/relaxed-pods.js';
 import { rulesIgnoredByBound } from '../place/ignored-by-bound.js';
@@ -62,7 +63,7 @@ function placeable({ compiled, unplaced }: WorkingPlan): Waiting[] {
 
 function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases: NodePurchases): Plan {
   const { compiled, book, nodes, unplaced } = working;
-  const newNodeClaims = [...claims].sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
+  const newNodeClaims = nominating(working, claims).sort((a, b) => compareText(a.pods[0]!, b.pods[0]!));
   const pricePerHour = newNodeClaims.reduce((sum, { cheapest }) => sum + cheapest.pricePerHour, 0);
   const placed = working.placed();
   const relaxed = relaxedPods(working);
@@ -80,6 +81,17 @@ function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases
     lowerBoundPerHour,
     ...(isFar && { boundLeavesOut: rulesIgnoredByBound(compiled, book, placed) }),
   };
+}
+
+/** The claims with the pods that kube-scheduler has to be told of. */
+function nominating(working: WorkingPlan, claims: readonly PlannedClaim[]): PlannedClaim[] {
+  const cornered = corneredClasses(working, working.claims);
+  if (cornered.size === 0) return [...claims];
+  const names = new Set([...cornered].flatMap(({ pods }) => pods.map(fullName)));
+  return claims.map((claim) => {
+    const nominated = claim.pods.filter((pod) => names.has(pod));
+    return nominated.length === 0 ? claim : { ...claim, nominated };
+  });
 }
 
 /** Whether the plan is small and leaves out pods that some type holds, while others want to be with their like. */

@@ -1,5 +1,6 @@
 import { defaultFeatureGates } from '../../core/feature-gates.js';
 import { consolidateFleet, reconsiderNodes, whyStays } from '../../disruption/consolidation/search.js';
+import { waitingRooms } from '../../disruption/consolidation/waiting-rooms.js';
 import { leastPossible } from '../../packing/least-possible.js';
 import { plan } from '../../packing/plan.js';
 import type { ActivityDeps } from '../../activities/deps.js';
@@ -25,6 +26,7 @@ export function fakeDeps(
       consolidate: (input) => Promise.resolve(consolidateFleet(input)),
       reconsider: (input, candidates) => Promise.resolve(reconsiderNodes(input, candidates)),
       leastPossible: (input) => Promise.resolve(leastPossible(input)),
+      waitingRooms: (input) => Promise.resolve(waitingRooms(input)),
       whyStays: (input, node) => Promise.resolve(whyStays(input, node)),
     },
     packing: {

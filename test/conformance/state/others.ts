@@ -213,7 +213,10 @@ export const otherConsolidationCases: readonly Told[] = [
         metadata: { ...metadata, annotations: { [annotations.plannedPods]: 'default/web' } },
       }));
       await it.put(...leaving(roomy(), 'Node'), bound('web', { cpu: '1' }), ...launched);
-      return [...nominatedNodes(it.deps, { nominations: [], running: [] }, await nodeViews(it.deps)).names];
+      return [
+        ...nominatedNodes(it.deps, { nominations: [], running: [] }, { views: await nodeViews(it.deps), rooms: [] })
+          .names,
+      ];
     }),
   ),
   same(

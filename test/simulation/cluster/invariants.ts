@@ -2,6 +2,7 @@ import { annotations, labels, taints } from '../../../api/labels.js';
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import type { Pod } from '../../../api/kubernetes.js';
 import { isTrue } from '../../../core/conditions.js';
+import { BacklogWatch } from './backlog-watch.js';
 import { BudgetWatch } from './budget-watch.js';
 import { dispensable } from './consolidated.js';
 import { leftovers } from './leftovers.js';
@@ -47,6 +48,7 @@ export class Invariants {
     private readonly say: (line: string) => void = () => undefined,
   ) {
     this.budgets = new BudgetWatch(cluster, (problem) => this.broken(problem));
+    new BacklogWatch(cluster, (problem) => this.broken(problem));
     this.rules = new RulesWatch(cluster, (problem) => this.broken(problem));
     this.reasons = new ReasonWatch(
       (workflowId) => temporal.find(workflowId) !== undefined,

@@ -20,6 +20,7 @@ export interface SimulatedCluster {
   readonly kube: FakeKube;
   readonly cloud: FakeCloud;
   readonly machines: Machines;
+  readonly scheduler: Scheduler;
   /** What kube-scheduler, kubelets and controllers see. */
   readonly cache: ClusterCache;
   /** Keeps the state of the API server. What is returned brings it back, and has all but Stowage go on from there. */
@@ -76,7 +77,8 @@ export async function createCluster(
   const parts = { kube, cache, clock, random };
   new PodLives({ ...parts, isAway: (nodeName) => machines.isAway(nodeName) });
   new NodeLifecycle(kube, cache);
-  void new Scheduler(parts).follow();
+  const scheduler = new Scheduler(parts);
+  void scheduler.follow();
   void new Kubelets(parts).follow();
   const backup = (): (() => void) => {
     const bringBack = kube.snapshot();
@@ -85,7 +87,7 @@ export async function createCluster(
       machines.catchUp();
     };
   };
-  return { kube, cloud, machines, cache, backup, stop: () => stopping.abort() };
+  return { kube, cloud, machines, scheduler, cache, backup, stop: () => stopping.abort() };
 }
 
 /** The least that a NodePool's template says. */

@@ -3,7 +3,7 @@ import type { Condition, Node } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { EvictionOrder } from '../../../activities/termination/eviction-order.js';
 import { quantitiesOf } from '../../../activities/claim-status.js';
-import { plannedPods } from '../../../cluster/planned-pods.js';
+import { podsToNominate } from '../../../cluster/planned-pods.js';
 import { withCondition } from '../../../core/conditions.js';
 import { isDrainable } from '../../../core/pods.js';
 import { latencies } from './latencies.js';
@@ -54,7 +54,7 @@ async function initialise(world: World, name: string, providerId: string): Promi
 
 /** Pods of the plan that still wait are nominated to the node before it takes any. */
 async function nominate({ cache, kube }: World, claim: string, nominatedNodeName: string): Promise<void> {
-  for (const key of plannedPods(cache.get('NodeClaim', { name: claim })!)) {
+  for (const key of podsToNominate(cache.get('NodeClaim', { name: claim })!)) {
     const [namespace = '', name = ''] = key.split('/');
     const pod = cache.get('Pod', { namespace, name });
     if (pod === undefined || (pod.spec.nodeName ?? '') !== '') continue;

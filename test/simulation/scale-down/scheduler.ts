@@ -22,6 +22,8 @@ export class Scheduler {
   private readonly queue = new Inbox<string>();
   private unschedulable = new Set<string>();
   private isRetrying = false;
+  private standsStillUntil = 0;
+  private readonly unwanted = new Set<string>();
 
   constructor(private readonly world: ClusterParts) {
     const { cache } = world;
@@ -37,9 +39,25 @@ export class Scheduler {
   async follow(): Promise<never> {
     for (;;) {
       const key = await this.queue.next();
-      await this.world.clock.sleep(latencies.bindMs);
+      const { clock } = this.world;
+      await clock.sleep(latencies.bindMs);
+      while (clock.now < this.standsStillUntil) await clock.sleep(this.standsStillUntil - clock.now);
       await this.schedule(key);
     }
+  }
+
+  /** Binds nothing and refuses nothing for so long, milliseconds, and goes on where it was. */
+  standStill(forMs: number): void {
+    this.standsStillUntil = Math.max(this.standsStillUntil, this.world.clock.now + forMs);
+  }
+
+  /** Refuses the pods of an app wherever there is room for them, for reasons that nobody else knows. What is returned ends that. */
+  refuseAll(app: string): () => void {
+    this.unwanted.add(app);
+    return () => {
+      this.unwanted.delete(app);
+      this.retry();
+    };
   }
 
   private retry(): void {
@@ -60,7 +78,8 @@ export class Scheduler {
     if (found === undefined || !isUnbound(found)) return;
     const view = this.view(found);
     const { nodes } = view;
-    const open = nodes.filter(({ node }) => view.isOpenTo(node, none)).map(({ seen }) => seen);
+    const isUnwanted = this.unwanted.has(found.metadata.labels?.['app'] ?? '');
+    const open = nodes.filter(({ node }) => !isUnwanted && view.isOpenTo(node, none)).map(({ seen }) => seen);
     if (open.length === 0) {
       await this.refuse(found, view);
       return;

@@ -53,5 +53,20 @@ export const outageHappenings = listed([
     weight: 1,
     happens: ({ cluster: { kube } }) => kube.compact(),
   },
+  {
+    name: 'kube-scheduler stands still, for some minutes',
+    weight: 2,
+    happens: ({ random, later, cluster: { scheduler } }) => {
+      const forMs = random.int(1, 9 * 60) * 1000;
+      scheduler.standStill(forMs);
+      later(forMs, () => undefined);
+    },
+  },
+  {
+    name: 'kube-scheduler refuses pods for reasons that nobody else knows, for some minutes',
+    weight: 2,
+    happens: ({ random, later, sets, cluster: { scheduler } }) =>
+      later(random.int(1, 40) * minuteMs, scheduler.refuseAll(random.pick(sets).app)),
+  },
   { name: 'nothing', weight: 6, happens: () => undefined },
 ]);

@@ -1,0 +1,46 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { simulate } from '../simulation/cluster/simulate.js';
+import type { SimulationResult } from '../simulation/cluster/simulate.js';
+import type { SimulatedCluster } from '../simulation/cluster/world.js';
+import { testBundle } from '../workflow/bundle.js';
+
+const minute = 60_000;
+
+describe('a backlog of pods', () => {
+  let code = '';
+  beforeAll(async () => {
+    ({ code } = await testBundle());
+  });
+
+  const play = (seed: number, prepare: (cluster: SimulatedCluster) => void): Promise<SimulationResult> =>
+    simulate(
+      {
+        ...{ seed, prepare, leastReplicas: 20, replicas: 30, withoutFaults: true },
+        ...{ unrestMs: 30 * minute, healMs: 60 * minute, restMs: 10 * minute },
+        script: [{ atMs: 30 * minute, draw: 1, name: 'nothing' }],
+      },
+      code,
+    );
+  const standsStill = (fromMs: number, forMs: number) => (cluster: SimulatedCluster) =>
+    void setTimeout(() => cluster.scheduler.standStill(forMs), fromMs);
+
+  // Rule `consolidation/room-of-pending-pods`.
+  test.each([1, 2, 4])(
+    'keeps the nodes that came for it while kube-scheduler stands still for minutes, seed %i',
+    async (seed) => {
+      expect((await play(seed, standsStill((20 + 15 * seed) * 1000, 9 * minute))).problems).toEqual([]);
+    },
+  );
+
+  // Rule `provisioning/refused-pods`.
+  test.each([1, 2])(
+    'that kube-scheduler refuses for reasons that nobody else knows has few launches in vain, seed %i',
+    async (seed) => {
+      const refuses = ({ scheduler }: SimulatedCluster): void => {
+        const end = scheduler.refuseAll('middle');
+        setTimeout(end, 28 * minute);
+      };
+      expect((await play(seed, refuses)).problems).toEqual([]);
+    },
+  );
+});
