@@ -42,14 +42,12 @@ export class WorkingPlan {
   /** What each node to launch counts more than it costs, dollars per hour, once nodes were bought (provisioning/fewest-nodes). */
   surcharge: number | undefined;
 
-  /** Whether the cheapest plan is wanted, whatever its number of nodes. */
-  readonly isCheapest: boolean;
 
   constructor(
     readonly compiled: Compiled,
-    { isCheapest = compiled.input.settings.isCheapest ?? false }: { readonly isCheapest?: boolean } = {},
+    /** Whether only a plan is wanted than which none is cheaper. */
+    readonly isExact = false,
   ) {
-    this.isCheapest = isCheapest;
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));
