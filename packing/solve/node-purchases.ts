@@ -43,10 +43,9 @@ export class NodePurchases {
     const units = parts.reduce((sum, { count }) => sum + count, 0);
     this.chosen ||= parts.some(({ pinnedKeys, together }) => together || pinnedKeys.length > 0);
     this.keepPreferences ||= parts.some(({ members }) => members.some((member) => this.keepsPreferences(member)));
-    const { solution, bounds, isRidden, surcharge } =
-      working.isExact || working.compiled.input.settings.isCheapest === true
-        ? buyCheapest(problem, units, working.isExact)
-        : buyFew(problem, units, working.surcharge);
+    const { solution, bounds, isRidden, surcharge } = working.isCheapest
+      ? buyCheapest(problem, units, working.isExact)
+      : buyFew(problem, units, working.surcharge);
     working.surcharge ??= surcharge;
     this.mayRide ||= problem.items.riding !== undefined;
     this.doRide ||= isRidden;

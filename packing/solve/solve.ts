@@ -16,6 +16,8 @@ import { mostSearched, WorkingPlan } from './working-plan.js';
 /** Plans so many times dearer than their bound say what the bound leaves out. */
 export const explainedAbove = 1.03;
 
+/** Up to so many pods the cheapest plan is looked for as well: in few nodes a search often ends at a plan that others are better than. */
+const mostPlannedTwice = 100;
 /** Up to so many nodes the cheapest plan is right, whatever their number. */
 const mostOfCheapest = 5;
 
@@ -24,15 +26,20 @@ const mostOfCheapest = 5;
  * be with their like are tried in their turn too, not after all others, who may have taken every domain from them.
  */
 export function solve(compiled: Compiled): Plan {
-  if (podsIn(compiled) <= mostPods) {
-    const { plan, isBest } = planOf(new WorkingPlan(compiled, true), { likeLast: true });
+  const pods = podsIn(compiled);
+  if (pods <= mostPods) {
+    const { plan, isBest } = planOf(new WorkingPlan(compiled, { isExact: true }), { likeLast: true });
     if (isBest && plan.newNodeClaims.length <= mostOfCheapest) return plan;
   }
   const working = new WorkingPlan(compiled);
-  const { plan } = planOf(working, { likeLast: true });
-  if (!isWorthAnother(working)) return plan;
-  const { plan: other } = planOf(new WorkingPlan(compiled), { likeLast: false });
-  return isBetterFor(working.surcharge ?? 0, foundBy(other), foundBy(plan)) ? other : plan;
+  const plans = [planOf(working, { likeLast: true })];
+  if (isWorthAnother(working)) plans.push(planOf(new WorkingPlan(compiled), { likeLast: false }));
+  const { surcharge = 0 } = working;
+  if (surcharge > 0 && pods <= mostPlannedTwice)
+    plans.push(planOf(new WorkingPlan(compiled, { isCheapest: true }), { likeLast: true }));
+  return plans
+    .map(({ plan }) => plan)
+    .reduce((best, each) => (isBetterFor(surcharge, foundBy(each), foundBy(best)) ? each : best));
 }
 
 const foundBy = ({ unschedulable, pricePerHour, newNodeClaims }: Plan): FoundNodes => ({

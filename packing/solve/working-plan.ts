@@ -24,6 +24,11 @@ export const mostSearched = 400;
 /** A price so many times the bound is not searched on. */
 export const nearEnough = 1.005;
 
+interface PlanAim {
+  readonly isExact?: boolean;
+  readonly isCheapest?: boolean;
+}
+
 /** A plan while it is made: what is placed and bought so far, and what later steps must count it against. */
 export class WorkingPlan {
   readonly feasibility: Feasibility;
@@ -42,12 +47,17 @@ export class WorkingPlan {
   /** What each node to launch counts more than it costs, dollars per hour, once nodes were bought (provisioning/fewest-nodes). */
   surcharge: number | undefined;
 
+  /** Whether the cheapest plan is wanted, whatever its number of nodes. */
+  readonly isCheapest: boolean;
+  /** Whether a plan is wanted only if none can be better. */
+  readonly isExact: boolean;
 
   constructor(
     readonly compiled: Compiled,
-    /** Whether only a plan is wanted than which none is cheaper. */
-    readonly isExact = false,
+    { isExact = false, isCheapest = isExact || (compiled.input.settings.isCheapest ?? false) }: PlanAim = {},
   ) {
+    this.isExact = isExact;
+    this.isCheapest = isCheapest;
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));
