@@ -1,13 +1,14 @@
 import type { CSINode } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compile/compiled.js';
-import type { Attachments, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
+import type { Attachments, CountedNode, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
 import type { CompiledNode } from '../compile/nodes.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
+import { namespaceOf } from '../names.js';
 import type { Volumes } from '../compile/volumes.js';
 import { parseResource } from '../../core/resources.js';
 import type { Pod } from '../../api/kubernetes.js';
@@ -15,7 +16,7 @@ import { lookUp } from '../../core/own.js';
 
 export type { NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 
-interface ExpectedDaemon extends Pick<Daemon, 'alternatives'> {
+interface ExpectedDaemon extends Daemon {
   readonly vector: Float64Array;
 }
 
@@ -41,9 +42,8 @@ export function nodeStates(compiled: Compiled): NodeState[] {
     }
     const { values } = kind;
     const owed = new Float64Array(dimensions.count);
-    for (const { alternatives, vector } of expected) {
-      if (alternatives.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
-    }
+    const here = expected.filter(({ alternatives }) => alternatives.some((each) => satisfies(each, values)));
+    for (const { vector } of here) addInto(owed, vector, 1);
     const free = allocatableOf(view, compiled);
     const ports: HostPort[] = [];
     for (const pod of pods) {
@@ -53,7 +53,6 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       ports.push(...hostPorts(pod));
     }
     for (let d = 0; d < free.length; d++) if (owed[d]! > 0) free[d] = free[d]! - owed[d]!;
-    const host = view.labels[labels.hostname] ?? view.name;
     states.push({
       index: states.length,
       view,
@@ -63,11 +62,31 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       pods: [],
       placedWithRules: [],
       placed: [],
-      host,
+      host: hostOf(view),
+      daemons: view.initialized ? [] : stillToCome(here, pods),
       attach: attachmentsOf(compiled, view.name, pods, limits),
     });
   }
   return states;
+}
+
+/** The nodes whose pods topology counts: those that accept pods, and those that are being deleted while pods are held back there. */
+export function countedNodes({ nodes, bound, space }: Compiled, states: readonly NodeState[]): readonly CountedNode[] {
+  const kinds = new Map<string, NodeKind>();
+  const draining = nodes.filter(({ name, deleting }) => deleting && (bound.get(name)?.length ?? 0) > 0);
+  return [...states, ...draining.map((view) => ({ view, kind: kindOf(view, space.keys, kinds), host: hostOf(view) }))];
+}
+
+const hostOf = ({ labels: own, name }: CompiledNode): string => own[labels.hostname] ?? name;
+
+/** The DaemonSets, by index, of which none of these pods is. */
+function stillToCome(daemons: readonly Daemon[], pods: readonly Pod[]): number[] {
+  const there = new Set(
+    pods
+      .filter((pod) => isOwnedBy(pod, 'DaemonSet'))
+      .flatMap((pod) => pod.metadata.ownerReferences!.map(({ name }) => `${namespaceOf(pod)}/${name}`)),
+  );
+  return daemons.filter(({ name }) => !there.has(name)).map(({ index }) => index);
 }
 
 function kindOf(view: CompiledNode, keys: readonly string[], kinds: Map<string, NodeKind>): NodeKind {

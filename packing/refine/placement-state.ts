@@ -137,10 +137,14 @@ export class PlacementState {
   }
 
   private newTentativeNode(row: number, profiles: readonly Profile[], pinnedKeys: ReadonlySet<string>): TentativeNode {
+    const { offers, universe } = this.context.compiled;
     return {
       host: `\u0000${this.nodesMade++}`,
       ports: [],
       attach: undefined,
+      get uncounted() {
+        return offers.of(universe.rows[this.row]!.profile).daemons;
+      },
       members: [],
       usage: new Float64Array(this.context.compiled.dimensions.count),
       profiles,
@@ -179,7 +183,10 @@ export class PlacementState {
     for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
       const atLevel = this.atLevel(podClass, levelIndex);
       const { rules } = atLevel;
-      const uneven = { ...atLevel, rules: { ...rules, spread: rules.spread.filter((group) => !selectsOwn(rules, group)) } };
+      const uneven = {
+        ...atLevel,
+        rules: { ...rules, spread: rules.spread.filter((group) => !selectsOwn(rules, group)) },
+      };
       const nodes = this.existing.nodes.filter((node) => this.existing.admits(node, { ...uneven, pod }));
       this.effort.spent += this.existing.takeChecks();
       const moves = this.moves.all(uneven, pod).sort((a, b) => a.cost - b.cost);
@@ -188,7 +195,10 @@ export class PlacementState {
         ...nodes.map((node) => ({ cost: 0, put: () => this.existing.put(node, { ...atLevel, pod }) })),
         ...moves.map((move) => {
           const at = move.tentative === undefined ? -1 : this.tentativeNodes.indexOf(move.tentative);
-          return { cost: move.cost, put: () => this.put({ ...move, tentative: this.tentativeNodes[at] }, atLevel, pod) };
+          return {
+            cost: move.cost,
+            put: () => this.put({ ...move, tentative: this.tentativeNodes[at] }, atLevel, pod),
+          };
         }),
       ];
     }

@@ -1,6 +1,6 @@
 import type { KubernetesObject, PodSpec } from '../../api/kubernetes.js';
-import type { Case } from '../../cases/index.js';
-import { offering } from '../../cases/catalogues.js';
+import type { Case } from '../cases/index.js';
+import { offering } from '../cases/catalogues.js';
 import {
   archKey,
   capacityTypeKey,
@@ -13,8 +13,8 @@ import {
   requestsOf,
   runningNode,
   zoneKey,
-} from '../../cases/objects.js';
-import type { Random } from '../../cases/random.js';
+} from '../cases/objects.js';
+import type { Random } from '../cases/random.js';
 
 /** A machine as labels have it. */
 export interface Site {
