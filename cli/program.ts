@@ -6,6 +6,7 @@ import { loadOffline } from './offline-code.js';
 import { loadOnline } from './online-code.js';
 import { OnceCommand } from './once-command.js';
 import { emit, print, warn } from './output/print.js';
+import { probableKey } from '../packing/requirements/typo.js';
 import { buildInfo } from '../process/gauges/build-info.js';
 
 /** The `stowage` command. Each command loads its own code when it runs: `stowage plan` for files needs neither Temporal nor AWS. */
@@ -56,12 +57,14 @@ function addPlan(program: Command): void {
     .argument('[flags...]')
     .addHelpText(
       'after',
-      '\nWithout --objects and --catalogue it plans for a live cluster, and takes what stowage settings lists as flags.' +
+      '\nWithout --objects and --catalogue it plans for a live cluster, and takes what stowage settings lists as flags' +
+        '\n(--kubeconfig names a file, or in-cluster; without it KUBECONFIG, ~/.kube/config and the credentials of a pod follow).' +
         '\nsolveMs is the solve alone, from parsed objects to the plan; with --repeat the catalogue is looked through once.' +
         `\n${exampleText('plan')}`,
     )
-    .action(async (flags: string[], options) => {
+    .action(async (flags: string[], options, command: Command) => {
       const { objects, catalogue, repeat } = options as { objects?: string[]; catalogue?: string; repeat: number };
+      refuseMisspelt(command, flags, objects !== undefined || catalogue !== undefined);
       if (objects === undefined && catalogue === undefined) {
         const { loadPlanLive } = await loadOnline();
         const { planLive } = await loadPlanLive();
@@ -75,6 +78,16 @@ function addPlan(program: Command): void {
       const { planOffline } = await loadOffline({ once: repeat === 1 });
       print(planOffline(options as Parameters<typeof planOffline>[0]));
     });
+}
+
+/** What is no option of a plan for files, or is nearly one, where the options of a live cluster could follow too. */
+function refuseMisspelt(command: Command, flags: readonly string[], isForFiles: boolean): void {
+  for (const flag of flags.filter((each) => each.startsWith('-'))) {
+    const meant = probableKey(flag.replace(/=.*/s, ''), command.options.map(({ long }) => long ?? '')); // prettier-ignore
+    const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+    if (isForFiles || meant === '--objects' || meant === '--catalogue')
+      command.error(`error: unknown option '${flag}'${hint}`);
+  }
 }
 
 function addConsolidate(program: Command): void {
@@ -96,7 +109,10 @@ function addCrds(program: Command): void {
       '--apply',
       'write them to the cluster instead: missing ones are created, older ones get the schemas of this version',
     )
-    .option('--kubeconfig <file>', 'of that cluster (env KUBECONFIG; in-cluster credentials when absent)')
+    .option(
+      '--kubeconfig <file>',
+      'of that cluster, or in-cluster; when absent env KUBECONFIG, ~/.kube/config, then the credentials of a pod',
+    )
     .addHelpText('after', exampleText('crds'))
     .action(async ({ apply, kubeconfig }: { apply?: boolean; kubeconfig?: string }) => {
       if (apply === true) {
@@ -115,10 +131,13 @@ function addConvert(program: Command): void {
     .option('--role <name>', 'IAM role of the nodes, for node classes that name neither role nor instance profile')
     .option('--instance-profile <name>', 'as --role, an instance profile')
     .addOption(new Option('--report <form>', 'how to print what changed').choices(['text', 'json']).default('text'))
+    .option('--keep-going', 'print what could be converted although other objects could not; the status is still 2')
+    .option('--strict', 'end with status 1 where anything is to be checked, or was not carried over')
     .addHelpText('after', exampleText('convert'))
     .action(async (files: string[], options) => {
       const { convert } = await import('./convert.js');
-      const { yaml, report } = convert(files, options as Parameters<typeof convert>[1]);
+      const { yaml, report, status } = convert(files, options as Parameters<typeof convert>[1]);
+      process.exitCode = status;
       warn(report);
       emit(yaml);
     });

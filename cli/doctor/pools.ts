@@ -1,6 +1,8 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
+import { kubeletAnnotation, kubeletInAnnotation } from '../../api/karpenter/node-pool-rules.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
+import { lookUp } from '../../core/own.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
 import { lostPoolRemedy, lostPools } from '../../cluster/cluster.js';
@@ -28,18 +30,23 @@ export function nodePoolsCheck(kube: Kube): Check {
     run: async () => {
       const [pools, claims] = await Promise.all([kube.list('NodePool'), kube.list('NodeClaim')]);
       const outcome = readyOutcome('NodePool', pools, 'examples/nodepools has some for common cases');
+      if (outcome.state === 'failed') return outcome;
       const lost = [...lostPools(pools, claims)];
-      if (lost.length === 0 || outcome.state === 'failed') return outcome;
-      const texts = lost.map(
-        ([name, nodes]) => `NodePool ${name} is gone, and ${counted(nodes, 'NodeClaim')} of it stayed`,
-      );
-      return warning(
-        someOf(texts, 3),
-        lost
-          .slice(0, 3)
-          .map(([name]) => lostPoolRemedy(name))
-          .join('; '),
-      );
+      if (lost.length > 0) {
+        const texts = lost.map(
+          ([name, nodes]) => `NodePool ${name} is gone, and ${counted(nodes, 'NodeClaim')} of it stayed`,
+        );
+        const remedies = lost.slice(0, 3).map(([name]) => lostPoolRemedy(name));
+        return warning(someOf(texts, 3), remedies.join('; '));
+      }
+      const unread = pools.flatMap(({ metadata, spec }) => {
+        const kubelet = lookUp(metadata.annotations, kubeletAnnotation);
+        const text = kubeletInAnnotation(kubelet ?? '', spec.template.spec.nodeClassRef.name);
+        return kubelet === undefined ? [] : [`NodePool ${metadata.name ?? ''}: ${text}`];
+      });
+      return unread.length === 0 || outcome.state !== 'ok'
+        ? outcome
+        : warning(someOf(unread, 3), `then take ${kubeletAnnotation} off`);
     },
   };
 }
