@@ -3,10 +3,18 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { Plan } from '../../packing/types.js';
 import type { DisruptionView } from './contract.js';
-import type { DisruptionContext } from './disruption-context.js';
 import type { ActivityDeps } from '../deps.js';
 import { awaitedNode, nodesForPodsOfDrainingNodes } from '../../cluster/awaited-nodes.js';
 import { refusedAt } from '../../cluster/refused-pods.js';
+
+export interface Nominated {
+  readonly names: ReadonlySet<string>;
+  readonly ends: ReadonlyMap<string, number>;
+  /** Pods (`namespace/name`) that kube-scheduler leaves without a node though they have room: no node is kept for them. */
+  readonly refusedPods: ReadonlySet<string>;
+  /** When more of them are refused, milliseconds of the epoch. */
+  readonly checks: readonly number[];
+}
 
 /**
  * Nodes that pods are nominated to, which are no candidates until these pods are bound (provisioning/nominated-nodes):
@@ -23,10 +31,7 @@ export function nominatedNodes(
   deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
   { nominations, running }: Pick<DisruptionView, 'nominations' | 'running'>,
   { views, judged = new Set(), rooms }: Judging,
-): Pick<DisruptionContext, 'refusedPods' | 'checks'> & {
-  readonly names: ReadonlySet<string>;
-  readonly ends: ReadonlyMap<string, number>;
-} {
+): Nominated {
   const now = deps.now();
   const until = new Map(nominations.map((each) => [each.node, each.until]));
   const plans = running.map(({ workflowId }) => `${workflowId}/`);
