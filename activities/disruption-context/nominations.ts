@@ -57,7 +57,7 @@ export function nominatedNodes(
 function waitedFor(
   deps: Pick<ActivityDeps, 'cache' | 'now'>,
   rooms: Plan['existingNodes'],
-): Pick<DisruptionContext, 'refusedPods' | 'checks'> & { readonly nodes: ReadonlySet<string> } {
+): Pick<Nominated, 'refusedPods' | 'checks'> & { readonly nodes: ReadonlySet<string> } {
   const nodes = new Set<string>();
   const refusedPods = new Set<string>();
   const checks: number[] = [];
