@@ -182,7 +182,7 @@ export interface ContainerStatus {
 }
 
 /** Metadata without annotations that are ours but are not read of this kind (labels/what-is-believed). */
-type MetaWithout<Unread extends string> = ObjectMeta & { annotations?: { readonly [K in Unread]?: never } };
+type MetaWithout<Unread extends string> = ObjectMeta & { annotations?: Partial<Record<Unread, never>> };
 
 export interface Pod extends KubernetesObject {
   metadata: MetaWithout<UnreadOnPod>;

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import type { Node, Pod } from './kubernetes.js';
 import { annotations, labels, readOfOthers, taints } from './labels.js';
 
-// Rule `labels/what-is-believed`. That nothing else is read, the types of Node and Pod hold.
+// Rule `labels/what-is-believed`.
 test('SECURITY.md says of every key that is read of Nodes and Pods what it makes Stowage do', () => {
   const page = readFileSync(new URL('../SECURITY.md', import.meta.url), 'utf8');
   const rowsOf = (object: string): string =>
@@ -22,4 +23,18 @@ test('SECURITY.md says of every key that is read of Nodes and Pods what it makes
 
   for (const [object, keys] of Object.entries(expected))
     expect([...new Set(rowsOf(object).match(/[a-z.]+\.(sh|io|dev)\/[a-z-]+/g))].sort()).toEqual([...keys].sort());
+});
+
+test('the types of Node and Pod have no annotation that is read of NodeClaims alone', () => {
+  const read = (node: Node, pod: Pod): readonly unknown[] => [
+    // @ts-expect-error what a Node says of an interruption is nothing to parse
+    node.metadata.annotations?.[annotations.interruption]?.length,
+    // @ts-expect-error nor what it says of its owner
+    node.metadata.annotations?.[annotations.disruptionOwner]?.length,
+    // @ts-expect-error nor what a Pod says of a deadline
+    pod.metadata.annotations?.[annotations.terminationTimestamp]?.length,
+    node.metadata.annotations?.[annotations.doNotDisrupt]?.length,
+  ];
+  const object = { apiVersion: 'v1', metadata: {} };
+  expect(read({ ...object, kind: 'Node' }, { ...object, kind: 'Pod', spec: { containers: [] } })).toHaveLength(4);
 });

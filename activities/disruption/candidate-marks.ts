@@ -12,6 +12,7 @@ import type { ActivityDeps } from '../deps.js';
 import { interruptionNoteOf, noteMark } from '../../cluster/interruption-note.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { parseWorkflowId } from '../../core/ids.js';
+import { lookUp } from '../../core/own.js';
 import { isRecorded } from '../../core/interruption-kinds.js';
 import { beyondBudgets } from './budgets-at-the-taint.js';
 import { steerPods } from '../consolidation/steering.js';
@@ -134,18 +135,13 @@ async function untaint(
     ours.all = metadata.deletionTimestamp === undefined && isOurs;
     if (!ours.all) return undefined;
     // An interruption notice came meanwhile, and the taint now belongs to it (interruption/recorded-first).
-    const isNoted = metadata.annotations?.[annotations.interruption] !== undefined;
     ours.taint = isOfNotice || interruptionNoteOf({ metadata }) === undefined;
     const isMarked = isTrue(present, 'DisruptionReason');
     if (isMarked) reason = conditionOf(present, 'DisruptionReason')?.reason;
-    const marks = {
-      ...(known === undefined ? {} : ownerMarks({})),
-      ...(isNoted && ours.taint ? { [annotations.interruption]: null } : {}),
-    };
-    const hasMarks = Object.keys(marks).length > 0;
-    if (!isMarked && !hasMarks) return undefined;
+    const metadataChange = withoutMarks(metadata.annotations, ours.taint);
+    if (!isMarked && metadataChange === undefined) return undefined;
     return {
-      ...(hasMarks ? { metadata: { annotations: marks } } : {}),
+      ...(metadataChange === undefined ? {} : { metadata: metadataChange }),
       status: { conditions: withoutCondition(present, 'DisruptionReason') },
     };
   });
@@ -156,6 +152,17 @@ async function untaint(
     return { spec: { taints: withoutTaint(present, taints.disrupted) } };
   });
   return reason;
+}
+
+/** Takes the owner off, and with the taint of a notice that too; undefined where neither is there. */
+function withoutMarks(
+  marks: Readonly<Record<string, string>> | undefined,
+  isNoticeOver: boolean,
+): { readonly annotations: Readonly<Record<string, null>> } | undefined {
+  const { disruptionOwner, disruptionOwnerRun, interruption } = annotations;
+  const over = [disruptionOwner, disruptionOwnerRun, ...(isNoticeOver ? [interruption] : [])];
+  const there = over.filter((key) => lookUp(marks, key) !== undefined);
+  return there.length === 0 ? undefined : { annotations: Object.fromEntries(there.map((key) => [key, null])) };
 }
 
 /**
