@@ -42,6 +42,9 @@ const ownMessages = {
   message: 'Use messageOf of core/error-message.ts.',
 };
 
+/** One request harms no other. */
+const ownServer = 'Serve by requestServer of process/http.ts.';
+
 /** Limits of time are for what waits for ever (vitest.config.mjs). A shorter one of a test fails on a crowded machine. */
 const ownTimeout = {
   selector: ['callee.name', 'callee.object.name', 'callee.callee.object.name', 'callee.tag.object.name']
@@ -81,6 +84,18 @@ export default tseslint.config(
     ignores: ['**/*.test.ts', 'core/own.ts'],
     plugins: { stowage },
     rules: { 'stowage/own-lookups': 'error' },
+  },
+  {
+    // One bad request harms no other (invariants/failures-are-contained). What else throws in a callback is contained in process/faults.ts.
+    files: product,
+    ignores: ['**/*.test.ts', 'process/http.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        ...['node:http', 'node:https'].map((name) => ({ name, importNames: ['createServer'], message: ownServer })),
+      ],
+      'no-restricted-properties': ['error', { property: 'createServer', message: ownServer }],
+    },
   },
   {
     // One bad object harms no other (invariants/failures-are-contained).

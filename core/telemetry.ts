@@ -47,6 +47,7 @@ export type CounterName =
   | 'stowage_pod_nominations_total'
   | 'stowage_workflows_restarted_total'
   | 'stowage_watches_restarted_total'
+  | 'stowage_faults_total'
   | 'stowage_packing_jobs_abandoned_total'
   | 'controller_runtime_reconcile_total'
   | 'controller_runtime_reconcile_errors_total'

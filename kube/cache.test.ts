@@ -136,7 +136,7 @@ describe('the cluster cache', () => {
 
   test('a handler that throws harms neither the cache nor other handlers', async () => {
     const problems: string[] = [];
-    const cache = await started({ onProblem: (kind, error) => problems.push(`${kind} ${error.message}`) });
+    const cache = await started({ onFault: (kind, error) => problems.push(`${kind} ${error.message}`) });
     const told: string[] = [];
     cache.on('Node', () => {
       throw new Error('no');
@@ -144,6 +144,24 @@ describe('the cluster cache', () => {
     cache.on('Node', ({ object }) => told.push(object.metadata.name!));
     kube.put('Node', { metadata: { name: 'n' } });
     await cache.until(() => told.length === 1, timeout());
+    expect(problems).toEqual(['Node no']);
+  });
+
+  test('onEach tells of what is there already, and one object that its handler throws for keeps no other from it', async () => {
+    const problems: string[] = [];
+    const cache = await started({ onFault: (kind, error) => problems.push(`${kind} ${error.message}`) });
+    const seen = kube.put('Node', { metadata: { name: 'bad' } });
+    const last = kube.put('Node', { metadata: { name: 'good' } });
+    for (const { metadata } of [seen, last])
+      await cache.caughtUp('Node', { name: metadata.name! }, metadata.resourceVersion!, timeout());
+    const told: string[] = [];
+    cache.onEach('Node', ({ type, object: { metadata } }) => {
+      if (metadata.name === 'bad') throw new Error('no');
+      told.push(`${type} ${metadata.name}`);
+    });
+    kube.put('Node', { metadata: { name: 'new' } });
+    await cache.until(() => told.length === 2, timeout());
+    expect(told).toEqual(['added good', 'added new']);
     expect(problems).toEqual(['Node no']);
   });
 

@@ -30,6 +30,8 @@ export interface ClusterCacheOptions extends ConnectivityListeners {
   readonly selectors?: Readonly<Partial<Record<Kind, ListOptions>>>;
   /** A watch missed changes of its kind without an error: it is begun anew. */
   readonly onSilentWatch?: (kind: Kind) => void;
+  /** A handler of changes threw. */
+  readonly onFault?: (kind: Kind, error: Error) => void;
   /** When a watch counts as silent. */
   readonly probe?: Partial<WatchProbeOptions>;
   /** 0 to 1, spreads retries. Default Math.random. */
@@ -67,7 +69,7 @@ class WatchedCluster implements ClusterCache {
   constructor(private readonly options: ClusterCacheOptions) {
     this.pending = new Set(options.kinds);
     this.connectivity = new Connectivity(options);
-    this.handlers = new ChangeHandlers((kind, error) => options.onProblem?.(kind, error));
+    this.handlers = new ChangeHandlers((kind, error) => options.onFault?.(kind, error));
     this.clock = options.clock ?? limiterClock;
     this.random = options.random ?? Math.random;
     for (const kind of options.kinds) this.stores.set(kind, new Store());
@@ -127,6 +129,10 @@ class WatchedCluster implements ClusterCache {
   on<K extends Kind>(kind: K, handler: ChangeHandler<Kinds[K]>): () => void {
     this.store(kind);
     return this.handlers.add(kind, handler);
+  }
+
+  onEach<K extends Kind>(kind: K, handler: ChangeHandler<Kinds[K]>): () => void {
+    return this.handlers.add(kind, handler, this.all(kind));
   }
 
   async caughtUp(kind: Kind, ref: ObjectRef, resourceVersion: string, signal?: AbortSignal): Promise<void> {

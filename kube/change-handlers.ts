@@ -8,10 +8,10 @@ export type ChangeHandler<T> = (change: { type: 'added' | 'modified' | 'deleted'
 export class ChangeHandlers {
   private readonly byKind = new Map<Kind, Set<ChangeHandler<Kinds[Kind]>>>();
 
-  constructor(private readonly onProblem: (kind: Kind, error: Error) => void) {}
+  constructor(private readonly onFault: (kind: Kind, error: Error) => void) {}
 
-  /** Returns how to remove the handler again. */
-  add<K extends Kind>(kind: K, handler: ChangeHandler<Kinds[K]>): () => void {
+  /** Tells the handler of the objects that are there already, as added. Returns how to remove it again. */
+  add<K extends Kind>(kind: K, handler: ChangeHandler<Kinds[K]>, present: readonly Kinds[K][] = []): () => void {
     const handlers = this.byKind.get(kind) ?? new Set();
     this.byKind.set(kind, handlers);
     // Wrapped, so that a handler that is added twice is called twice, and each is removed by itself.
@@ -19,6 +19,7 @@ export class ChangeHandlers {
       (handler as unknown as ChangeHandler<Kinds[Kind]>)(change);
     };
     handlers.add(own);
+    for (const object of present) this.call(kind, own, { type: 'added', object });
     return () => {
       handlers.delete(own);
     };
@@ -27,11 +28,19 @@ export class ChangeHandlers {
   notify(kind: Kind, { type, object, previous }: Change<Kinds[Kind]>): void {
     if (type === 'refreshed') return;
     for (const handler of [...(this.byKind.get(kind) ?? [])]) {
-      try {
-        handler({ type, object, ...(previous === undefined ? {} : { previous }) });
-      } catch (error) {
-        this.onProblem(kind, error as Error);
-      }
+      this.call(kind, handler, { type, object, ...(previous === undefined ? {} : { previous }) });
+    }
+  }
+
+  private call(
+    kind: Kind,
+    handler: ChangeHandler<Kinds[Kind]>,
+    change: Parameters<ChangeHandler<Kinds[Kind]>>[0],
+  ): void {
+    try {
+      handler(change);
+    } catch (error) {
+      this.onFault(kind, error as Error);
     }
   }
 }

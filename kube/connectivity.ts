@@ -4,7 +4,7 @@ import type { Kind } from './port.js';
 export interface ConnectivityListeners {
   /** Called once when the API server stops answering, once when it answers again, and never twice the same. */
   readonly onConnectivity?: (state: { readonly connected: boolean; readonly error?: Error }) => void;
-  /** A kind that cannot be listed or watched though the server answers (denied, not served), or a handler that threw. */
+  /** A kind that cannot be listed or watched though the server answers (denied, not served). */
   readonly onProblem?: (kind: Kind, error: Error) => void;
 }
 

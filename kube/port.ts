@@ -231,11 +231,13 @@ export interface ClusterCache {
   podsOnNode(nodeName: string): readonly Pod[];
   nodeByProviderId(providerId: string): Node | undefined;
   nodeClaimByProviderId(providerId: string): NodeClaim | undefined;
-  /** Called after the cache has taken a change in; returns how to stop. */
+  /** Called after the cache has taken a change in; returns how to stop. One that throws harms neither the cache nor other handlers. */
   on<K extends Kind>(
     kind: K,
     handler: (change: { type: 'added' | 'modified' | 'deleted'; object: Kinds[K]; previous?: Kinds[K] }) => void,
   ): () => void;
+  /** As `on`, and called at once for each object that is there, as added. */
+  onEach: ClusterCache['on'];
   /** Resolves once the cache holds an object at least as new as a write that was answered with `resourceVersion`. */
   caughtUp(kind: Kind, ref: ObjectRef, resourceVersion: string, signal?: AbortSignal): Promise<void>;
   /**

@@ -27,7 +27,7 @@ export function watchClaimMarks(context: OperatorContext): () => void {
     if (claim !== undefined && lacking(context, claim).length > 0) queue.add(claim.metadata.name ?? '');
   };
   const stops = [
-    cache.on('NodeClaim', ({ type, object }) => {
+    cache.onEach('NodeClaim', ({ type, object }) => {
       if (type === 'deleted') attempts.forget(object.metadata.name ?? '');
       else look(object);
     }),
@@ -35,7 +35,6 @@ export function watchClaimMarks(context: OperatorContext): () => void {
       if (type !== 'deleted') look(cache.nodeClaimByProviderId(object.spec?.providerID ?? ''));
     }),
   ];
-  cache.all('NodeClaim').forEach(look);
   return () => {
     for (const stop of stops) stop();
     queue.stop();

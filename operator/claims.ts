@@ -30,7 +30,7 @@ export function watchClaims(context: OperatorContext): () => void {
     if (cache.nodeByProviderId(providerID) !== undefined) nodes.add(claim.metadata.uid ?? '');
   };
   const stops = [
-    cache.on('NodeClaim', ({ type, object, previous }) => {
+    cache.onEach('NodeClaim', ({ type, object, previous }) => {
       if (type === 'deleted') return;
       const { name, uid } = identityOf(object);
       queue.add(name);
@@ -48,11 +48,6 @@ export function watchClaims(context: OperatorContext): () => void {
       // Nodes that a claim's own deletion waits for are watched by the drain itself.
     }),
   ];
-  for (const claim of cache.all('NodeClaim')) {
-    queue.add(claim.metadata.name ?? '');
-    if (isDeleting(claim)) expirations.add(claim.metadata.uid ?? '');
-    queueSignal(claim);
-  }
   return () => {
     for (const stop of stops) stop();
     for (const each of [queue, nodes, expirations, signals]) each.stop();

@@ -18,10 +18,9 @@ const everyMs = 600_000;
 export function watchConsistency(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('checking a node against its NodeClaim', (name) => check(context, name), log);
-  const stop = cache.on('NodeClaim', ({ type, object, previous }) => {
+  const stop = cache.onEach('NodeClaim', ({ type, object, previous }) => {
     if (type !== 'deleted' && isInitialized(object) && !isInitialized(previous)) queue.add(object.metadata.name ?? '');
   });
-  for (const { metadata } of cache.all('NodeClaim')) queue.add(metadata.name ?? '');
   return () => {
     stop();
     queue.stop();

@@ -23,13 +23,12 @@ export function watchHealth(context: OperatorContext): () => void {
       const name = cache.nodeClaimByProviderId(object.spec?.providerID ?? '')?.metadata.name;
       if (name !== undefined) queue.add(name);
     }),
-    cache.on('NodeClaim', ({ type, object }) => {
+    cache.onEach('NodeClaim', ({ type, object }) => {
       if (type === 'deleted') told.delete(object.metadata.uid ?? '');
       // What somebody declined may be taken back.
       else queue.add(object.metadata.name ?? '');
     }),
   ];
-  for (const claim of cache.all('NodeClaim')) queue.add(claim.metadata.name ?? '');
   return () => {
     for (const stop of stops) stop();
     queue.stop();

@@ -1,4 +1,3 @@
-import type { KubernetesObject } from '../api/kubernetes.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { finalizers } from '../api/labels.js';
 import type { NodeClass, NodeClassResolution } from '../cloud/port.js';
@@ -25,7 +24,7 @@ export function watchNodeClasses(context: OperatorContext): () => void {
   const told = tellingRefusals(context, kind, (name) => resolveNodeClass(context, kind, name));
   const queue = new WorkQueue('resolving a node class', told, log, 4);
   const stops = [
-    cache.on(kind, ({ type, object, previous }) => {
+    cache.onEach(kind, ({ type, object, previous }) => {
       // Our own status writes are no reason to resolve again.
       const same =
         previous !== undefined &&
@@ -37,7 +36,6 @@ export function watchNodeClasses(context: OperatorContext): () => void {
       if (type === 'deleted' && object.spec.nodeClassRef.kind === kind) queue.add(object.spec.nodeClassRef.name);
     }),
   ];
-  for (const { metadata } of cache.all(kind) as readonly KubernetesObject[]) queue.add(metadata.name ?? '');
   return () => {
     for (const stop of stops) stop();
     queue.stop();

@@ -3,7 +3,7 @@ import { conditionOf, isTrue } from '../core/conditions.js';
 import type { Metrics } from '../core/telemetry.js';
 import type { ClusterCache } from '../kube/port.js';
 
-type Watched = Pick<ClusterCache, 'all' | 'on'>;
+type Watched = Pick<ClusterCache, 'on' | 'onEach'>;
 interface Context {
   readonly cache: Watched;
   readonly metrics: Pick<Metrics, 'count' | 'observe'>;
@@ -43,8 +43,7 @@ function watchPods({ cache, metrics }: Context): () => void {
   const note = (pod: Pod): void => {
     if (isPending(pod)) starting.add(pod.metadata.uid ?? '');
   };
-  cache.all('Pod').forEach(note);
-  return cache.on('Pod', ({ type, object, previous }) => {
+  return cache.onEach('Pod', ({ type, object, previous }) => {
     const uid = object.metadata.uid ?? '';
     if (type === 'deleted') {
       starting.delete(uid);

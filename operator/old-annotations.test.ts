@@ -20,9 +20,9 @@ test('pods and nodes with old annotations are told what to write, pods of one ow
   };
   const context = {
     cache: {
-      all: (kind: string) => objects[kind] ?? [],
-      on: (kind: string, listener: (change: object) => void) => {
+      onEach: (kind: string, listener: (change: object) => void) => {
         listeners.set(kind, listener);
+        for (const present of objects[kind] ?? []) listener({ type: 'added', object: present });
         return () => listeners.delete(kind);
       },
     },

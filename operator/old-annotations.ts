@@ -18,11 +18,9 @@ export function watchOldAnnotations({ cache, events }: OperatorContext): () => v
       if (object.metadata.annotations?.[key] !== 'true' || previous?.metadata.annotations?.[key] === 'true') return;
       events.publish(deprecation(kind, object, `${key} is out of use: ${means} as before`));
     };
-    const stop = cache.on(kind, ({ type, object, previous }) => {
+    return cache.onEach(kind, ({ type, object, previous }) => {
       if (type !== 'deleted') look(object, previous);
     });
-    for (const object of cache.all(kind)) look(object);
-    return stop;
   });
   return () => {
     for (const stop of stops) stop();

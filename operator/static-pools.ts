@@ -18,7 +18,7 @@ export function watchStaticPools(context: OperatorContext): () => void {
   const { cache, log } = context;
   const queue = new WorkQueue('keeping the replicas of a NodePool', (name) => reconcile(context, name), log);
   const stops = [
-    cache.on('NodePool', ({ object, previous }) => {
+    cache.onEach('NodePool', ({ object, previous }) => {
       if (!isStatic(object)) return;
       if (previous === undefined || ofPool(previous) !== ofPool(object)) queue.add(object.metadata.name ?? '');
     }),
@@ -28,7 +28,6 @@ export function watchStaticPools(context: OperatorContext): () => void {
       if (isStatic(cache.get('NodePool', { name: nodePool }))) queue.add(nodePool);
     }),
   ];
-  for (const pool of cache.all('NodePool')) if (isStatic(pool)) queue.add(pool.metadata.name ?? '');
   return () => {
     for (const stop of stops) stop();
     queue.stop();

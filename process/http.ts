@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { lookUp } from '../core/own.js';
 import { lists, problemOf } from './probes.js';
 import type { ProbeCheck } from './probes.js';
+import type { OnFault } from './faults.js';
 import { SettingsError } from './settings.js';
 
 export interface HttpOptions {
@@ -18,6 +19,55 @@ export interface HttpOptions {
   readonly alive: () => readonly ProbeCheck[];
   /** What `/readyz` goes by. */
   readonly ready: () => readonly ProbeCheck[];
+  readonly onFault: OnFault;
+}
+
+/** Whoever takes an answer more slowly is cut off. */
+const answerMs = 60_000;
+
+/**
+ * The one way to serve HTTP: what a request asks and what answering it throws fails that request alone. A target that is no URL gets 400;
+ * an error is answered by `fail`.
+ */
+export function requestServer(
+  answer: (request: IncomingMessage, response: ServerResponse, url: URL) => void | Promise<void>,
+  fail: (response: ServerResponse, error: unknown) => void,
+): Server {
+  return createServer((request, response) => {
+    const late = setTimeout(() => response.destroy(), answerMs);
+    response.once('close', () => clearTimeout(late));
+    const base = 'http://stowage';
+    if (!URL.canParse(request.url ?? '', base)) {
+      response.writeHead(400).end();
+      return;
+    }
+    const url = new URL(request.url ?? '', base);
+    void new Promise<void>((resolve) => resolve(answer(request, response, url))).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else fail(response, error);
+    });
+  });
+}
+
+/** A rendering of all series is shared for ten times as long as it took, so that it takes a tenth of the thread at most however many ask. */
+const keptTimes = 10;
+const longestKeptMs = 10_000;
+
+/** Gives what `render` gives to all who ask while it renders and for a while after. */
+function shared(render: () => Promise<string>): () => Promise<Buffer> {
+  let current: Promise<Buffer> | undefined;
+  return () => {
+    if (current !== undefined) return current;
+    const began = performance.now();
+    const drop = (): void => void (current = undefined);
+    // Bytes, which connections that take them slowly do not copy.
+    current = render().then((text) => Buffer.from(text));
+    current.then(
+      () => setTimeout(drop, Math.min(longestKeptMs, keptTimes * (performance.now() - began))).unref(),
+      drop,
+    );
+    return current;
+  };
 }
 
 /** One exporter that does not answer keeps nobody from the metrics of the other. */
@@ -31,22 +81,22 @@ export async function metricsText({
 
 /** `/metrics`, `/healthz` and `/readyz`, both with `?verbose` (settings/probes). Resolves once both listen; gives how to stop. */
 export async function serveHttp(options: HttpOptions): Promise<() => Promise<void>> {
-  const metrics = createServer((request, response) => {
-    if (request.url !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    void metricsText(options).then(
-      (text) => response.writeHead(200, { 'content-type': options.registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  });
+  const { onFault, registry } = options;
+  const fail = (response: ServerResponse, error: unknown): void => {
+    onFault('request', error);
+    response.writeHead(500).end();
+  };
+  const rendered = shared(() => metricsText(options));
+  const metrics = requestServer(async (_request, response, { pathname }) => {
+    if (pathname === '/metrics')
+      response.writeHead(200, { 'content-type': registry.contentType }).end(await rendered());
+    else response.writeHead(404).end();
+  }, fail);
   const probes: Readonly<Record<string, () => readonly ProbeCheck[]>> = {
     '/healthz': options.alive,
     '/readyz': options.ready,
   };
-  const health = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://probe');
+  const health = requestServer((_request, response, { pathname, searchParams }) => {
     const checks = lookUp(probes, pathname)?.();
     if (checks === undefined) {
       response.writeHead(404).end();
@@ -55,7 +105,7 @@ export async function serveHttp(options: HttpOptions): Promise<() => Promise<voi
     const problem = problemOf(checks);
     const text = searchParams.has('verbose') ? lists(checks) : (problem ?? 'ok');
     response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain' }).end(`${text}\n`);
-  });
+  }, fail);
   await listen(metrics, 'METRICS_PORT', options.metricsPort, options.address);
   await listen(health, 'HEALTH_PROBE_PORT', options.healthPort, options.address);
   return async () => {

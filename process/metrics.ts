@@ -31,6 +31,7 @@ const counters: Readonly<Record<CounterName, readonly string[]>> = {
   stowage_pod_nominations_total: ['nodepool', 'outcome'],
   stowage_workflows_restarted_total: ['workflow_type'],
   stowage_watches_restarted_total: ['kind'],
+  stowage_faults_total: ['source'],
   stowage_packing_jobs_abandoned_total: ['job'],
   controller_runtime_reconcile_total: ['controller', 'result'],
   controller_runtime_reconcile_errors_total: ['controller'],

@@ -6,6 +6,7 @@ import { TemporalClusterIdentityStore } from './cluster-identity.js';
 import { registerProcessGauges } from './gauges/process.js';
 import { registerGauges } from './gauges/register.js';
 import { clientConverter, workerConverter } from './encryption/converter.js';
+import { containFaults } from './faults.js';
 import { serveHttp } from './http.js';
 import { sendOrderPolicy } from './order-headers.js';
 import { ProcessProgress, readyChecks } from './probes.js';
@@ -67,8 +68,9 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
 
 /** Runs `world` until it is told to end or fails, and closes it. Gives the exit status. */
 async function served(world: World, role: Role, shutdown: Shutdown): Promise<number> {
-  const { cache, identity, log, metrics, settings, cluster } = world;
+  const { cache, identity, log, metrics, onFault, settings, cluster } = world;
   const closing: (() => Promise<void> | undefined)[] = [() => world.close()];
+  containFaults(process, onFault);
   try {
     shutdown.ending.addEventListener('abort', () => endLate(world));
     // Its threads end with the last worker: an operator never has one.
@@ -90,6 +92,7 @@ async function served(world: World, role: Role, shutdown: Shutdown): Promise<num
       ...(sdkMetrics === undefined ? {} : { sdkMetrics }),
       alive: () => progress.alive(),
       ready: () => readyChecks(world, role, progress, queues),
+      onFault,
     });
     closing.unshift(stopHttp);
     log.info({ role, cluster }, 'starting');

@@ -12,6 +12,8 @@ import { bufferKinds, optionalKinds, snapshotKinds } from '../kube/snapshot.js';
 import type { BatchWindow } from '../workflows/messages.js';
 import { createCloud } from './cloud.js';
 import { TemporalEntities } from './entities.js';
+import { faultReporter } from './faults.js';
+import type { OnFault } from './faults.js';
 import { IdentityGate } from './identity-gate.js';
 import { KarpenterGate } from './karpenter-gate.js';
 import { registerPackingGauges } from './gauges/packing.js';
@@ -39,6 +41,7 @@ export interface World extends ActivityDeps {
   readonly karpenter: KarpenterGate;
   /** And within its `whileOwn`. */
   readonly name: IdentityGate;
+  readonly onFault: OnFault;
   close(): Promise<void>;
 }
 
@@ -55,7 +58,8 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
   const { unknown: unknownGates, ...gates } = settings.FEATURE_GATES;
   if (unknownGates.length > 0) log.warn({ gates: unknownGates }, 'FEATURE_GATES names unknown gates');
   const cloud = measuredCloud(createCloud(settings, kube, log), metrics, () => Date.now());
-  const cache = cacheOf({ kube, cloud, metrics, log, hasBuffers: gates.CapacityBuffer });
+  const onFault = faultReporter(log, metrics);
+  const cache = cacheOf({ kube, cloud, metrics, log, onFault, hasBuffers: gates.CapacityBuffer });
   const identity = `${hostname()}_${process.pid}`;
   const recorder = createEventRecorder({
     client: kube,
@@ -97,6 +101,7 @@ export function createWorld(settings: Settings, { packs = true } = {}): World {
     identity,
     karpenter,
     name,
+    onFault,
     close: async () => {
       await Promise.race([events.idle(), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
       kube.close();
@@ -117,8 +122,9 @@ function cacheOf({
   cloud,
   metrics,
   log,
+  onFault,
   hasBuffers,
-}: Pick<World, 'cloud' | 'metrics' | 'log'> & {
+}: Pick<World, 'cloud' | 'metrics' | 'log' | 'onFault'> & {
   readonly kube: ReturnType<typeof createKubeClient>;
   readonly hasBuffers: boolean;
 }): World['cache'] {
@@ -137,6 +143,7 @@ function cacheOf({
       else log.warn({ server: kube.server, error: messageOf(error) }, 'the API server is unreachable, retrying');
     },
     onProblem: (kind, error) => log.warn({ kind, error: messageOf(error) }, 'cannot watch a kind'),
+    onFault: (kind, error) => onFault('change', error, { kind }),
     onSilentWatch: (kind) => {
       log.warn({ kind }, 'a watch missed changes: watching anew');
       metrics.count('stowage_watches_restarted_total', { kind });

@@ -196,4 +196,30 @@ describe('JobThread', () => {
     await expect(thread.run('plan', input, { signal: AbortSignal.abort(new Error('over')) })).rejects.toThrow('over');
     expect(workers).toEqual([]);
   });
+
+  test.each([
+    [
+      'what its asker does when it begins throws',
+      {
+        onBegin: () => {
+          throw new Error('no');
+        },
+      },
+      undefined,
+    ],
+    ['its answer cannot be read', {}, null],
+  ])('a job fails and the next one runs where %s', async (_case, asking, part) => {
+    const { thread, sent } = start();
+    const first = thread.run('plan', input, asking);
+    first.catch(() => undefined);
+    const second = thread.run('plan', input);
+    if (part === null) {
+      const worker = await sent(1);
+      worker.emit('message', { id: worker.sent.at(-1)!.id, part });
+      await sent(2);
+    }
+    await expect(first).rejects.toThrow();
+    (await sent(part === null ? 2 : 1)).answer();
+    await expect(second).resolves.toBeDefined();
+  });
 });

@@ -208,10 +208,10 @@ export class JobThread {
     const { entry, began } = current;
     const { metrics, now } = this.options;
     const { job, asking } = entry;
-    metrics.observe('stowage_packing_job_wait_seconds', { job }, (began - entry.since) / 1000);
-    asking.note?.(`${job} on a packing thread`);
-    asking.onBegin?.();
     try {
+      metrics.observe('stowage_packing_job_wait_seconds', { job }, (began - entry.since) / 1000);
+      asking.note?.(`${job} on a packing thread`);
+      asking.onBegin?.();
       const result = (await this.sendAndWait(current)) as never;
       return () => entry.resolve(result);
     } catch (error) {
@@ -273,9 +273,14 @@ export class JobThread {
       current.answer?.reject(new Error(message.error));
       return;
     }
-    const taken = current.assembly.take(current.entry.job, message.part);
-    if (taken !== undefined) current.answer?.resolve(taken.result);
-    else setImmediate(() => running.worker.postMessage({ kind: 'next', id: message.id }));
+    try {
+      const taken = current.assembly.take(current.entry.job, message.part);
+      if (taken !== undefined) current.answer?.resolve(taken.result);
+      else setImmediate(() => running.worker.postMessage({ kind: 'next', id: message.id }));
+    } catch (error) {
+      // Thrown here, it would leave the job, and all behind it, without an end.
+      current.answer?.reject(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   private lost(running: Running, error: Error): void {

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { z } from 'zod';
 import { messageOf } from '../../core/error-message.js';
+import { requestServer } from '../http.js';
 
 export interface CodecServerOptions {
   readonly codec: PayloadCodec;
@@ -29,15 +29,18 @@ const body = z.object({
 
 /** Temporal's protocol of remote codecs: `POST /decode` and `/encode` with payloads in the JSON of Protobuf. */
 export function codecServer(options: CodecServerOptions): Server {
-  return createServer((request, response) => {
-    answer(request, response, options).catch((error: unknown) => {
-      if (response.headersSent) response.destroy();
-      else refuse(response, 400, messageOf(error));
-    });
-  });
+  return requestServer(
+    (request, response, url) => answer(request, response, url, options),
+    (response, error) => refuse(response, 400, messageOf(error)),
+  );
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: CodecServerOptions): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+  options: CodecServerOptions,
+): Promise<void> {
   const { origin } = request.headers;
   // What a browser does not send has none, and is known by the token alone.
   if (origin !== undefined && origin !== options.origin) {
@@ -53,7 +56,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
     response.writeHead(204).end();
     return;
   }
-  const { token, work } = askedBy(request);
+  const { token, work } = askedBy(request, url);
   if (!same(token, options.token)) {
     refuse(response, 401, 'the token is missing or is another');
     return;
@@ -68,8 +71,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
 }
 
 /** What is asked for, and the token: of the path where it has one. */
-function askedBy({ url, headers }: IncomingMessage): { readonly token: string; readonly work: string } {
-  const [, first = '', second] = new URL(url ?? '/', 'http://codec').pathname.split('/');
+function askedBy({ headers }: IncomingMessage, { pathname }: URL): { readonly token: string; readonly work: string } {
+  const [, first = '', second] = pathname.split('/');
   const bearer = /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
   return second === undefined ? { token: bearer, work: first } : { token: first, work: second };
 }
