@@ -196,8 +196,23 @@ describe('the chart', () => {
 
     expect(spec).toMatchObject({
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [{ ports: [{ port: 'metrics' }, { port: 'probes' }] }],
+      ingress: [{ ports: [{ port: 'metrics' }] }, { ports: [{ port: 'probes' }] }],
     });
+  });
+
+  test('lets those alone ask for metrics whom metrics.allowFrom names', async () => {
+    const peer = 'metrics.allowFrom[0].namespaceSelector.matchLabels.team';
+    const { spec } = named(await render({ [peer]: 'monitoring' }), 'NetworkPolicy', 'stowage') as unknown as {
+      spec: { ingress: object[] };
+    };
+
+    expect(spec.ingress).toEqual([
+      {
+        ports: [{ protocol: 'TCP', port: 'metrics' }],
+        from: [{ namespaceSelector: { matchLabels: { team: 'monitoring' } } }],
+      },
+      { ports: [{ protocol: 'TCP', port: 'probes' }] },
+    ]);
   });
 
   test.each([
@@ -355,6 +370,7 @@ describe('the chart', () => {
     [{ 'cloud.commitmentsConfigMap': 'Commitments' }, /commitmentsConfigMap/],
     [{ 'karpenterLease.namespace': 'Kube System' }, /karpenterLease\/namespace/],
     [{ 'metrics.serviceMonitor.interval': 'often' }, /serviceMonitor\/interval/],
+    [{ 'metrics.allowFrom[0].namespace': 'monitoring' }, /allowFrom\/0.*namespace/s],
     [{ 'nodeSelector.stowage': 'true' }, /nodeSelector\/stowage.*want string/s],
     [{ 'tolerations[0].effect': 'Never' }, /tolerations\/0\/effect/],
     [{ 'settings.TEMPORAL_API_KEY': 'secret' }, /TEMPORAL_API_KEY/],
