@@ -71,7 +71,7 @@ test('stowage --version shows the version of the package', async () => {
 test('a command on files takes each option once, but for --objects', async () => {
   const run = (...args: string[]) => stowageProgram().parseAsync(['plan', ...args], { from: 'user' });
   await expect(run('--objects', 'a', '--catalogue', 'b', '--catalogue', 'c')).rejects.toThrow(
-    '--catalogue is given twice, as b and c: it takes one value',
+    '--catalogue is given twice, with different values: it takes one value',
   );
   await expect(run('--objects', '/nowhere', '--objects', '/nobody', '--catalogue', 'b')).rejects.not.toThrow('twice');
 });

@@ -13,9 +13,8 @@ export class OnceCommand extends Command {
     const option = this.options.find((one) => one.attributeName() === key);
     const isAgain = source === 'cli' && this.getOptionValueSource(key) === 'cli' && option?.variadic === false;
     if (isAgain && before !== value)
-      throw new UsageError(
-        `${option.long ?? key} is given twice, as ${String(before)} and ${String(value)}: it takes one value`,
-      );
+      // A value may be a secret.
+      throw new UsageError(`${option.long ?? key} is given twice, with different values: it takes one value`);
     return super.setOptionValueWithSource(...given);
   }
 }

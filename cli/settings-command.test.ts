@@ -12,7 +12,7 @@ describe('an option that takes one value', () => {
   test('is refused with two, for the first would be dropped', () => {
     const twice = () => parsed(['--nodepool', 'd', '--nodepool', 'a']);
     expect(twice).toThrow(UsageError);
-    expect(twice).toThrow('--nodepool is given twice, as d and a: it takes one value');
+    expect(twice).toThrow('--nodepool is given twice, with different values: it takes one value');
   });
 
   test('may be repeated as it was, and is given in place of its default', () => {

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { parse as toml } from 'smol-toml';
 import { describe, expect, test } from 'vitest';
-import { briefMessageOf, messageOf } from './error-message.js';
+import { parse as yaml } from 'yaml';
+import { briefMessageOf, messageOf, parserMessageOf } from './error-message.js';
 
 /** As the client of Temporal throws it. */
 const serviceError = (message: string, cause?: unknown): Error =>
@@ -27,4 +30,25 @@ describe('what a failure says', () => {
   test('is cut where it is long', () => {
     expect(briefMessageOf(new Error('x'.repeat(1000))).length).toBeLessThan(510);
   });
+});
+
+const hasSecret = /hunter2/;
+
+test.each([
+  ['YAML', () => yaml('a: hunter2: x'), /^block as implicit key at line 1, column 4$/],
+  ['YAML', () => yaml('a: [\n- hunter2'), / at line 2, column \d+$/],
+  ['YAML', () => yaml('a: *hunter2'), /^it cannot be parsed$|^bad alias/],
+  ['YAML', () => yaml('a: "hunter2\\q"'), /^bad dq escape at line 1, column 12$/],
+  ['TOML', () => toml('a = hunter2'), /invalid value at line 1, column 5$/],
+  ['JSON', () => JSON.parse('{"a": hunter2}') as unknown, /^it cannot be parsed$/],
+  ['a file', () => readFileSync('/nowhere/a'), /^ENOENT: .* '\/nowhere\/a'$/],
+])('says where %s breaks, and nothing of what it holds', (_what, parse, message) => {
+  let said = '';
+  try {
+    parse();
+  } catch (error) {
+    said = parserMessageOf(error);
+  }
+  expect(said).toMatch(message);
+  expect(said).not.toMatch(hasSecret);
 });

@@ -28,6 +28,16 @@ describe('a client from a kubeconfig', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  test('a kubeconfig that is no YAML is named, and nothing of what it holds is shown', () => {
+    const kubeconfig = join(folder, 'broken');
+    writeFileSync(kubeconfig, 'users:\n- name: a\n  user: { token: hunter2\n');
+
+    expect(() => createKubeClient({ kubeconfig })).toThrow(
+      /broken is no YAML: it cannot be parsed at line \d, column \d/,
+    );
+    expect(() => createKubeClient({ kubeconfig })).not.toThrow(/hunter2/);
+  });
+
   const write = (user: object, context: object = { cluster: 'c', user: 'u' }): string => {
     const path = join(folder, 'config');
     const { port } = server.address() as AddressInfo;

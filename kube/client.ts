@@ -1,4 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node';
+import { parserMessageOf } from '../core/error-message.js';
 import type http from 'node:http';
 import type https from 'node:https';
 import { createApi } from './client-api.js';
@@ -67,9 +68,17 @@ async function certificateAuthority(connection: Connection): Promise<string | un
 
 function loadConfig(kubeconfig: string | undefined): KubeConfig {
   const config = new KubeConfig();
-  if (kubeconfig === 'in-cluster') config.loadFromCluster();
-  else if (kubeconfig === undefined) config.loadFromDefault();
-  else config.loadFromFile(kubeconfig);
+  try {
+    if (kubeconfig === 'in-cluster') config.loadFromCluster();
+    else if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'YAMLException') throw error;
+    // What the parser says quotes the file, which holds tokens and keys.
+    throw new Error(
+      `the kubeconfig ${kubeconfig ?? 'of KUBECONFIG or ~/.kube/config'} is no YAML: ${parserMessageOf(error)}`,
+    );
+  }
   // client-node refuses plain HTTP, such as that of `kubectl proxy`, unless the check it has no use for is off.
   config.clusters = config.clusters.map((cluster) =>
     cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PackingSettings } from '../packing/types.js';
 import { parseSettings, readDocument } from './settings-files.js';
 import { SettingsError } from './settings.js';
-import { messageOf } from '../core/error-message.js';
+import { parserMessageOf } from '../core/error-message.js';
 
 type Constraints = NonNullable<PackingSettings['defaultTopologySpread']>;
 
@@ -60,7 +60,7 @@ function textOf(value: string): unknown {
   try {
     return parseSettings(value);
   } catch (error) {
-    throw new SettingsError(`${setting}: is not YAML: ${messageOf(error)}`);
+    throw new SettingsError(`${setting}: is not YAML: ${parserMessageOf(error)}`);
   }
 }
 

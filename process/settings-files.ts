@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { SettingsError } from './settings.js';
-import { briefMessageOf } from '../core/error-message.js';
+import { parserMessageOf } from '../core/error-message.js';
 
 /** The document of YAML or JSON in the file that a setting names. Throws `SettingsError` naming setting and file. */
 export function readDocument(setting: string, file: string): unknown {
   try {
     return parseSettings(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new SettingsError(`${setting} "${file}": cannot be read: ${briefMessageOf(error)}`);
+    throw new SettingsError(`${setting} "${file}": cannot be read: ${parserMessageOf(error)}`);
   }
 }
 

@@ -50,6 +50,16 @@ describe('readSettings', () => {
     expect(read).toThrow(/FEATURE_GATES.*"NodeRepair" is no gate/);
   });
 
+  test.each(describeSettings().filter(({ name }) => /(URL|PROXY|ENDPOINT)$/.test(name) && name !== 'NO_PROXY'))(
+    'says of $name, which may hold a password, where it does not work but never what it is',
+    ({ name }) => {
+      const read = (): unknown => readSettings({ CLUSTER_NAME: 'c', [name]: 'http//user:hunter2@host' });
+
+      expect(read).toThrow(new RegExp(`${name} .*\\(23 characters, not shown .*: `));
+      expect(read).not.toThrow(/hunter2/);
+    },
+  );
+
   test.each(['prod', 'Prod-1_a', 'prod.k8s.example.com', '1', 'a'.repeat(100)])('takes a cluster named %s', (name) => {
     expect(readSettings({ CLUSTER_NAME: name }).CLUSTER_NAME).toBe(name);
   });

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { messageOf } from '../core/error-message.js';
 import { quoted } from '../core/cut-text.js';
 import { parseDuration } from '../core/durations.js';
 import { parseFeatureGates } from '../core/feature-gates.js';
@@ -230,6 +232,41 @@ export function nominationMsOf({ BATCH_MAX_DURATION }: Pick<Settings, 'BATCH_MAX
 
 /** Every user of a machine can read the command lines on it. */
 const secrets: ReadonlySet<string> = new Set<SettingName>(['TEMPORAL_API_KEY']);
+/** Files that hold secrets: somebody may give the secret in place of the file's name. */
+const secretFiles: ReadonlySet<string> = new Set<SettingName>([
+  ...(['TEMPORAL_API_KEY_FILE', 'TEMPORAL_TLS_CERT', 'TEMPORAL_TLS_KEY'] as const),
+  ...(['TEMPORAL_CONFIG_FILE', 'TEMPORAL_PAYLOAD_KEYS_FILE', 'NOTIFY_SECRET_FILE'] as const),
+]);
+
+/** A URL may hold a password, or a token in its path. */
+function isUrl(name: string): boolean {
+  const field = lookUp<z.ZodType>(fields, name);
+  return field instanceof z.ZodOptional && field.unwrap() instanceof z.ZodURL;
+}
+
+/** The value of a setting as messages and logs may show it, the one way to quote one: it says of a secret only how long it is. */
+export function shownSetting(name: string, value: string): string {
+  if (secretFiles.has(name)) return shownPath(value);
+  return secrets.has(name) || isUrl(name) ? withheld(value) : quoted(value);
+}
+
+/** The name of a file with a secret, unless it may be the secret itself: a key has no slash, or is of several lines. */
+export function shownPath(path: string): string {
+  return isPath(path) ? quoted(path) : withheld(path);
+}
+
+const isPath = (text: string): boolean => /^\S*\/\S*$/.test(text);
+const withheld = (text: string): string => `(${text.length} characters, not shown because they may be a secret)`;
+
+/** What is in a file with secrets that `what` names. Throws `SettingsError`. */
+export function readSecretFile(what: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const said = isPath(path) ? messageOf(error) : (error as NodeJS.ErrnoException).code;
+    throw new SettingsError(`${what} ${shownPath(path)}: ${said ?? 'it cannot be read'}`);
+  }
+}
 
 /** Where Karpenter's leader lease is. */
 export function karpenterLease(settings: Settings): { readonly namespace: string; readonly name: string } {
@@ -262,7 +299,7 @@ export function readSettings(
   const problems = parsed.error.issues.map(({ path, message }) => {
     const name = String(path[0]);
     const value = lookUp(given, name);
-    return `${named(name)}${value === undefined ? ' is missing' : ` ${quoted(value)}: ${message}`}`;
+    return `${named(name)}${value === undefined ? ' is missing' : ` ${shownSetting(name, value)}: ${message}`}`;
   });
   throw new SettingsError(`settings that do not work:\n  ${problems.join('\n  ')}`);
 }

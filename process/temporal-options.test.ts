@@ -66,6 +66,26 @@ describe('connectOptions', () => {
     expect(() => options({ [name]: path('empty') })).toThrow(/empty": the file is empty/);
   });
 
+  test.each(['TEMPORAL_API_KEY_FILE', 'TEMPORAL_TLS_KEY', 'TEMPORAL_TLS_CERT', 'TEMPORAL_CONFIG_FILE'])(
+    'a secret given in place of the file of %s is not shown',
+    (name) => {
+      for (const secret of ['eyJhbGciOi.hunter2.x-y_z', '-----BEGIN KEY-----\nhunter2/\n-----END KEY-----\n']) {
+        const read = (): unknown => {
+          const environment = { CLUSTER_NAME: 'c', [name]: secret };
+          return connectOptions(readSettingsWithProfile(environment), environment);
+        };
+        expect(read).toThrow(new RegExp(`${name}.* \\(${secret.length} characters, not shown`));
+        expect(read).not.toThrow(/hunter2/);
+      }
+    },
+  );
+
+  test('an API key that cannot be sent is refused without a word of it, and white space around it does not count', () => {
+    expect(options({ TEMPORAL_API_KEY: ' secret\n' }).apiKey).toBe('secret');
+    expect(() => options({ TEMPORAL_API_KEY: 'hunter2\nx' })).toThrow(/the API key .*character 8 of 9 cannot be sent/);
+    expect(() => options({ TEMPORAL_API_KEY: 'hunter2\nx' })).not.toThrow(/hunter2/);
+  });
+
   test('the API key is no flag', () => {
     const { flag } = describeSettings().find(({ name }) => name === 'TEMPORAL_API_KEY')!;
 
@@ -87,6 +107,19 @@ describe('connectOptions with a profile', () => {
       tls: { clientCertPair: { crt: Buffer.from('the cert\n'), key: Buffer.from('the other key') } },
       metadata: { 'team-name': 'a' },
     });
+  });
+
+  test.each([
+    ['[profile.default]\napi_key = "hunter2\n', /unfinished|control characters.* at line 2, column \d+/],
+    ['[profile.default]\napi_key = hunter2\n', /invalid value at line 2, column 11/],
+    ['[profile.default]\napi_key = "hunter2" x\n', / at line 2, column \d+/],
+    ['[profile.default]\napi_key = "hunter2"\napi_key = "hunter2"\n', / at line 3, column \d+/],
+    ['[profile.default]\napi_key = "hunter2"\n[profile', / at line 3, column \d+/],
+    ['[profile.default]\napi_key = "hunter2"\napi_kex = "x"\n', /unrecognized in profile.default: api_kex/],
+    ['[profile.default]\ngrpc_meta = { a = "hunter2\\u00e9" }\n', /^a for Temporal: character 8 of 8 cannot be sent/],
+  ])('a file that does not work is refused without a word of what it holds: %j', (text, message) => {
+    expect(() => options(toml(text))).toThrow(message);
+    expect(() => options(toml(text))).not.toThrow(/hunter2/);
   });
 
   test('a setting wins over it, a certificate together with its key', () => {

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { TLSConfig } from '@temporalio/client';
 import type { ClientConfigTLS, ConfigDataSource } from '@temporalio/envconfig';
-import { SettingsError } from './settings.js';
+import { readSecretFile, SettingsError, shownPath } from './settings.js';
 import type { Settings } from './settings.js';
 import { temporalProfile } from './temporal-profile.js';
 import type { Environment } from './temporal-profile.js';
-import { messageOf } from '../core/error-message.js';
 
 export type TemporalSettings = Pick<Settings, Extract<keyof Settings, `TEMPORAL_${string}`>>;
 
@@ -26,7 +24,9 @@ export interface ConnectOptions {
  */
 export function connectOptions(settings: TemporalSettings, environment: Environment = process.env): ConnectOptions {
   const profile = temporalProfile(settings, environment);
-  const apiKey = apiKeyOf(settings) ?? profile.apiKey;
+  const apiKey = apiKeyOf(settings) ?? profile.apiKey?.trim();
+  for (const [name, value] of Object.entries({ 'the API key': apiKey, ...profile.grpcMeta }))
+    refuseIllegal(name, value);
   const tls = tlsOf(settings, profile.tls, apiKey !== undefined);
   return {
     address: settings.TEMPORAL_ADDRESS,
@@ -99,11 +99,20 @@ function content(
 }
 
 function apiKeyOf({ TEMPORAL_API_KEY: given, TEMPORAL_API_KEY_FILE: file }: TemporalSettings): string | undefined {
-  if (file === undefined) return given;
+  if (file === undefined) return given?.trim();
   if (given !== undefined) {
     throw new SettingsError('TEMPORAL_API_KEY and TEMPORAL_API_KEY_FILE are both given: one of them is allowed');
   }
   return read(settingName('TEMPORAL_API_KEY_FILE'), file).toString('utf8').trim();
+}
+
+/** gRPC would quote the whole value. */
+function refuseIllegal(name: string, value: string | undefined): void {
+  const at = value === undefined ? -1 : value.search(/[^\x20-\x7e]/);
+  if (at >= 0)
+    throw new SettingsError(
+      `${name} for Temporal: character ${at + 1} of ${value?.length} cannot be sent; printable ASCII is allowed`,
+    );
 }
 
 function settingName(setting: keyof TemporalSettings): string {
@@ -111,13 +120,7 @@ function settingName(setting: keyof TemporalSettings): string {
 }
 
 function read(what: string, path: string): Buffer {
-  const name = `${what} "${path}"`;
-  let found: Buffer;
-  try {
-    found = readFileSync(path);
-  } catch (error) {
-    throw new SettingsError(`${name}: ${messageOf(error)}`);
-  }
-  if (found.toString('utf8').trim() === '') throw new SettingsError(`${name}: the file is empty`);
+  const found = readSecretFile(what, path);
+  if (found.toString('utf8').trim() === '') throw new SettingsError(`${what} ${shownPath(path)}: the file is empty`);
   return found;
 }

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { loadClientConfigProfile } from '@temporalio/envconfig';
-import type { ClientConfigProfile, LoadClientProfileOptions } from '@temporalio/envconfig';
+import type { ClientConfigProfile } from '@temporalio/envconfig';
 import { lookUp } from '../core/own.js';
-import { messageOf } from '../core/error-message.js';
-import { readSettings, SettingsError } from './settings.js';
+import { messageOf, parserMessageOf } from '../core/error-message.js';
+import { readSecretFile, readSettings, SettingsError, shownPath } from './settings.js';
 import type { Settings } from './settings.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,25 +30,30 @@ export function temporalProfile(
   }: Pick<Settings, 'TEMPORAL_CONFIG_FILE' | 'TEMPORAL_PROFILE'>,
   environment: Environment,
 ): ClientConfigProfile {
-  const named = file === undefined ? 'temporal.toml' : `TEMPORAL_CONFIG_FILE (--temporal-config-file) "${file}"`;
+  const named =
+    file === undefined ? 'temporal.toml' : `TEMPORAL_CONFIG_FILE (--temporal-config-file) ${shownPath(file)}`;
+  const source =
+    file === undefined
+      ? {}
+      : { configSource: { data: readSecretFile('TEMPORAL_CONFIG_FILE (--temporal-config-file)', file) } };
   try {
     return loadClientConfigProfile({
-      ...sourceOf(file),
+      ...source,
       // Without a name the package takes a file that has no default profile for an empty one.
       ...(profile === undefined && file === undefined ? {} : { profile: profile ?? 'default' }),
       configFileStrict: true,
       overrideEnvVars: variablesOfSdks(environment),
     });
   } catch (error) {
-    // So it says that a file has no profile at all.
-    const said = error instanceof TypeError ? `it has no [profile.${profile ?? 'default'}]` : messageOf(error);
-    throw new SettingsError(`${named}: ${said}`);
+    throw new SettingsError(`${named}: ${problemOf(error, profile ?? 'default')}`);
   }
 }
 
-/** Read here: the package takes a file that is not there for an empty one. */
-function sourceOf(file: string | undefined): Pick<LoadClientProfileOptions, 'configSource'> {
-  return file === undefined ? {} : { configSource: { data: readFileSync(file) } };
+function problemOf(error: unknown, profile: string): string {
+  // So it says that a file has no profile at all.
+  if (error instanceof TypeError) return `it has no [profile.${profile}]`;
+  // What the parser says quotes the file, which holds API keys.
+  return 'codeblock' in Object(error) ? parserMessageOf(error) : messageOf(error);
 }
 
 function variablesOfSdks(environment: Environment): Record<string, string> {

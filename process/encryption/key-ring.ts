@@ -1,11 +1,9 @@
 import { createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { messageOf } from '../../core/error-message.js';
-import { lookUp } from '../../core/own.js';
+import { messageOf, parserMessageOf } from '../../core/error-message.js';
 import { parseSettings } from '../settings-files.js';
-import { SettingsError } from '../settings.js';
+import { readSecretFile, SettingsError, shownPath } from '../settings.js';
 
 export interface PayloadKey {
   readonly id: string;
@@ -41,13 +39,13 @@ function isKey(text: string): boolean {
 
 /** The keys of a file. Throws `SettingsError` that names file and field, and never a key. */
 export function readKeys(file: string): Keys {
-  const named = `${setting} "${file}"`;
+  const named = `${setting} ${shownPath(file)}`;
+  const text = readSecretFile(setting, file).toString('utf8');
   let document: unknown;
   try {
-    document = parseSettings(readFileSync(file, 'utf8'));
+    document = parseSettings(text);
   } catch (error) {
-    // What a parser says quotes the text, which holds keys.
-    throw new SettingsError(`${named}: ${isMissing(error) ? messageOf(error) : 'it is no YAML and no JSON'}`);
+    throw new SettingsError(`${named}: it is no YAML and no JSON: ${parserMessageOf(error)}`);
   }
   const { data, error } = schema.safeParse(document);
   if (error !== undefined) throw new SettingsError(`${named}: ${problemsOf(error).join('; ')}`);
@@ -70,8 +68,6 @@ function problemsOf({ issues }: z.ZodError): string[] {
       : [`${issue.path.join('.') || 'the document'}: ${issue.message}`],
   );
 }
-
-const isMissing = (error: unknown): boolean => lookUp(error as Record<string, unknown>, 'syscall') !== undefined;
 
 export interface KeyRingOptions {
   readonly file: string;

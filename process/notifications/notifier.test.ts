@@ -59,6 +59,22 @@ describe('notifications (surfaces/notifications)', () => {
     });
   const parsed = () => received.map(({ body }) => JSON.parse(body) as { id: string; type: string; subject: string });
 
+  test('a password of the URL is sent as one, and no message has it or a secret in place of its file', async () => {
+    const { port } = server.address() as AddressInfo;
+    const said: string[] = [];
+    const log = { warn: (facts: object) => void said.push(JSON.stringify(facts)), info: () => undefined };
+    const told = notifier({ url: `http://user:p%40ss@127.0.0.1:${port}/hook` });
+    told.notify(event('a'));
+    await told.idle();
+    const broken = notifier({ url: 'http://user:hunter2@127.0.0.1:1/', secretFile: 'hunter2', log });
+    broken.notify(event('b'));
+    await broken.idle();
+
+    expect(received[0]?.headers['authorization']).toBe(`Basic ${Buffer.from('user:p@ss').toString('base64')}`);
+    expect(said).toHaveLength(1);
+    expect(said[0]).not.toContain('hunter2');
+  });
+
   test('are CloudEvents, signed over the bytes that are sent', async () => {
     const secretFile = join(folder, 'secret');
     // As `$(cat FILE)` of docs/notifications.md has it: without its line end alone.

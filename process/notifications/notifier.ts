@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cloudEventOf, type CloudEvent } from '../../core/cloud-event.js';
 import { messageOf } from '../../core/error-message.js';
 import type { Log } from '../../core/telemetry.js';
+import { readSecretFile } from '../settings.js';
 import type { EventRecorder, EventToPublish } from '../../kube/port.js';
 
 /** More than these wait for a receiver that is away: the newest are dropped, and counted. */
@@ -104,12 +104,20 @@ export class Notifier {
   }
 
   private async attempt(event: CloudEvent): Promise<{ readonly why: string; readonly isFinal: boolean } | undefined> {
-    const { url, secretFile, post = fetch } = this.options;
+    const { secretFile, post = fetch } = this.options;
+    // fetch refuses a URL with credentials, which it would quote.
+    const { url, headers } = withoutCredentials(this.options.url);
     const body = JSON.stringify(event);
-    const secret = secretFile === undefined ? undefined : (await readFile(secretFile, 'utf8')).replace(/[\r\n]+$/, '');
+    const secret =
+      secretFile === undefined
+        ? undefined
+        : readSecretFile('NOTIFY_SECRET_FILE', secretFile)
+            .toString('utf8')
+            .replace(/[\r\n]+$/, '');
     const { status, body: answer } = await post(url, {
       method: 'POST',
       headers: {
+        ...headers,
         'content-type': 'application/cloudevents+json',
         ...(secret === undefined ? {} : signatureOf(secret, body)),
       },
@@ -126,6 +134,17 @@ export class Notifier {
     this.options.log.info({ dropped: this.dropped }, 'notifications are taken again');
     this.dropped = 0;
   }
+}
+
+function withoutCredentials(text: string): {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+} {
+  const url = new URL(text);
+  const user = [url.username, url.password].map(decodeURIComponent).join(':');
+  url.username = url.password = '';
+  if (user === ':') return { url: url.href, headers: {} };
+  return { url: url.href, headers: { authorization: `Basic ${Buffer.from(user).toString('base64')}` } };
 }
 
 /** As other webhooks have it: the HMAC of the very bytes of the body. */

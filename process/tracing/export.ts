@@ -43,7 +43,7 @@ export function exportTraces({ endpoint, cluster, role, identity, log }: Exporte
     'stowage.role': role,
   });
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
-  const processor = new BatchSpanProcessor(sayingOnce(new OTLPTraceExporter({ url }), url, log));
+  const processor = new BatchSpanProcessor(sayingOnce(new OTLPTraceExporter({ url }), new URL(url).host, log));
   const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
   provider.register({ contextManager: new AsyncLocalStorageContextManager().enable() });
   return {
@@ -60,13 +60,13 @@ export function exportTraces({ endpoint, cluster, role, identity, log }: Exporte
   };
 }
 
-/** One line when traces cannot be sent, one when they can again; Stowage goes on either way. */
-export function sayingOnce(exporter: SpanExporter, url: string, log: Log): SpanExporter {
+/** One line when traces cannot be sent, one when they can again; Stowage goes on either way. `collector` is its host: its URL may hold a password. */
+export function sayingOnce(exporter: SpanExporter, collector: string, log: Log): SpanExporter {
   let fails = false;
   const note = ({ code, error }: ExportResult): void => {
     const failed = code === ExportResultCode.FAILED;
-    if (failed && !fails) log.warn({ url, error: messageOf(error) }, 'traces cannot be sent, and are lost');
-    if (!failed && fails) log.info({ url }, 'traces are sent again');
+    if (failed && !fails) log.warn({ collector, error: messageOf(error) }, 'traces cannot be sent, and are lost');
+    if (!failed && fails) log.info({ collector }, 'traces are sent again');
     fails = failed;
   };
   return {

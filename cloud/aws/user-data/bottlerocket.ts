@@ -5,7 +5,7 @@ import type { KubeletSettings } from '../kubelet.js';
 import { kubeletLabels } from './input.js';
 import type { UserDataInput } from './input.js';
 import { lookUp } from '../../../core/own.js';
-import { briefMessageOf } from '../../../core/error-message.js';
+import { parserMessageOf } from '../../../core/error-message.js';
 
 type Table = Record<string, unknown>;
 
@@ -31,8 +31,7 @@ function readToml(text: string | undefined): Table {
   try {
     return text === undefined ? {} : parse(text);
   } catch (error) {
-    const why = briefMessageOf(error);
-    throw new DomainError('NodeClassNotReady', `spec.userData is no TOML: ${why}`);
+    throw new DomainError('NodeClassNotReady', `spec.userData is no TOML: ${parserMessageOf(error)}`);
   }
 }
 
