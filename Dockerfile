@@ -1,4 +1,4 @@
-# The stowage image: bundles of what runs (tools/build/image.mjs), Node, and nothing else. docs/image.md says how it is built and pinned.
+# The stowage image: bundles of what runs (tools/build/image.mjs) on Debian's slim image of Node. docs/image.md says how it is built and pinned.
 #
 #   docker build --tag stowage:local .
 #

@@ -8,9 +8,15 @@ interface Step {
   readonly run?: string;
   readonly with?: Record<string, unknown>;
 }
+interface Job {
+  readonly steps: readonly Step[];
+  readonly 'timeout-minutes'?: number;
+  readonly permissions?: Record<string, string>;
+  readonly env?: Record<string, string>;
+}
 interface Workflow {
   readonly permissions: Record<string, string>;
-  readonly jobs: Record<string, { readonly steps: readonly Step[]; readonly 'timeout-minutes'?: number }>;
+  readonly jobs: Record<string, Job>;
 }
 
 const folder = '.github/workflows';
@@ -35,6 +41,14 @@ describe.each(files)('%s', (_, text) => {
     for (const job of Object.values(workflow.jobs)) expect(job['timeout-minutes']).toBeGreaterThan(0);
   });
 
+  test('runs no code of packages where a job has more than the right to read', () => {
+    for (const { permissions, env, steps: own } of Object.values(workflow.jobs)) {
+      if (permissions === undefined) continue;
+      expect(JSON.stringify(env ?? {})).not.toContain('github.token');
+      for (const { run = '' } of own) expect(run).not.toMatch(/\b(npm|npx|pip|go|curl)\b/);
+    }
+  });
+
   test('runs what there is', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
     const named = runs.flatMap((run) => [...run.matchAll(/npm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name));
@@ -48,4 +62,15 @@ describe.each(files)('%s', (_, text) => {
   test('puts no text of an event into a command', () => {
     for (const run of runs) expect(run).not.toContain('${{');
   });
+});
+
+test('a release signs the image and the chart by their digests, and logs in to the registry after all that needs no login', () => {
+  const [job] = Object.values((parse(readFileSync(`${folder}/release.yml`, 'utf8')) as Workflow).jobs);
+  const does = job!.steps.map(({ uses = '', run = '' }) => `${uses}${run}`);
+  const signed = does.flatMap((text) => (/^cosign sign --yes (.*)$/m.exec(text)?.[1] ?? '').match(/\S+/g) ?? []);
+
+  expect(signed).toEqual(['"$REGISTRY/stowage@$IMAGE_DIGEST"', '"$REGISTRY/charts/stowage@$CHART_DIGEST"']);
+  expect(does.findIndex((text) => text.startsWith('docker/login'))).toBe(
+    does.findIndex((text) => text.includes('buildx build')) - 1,
+  );
 });
