@@ -42,6 +42,13 @@ const ownMessages = {
   message: 'Use messageOf of core/error-message.ts.',
 };
 
+/** What others wrote is shown, never obeyed. */
+const ownOutput = {
+  selector:
+    "MemberExpression[object.property.name=/^(stdout|stderr)$/][property.name='write'], MemberExpression[object.name='console']",
+  message: 'Print by cli/output/print.ts.',
+};
+
 /** One request harms no other. */
 const ownServer = 'Serve by requestServer of process/http.ts.';
 
@@ -132,6 +139,11 @@ export default tseslint.config(
         },
       ],
     },
+  },
+  {
+    files: ['cli/**/*.ts'],
+    ignores: ['**/*.test.ts', 'cli/output/print.ts'],
+    rules: { 'no-restricted-syntax': ['error', ownMessages, ownOutput] },
   },
   {
     files: pureFolders,

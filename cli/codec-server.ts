@@ -9,6 +9,7 @@ import { SettingsError } from '../process/settings.js';
 import { messageOf } from '../core/error-message.js';
 import { UsageError } from './exit.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
+import { print, warn } from './output/print.js';
 
 const keysFile = 'TEMPORAL_PAYLOAD_KEYS_FILE';
 
@@ -36,7 +37,7 @@ export async function serveCodec(args: readonly string[]): Promise<string> {
   });
   const { address, port, family } = server.address() as AddressInfo;
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-  process.stdout.write(`listening on ${url}\ncodec endpoint for the Temporal UI: ${url}/${made ? token : 'TOKEN'}\n`);
+  print(`listening on ${url}\ncodec endpoint for the Temporal UI: ${url}/${made ? token : 'TOKEN'}\n`);
   await new Promise<void>((resolve) => {
     process.once('SIGTERM', resolve);
     process.once('SIGINT', resolve);
@@ -51,7 +52,7 @@ function ringOf(file: string): KeyRing {
     return new KeyRing({
       file,
       now: () => performance.now(),
-      onProblem: (problem) => void process.stderr.write(`stowage: ${problem}\n`),
+      onProblem: (problem) => warn(`stowage: ${problem}\n`),
     });
   } catch (error) {
     throw error instanceof SettingsError ? new UsageError(error.message) : error;

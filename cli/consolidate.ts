@@ -12,6 +12,7 @@ import { asAtRest } from './objects/complete.js';
 import { consolidationDocument } from './output/consolidation-json.js';
 import { consolidationText } from './output/consolidation-table.js';
 import { packingInputOfFiles, type PlanOptions } from './plan.js';
+import { warn } from './output/print.js';
 
 export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
   /** Whether spot nodes alone may be replaced by spot. */
@@ -78,5 +79,5 @@ function problemsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects, now:
 const nameOf = ({ metadata }: NodePool | DisruptionPolicy): string => metadata.name ?? '';
 
 function toStderr(line: string): void {
-  process.stderr.write(`stowage: ${line}\n`);
+  warn(`stowage: ${line}\n`);
 }

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { messageOf } from '../core/error-message.js';
+import { onOneLine } from '../core/printable.js';
 import { exitStatus, UsageError } from './exit.js';
 
 /** Errors of the clients of Temporal, Kubernetes and clouds: a refusal, or no answer. By name: the class may be of another bundle. */
@@ -13,7 +14,7 @@ export function failureOf(error: unknown): { readonly status: number; readonly s
   if (error instanceof UsageError) return { status: exitStatus.badInput, said: `stowage: ${error.message}\n` };
   // Where in the command that was is of no use to anybody.
   if (error instanceof Error && refusalNames.has(error.name))
-    return { status: exitStatus.failed, said: `stowage: ${messageOf(error)}\n` };
+    return { status: exitStatus.failed, said: `stowage: ${onOneLine(messageOf(error))}\n` };
   const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { status: exitStatus.failed, said: `stowage: ${said}\n` };
 }

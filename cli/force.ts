@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { printable } from '../core/printable.js';
 import { refusals } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
 import { RefusedError } from './temporal.js';
@@ -31,7 +32,7 @@ export async function orForced<T>(
     return await send(false);
   } catch (error) {
     if (!(error instanceof RefusedError) || error.type !== refusals.breaksProtection || ask === null) throw error;
-    const typed = await ask(`${error.message}\nType "${subject}" to do it all the same: `);
+    const typed = await ask(`${printable(error.message)}\nType "${subject}" to do it all the same: `);
     if (typed.trim() !== subject) throw new UsageError('nothing was done');
     return send(true);
   }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandName } from './command-texts.js';
 import type { OrderName } from './order.js';
-import { printable } from './output/printable.js';
+import { print } from './output/print.js';
 
 /** A command that parses its own flags, settings of the process among them. */
 export interface LiveCommand {
@@ -65,7 +65,7 @@ export const liveCommands: ReadonlyMap<CommandName, Load> = new Map<CommandName,
         run: async (flags) => {
           const { text, status } = await doctor(flags);
           // What has not answered in time is not waited for.
-          process.stdout.write(printable(text), () => process.exit(status));
+          print(text, () => process.exit(status));
           return '';
         },
       };

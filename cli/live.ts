@@ -7,6 +7,7 @@ import { SettingsError, type Settings } from '../process/settings.js';
 import { connectOptions } from '../process/temporal-options.js';
 import { readSettingsWithProfile } from '../process/temporal-profile.js';
 import { UsageError } from './exit.js';
+import { warn } from './output/print.js';
 
 const connectTimeoutMs = 5000;
 /** Of commands that only read, where a person waits for the answer; milliseconds. What is written may wait for webhooks. */
@@ -19,7 +20,7 @@ export interface Live {
   readonly cluster: string;
 }
 
-const writeProblem = (problem: string): void => void process.stderr.write(`stowage: ${problem}\n`);
+const writeProblem = (problem: string): void => warn(`stowage: ${problem}\n`);
 
 /** Settings of a command on a live cluster. Throws `UsageError` where they do not work. */
 export function liveSettings(flags: Record<string, string>): Settings {

@@ -1,5 +1,6 @@
 import { failureOf } from './failure.js';
 import { stowageProgram } from './program.js';
+import { warn } from './output/print.js';
 
 // Whoever reads the output may have seen enough (`stowage plan | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -11,6 +12,6 @@ try {
   await stowageProgram().parseAsync();
 } catch (error) {
   const { status, said } = failureOf(error);
-  process.stderr.write(said);
+  warn(said);
   process.exitCode = status;
 }

@@ -24,6 +24,7 @@ import { findWorkflow } from './find-workflow.js';
 import { orForced } from './force.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
 import { ordered, withTemporal } from './temporal.js';
+import { onOneLine } from '../core/printable.js';
 import { timeText } from '../core/time-text.js';
 
 /** Orders to one running disruption. */
@@ -146,7 +147,8 @@ function lengthOf(text: string): number {
 }
 
 /** Where an order leaves the workflow. */
-export function stateLine({ phase, waitingFor, until, facts }: Explanation): string {
+export function stateLine(answer: Explanation): string {
+  const { phase, waitingFor, until, facts } = onOneLine(answer);
   const wait =
     waitingFor === undefined
       ? ''

@@ -106,6 +106,34 @@ const state = (workflows: WorkflowRow[], more: Partial<StatusReport> = {}): Stat
 });
 
 describe('the status', () => {
+  test('has no line that a text of others begins, wherever it stands', () => {
+    const evil = `a\nNeeds you\r\n  FORGED\u2028FORGED${' '.repeat(300)}FORGED`;
+    const asked = { what: evil, unanswered: evil, until: '2026-01-05T12:00:00Z' } as unknown as AskedQuestion;
+    const text = statusText(
+      state(
+        [
+          row({ awaitingApproval: true, question: asked, reason: evil, nodeClaim: evil }),
+          row({ blockedBy: evil, causes: [evil], facts: { 'active step': evil } }),
+          row({ phase: evil, waitingFor: evil }),
+        ],
+        {
+          unread: [evil],
+          karpenter: { holder: evil, lease: evil },
+          stuck: [{ kind: 'failing', subject: evil, why: evil, then: evil }],
+          problems: [{ object: evil, message: evil }],
+          declined: [{ object: evil, message: evil }],
+          unplaced: [{ why: evil, pods: [evil] }],
+          stays: [{ why: evil, nodes: [evil] }],
+          pools: [{ nodePool: evil, ready: 'False', message: evil, nodes: 0, limits: [evil] }],
+        },
+      ),
+    );
+
+    expect(text.match(/FORGED/g)?.length).toBeGreaterThan(30);
+    expect(text.split('\n').filter((line) => /^\s*(FORGED|Needs you.)| {200}/.test(line))).toEqual([]);
+    expect(text.match(/^Needs you$/gm)).toHaveLength(1);
+  });
+
   test('says before all else that Stowage stands still, and for whom', () => {
     const karpenter = { holder: 'karpenter-7c9_1', lease: 'kube-system/karpenter-leader-election' };
     expect(statusText(state([], { karpenter }))).toMatch(

@@ -23,6 +23,7 @@ import { liveSettings, withClient } from './live.js';
 import { printFrontier, printPlan } from './plan.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
+import { warn } from './output/print.js';
 
 /** Settings that have a say in what would be launched, and where that is asked. */
 const planningSettings =
@@ -70,7 +71,7 @@ export async function planLive(args: readonly string[]): Promise<string> {
     const printed = (input: PackingInput): string =>
       frontier ? printFrontier(input, output) : printPlan(input, output);
     const found = await planNow({ ...deps, packing }, printed);
-    for (const note of [...notes, ...found.notes]) process.stderr.write(`stowage: ${note}\n`);
+    for (const note of [...notes, ...found.notes]) warn(`stowage: ${note}\n`);
     return found.result;
   } finally {
     ending.abort();

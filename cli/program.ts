@@ -5,7 +5,7 @@ import { liveCommands } from './live-commands.js';
 import { loadOffline } from './offline-code.js';
 import { loadOnline } from './online-code.js';
 import { OnceCommand } from './once-command.js';
-import { printable } from './output/printable.js';
+import { emit, print, warn } from './output/print.js';
 import { buildInfo } from '../process/gauges/build-info.js';
 
 /** The `stowage` command. Each command loads its own code when it runs: `stowage plan` for files needs neither Temporal nor AWS. */
@@ -65,7 +65,7 @@ function addPlan(program: Command): void {
       if (objects === undefined && catalogue === undefined) {
         const { loadPlanLive } = await loadOnline();
         const { planLive } = await loadPlanLive();
-        process.stdout.write(printable(await planLive(process.argv.slice(process.argv.indexOf('plan') + 1))));
+        print(await planLive(process.argv.slice(process.argv.indexOf('plan') + 1)));
         return;
       }
       if (objects === undefined || catalogue === undefined) {
@@ -73,7 +73,7 @@ function addPlan(program: Command): void {
       }
       if (flags[0] !== undefined) throw new UsageError(`"${flags[0]}" is no option of a plan for files`);
       const { planOffline } = await loadOffline({ once: repeat === 1 });
-      process.stdout.write(printable(planOffline(options as Parameters<typeof planOffline>[0])));
+      print(planOffline(options as Parameters<typeof planOffline>[0]));
     });
 }
 
@@ -86,7 +86,7 @@ function addConsolidate(program: Command): void {
     )
     .action(async (options) => {
       const { consolidateOffline } = await loadOffline({ once: true });
-      process.stdout.write(printable(consolidateOffline(options as Parameters<typeof consolidateOffline>[0])));
+      print(consolidateOffline(options as Parameters<typeof consolidateOffline>[0]));
     });
 }
 
@@ -101,11 +101,11 @@ function addCrds(program: Command): void {
     .action(async ({ apply, kubeconfig }: { apply?: boolean; kubeconfig?: string }) => {
       if (apply === true) {
         const { applyCrds } = await import('./apply-crds.js');
-        process.stdout.write(await applyCrds(kubeconfig));
+        print(await applyCrds(kubeconfig));
         return;
       }
       const { crdYaml } = await import('./crds.js');
-      process.stdout.write(crdYaml());
+      emit(crdYaml());
     });
 }
 
@@ -119,8 +119,8 @@ function addConvert(program: Command): void {
     .action(async (files: string[], options) => {
       const { convert } = await import('./convert.js');
       const { yaml, report } = convert(files, options as Parameters<typeof convert>[1]);
-      process.stderr.write(report);
-      process.stdout.write(yaml);
+      warn(report);
+      emit(yaml);
     });
 }
 
@@ -129,7 +129,7 @@ function addSettings(program: Command): void {
     .addHelpText('after', exampleText('settings'))
     .action(async () => {
       const { settingsTable } = await import('./settings.js');
-      process.stdout.write(settingsTable());
+      emit(settingsTable());
     });
 }
 
@@ -144,7 +144,7 @@ function addCompletion(program: Command): void {
     .action(async (shell: (typeof shells)[number]) => {
       const { completionScript } = await import('./completion.js');
       const { describeCommands } = await import('./completion/described.js');
-      process.stdout.write(completionScript(shell, describeCommands(await describedCommands())));
+      emit(completionScript(shell, describeCommands(await describedCommands())));
     });
 }
 
@@ -157,7 +157,7 @@ function addLive(program: Command, name: CommandName): void {
     .action(async (flags: string[]) => {
       const online = await loadOnline();
       const { run } = await online.liveCommands.get(name)!();
-      process.stdout.write(printable(await run(flags)));
+      print(await run(flags));
     });
 }
 

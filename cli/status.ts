@@ -4,7 +4,8 @@ import { Option } from 'commander';
 import { statusReport } from './status-report.js';
 import { karpenterLease } from '../process/settings.js';
 import { liveSettings, readTimeoutMs, withLive } from './live.js';
-import { printable } from './output/printable.js';
+import { printable } from '../core/printable.js';
+import { emit } from './output/print.js';
 import { statusText } from './output/status-table.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
@@ -31,7 +32,7 @@ export async function status(args: readonly string[]): Promise<string> {
       };
       if (command.opts<{ watch?: boolean }>().watch !== true) return look();
       return watch(look, {
-        write: (text) => void process.stdout.write(printable(text)),
+        write: (text) => emit(text),
         isTerminal: process.stdout.isTTY,
       });
     },
@@ -52,7 +53,7 @@ export async function watch(
 ): Promise<string> {
   while (!signal.aborted) {
     const text = await look().catch((error: unknown) => `${messageOf(error)}\n`);
-    write(`${isTerminal ? clearScreen : ''}${text}${isTerminal ? '' : '\n'}`);
+    write(`${isTerminal ? clearScreen : ''}${printable(text)}${isTerminal ? '' : '\n'}`);
     await setTimeout(everyMs, undefined, { signal }).catch(() => undefined);
   }
   return '';

@@ -2,6 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { onOneLine } from '../core/printable.js';
 import { timeText } from '../core/time-text.js';
 import type { Settings } from '../process/settings.js';
 import { searchAttributes } from '../workflows/messages.js';
@@ -36,7 +37,7 @@ export class RefusedError extends UsageError {
     readonly type: string,
     message: string,
   ) {
-    super(message);
+    super(onOneLine(message));
   }
 }
 

@@ -29,6 +29,7 @@ import type { Tracing } from './tracing/export.js';
 import { startTracing } from './tracing/tracing.js';
 import type { World } from './world.js';
 import { messageOf } from '../core/error-message.js';
+import { printable } from '../core/printable.js';
 
 export interface RunOptions {
   /** Default `all`: operator and worker in one process. */
@@ -58,7 +59,7 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
   try {
     world = await composed(options);
   } catch (error) {
-    process.stderr.write(`stowage: ${messageOf(error)}\n`);
+    process.stderr.write(`stowage: ${printable(messageOf(error))}\n`);
     return error instanceof SettingsError ? 2 : 1;
   }
   const status = await served(world, role, shutdown);
@@ -111,7 +112,7 @@ async function served(world: World, role: Role, shutdown: Shutdown): Promise<num
 /** Says why the process ends. Gives the exit status. */
 function failed({ log }: World, error: unknown): number {
   if (error instanceof SettingsError) {
-    process.stderr.write(`stowage: ${error.message}\n`);
+    process.stderr.write(`stowage: ${printable(error.message)}\n`);
     return 2;
   }
   log.error({ error: error instanceof Error ? error.stack : String(error) }, 'stopping after a failure');

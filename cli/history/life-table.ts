@@ -1,10 +1,12 @@
 import type { Life, OpenWorkflow } from './life.js';
 import { age } from '../output/status-table.js';
 import { renderTable } from '../output/table.js';
+import { onOneLine } from '../../core/printable.js';
 import { timeText } from '../../core/time-text.js';
 
 /** A node's life for a person: a line a step, with the time since the one before. */
-export function lifeText({ nodeClaim, nodePool, node, instance, lines, open, notes }: Life): string {
+export function lifeText(life: Life): string {
+  const { nodeClaim, nodePool, node, instance, lines, open, notes } = onOneLine(life);
   const named = [
     `NodeClaim ${nodeClaim}`,
     ...(nodePool === '' ? [] : [`NodePool ${nodePool}`]),

@@ -1,5 +1,6 @@
 import type { Consolidation, ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import { excludedObjectsText } from './excluded-objects.js';
+import { onOneLine } from '../../core/printable.js';
 import { counted } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';
 
@@ -7,7 +8,8 @@ const shownNames = 3;
 const shownReasons = 10;
 
 /** A consolidation for a person: the nodes removed and added in each step, the saving, and why other nodes stay. */
-export function consolidationText(result: Consolidation, totalMs: number): string {
+export function consolidationText(given: Consolidation, totalMs: number): string {
+  const result = onOneLine(given);
   const sections = [
     steps(result.commands),
     kept(result.held),

@@ -1,3 +1,4 @@
+import { onOneLine } from '../../core/printable.js';
 import { counted } from '../../core/plurals.js';
 import type { CheckResult, CheckState } from '../doctor/check.js';
 
@@ -5,7 +6,8 @@ const states: readonly CheckState[] = ['failed', 'warning', 'skipped', 'ok'];
 const width = Math.max(...states.map((state) => state.length)) + 2;
 
 /** One check after the other, each with what it found and what to do; then how many ended how. */
-export function doctorText(results: readonly CheckResult[]): string {
+export function doctorText(given: readonly CheckResult[]): string {
+  const results = onOneLine(given);
   const lines = results.flatMap(({ name, state, found, mend }) => [
     `${state.padEnd(width)}${name}: ${found}`,
     ...(mend === '' ? [] : [`${' '.repeat(width)}fix: ${mend}`]),

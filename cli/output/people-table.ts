@@ -1,9 +1,11 @@
+import { onOneLine } from '../../core/printable.js';
 import { pauseScopeText } from '../../core/pause-scope.js';
 import type { Pause, Refused } from '../../workflows/messages.js';
 import { renderTable } from './table.js';
 import { timeText } from '../../core/time-text.js';
 
-export function pauseLine({ scope, until, actor, reason }: Pause): string {
+export function pauseLine(pause: Pause): string {
+  const { scope, until, actor, reason } = onOneLine(pause);
   const end = until === undefined ? 'until it is resumed' : `until ${timeText(until)}`;
   return `${pauseScopeText(scope)} ${end}, by ${actor}: ${reason}`;
 }

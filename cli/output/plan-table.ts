@@ -1,13 +1,15 @@
 import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
 import type { Plan, PlannedClaim, RelaxedPod, Unschedulable } from '../../packing/types.js';
 import { excludedObjectsText } from './excluded-objects.js';
+import { onOneLine } from '../../core/printable.js';
 import { counted, verb } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';
 
 const shownReasons = 20;
 
 /** A plan for a person: what to launch, where pods go, what stays pending and why, and how good the price is. */
-export function planText(plan: Plan, solveMs: number): string {
+export function planText(given: Plan, solveMs: number): string {
+  const plan = onOneLine(given);
   const sections = [
     launches(plan.newNodeClaims),
     existing(plan.existingNodes),

@@ -15,13 +15,15 @@ import { lookUp } from '../../core/own.js';
 import { counted, verb } from '../../core/plurals.js';
 import { poolTable } from './pool-table.js';
 import { renderTable } from './table.js';
+import { onOneLine } from '../../core/printable.js';
 import { timeText } from '../../core/time-text.js';
 
 /**
  * What the cluster has and what Stowage is doing about it, for a person: what needs one, what is wrong, what is under way, what
  * there is, what is held back, and what is next. Nothing stands in it twice.
  */
-export function statusText(report: StatusReport): string {
+export function statusText(given: StatusReport): string {
+  const report = onOneLine(given);
   const { karpenter, pools, pauses, refused, declined } = report;
   const sections = [
     ...(karpenter === undefined ? [] : [section('Karpenter is running', [stillText(karpenter)])]),

@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { onOneLine } from '../../core/printable.js';
 
 const plain = {
   top: '',
@@ -28,7 +29,7 @@ export function renderTable(head: readonly string[], rows: readonly (readonly (s
       rows.length > 0 && rows.every((row) => typeof row[column] === 'number') ? 'right' : 'left',
     ),
   });
-  table.push(...rows.map((row) => row.map(String)));
+  table.push(...rows.map((row) => row.map((cell) => onOneLine(String(cell)))));
   return table.toString().replace(/[ \t]+$/gm, '');
 }
 

@@ -1,4 +1,5 @@
 import { compareText } from '../../core/compare-text.js';
+import { onOneLine } from '../../core/printable.js';
 import { counted } from '../../core/plurals.js';
 import type { DoneRow, Forced, OrderGiven } from './activity.js';
 import { savedBy, titleOf, type ActivityReport, type ReasonSum, type Totals } from './sums.js';
@@ -11,7 +12,8 @@ const shownLast = 10;
 const shownPeople = 20;
 
 /** What was done, for a person: all of it in a sentence, then by reason, what was forced, what people ordered, and the last few. */
-export function reportText(report: ActivityReport, since: string): string {
+export function reportText(given: ActivityReport, since: string): string {
+  const report = onOneLine(given);
   const { rows, reasons, forced, orders, notes } = report;
   const parts = [
     rows.length + orders.length + report.measured.length === 0

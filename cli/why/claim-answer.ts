@@ -4,6 +4,7 @@ import { labelsOf, poolText } from '../../cluster/node-labels.js';
 import { claimLifecycle } from '../../core/conditions.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
+import { onOneLine } from '../../core/printable.js';
 import { timeText } from '../../core/time-text.js';
 
 /** What `stowage why` found out, for `-o json`. */
@@ -69,7 +70,8 @@ export function claimText(claim: NodeClaim): string {
 }
 
 /** The answer first, then what it is, then what is under way for it with its facts, and its launch with why; what else is over has a line. */
-export function whyText({ subject, answer, details, workflows }: Why): string {
+export function whyText(why: Why): string {
+  const { subject, answer, details, workflows } = onOneLine(why);
   const lines = [`${subject}: ${answer}`, ...details.map((detail) => `  - ${detail}`)];
   for (const workflow of workflows) {
     const { workflowId, state, facts, failure } = workflow;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { printable } from './printable.js';
+import { onOneLine, printable } from './printable.js';
 
 test('what a terminal would act on is shown as its code', () => {
   expect(printable('\u001b[31mred\u001b]0;title\u0007')).toBe('\\u001b[31mred\\u001b]0;title\\u0007');
@@ -8,4 +8,13 @@ test('what a terminal would act on is shown as its code', () => {
 
 test('lines, tables and other scripts stay as they are', () => {
   expect(printable('é 日本語 💣\n\t│ a │\n')).toBe('é 日本語 💣\n\t│ a │\n');
+});
+
+test('texts of others stay on one line, in which spaces fill none, wherever they stand', () => {
+  const text = 'a\n\nWrong\r\n  b\u2028c\u0085d' + ' '.repeat(200) + 'e';
+  expect(onOneLine({ rows: [[text]], at: 1, none: undefined })).toEqual({
+    rows: [['a Wrong b c d e']],
+    at: 1,
+    none: undefined,
+  });
 });
