@@ -22,7 +22,7 @@ const rolesOf = (name: string): readonly Rule[] =>
     .flatMap(({ kind, metadata, rules }) => (kind === 'ClusterRole' && metadata.name === name ? (rules ?? []) : []));
 
 /** An API server that authorises by `rules`, as RBAC does. */
-function apiServer(rules: readonly Rule[], username = 'ann'): Pick<KubeClient, 'create'> & { close(): void } {
+function apiServer(rules: readonly Rule[], username = 'ann'): Pick<KubeClient, 'create' | 'get'> & { close(): void } {
   const allows = ({ group, resource, subresource, verb }: SelfSubjectAccessReview['spec']['resourceAttributes']) =>
     rules.some(
       (rule) =>
@@ -35,11 +35,17 @@ function apiServer(rules: readonly Rule[], username = 'ann'): Pick<KubeClient, '
     const allowed = allows((object as SelfSubjectAccessReview).spec.resourceAttributes);
     return Promise.resolve({ object: { status: { allowed } } });
   };
-  return { create: create as KubeClient['create'], close: () => undefined };
+  return { create: create as KubeClient['create'], get: kubeSystem('own'), close: () => undefined };
 }
+
+const kubeSystem = (uid: string): KubeClient['get'] =>
+  (() => Promise.resolve({ metadata: { uid } })) as unknown as KubeClient['get'];
+const registered = (uid: string | undefined) => ({ cluster: 'c', register: { read: () => Promise.resolve(uid) } });
+const target = { settings: {}, ...registered('own') };
 
 const unavailable = (): ReturnType<typeof apiServer> => ({
   create: () => Promise.reject(new DomainError('Unavailable', 'down')),
+  get: () => Promise.reject(new DomainError('Unavailable', 'down')),
   close: () => undefined,
 });
 
@@ -75,12 +81,12 @@ describe('an order', () => {
 
   test.each(['', '  '])('on behalf of nobody (%j) is refused before anybody is asked', async (nobody) => {
     const refused = '--as is empty: give the name of whom the order is for, or leave it out';
-    await expect(authorise({}, rights.order, nobody, unavailable)).rejects.toThrow(new UsageError(refused));
+    await expect(authorise(target, rights.order, nobody, unavailable)).rejects.toThrow(new UsageError(refused));
     await expect(actorOf(unavailable(), rights.order, nobody)).rejects.toThrow(new UsageError(refused));
   });
 
   test('without the right is refused, and says which one is missing (authorization/orders)', async () => {
-    await expect(authorise({}, rights.force, undefined, () => apiServer([]))).rejects.toThrow(
+    await expect(authorise(target, rights.force, undefined, () => apiServer([]))).rejects.toThrow(
       'ann may not create approvals/force of group stowage.dev: nothing was ordered',
     );
   });
@@ -96,14 +102,32 @@ describe('an order', () => {
   ])(
     'where the API server %s is marked as not authenticated (authorization/without-kubernetes)',
     async (_, connect) => {
-      expect(await authorise({}, rights.pause, 'ann', connect)).toBe('ann (not authenticated)');
-      expect(await authorise({}, rights.pause, undefined, connect)).toMatch(/^.+@.+ \(not authenticated\)$/);
+      expect(await authorise(target, rights.pause, 'ann', connect)).toBe('ann (not authenticated)');
+      expect(await authorise(target, rights.pause, undefined, connect)).toMatch(/^.+@.+ \(not authenticated\)$/);
     },
   );
 
+  test.each([
+    ['own', 'ann'],
+    [undefined, 'ann (not authenticated)'],
+  ])(
+    'where Temporal holds the UID %s for the name is one of %s (authorization/whose-api-server)',
+    async (uid, actor) => {
+      const given = { settings: {}, ...registered(uid) };
+      expect(await authorise(given, rights.order, undefined, () => apiServer(rolesOf('stowage-orders')))).toBe(actor);
+    },
+  );
+
+  test('is not vouched for by the API server of another cluster (authorization/whose-api-server)', async () => {
+    const other = { ...apiServer(rolesOf('stowage-orders')), get: kubeSystem('other') };
+    await expect(authorise(target, rights.order, undefined, () => other)).rejects.toThrow(
+      /^CLUSTER_NAME c belongs to another cluster .* UID own, that of this cluster other$/,
+    );
+  });
+
   test('is not given where the API server refuses to say who asks', async () => {
     const refusing = { ...unavailable(), create: () => Promise.reject(new DomainError('Denied', 'no')) };
-    await expect(authorise({}, rights.pause, undefined, () => refusing)).rejects.toThrow('no');
+    await expect(authorise(target, rights.pause, undefined, () => refusing)).rejects.toThrow('no');
   });
 });
 

@@ -3,6 +3,8 @@ import { isDomainError } from '../core/failures.js';
 import { unauthenticated } from '../core/orders.js';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient, ResourceAttributes } from '../kube/port.js';
+import type { ClusterIdentityStore } from '../process/cluster-identity.js';
+import { foreignName, kubeSystemUid } from '../process/identity-gate.js';
 import type { Settings } from '../process/settings.js';
 import { UsageError } from './exit.js';
 import { defaultActor } from './temporal.js';
@@ -19,7 +21,13 @@ export const rights = {
 } as const satisfies Record<string, Right>;
 
 const group = 'stowage.dev';
-type Reviewer = Pick<KubeClient, 'create'>;
+type Reviewer = Pick<KubeClient, 'create' | 'get'>;
+
+/** The name of a cluster, and where Temporal has which one that is. */
+interface Cluster {
+  readonly cluster: string;
+  readonly register: Pick<ClusterIdentityStore, 'read'>;
+}
 
 /**
  * The actor to record for an order: whom the API server says the caller is, with `onBehalf` beside it. Throws `UsageError` for one
@@ -33,6 +41,28 @@ export async function actorOf(kube: Reviewer, right: Right, onBehalf?: string): 
   const review = await kube.create('SelfSubjectAccessReview', { metadata: {}, spec: { resourceAttributes } });
   if (review.object.status?.allowed !== true) throw new UsageError(denied(user, right, review.object.status?.reason));
   return onBehalf === undefined ? user : `${user} for ${onBehalf}`;
+}
+
+/**
+ * As `actorOf`, of the API server of the very cluster that the order is for (authorization/whose-api-server); marked as not authenticated where Temporal does
+ * not have which one that is.
+ */
+export async function actorIn(
+  { kube, ...cluster }: Cluster & { readonly kube: Reviewer },
+  right: Right,
+  onBehalf?: string,
+): Promise<string> {
+  const actor = await actorOf(kube, right, onBehalf);
+  return (await isOwnCluster(kube, cluster)) ? actor : unauthenticated(actor);
+}
+
+/** Whether the name is known to stand for the cluster of that API server; `UsageError` where it stands for another. */
+export async function isOwnCluster(kube: Pick<KubeClient, 'get'>, { cluster, register }: Cluster): Promise<boolean> {
+  const recorded = await register.read();
+  if (recorded === undefined) return false;
+  const own = await kubeSystemUid(kube);
+  if (recorded !== own) throw new UsageError(foreignName(cluster, own, recorded).found);
+  return true;
 }
 
 /** `--as NAME` of every order. Nobody orders anything: an empty name throws `UsageError` when the command is read, before anybody is asked. */
@@ -61,7 +91,7 @@ function denied(user: string, { verb, resource, subresource }: Right, reason = '
  * user, marked as not authenticated: a pause must be possible then, too (authorization/without-kubernetes).
  */
 export async function authorise(
-  settings: Pick<Settings, 'KUBECONFIG'>,
+  { settings, ...cluster }: Cluster & { readonly settings: Pick<Settings, 'KUBECONFIG'> },
   right: Right,
   onBehalf: string | undefined,
   connect: (settings: Pick<Settings, 'KUBECONFIG'>) => Reviewer & { close(): void } = connected,
@@ -70,7 +100,7 @@ export async function authorise(
   let kube: ReturnType<typeof connect> | undefined;
   try {
     kube = connect(settings);
-    return await actorOf(kube, right, onBehalf);
+    return await actorIn({ kube, ...cluster }, right, onBehalf);
   } catch (error) {
     if (kube !== undefined && !isDomainError(error, 'Unavailable')) throw error;
     return unauthenticated(onBehalf ?? defaultActor());

@@ -61,8 +61,8 @@ export async function order(name: OrderName, args: readonly string[]): Promise<s
   const [given = ''] = command.args;
   const asked = inputOf(name, options);
   return withTemporal(command, async (target) => {
-    const mayForce = (): Promise<string> => authorise(target.settings, rights.force, options.as);
-    const actor = await authorise(target.settings, rights[name === 'rollback' ? 'rollback' : 'order'], options.as);
+    const mayForce = (): Promise<string> => authorise(target, rights.force, options.as);
+    const actor = await authorise(target, rights[name === 'rollback' ? 'rollback' : 'order'], options.as);
     if (options.force === true) await mayForce();
     const input = { ...asked, actor };
     const workflowId = await findWorkflow(target, given, name);

@@ -41,7 +41,7 @@ export async function pause(args: readonly string[]): Promise<string> {
   const scope = pauseScopeOf(options);
   const ttl = durationOf(options.for);
   return withTemporal(command, async (target) => {
-    const actor = await authorise(target.settings, rights.pause, options.as);
+    const actor = await authorise(target, rights.pause, options.as);
     if (options.node !== undefined) await checkNode(target.settings, options.node);
     const order = { scope, reason: options.because ?? '', actor, ...(ttl === undefined ? {} : { ttl }) };
     const workflowId = workflowIds.disrupt(target.cluster);
@@ -63,7 +63,7 @@ export async function resume(args: readonly string[]): Promise<string> {
   const scope = pauseScopeOf(options);
   const reason = options.because;
   return withTemporal(command, async (target) => {
-    const actor = await authorise(target.settings, rights.resume, options.as);
+    const actor = await authorise(target, rights.resume, options.as);
     const order = { scope, actor, ...(reason === undefined ? {} : { reason }) };
     const workflowId = workflowIds.disrupt(target.cluster);
     const handle = target.client.workflow.getHandle(workflowId);

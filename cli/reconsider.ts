@@ -5,7 +5,8 @@ import { lookUp } from '../core/own.js';
 import type { KubeClient } from '../kube/port.js';
 import { reconsiderUpdate, refusals } from '../workflows/messages.js';
 import type { ReconsiderOrder } from '../workflows/messages.js';
-import { actorOf, onBehalfOption, rights } from './authorise.js';
+import { TemporalClusterIdentityStore } from '../process/cluster-identity.js';
+import { actorIn, onBehalfOption, rights } from './authorise.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive } from './live.js';
 import type { Live } from './live.js';
@@ -39,7 +40,8 @@ export async function reconsider(args: readonly string[]): Promise<string> {
   const { as: onBehalf, because, ...given } = command.opts<Options>();
   const scope = scopeOf(given);
   return withLive(liveSettings(givenFlags(command)), 'reconsider', async (live) => {
-    const actor = await actorOf(live.kube, rights.order, onBehalf);
+    const register = new TemporalClusterIdentityStore(live.client, live.cluster);
+    const actor = await actorIn({ ...live, register }, rights.order, onBehalf);
     const order = { actor, ...(because === undefined ? {} : { reason: because }), ...scope };
     const objects = await undoInKubernetes(live.kube, order);
     return `${[...objects, await undoInDisrupt(live, order, objects.length > 0)].join('\n')}\n`;

@@ -4,6 +4,7 @@ import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@
 import { ApplicationFailure } from '@temporalio/common';
 import { onOneLine } from '../core/printable.js';
 import { timeText } from '../core/time-text.js';
+import { TemporalClusterIdentityStore, type ClusterIdentityStore } from '../process/cluster-identity.js';
 import type { Settings } from '../process/settings.js';
 import { searchAttributes } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
@@ -18,12 +19,16 @@ export interface TemporalTarget {
   readonly settings: Settings;
   readonly client: Client;
   readonly cluster: string;
+  readonly register: ClusterIdentityStore;
 }
 
 /** Connects by the settings of `command`, and disconnects when `work` is done. */
 export async function withTemporal<T>(command: Command, work: (target: TemporalTarget) => Promise<T>): Promise<T> {
   const settings = liveSettings(givenFlags(command));
-  return withClient(settings, (client) => work({ settings, client, cluster: settings.CLUSTER_NAME }));
+  const { CLUSTER_NAME: cluster } = settings;
+  return withClient(settings, (client) =>
+    work({ settings, client, cluster, register: new TemporalClusterIdentityStore(client, cluster) }),
+  );
 }
 
 /** Who gives an order, unless `--as` says another name. */

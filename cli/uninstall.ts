@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { setTimeout as delay } from 'node:timers/promises';
 import { leaseHolder } from '../kube/leases.js';
 import { TemporalClusterIdentityStore } from '../process/cluster-identity.js';
-import { foreignName, kubeSystemUid } from '../process/identity-gate.js';
+import { isOwnCluster } from './authorise.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive, type Live } from './live.js';
 import { counted } from '../core/plurals.js';
@@ -33,7 +33,8 @@ export async function uninstall(args: readonly string[]): Promise<string> {
   return withLive(settings, 'uninstall', async (live) => {
     const { kube, client, cluster } = live;
     const register = new TemporalClusterIdentityStore(client, cluster);
-    await refuseOtherCluster(live, register);
+    // The name may stand for another cluster in this namespace of Temporal: nothing of that one is touched.
+    await isOwnCluster(kube, { cluster, register });
     await stopDeployments(
       kube,
       (stop ?? '').split(',').filter((each) => each !== ''),
@@ -68,14 +69,6 @@ async function untilNobodyLeads(
     }
     await delay(pollMs);
   }
-}
-
-/** The name may stand for another cluster in this namespace of Temporal: nothing of that one is touched. */
-async function refuseOtherCluster({ kube, cluster }: Live, register: TemporalClusterIdentityStore): Promise<void> {
-  const recorded = await register.read();
-  if (recorded === undefined) return;
-  const own = await kubeSystemUid(kube);
-  if (recorded !== own) throw new UsageError(foreignName(cluster, own, recorded).found);
 }
 
 type Done = Released & { readonly cluster: string; readonly schedules: number; readonly workflows: number };

@@ -12,9 +12,15 @@ export const orderHeaders = {
   policy: 'stowage-order-policy',
 } as const;
 
-/** Whose orders workflows take. */
-export const orderPolicies = ['Any', 'Authorised'] as const;
+/** Whose orders workflows take: of everybody; those with force of whom Kubernetes allowed them alone; all of them of these alone. */
+export const orderPolicies = ['Any', 'AuthorisedForce', 'Authorised'] as const;
 export type OrderPolicy = (typeof orderPolicies)[number];
+
+/** Whether an order that Kubernetes did not allow is refused. */
+export function refusesDirect(policy: OrderPolicy | undefined, [order]: readonly unknown[]): boolean {
+  if (policy === 'AuthorisedForce') return (order as { readonly force?: unknown }).force === true;
+  return policy === 'Authorised';
+}
 
 /** The messages that are orders, where they have an `actor`. */
 const orderNames: ReadonlySet<string> = new Set([

@@ -147,9 +147,9 @@ const fields = {
     .describe('the only namespace in which that lease counts: the one in which Karpenter runs'),
   ORDER_POLICY: z
     .enum(orderPolicies)
-    .default('Any')
+    .default('AuthorisedForce')
     .describe(
-      'whose orders are accepted; Authorised refuses those that did not come through the stowage command, which asks Kubernetes',
+      'which orders have to come through the stowage command, which asks Kubernetes: those with force (AuthorisedForce), all (Authorised), none (Any)',
     ),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('lowest level that is logged'),
   NOTIFY_URL: z

@@ -36,7 +36,7 @@ function inKubernetes({ settings, kube, clock }: Installation): Check[] {
   return [
     kubernetesCheck(kube),
     clockCheck({ of: 'kubernetes', needs: 'kubernetes', time: async () => kube.serverTime?.() }, clock),
-    permissionsCheck(kube, { own: namespace, karpenterLease: lease }),
+    permissionsCheck(kube, { own: namespace, karpenterLease: lease, nominates: settings.NOMINATE_PODS }),
     definitionsCheck(kube),
     nodePoolsCheck(kube),
     nodeClassesCheck(kube, kind),

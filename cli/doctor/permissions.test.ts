@@ -3,7 +3,7 @@ import { DomainError } from '../../core/failures.js';
 import type { KubeClient, Kinds, ResourceAttributes } from '../../kube/port.js';
 import { permissionsCheck, rightsAt } from './permissions.js';
 
-const where = { own: 'autoscaling', karpenterLease: { namespace: 'karpenter', name: 'leader' } };
+const where = { own: 'autoscaling', karpenterLease: { namespace: 'karpenter', name: 'leader' }, nominates: true };
 const restarting = {
   metadata: { name: 'restarts' },
   spec: { drainEscalation: [{ after: '10m', action: 'RestartOwner' }] },

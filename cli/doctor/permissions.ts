@@ -10,6 +10,8 @@ export interface RightsWhere {
   /** Namespace of the operator's lease. */
   readonly own: string;
   readonly karpenterLease: { readonly namespace: string; readonly name: string };
+  /** Whether NOMINATE_PODS is set. */
+  readonly nominates: boolean;
 }
 
 const atOnce = 16;
@@ -56,11 +58,12 @@ async function restartingPolicies(kube: Pick<KubeClient, 'list'>): Promise<reado
 
 /** Every verb on every resource of the rules, each by itself. */
 export function rightsAt(
-  { own, karpenterLease }: RightsWhere,
+  { own, karpenterLease, nominates }: RightsWhere,
   { restarts }: { readonly restarts: boolean },
 ): readonly ResourceAttributes[] {
   const namespaces = { own, karpenter: karpenterLease.namespace };
-  const needed = roles.filter(({ onlyFor }) => onlyFor === undefined || restarts);
+  const isNeeded = { 'rollout-restarts': restarts, nominations: nominates };
+  const needed = roles.filter(({ onlyFor }) => onlyFor === undefined || isNeeded[onlyFor]);
   return needed.flatMap(({ in: where, rules }) =>
     rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
       apiGroups.flatMap((group) =>

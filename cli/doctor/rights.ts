@@ -11,7 +11,7 @@ interface Role {
   /** Absent for a ClusterRole; `own` is where the operator's lease is, `karpenter` where Karpenter's is. */
   readonly in?: 'own' | 'karpenter';
   /** Absent for a role that is always needed. */
-  readonly onlyFor?: 'rollout-restarts';
+  readonly onlyFor?: 'rollout-restarts' | 'nominations';
   readonly rules: readonly Rule[];
 }
 
@@ -48,7 +48,6 @@ export const roles: readonly Role[] = [
       rule('', ['nodes'], [...readAndChange, 'delete']),
       rule('', ['pods'], [...read, 'delete']),
       rule('', ['pods/eviction'], ['create']),
-      rule('', ['pods/status'], ['patch']),
       rule(
         '',
         [
@@ -70,6 +69,11 @@ export const roles: readonly Role[] = [
       rule(['', 'events.k8s.io'], ['events'], ['create', 'patch']),
       rule('', ['events'], read),
     ],
+  },
+  {
+    name: 'stowage-nominations',
+    onlyFor: 'nominations',
+    rules: [rule('', ['pods/status'], ['patch'])],
   },
   {
     name: 'stowage-rollout-restarts',

@@ -342,8 +342,45 @@ describe('the chart', () => {
     });
   });
 
+  test('signs notifications with a key of a Secret, which may have their URL too', async () => {
+    const values = { 'notifications.secretName': 'hook', 'notifications.urlKey': 'url' };
+    const deployment = named(await render(values), 'Deployment', 'stowage-operator');
+    const [container] = deployment.spec.template.spec.containers as unknown as { env: object[] }[];
+
+    expect(container?.env).toEqual(
+      expect.arrayContaining([
+        { name: 'NOTIFY_SECRET_FILE', value: '/etc/stowage/notifications/signing-key' },
+        { name: 'NOTIFY_URL', valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } },
+      ]),
+    );
+    expect(deployment.spec.template.spec).toMatchObject({
+      volumes: [{ name: 'notifications', secret: { secretName: 'hook' } }],
+    });
+  });
+
+  test('may change the status of pods unless it nominates none', async () => {
+    const may = async (values: Record<string, string>): Promise<boolean> =>
+      JSON.stringify((await render(values)).map(({ rules }) => rules ?? [])).includes('pods/status');
+
+    expect(await may({})).toBe(true);
+    expect(await may({ 'settings.NOMINATE_PODS': 'false' })).toBe(false);
+  });
+
+  test('may scale its own Deployments while it is uninstalled, and at no other time', async () => {
+    const rendered = await render();
+    const own = rendered.filter(({ metadata }) => metadata.name === 'stowage-uninstall');
+
+    expect(own.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['Role', 'RoleBinding', 'Job']));
+    for (const { kind, metadata } of own) {
+      expect(metadata.annotations).toMatchObject({ 'helm.sh/hook': 'pre-delete' });
+      if (kind !== 'Job')
+        expect(metadata.annotations?.['helm.sh/hook-delete-policy']).toMatch(/hook-succeeded,hook-failed$/);
+    }
+  });
+
   test.each([
     [{ clusterName: '' }, /clusterName/],
+    [{ 'notifications.urlKey': 'url' }, /notifications\.secretName is empty/],
     [{ mode: 'both' }, /mode.*'split', 'single'/s],
     [{ 'temporal.address': '' }, /temporal\.address is missing/],
     [{ 'temporal.trial.enabled': 'true' }, /temporal\.address and temporal\.trial\.enabled are both given/],

@@ -54,6 +54,17 @@ describe('orders of people, by their way to a workflow (authorization/policy)', 
     expect(heard.slice(1)).toEqual([approve, undefined, { ...approve, actor: 'ann (not authenticated)' }]);
   });
 
+  test('under AuthorisedForce, the default, one with force is refused, and any other marked', async () => {
+    await signal('clusterChanged', undefined, byOperator('AuthorisedForce'));
+    expect(() => update({ ...approve, force: true })).toThrow(expect.objectContaining({ type: 'NotAuthorised' }));
+    update({ ...approve, force: true }, vouched);
+    update({ ...approve, force: false });
+    expect(heard.slice(1)).toEqual([
+      { ...approve, force: true },
+      { ...approve, force: false, actor: 'ann (not authenticated)' },
+    ]);
+  });
+
   test('what workflows tell each other under the name of an order is no order', async () => {
     await signal('clusterChanged', undefined, byOperator('Authorised'));
     await signal('hold', true);

@@ -1,13 +1,13 @@
 import type { Headers, WorkflowInboundCallsInterceptor, WorkflowOutboundCallsInterceptor } from '@temporalio/workflow';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { OrderPolicy } from '../../core/orders.js';
-import { orderHeaders, orderPolicies, orderOfPerson, unauthenticated } from '../../core/orders.js';
+import { orderHeaders, orderPolicies, orderOfPerson, refusesDirect, unauthenticated } from '../../core/orders.js';
 import { noteIgnoredSignal } from '../handlers.js';
 import { refusals } from '../messages.js';
 import { refuse } from './orders.js';
 
-const why =
-  'it was sent to Temporal directly, and ORDER_POLICY is Authorised: give it by the stowage command, which asks Kubernetes whether you may';
+const why = (policy: OrderPolicy | undefined): string =>
+  `it was sent to Temporal directly, and ORDER_POLICY is ${policy}: give it by the stowage command, which asks Kubernetes whether you may`;
 
 interface Call {
   readonly headers: Headers;
@@ -39,12 +39,13 @@ export function orderOrigin(): {
       handleSignal: (input, next) => {
         readPolicy(input);
         if (policy === undefined || !isDirect(input.signalName, input)) return next(input);
-        if (policy === 'Any') return next(marked(input));
-        noteIgnoredSignal(input.signalName, why);
+        if (!refusesDirect(policy, input.args)) return next(marked(input));
+        noteIgnoredSignal(input.signalName, why(policy));
         return Promise.resolve();
       },
       validateUpdate: (input, next) => {
-        if (policy === 'Authorised' && isDirect(input.name, input)) throw refuse(refusals.notAuthorised, why);
+        if (isDirect(input.name, input) && refusesDirect(policy, input.args))
+          throw refuse(refusals.notAuthorised, why(policy));
         next(input);
       },
       handleUpdate: (input, next) => next(policy !== undefined && isDirect(input.name, input) ? marked(input) : input),

@@ -56,6 +56,14 @@
 - { name: COMMITMENTS_FILE, value: /etc/stowage/commitments/commitments.yaml }
 {{- end }}
 {{- end }}
+{{- with .Values.notifications }}
+{{- if .secretName }}
+- { name: NOTIFY_SECRET_FILE, value: {{ printf "/etc/stowage/notifications/%s" .key | quote }} }
+{{- end }}
+{{- if .urlKey }}
+- { name: NOTIFY_URL, valueFrom: { secretKeyRef: { name: {{ required "notifications.secretName is empty: it names the Secret that has notifications.urlKey" .secretName }}, key: {{ .urlKey }} } } }
+{{- end }}
+{{- end }}
 {{- with .Values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 {{- end }}
@@ -84,6 +92,9 @@
 {{- if .Values.temporal.payloadKeys.secretName }}
 - { name: temporal-payload-keys, mountPath: /etc/stowage/temporal-payload-keys, readOnly: true }
 {{- end }}
+{{- if .Values.notifications.secretName }}
+- { name: notifications, mountPath: /etc/stowage/notifications, readOnly: true }
+{{- end }}
 {{- if .Values.cloud.commitmentsConfigMap }}
 - { name: commitments, mountPath: /etc/stowage/commitments, readOnly: true }
 {{- end }}
@@ -101,6 +112,11 @@
 {{- end }}
 {{- if .Values.temporal.payloadKeys.secretName }}
 - { name: temporal-payload-keys, secret: { secretName: {{ .Values.temporal.payloadKeys.secretName }}, defaultMode: 0440 } }
+{{- end }}
+{{- with .Values.notifications }}
+{{- if .secretName }}
+- { name: notifications, secret: { secretName: {{ .secretName }}, items: [{ key: {{ .key }}, path: {{ .key }} }], defaultMode: 0440 } }
+{{- end }}
 {{- end }}
 {{- if .Values.cloud.commitmentsConfigMap }}
 - { name: commitments, configMap: { name: {{ .Values.cloud.commitmentsConfigMap }} } }
