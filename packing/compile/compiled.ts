@@ -127,7 +127,18 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const unused = unusedPools(considered.pools, levelsByShape, besideApart === true ? 0 : undefined);
   const pass = { input, dimensions, space, classes, daemons, nodes, wellKnown };
   return {
-    ...{ ...pass, quantities, levelsByShape, bound, labelKeys, volumes, deferred, ignored, gated: objects.pods.filter(isGated), resume },
+    ...{
+      ...pass,
+      quantities,
+      levelsByShape,
+      bound,
+      labelKeys,
+      volumes,
+      deferred,
+      ignored,
+      gated: objects.pods.filter(isGated),
+      resume,
+    },
     ...supplyOf(pass, considered.pools, { unused, pods: pending.length }),
     skippedPools: considered.skipped,
     backedOff,
