@@ -40,8 +40,16 @@ export function isNodeBound(pod: Pod): boolean {
  * which is so for all pods from files.
  */
 export function isUnassigned(pod: Pod): boolean {
-  if ((pod.spec.nodeName ?? '') !== '' || isTerminal(pod) || isTerminating(pod)) return false;
-  return !isNodeBound(pod) && (pod.spec.schedulingGates ?? []).length === 0;
+  return lacksNode(pod) && (pod.spec.schedulingGates ?? []).length === 0;
+}
+
+/** Whether it only waits for somebody to remove its scheduling gates. */
+export function isGated(pod: Pod): boolean {
+  return lacksNode(pod) && (pod.spec.schedulingGates ?? []).length > 0;
+}
+
+function lacksNode(pod: Pod): boolean {
+  return (pod.spec.nodeName ?? '') === '' && !isTerminal(pod) && !isTerminating(pod) && !isNodeBound(pod);
 }
 
 export function isNominated({ status }: Pod): boolean {

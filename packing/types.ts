@@ -230,6 +230,8 @@ export interface Plan {
   readonly deferred?: readonly string[];
   /** Pods that ask for a node outside of NodePools, `namespace/name`, sorted: nothing is launched for them. Absent: there are none. */
   readonly ignored?: readonly string[];
+  /** Pods with scheduling gates, `namespace/name`, sorted: they are not pending yet. Absent: there are none. */
+  readonly gated?: readonly string[];
   /** Objects other than pods that packing could not work with and left out; absent where there are none. */
   readonly setAside?: readonly ExcludedObject[];
   /** Where the next pass goes on (`PackingInput.resume`); absent where every pod has had its turn. */

@@ -30,6 +30,12 @@ test('a plan that leaves nobody out does not speak of it', () => {
   expect(planDocument(empty, 1)).toMatchObject({ deferred: [], ignoredPreferences: [] });
 });
 
+test('pods that their scheduling gates hold back are no pods that pend, and are named', () => {
+  expect(planText({ ...empty, gated: ['shop/a', 'shop/b'] }, 1)).toBe(
+    '2 pods not planned for: they have scheduling gates\n  shop/a, shop/b\n\nNo other pod is pending.\n',
+  );
+});
+
 test('what the bound knows nothing of stands behind the price', () => {
   const placed = {
     ...empty,

@@ -2,6 +2,7 @@ import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js
 import type { Plan, PlannedClaim, RelaxedPod, Unschedulable } from '../../packing/types.js';
 import { excludedObjectsText } from './excluded-objects.js';
 import { onOneLine } from '../../core/printable.js';
+import { listedNames } from '../../core/listed-names.js';
 import { counted, verb } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';
 
@@ -16,6 +17,7 @@ export function planText(given: Plan, solveMs: number): string {
     pending(plan.unschedulable),
     deferred(plan.deferred ?? []),
     otherSchedulers(plan.ignored ?? []),
+    gated(plan.gated ?? []),
     ignored(plan.ignoredPreferences ?? []),
     relaxed(podsWithRelaxedPreferences(plan)),
     excludedObjectsText(plan.setAside),
@@ -89,6 +91,11 @@ function otherSchedulers(pods: readonly string[]): string {
   return `${counted(pods.length, 'pod')} left alone: ${verb(pods.length, 'it asks', 'they ask')} for a node outside of NodePools\n  ${first}${others}`;
 }
 
+function gated(pods: readonly string[]): string {
+  if (pods.length === 0) return '';
+  return `${counted(pods.length, 'pod')} not planned for: ${verb(pods.length, 'it has', 'they have')} scheduling gates\n  ${listedNames(pods)}`;
+}
+
 function ignored(pods: NonNullable<Plan['ignoredPreferences']>): string {
   const [first] = pods;
   if (first === undefined) return '';
@@ -109,7 +116,7 @@ function total(plan: Plan, solveMs: number): string {
   const placed = plan.newNodeClaims.reduce((sum, claim) => sum + claim.pods.length, 0);
   const onExisting = plan.existingNodes.reduce((sum, node) => sum + node.pods.length, 0);
   const left = plan.unschedulable.length + (plan.deferred?.length ?? 0) + (plan.ignored?.length ?? 0);
-  if (placed + onExisting + left === 0) return 'No pod is pending.';
+  if (placed + onExisting + left === 0) return `No ${(plan.gated ?? []).length > 0 ? 'other ' : ''}pod is pending.`;
   const summary = `${counted(plan.newNodeClaims.length, 'node')} for ${counted(placed, 'pod')} at ${hourly(plan.pricePerHour)} per hour`;
   return `${summary}${optimality(plan)}, planned in ${solveMs.toFixed(1)} ms.${comparablePlans(plan)}${unknown(plan)}`;
 }

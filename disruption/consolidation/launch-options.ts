@@ -219,8 +219,12 @@ const isSpot = ({ options }: Choice): boolean => options.some(({ cheapest }) => 
 
 function written({ planned, options }: Choice): PlannedClaim {
   const { name, cheapest } = options[0]!;
+  const { instanceType, zone, capacityType } = planned.cheapest;
+  const isPlanned = name === instanceType && cheapest.zone === zone && cheapest.capacityType === capacityType;
+  const why = `${name} in ${cheapest.zone} (${cheapest.capacityType}) is the cheapest type that may replace the nodes`;
   return {
     ...planned,
+    ...(isPlanned ? {} : { why }),
     instanceTypes: options.map((option) => option.name),
     cheapest: {
       instanceType: name,

@@ -3,6 +3,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
+import { isGated } from '../../core/pods.js';
 import { sortFew } from '../sort-few.js';
 import { admitWithinTerms, termsPerPass } from './budget.js';
 import { bufferPods } from './buffers.js';
@@ -76,6 +77,8 @@ export interface Compiled {
   readonly deferred: readonly Pod[];
   /** Pods that ask for a node outside all NodePools. */
   readonly ignored: readonly Pod[];
+  /** Pods with scheduling gates. */
+  readonly gated: readonly Pod[];
   readonly resume: Resume | undefined;
   /** Label keys that selectors refer to. */
   readonly labelKeys: readonly string[];
@@ -126,7 +129,18 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const unused = unusedPools(considered.pools, levelsByShape, besideApart === true ? 0 : undefined);
   const pass = { input, dimensions, space, classes, daemons, nodes, wellKnown };
   return {
-    ...{ ...pass, quantities, levelsByShape, bound, labelKeys, volumes, deferred, ignored, resume },
+    ...{
+      ...pass,
+      quantities,
+      levelsByShape,
+      bound,
+      labelKeys,
+      volumes,
+      deferred,
+      ignored,
+      gated: objects.pods.filter(isGated),
+      resume,
+    },
     ...supplyOf(pass, considered.pools, { unused, pods: pending.length }),
     skippedPools: considered.skipped,
     backedOff,

@@ -14,6 +14,7 @@ import type { Requirement } from '../requirements/requirement.js';
 import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
+import { listedNames } from '../../core/listed-names.js';
 import { volumeClaimName } from '../../core/volume-claims.js';
 import { readTerm } from './node-terms.js';
 
@@ -80,6 +81,19 @@ export class Volumes {
     let needs = this.known.get(text);
     if (needs === undefined) this.known.set(text, (needs = this.build(pod, volumes)));
     return needs;
+  }
+
+  /** In words, the volumes of a pod that ask for values of the label, each with the object that says so; undefined if none does. */
+  asking(pod: Pod, label: string): string | undefined {
+    const found = (pod.spec.volumes ?? []).flatMap((volume) => {
+      const key = claimKey(pod, volume);
+      if (key === undefined || !this.claimNeeds(key, volume).alternatives.some((each) => each.has(label))) return [];
+      const spec = this.claims.get(key)?.spec ?? volume.ephemeral?.volumeClaimTemplate.spec;
+      const { volumeName = '', storageClassName = '' } = spec ?? {};
+      const by = volumeName === '' ? `StorageClass ${storageClassName}` : `PersistentVolume ${volumeName}`;
+      return [`volume ${volume.name} of the pod (${by})`];
+    });
+    return found.length === 0 ? undefined : listedNames(found);
   }
 
   /** The volumes of a pod that count towards attach limits, by driver and name. */

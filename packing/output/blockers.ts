@@ -2,6 +2,8 @@ import { restrictedLabel } from '../../api/karpenter/requirement-rules.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { lookUp } from '../../core/own.js';
+import { compareText } from '../../core/compare-text.js';
+import { listedNames } from '../../core/listed-names.js';
 import { counted } from '../../core/plurals.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
@@ -13,7 +15,7 @@ import { newNodeLabels } from '../compile/nodes.js';
 import { contradictoryKey, type Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
 import type { Profile, Universe } from '../compile/universe.js';
-import { contradiction, limitShortfall, minValuesShortfall } from './shortfalls.js';
+import { askerOf, contradiction, limitShortfall, minValuesShortfall } from './shortfalls.js';
 import { keyKeepingOut } from './pool-types.js';
 import { offeringTest, unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
@@ -59,7 +61,13 @@ export function blockersOf(context: BlockerContext, podClass: PodClass, topology
   for (const { name, message } of compiled.skippedPools) {
     blockers.push({ nodePool: name, reason: 'NotReady', message: `NodePool ${name} ${message}` });
   }
-  return blockers.length > 0 ? blockers : [{ reason: 'NotReady', message: 'there is no NodePool to launch nodes for' }];
+  return blockers.length > 0 ? blockers : [{ reason: 'NotReady', message: noPoolText(compiled) }];
+}
+
+function noPoolText({ input: { objects } }: Compiled): string {
+  const names = objects.nodePools.map(({ metadata }) => metadata.name ?? '').sort(compareText);
+  if (names.length === 0) return 'there is no NodePool to launch nodes for';
+  return `there is no NodePool that launches nodes for pods: static ones (${listedNames(names)}) keep spec.replicas nodes`;
 }
 
 const profileLists = new WeakMap<Universe, ReadonlyMap<Pool, readonly Profile[]>>();
@@ -79,25 +87,37 @@ function profilesOf(universe: Universe, pool: Pool): readonly Profile[] {
   return lists.get(pool) ?? [];
 }
 
-const poolsNamed = 3;
+/** What keeps pods out of a NodePool, the least first: where it is room, the NodePool is meant for such pods. */
+const nearestFirst: readonly Cause['reason'][] = [
+  ...(['Limits', 'Topology', 'MinValues', 'Offerings', 'Resources', 'NotReady'] as const),
+  ...(['HostPorts', 'Volumes', 'Requirements', 'Taints'] as const),
+];
+const mostReasons = 3;
 
-/** One sentence for a person, from the blockers of every pool: pools of the same message together, those last that the pod itself leaves out. */
+/** One sentence for a person, from the blockers of every pool: pools of the same message together, the nearest first; those beyond the first few reasons are counted. */
 export function sentence(blockers: readonly Blocker[]): string {
-  const isLeftOut = ({ subject }: Blocker): boolean => subject === labels.nodePool;
-  const sorted = [...blockers.filter((each) => !isLeftOut(each)), ...blockers.filter(isLeftOut)];
   const byMessage = new Map<string, string[]>();
-  for (const { nodePool, message } of sorted) {
+  for (const { nodePool, message } of [...blockers].sort(byDistance)) {
     const pools = nodePool === undefined ? [] : [nodePool];
     byMessage.set(message, [...(byMessage.get(message) ?? []), ...pools]);
   }
-  return [...byMessage]
-    .map(([message, pools]) => (pools.length === 0 ? message : `${named(pools)}: ${message}`))
-    .join('; ');
+  const told = [...byMessage];
+  const others = told.slice(mostReasons).flatMap(([, pools]) => pools);
+  const parts = told
+    .slice(0, mostReasons)
+    .map(([message, pools]) => (pools.length === 0 ? message : `${named(pools)}: ${message}`));
+  if (others.length > 0) parts.push(`${counted(others.length, 'more NodePool')} for other reasons`);
+  return parts.join('; ');
 }
 
+/** Last are those that the pod itself leaves out. */
+const distanceOf = ({ reason, subject }: Blocker): number =>
+  subject === labels.nodePool ? nearestFirst.length : nearestFirst.indexOf(reason);
+const byDistance = (a: Blocker, b: Blocker): number => distanceOf(a) - distanceOf(b);
+
 function named(pools: readonly string[]): string {
-  const more = pools.length > poolsNamed ? ` and ${counted(pools.length - poolsNamed, 'more NodePool')}` : '';
-  return `${pools.slice(0, poolsNamed).join(', ')}${more}`;
+  const more = pools.length > 3 ? ` and ${counted(pools.length - 3, 'more NodePool')}` : '';
+  return `${pools.slice(0, 3).join(', ')}${more}`;
 }
 
 function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, topology: KnownTopology): Blocker {
@@ -120,7 +140,7 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
   }
   const own = profilesOf(compiled.universe, pool);
   if (own.length === 0) {
-    const clash = clashBlocker(level, pool);
+    const clash = clashBlocker(compiled, podClass, level, pool);
     if (clash !== undefined) return clash;
     const sold = unavailableBlocker(level, pool, compiled.wellKnown);
     if (sold !== undefined) return sold;
@@ -203,15 +223,29 @@ function roomBlocker(
 }
 
 /** Where the NodePool and the pod ask for what no node has, in each alternative of the pod. */
-function clashBlocker({ constraints }: Level, { name, requirements }: Pool): Blocker | undefined {
+function clashBlocker(
+  compiled: Compiled,
+  podClass: PodClass,
+  { constraints }: Level,
+  { name, requirements }: Pool,
+): Blocker | undefined {
   const keys = constraints.map((each) => clashingKey(each.requirements, requirements));
   const key = keys.at(-1);
   if (key === undefined || keys.includes(undefined)) return undefined;
-  return clashOn(key, name, requirements.get(key)!, constraints.at(-1)!.requirements.get(key)!);
+  const asker = askerOf(compiled, podClass, key);
+  return clashOn(key, name, {
+    given: requirements.get(key)!,
+    asked: constraints.at(-1)!.requirements.get(key)!,
+    asker,
+  });
 }
 
-function clashOn(label: string, nodePool: string, given: Requirement, asked: Requirement): Blocker {
-  const message = `the NodePool asks for ${label} ${describeRequirement(given)}, and the pod for ${label} ${describeRequirement(asked)}`;
+function clashOn(
+  label: string,
+  nodePool: string,
+  { given, asked, asker }: { readonly given: Requirement; readonly asked: Requirement; readonly asker: string },
+): Blocker {
+  const message = `the NodePool asks for ${label} ${describeRequirement(given)}, and ${asker} for ${label} ${describeRequirement(asked)}`;
   return { nodePool, reason: 'Requirements', subject: label, message };
 }
 
@@ -228,9 +262,12 @@ function requirementBlocker(
     if (profiles.some(({ values }) => satisfiedBy(test, values[key]))) continue;
     const label = compiled.space.keys[key]!;
     const given = requirements.get(label);
-    if (given !== undefined && isImpossible(intersect(given, test))) return clashOn(label, name, given, test);
+    const asker = askerOf(compiled, podClass, label);
+    if (given !== undefined && isImpossible(intersect(given, test)))
+      return clashOn(label, name, { given, asked: test, asker });
     const isKnown = profiles.some(({ values }) => values[key] !== undefined);
-    return { nodePool: name, ...labelCause(compiled, label, test, isKnown ? 'no instance type has' : undefined) };
+    const lacking = isKnown ? 'no instance type has' : undefined;
+    return { nodePool: name, ...labelCause(compiled, label, { asked: test, asker, lacking }) };
   }
   return {
     nodePool: name,
@@ -243,26 +280,29 @@ function requirementBlocker(
 export function labelCause(
   { wellKnown, pools }: Compiled,
   label: string,
-  asked: Requirement,
-  lacking: string | undefined,
+  {
+    asked,
+    asker,
+    lacking,
+  }: { readonly asked: Requirement; readonly asker: string; readonly lacking: string | undefined },
 ): Cause {
   const wanted = `${label} ${describeRequirement(asked)}`;
+  const cause = (message: string): Cause => ({ reason: 'Requirements', subject: label, message });
   if (lookUp(newNodeLabels, label) !== undefined) {
-    const message =
-      label === labels.hostname && operatorOf(asked) !== 'DoesNotExist'
-        ? `the pod asks for an existing node: ${wanted}`
-        : `every new node has label ${label}, and the pod asks for ${wanted}`;
-    return { reason: 'Requirements', subject: label, message };
+    const isOfOne = label === labels.hostname && operatorOf(asked) !== 'DoesNotExist';
+    if (isOfOne) return cause(`${asker} asks for an existing node: ${wanted}`);
+    return cause(`every new node has label ${label}, and ${asker} asks for ${wanted}`);
   }
-  if (lacking !== undefined) return { reason: 'Requirements', subject: label, message: `${lacking} ${wanted}` };
+  if (lacking !== undefined) {
+    return cause(`${lacking} ${wanted}${asker === 'the pod' ? '' : `, which ${asker} asks for`}`);
+  }
   if (restrictedLabel(label, [...wellKnown]) !== undefined) {
-    const message = `label ${label} is reserved, and no NodePool may define it; the pod asks for ${wanted}`;
-    return { reason: 'Requirements', subject: label, message };
+    return cause(`label ${label} is reserved, and no NodePool may define it; ${asker} asks for ${wanted}`);
   }
   const meant = probableLabel(label, wellKnown, pools);
   const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
-  const message = `label ${label} is not known here${hint}; the pod asks for ${wanted}`;
-  return { reason: 'Requirements', subject: label, message, ...(meant === undefined ? {} : { didYouMean: meant }) };
+  const unknown = cause(`label ${label} is not known here${hint}; ${asker} asks for ${wanted}`);
+  return meant === undefined ? unknown : { ...unknown, didYouMean: meant };
 }
 
 function resourceBlocker(

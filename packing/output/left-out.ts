@@ -10,12 +10,14 @@ export function leftOutOf({
   classes,
   deferred,
   ignored: others,
+  gated,
   resume,
-}: Compiled): Pick<Plan, 'deferred' | 'ignored' | 'resume' | 'ignoredPreferences'> {
+}: Compiled): Pick<Plan, 'deferred' | 'ignored' | 'gated' | 'resume' | 'ignoredPreferences'> {
   const ignored = input.settings.preferencePolicy === 'Ignore' ? [] : ignoredIn(classes);
   return {
     ...(deferred.length > 0 && { deferred: deferred.map(fullName).sort(compareText) }),
     ...(others.length > 0 && { ignored: others.map(fullName).sort(compareText) }),
+    ...(gated.length > 0 && { gated: gated.map(fullName).sort(compareText) }),
     ...(resume !== undefined && { resume }),
     ...(ignored.length > 0 && { ignoredPreferences: ignored }),
   };

@@ -30,10 +30,20 @@ export function contradiction({ volumes }: Compiled, { shape }: PodClass): Cause
   const between = alternatives.map(impossibleKey);
   if (between.every((key) => key !== undefined)) {
     const subject = between[0]!;
-    return { reason: 'Volumes', subject, message: `the volumes of the pod ask for different values of ${subject}` };
+    const who = volumes.asking(shape.exemplar, subject) ?? 'the volumes of the pod';
+    return { reason: 'Volumes', subject, message: `there is no value of ${subject} for all of ${who}` };
   }
-  const subject = [...new Set(alternatives.flatMap((each) => [...each.keys()]))].sort(compareText).join(', ');
-  return { reason: 'Volumes', subject, message: `the pod asks for other values of ${subject} than its volumes` };
+  const keys = [...new Set(alternatives.flatMap((each) => [...each.keys()]))].sort(compareText);
+  const subject = keys.join(', ');
+  const who = [...new Set(keys.map((key) => volumes.asking(shape.exemplar, key)))].join(', ');
+  return { reason: 'Volumes', subject, message: `the pod asks for other values of ${subject} than ${who}` };
+}
+
+/** Who asks for the label: the pod itself, or volumes of it. */
+export function askerOf({ volumes, levelsByShape }: Compiled, { shape }: PodClass, label: string): string {
+  const { own } = levelsByShape[shape.index]!.at(-1)!;
+  const isOwn = own.some(({ requirements }) => requirements.has(label));
+  return (isOwn ? undefined : volumes.asking(shape.exemplar, label)) ?? 'the pod';
 }
 
 /** Which minValues of the pool too few types meet that hold a pod of this size; undefined where that is not what stops it. */

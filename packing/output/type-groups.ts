@@ -12,7 +12,7 @@ import type { Feasibility } from '../place/feasibility.js';
 import { describeRequirement, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import type { Blocker, Cause, TypesExplanation } from '../types.js';
 import { labelCause } from './blockers.js';
-import { contradiction } from './shortfalls.js';
+import { askerOf, contradiction } from './shortfalls.js';
 import { fixedKind, grouped } from './type-findings.js';
 import type { FindingKind, TypeFinding } from './type-findings.js';
 import { isAllowed, offeringTest, triedAgain, offeringValueOf, type OfferingTest } from './unavailable.js';
@@ -145,14 +145,18 @@ export class TypeExplainer {
     const { podClass, level, mismatches } = query;
     const tests = excluded.map(({ allows }) => allows);
     if (level.constraints.length === 0) return fixedKind(contradiction(this.compiled, podClass));
-    if (tests.length > 0) return fixedKind(this.mismatchOf(level, profiles, tests));
+    if (tests.length > 0) return fixedKind(this.mismatchOf(query, profiles, tests));
     let kind = mismatches.get(profiles);
-    if (kind === undefined) mismatches.set(profiles, (kind = fixedKind(this.mismatchOf(level, profiles, tests))));
+    if (kind === undefined) mismatches.set(profiles, (kind = fixedKind(this.mismatchOf(query, profiles, tests))));
     return kind;
   }
 
-  private mismatchOf({ constraints }: Level, profiles: readonly Profile[], tests: readonly OfferingTest[]): Cause {
-    const constraint = constraints.at(-1)!;
+  private mismatchOf(
+    { podClass, level }: TypesQuery,
+    profiles: readonly Profile[],
+    tests: readonly OfferingTest[],
+  ): Cause {
+    const constraint = level.constraints.at(-1)!;
     for (const [i, key] of constraint.keys.entries()) {
       const label = this.compiled.space.keys[key]!;
       const asked = constraint.tests[i]!;
@@ -160,7 +164,8 @@ export class TypeExplainer {
       if (tests.some((allows) => allows(label, asked))) continue;
       const isKnown =
         profiles.some(({ values }) => values[key] !== undefined) || tests.some((allows) => allows(label, anyValue));
-      return labelCause(this.compiled, label, asked, isKnown ? 'none of them has' : undefined);
+      const asker = askerOf(this.compiled, podClass, label);
+      return labelCause(this.compiled, label, { asked, asker, lacking: isKnown ? 'none of them has' : undefined });
     }
     return { reason: 'Requirements', message: 'none of them satisfies all requirements of the pod together' };
   }

@@ -18,7 +18,7 @@ export function whyOf({ dimensions, offers }: Compiled, cheapest: Row, usage: Fl
       tightest = d;
     }
   }
-  const rivals = types === 1 ? 'the only type that fits' : `the cheapest of ${types} listed types that fit`;
+  const rivals = types === 1 ? 'the only type that fits' : 'the cheapest listed type that fits';
   const used = dimensions.names[tightest] === 'pods' ? 'room for pods' : dimensions.names[tightest]!;
   const tight = `${Math.round(share * 100)}% of its ${used} is then in use`;
   return `${cheapest.type.name} in ${cheapest.zone} (${cheapest.capacityType}) is ${rivals} ${needs.join(', ')}; ${tight}`;

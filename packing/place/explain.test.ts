@@ -24,7 +24,7 @@ function worldOf(own: Pod, ...others: Pod[]) {
     counts: topologyCounts,
     rules,
     rulesOf,
-    blocker: (some = cells) => topologyBlocker(rules, some, topologyCounts),
+    blocker: (some = cells) => topologyBlocker(rules, some, topologyCounts, () => false),
     cells,
   };
 }

@@ -4,13 +4,18 @@ import type { Rules } from '../topology/rules.js';
 import type { Blocker } from '../types.js';
 import type { Cell } from './cells.js';
 import { selectsOwn } from './host-rules.js';
+import { listedNames } from '../../core/listed-names.js';
 import { counted } from '../../core/plurals.js';
 
-/** The topology rule that keeps the next pod out of every domain; the first one in the order of checks. */
+/**
+ * The topology rule that keeps the next pod out of every domain; the first one in the order of checks. `admits`: whether all rules together allow a cell;
+ * of those that they allow none has a place.
+ */
 export function topologyBlocker(
   rules: Rules,
   cells: readonly Cell[],
   topologyCounts: TopologyCounts,
+  admits: (cell: Cell) => boolean,
 ): Blocker | undefined {
   const view = new View(rules, cells, topologyCounts);
   for (const group of rules.spread) {
@@ -37,7 +42,23 @@ export function topologyBlocker(
   }
   const [key] = rules.keys;
   if (key === undefined) return undefined;
-  return { reason: 'Topology', subject: key, message: 'its topology rules allow no domain together' };
+  const left = [...new Set(cells.filter(admits).map(({ domains }) => [...domains.values()].join(' with ')))];
+  if (left.length === 0)
+    return { reason: 'Topology', subject: key, message: 'its topology rules allow no domain together' };
+  const counts = rules.spread.map((group) => ` (${view.counts(group)})`).join('');
+  const message = `by its ${rulesText(rules)} only ${rules.keys.join(' with ')} ${listedNames(left)} is left${counts}: no node is launched for it there, and those that are there have no room`;
+  return { reason: 'Topology', subject: key, message };
+}
+
+/** The kinds of rules that decide where the pod may be. */
+function rulesText({ spread, affinity, antiAffinity }: Rules): string {
+  const kinds = [
+    ['spread', spread],
+    ['affinity', affinity],
+    ['anti-affinity', antiAffinity],
+  ] as const;
+  const own = kinds.flatMap(([name, groups]) => (groups.length > 0 ? [name] : []));
+  return own.length === 0 ? 'topology rules and those of other pods' : own.join(' and ');
 }
 
 /** The domains that a class could use, with their counts. */
@@ -63,8 +84,16 @@ class View {
     const known = topologyCounts.domains(group);
     if (known.length === 0) return `no node for it has, or could have, the label ${group.key}`;
     const few = known.length < group.minDomains ? `; minDomains asks for ${counted(group.minDomains, 'domain')}` : '';
-    const counts = known.map((domain) => `${domain}: ${topologyCounts.count(group, domain)}`).join(', ');
-    return `spreading over ${group.key} with a skew of ${group.maxSkew} has no room (${counts}${few})`;
+    return `spreading over ${group.key} with a skew of ${group.maxSkew} has no room (${this.counts(group)}${few})`;
+  }
+
+  /** The pods in each domain. */
+  counts(group: Group): string {
+    const { topologyCounts } = this;
+    return topologyCounts
+      .domains(group)
+      .map((domain) => `${domain}: ${topologyCounts.count(group, domain)}`)
+      .join(', ');
   }
 
   /** Whether no domain has a pod that the affinity selects. */

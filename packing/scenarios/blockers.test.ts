@@ -3,6 +3,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../api/kubernet
 import { labels } from '../../api/labels.js';
 import {
   instanceType,
+  node,
   offering,
   packingInput,
   pod,
@@ -11,6 +12,7 @@ import {
   type PodOptions,
   type PoolOptions,
 } from '../../test/builders/packing-fixtures.js';
+import { spreads } from '../../test/builders/topology.js';
 import { plan } from '../plan.js';
 import type { Blocker, ClusterObjects } from '../types.js';
 
@@ -192,27 +194,27 @@ describe('the first blocking reason of a NodePool is the true one', () => {
   });
 });
 
-describe('volumes in other zones', () => {
-  const volumeIn = (name: string, zone: string): [PersistentVolumeClaim, PersistentVolume] => [
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name, namespace: 'default', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
-      spec: { volumeName: name },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolume',
-      metadata: { name },
-      spec: {
-        nodeAffinity: {
-          required: {
-            nodeSelectorTerms: [{ matchExpressions: [{ key: labels.zone, operator: 'In', values: [zone] }] }],
-          },
+const volumeIn = (name: string, zone: string): [PersistentVolumeClaim, PersistentVolume] => [
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace: 'default', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
+    spec: { volumeName: name },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: {
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: labels.zone, operator: 'In', values: [zone] }] }],
         },
       },
     },
-  ];
+  },
+];
+describe('volumes in other zones', () => {
   const volumes = [volumeIn('a', 'zone-a'), volumeIn('b', 'zone-b')];
   const cluster = {
     persistentVolumeClaims: volumes.map(([claim]) => claim),
@@ -224,16 +226,60 @@ describe('volumes in other zones', () => {
     const pods = [pod('p', { nodeSelector: { [labels.zone]: 'zone-b' }, volumes: using('a') })];
     expect(blockerOf({ pods, ...cluster })).toMatchObject({
       reason: 'Volumes',
-      message: `the pod asks for other values of ${labels.zone} than its volumes`,
+      message: `the pod asks for other values of ${labels.zone} than volume a of the pod (PersistentVolume a)`,
     });
   });
 
   test('than one another too', () => {
     expect(blockerOf({ pods: [pod('p', { volumes: using('a', 'b') })], ...cluster })).toMatchObject({
       reason: 'Volumes',
-      message: `the volumes of the pod ask for different values of ${labels.zone}`,
+      message: `there is no value of ${labels.zone} for all of volume a of the pod (PersistentVolume a), volume b of the pod (PersistentVolume b)`,
     });
   });
+});
+
+test.each<[string, string[], string]>([
+  [
+    'the NodePool does not have',
+    ['zone-b'],
+    'the NodePool asks for zone In [zone-b], and volume a of the pod (PersistentVolume a) for zone In [zone-a]',
+  ],
+  [
+    'no type is sold in',
+    [],
+    'no instance type has zone In [zone-a], which volume a of the pod (PersistentVolume a) asks for',
+  ],
+])('a zone that a volume asks for and %s is told with the volume', (_, values, message) => {
+  const nodePools = [
+    pool('p', values.length === 0 ? {} : { requirements: [{ key: labels.zone, operator: 'In', values }] }),
+  ];
+  const [claim, volume] = volumeIn('a', 'zone-a');
+  const volumes = [{ name: 'a', persistentVolumeClaim: { claimName: 'a' } }];
+  const types = [instanceType('m4', { cpu: 4, zones: ['zone-b', 'zone-c'] })];
+  const blocker = blockerOf(
+    { pods: [pod('p', { volumes })], nodePools, persistentVolumeClaims: [claim], persistentVolumes: [volume] },
+    { types },
+  );
+  expect(blocker.message).toBe(message.replaceAll(' zone In', ` ${labels.zone} In`));
+});
+
+test('the only domain that one rule leaves, where nothing is launched and the nodes that are there are full, is named', () => {
+  const nodePools = [pool('default', { requirements: [{ key: labels.zone, operator: 'In', values: ['zone-a'] }] })];
+  const nodes = [node('full', { cpu: '100m', zone: 'zone-c', pool: 'none' })];
+  const pods = podsOf(2, 'p', { labels: { app: 'web' }, ...spreads() });
+  expect(blockerOf({ pods, nodePools, nodes })).toMatchObject({
+    reason: 'Topology',
+    subject: labels.zone,
+    message: `by its spread only ${labels.zone} zone-c is left (zone-a: 1, zone-c: 0): no node is launched for it there, and those that are there have no room`,
+  });
+});
+
+test('static NodePools alone are named', () => {
+  const fixed = pool('fixed');
+  const nodePools = [{ ...fixed, spec: { ...fixed.spec, replicas: 2 } }];
+  expect(blockerOf({ nodePools }).message).toBe(
+    'there is no NodePool that launches nodes for pods: static ones (fixed) keep spec.replicas nodes',
+  );
 });
 
 describe('the sentence', () => {
@@ -250,6 +296,19 @@ describe('the sentence', () => {
     ]);
     expect(reason).toMatch(/^a: the NodePool asks for example\.com\/team In \[blue\]/);
     expect(reason).toMatch(/; f, e, d and 2 more NodePools: the pod asks for karpenter\.sh\/nodepool In \[a\]$/);
+  });
+
+  test('begins with the NodePool that lacks nothing but room, and counts those that could never do', () => {
+    const never = Array.from({ length: 25 }, (_, i): [string, PoolOptions] => [
+      `t${i}`,
+      { labels: { [team]: `t${i}` } },
+    ]);
+    const reason = reasonOf({ nodeSelector: { [team]: 'red' } }, [
+      ...never,
+      ['red', { labels: { [team]: 'red' }, limits: { cpu: '0' } }],
+    ]);
+    expect(reason).toMatch(/^red: the limits of the NodePool leave no room/);
+    expect(reason).toMatch(/; 23 more NodePools for other reasons$/);
   });
 
   test('tells of pools that the same thing stops together', () => {

@@ -61,10 +61,7 @@ export class Assignment {
       each.pods = this.place(podClass, level, each.pods, parts);
       if (each.pods.length === 0) return;
     }
-    if (relax) {
-      unplaced.add(podClass, each.pods);
-      unplaced.explain(podClass, levels.at(-1)!);
-    }
+    if (relax) unplaced.add(podClass, each.pods);
   }
 
   private place(podClass: PodClass, level: Level, pods: readonly Pod[], parts: Part[]): readonly Pod[] {

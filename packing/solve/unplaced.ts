@@ -79,19 +79,19 @@ export class Unplaced {
     return unplaced;
   }
 
-  /** Notes why pods of the class found no place, while the counts are as they were then. */
-  explain(podClass: PodClass, level: Level): void {
+  /** Notes why pods of the class have no place in the finished plan. */
+  private explain(podClass: PodClass, level: Level): void {
     if (this.pass.feasibility.holding(podClass, level).length === 0) return;
     const rules = this.pass.book.of(podClass.shape, level);
     const cellsWithout = (without: ReadonlySet<Profile>): readonly Cell[] =>
       this.pass.assigner.cells.of({ podClass, level, rules, without });
     // What some domain would admit is kept out by limits or minValues.
-    const isOpen = ({ profiles, domainOf }: Cell): boolean =>
-      profiles.length > 0 && this.pass.assigner.allows(rules, domainOf);
+    const admits = ({ domainOf }: Cell): boolean => this.pass.assigner.allows(rules, domainOf);
+    const isOpen = (cell: Cell): boolean => cell.profiles.length > 0 && admits(cell);
     if (rules.hostAffinity.length === 0 && cellsWithout(noProfiles).some(isOpen)) this.admitted.add(podClass);
     const cells = cellsWithout(this.pass.exhausted);
     if (rules.hostAffinity.length === 0 && cells.some(isOpen)) return;
-    const blocker = topologyBlocker(rules, cells, this.pass.topologyCounts);
+    const blocker = topologyBlocker(rules, cells, this.pass.topologyCounts, admits);
     if (blocker !== undefined && this.pass.feasibility.holding(podClass, level, this.pass.exhausted).length > 0) {
       this.reasons.set(podClass, blocker);
     }

@@ -141,7 +141,7 @@ export const labelCases: readonly Told[] = [
   ),
   same(502, 'a pool that is not ready', one({}, left, notReady())),
   same([509, 953], 'In on a label that nobody defines', one({ needs: [oneOf(key, 'blue')] }, left)),
-  same([518, 962], 'NotIn on it', one({ needs: [noneOf(key, 'blue')] }, of(key, '0'))),
+  same([518, 962], 'NotIn on it', one({ needs: [noneOf(key, 'blue')] }, of(key, ''))),
   same([528, 972], 'Exists on it', one({ needs: [op(key, 'Exists')] }, left)),
   same([537, 981], 'DoesNotExist on it', one({ needs: [op(key, 'DoesNotExist')] }, of(key, ''))),
   same([547, 991], 'a pod that asks for nothing, where the pool asks for a label', one({}, of(key, 'blue'), wanted)),
