@@ -50,7 +50,7 @@ export default defineConfig({
       project('workflow', ['test/workflow/**/*.test.ts'], {
         ...sharedFolder,
         exclude: [
-          'test/workflow/{clock,encrypted-payloads,order-policy,renewed-connections,same-histories,traces}.test.ts',
+          'test/workflow/{builds,clock,encrypted-payloads,order-policy,renewed-connections,same-histories,traces}.test.ts',
         ],
       }),
       project('workflow-server', ['test/workflow/**/*.test.ts'], {

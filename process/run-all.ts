@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { limiterClock } from '../kube/limiter.js';
 import { runOperator } from './operator.js';
 import { taskQueues } from '../workflows/messages.js';
@@ -19,10 +20,8 @@ import type { TemporalConnections } from './temporal.js';
 import { connectOptions } from './temporal-options.js';
 import { readSettingsWithProfile } from './temporal-profile.js';
 import { installRuntime, runWorkers } from '../worker/workers.js';
-import { Shutdown } from './shutdown.js';
 import { TemporalDeployment } from './versions/deployment.js';
-import { Rollout } from './versions/rollout.js';
-import { buildIdFor } from './versions/build-id.js';
+import { buildIdFor, Rollout } from './versions/rollout.js';
 import { createWorld } from './world.js';
 import type { Tracing } from './tracing/export.js';
 import { startTracing } from './tracing/tracing.js';
@@ -36,8 +35,6 @@ export interface RunOptions {
   readonly flags?: Readonly<Record<string, string>>;
 }
 
-/** For the calls that follow the drain of a worker, milliseconds. */
-const drainCallsMs = 15_000;
 /** A process that is to end has ended after so long, whatever its parts wait for: longer than workers take (worker/workers.ts). */
 const mostEndMs = 30_000;
 /** How long a process in which everything is closed gets to end by itself. */
@@ -49,10 +46,11 @@ const closedMs = 500;
  */
 export async function runAll(options: RunOptions = {}): Promise<number> {
   const role = options.role ?? 'all';
-  const shutdown = new Shutdown();
+  const ending = new AbortController();
+  // Every part of the process hangs on it.
+  setMaxListeners(0, ending.signal);
   // Before anything else: as PID 1 of a container a process that does not listen is not ended by SIGTERM.
-  process.on('SIGTERM', shutdown.request);
-  process.on('SIGINT', shutdown.request);
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => ending.abort());
   let world: World;
   try {
     world = await composed(options);
@@ -60,17 +58,17 @@ export async function runAll(options: RunOptions = {}): Promise<number> {
     process.stderr.write(`stowage: ${messageOf(error)}\n`);
     return error instanceof SettingsError ? 2 : 1;
   }
-  const status = await served(world, role, shutdown);
+  const status = await served(world, role, ending);
   endSoon();
   return status;
 }
 
 /** Runs `world` until it is told to end or fails, and closes it. Gives the exit status. */
-async function served(world: World, role: Role, shutdown: Shutdown): Promise<number> {
+async function served(world: World, role: Role, ending: AbortController): Promise<number> {
   const { cache, identity, log, metrics, settings, cluster } = world;
   const closing: (() => Promise<void> | undefined)[] = [() => world.close()];
   try {
-    shutdown.ending.addEventListener('abort', () => endLate(world));
+    ending.signal.addEventListener('abort', () => endLate(world));
     // Its threads end with the last worker: an operator never has one.
     const sdkMetrics =
       role === 'operator' ? undefined : await exportSdkMetrics((address) => installRuntime(log, address));
@@ -93,13 +91,13 @@ async function served(world: World, role: Role, shutdown: Shutdown): Promise<num
     });
     closing.unshift(stopHttp);
     log.info({ role, cluster }, 'starting');
-    await run(world, { role, progress, tracing }, shutdown);
+    await run(world, { role, progress, tracing }, ending.signal);
     return 0;
   } catch (error) {
-    if (shutdown.ending.aborted) return 0;
+    if (ending.signal.aborted) return 0;
     return failed(world, error);
   } finally {
-    shutdown.end();
+    ending.abort();
     for (const close of closing) await close();
     log.info({}, 'stopped');
   }
@@ -145,8 +143,7 @@ interface Running {
   readonly tracing: Tracing | undefined;
 }
 
-async function run(world: World, { role, progress, tracing }: Running, shutdown: Shutdown): Promise<void> {
-  const signal = shutdown.ending;
+async function run(world: World, { role, progress, tracing }: Running, signal: AbortSignal): Promise<void> {
   const { settings, log, karpenter, name } = world;
   const watching = karpenter.watch(signal);
   const syncing = world.cache.start(signal);
@@ -175,20 +172,12 @@ async function run(world: World, { role, progress, tracing }: Running, shutdown:
     watching,
     watchTemporal(client, { log, address, namespace, onState, onProblem, onPoll: () => progress.beat() }, signal),
   ];
-  const workers =
-    role === 'operator' ? undefined : await workersOn(world, connections, { progress, tracing }, shutdown);
+  const workers = role === 'operator' ? undefined : await workersOn(world, connections, { progress, tracing }, signal);
   parts.push(renewConnections(settings, connections, log, signal));
   const act = async (own: AbortSignal): Promise<void> => {
     await Promise.all([
       workers === undefined ? undefined : karpenter.whileFree(own, workers),
-      role === 'worker'
-        ? undefined
-        : runOperator(
-            world,
-            client,
-            AbortSignal.any([own, shutdown.stopping]),
-            (holder) => void (progress.leader = holder),
-          ),
+      role === 'worker' ? undefined : runOperator(world, client, own, (holder) => void (progress.leader = holder)),
     ]);
   };
   parts.push(name.whileOwn(new TemporalClusterIdentityStore(client, world.cluster), signal, act));
@@ -204,7 +193,7 @@ async function workersOn(
   world: World,
   connections: TemporalConnections,
   { progress, tracing }: Pick<Running, 'progress' | 'tracing'>,
-  shutdown: Shutdown,
+  signal: AbortSignal,
 ): Promise<(free: AbortSignal) => Promise<void>> {
   const { settings, log, cluster } = world;
   const dataConverter = workerConverter(settings, (problem) =>
@@ -213,10 +202,9 @@ async function workersOn(
   const forWorkers = await connections.forWorkers();
   const deployment = new TemporalDeployment(connections.client, cluster);
   const temporal = { address: settings.TEMPORAL_ADDRESS };
-  const buildId = await retryUntilWorks(() => buildIdFor(settings, deployment, log), temporal, log, shutdown.ending);
+  const buildId = await retryUntilWorks(() => buildIdFor(settings, deployment, log), temporal, log, signal);
   const rollout = new Rollout({ deployment, buildId, log, clock: limiterClock });
   progress.build = rollout;
-  shutdown.finish(() => rollout.drained(settings.WORKER_DRAIN_DURATION), settings.WORKER_DRAIN_DURATION + drainCallsMs);
   return async (free) => {
     const extras = { dataConverter, tracing: tracing?.worker, buildId };
     await Promise.all([runWorkers(world, forWorkers, free, progress, extras), rollout.follow(free)]);

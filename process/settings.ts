@@ -199,12 +199,7 @@ const fields = {
     .regex(/^[\w.+-]{1,128}$/, 'is not 1 to 128 letters, digits and . + - _')
     .optional()
     .describe('build of the workers, as Temporal knows it; version and digest of the workflow code when absent'),
-  WORKER_VERSIONING: flag.describe(
-    'version the workers: workflows that last minutes end on the build that started them, all others move to the new build once its workers run',
-  ),
-  WORKER_DRAIN_DURATION: duration('5m').describe(
-    'how long a stopping worker stays for workflows of its build while another build is current',
-  ),
+  WORKER_VERSIONING: flag.describe('version the workers: all workflows move to the new build once its workers run'),
   PACKING_THREADS: z.coerce
     .number()
     .int()

@@ -151,8 +151,12 @@ export function workerOptions(
 /** The workers of a cluster, as Temporal's worker versioning names them. */
 export const deploymentName = (cluster: string): string => `stowage-${cluster}`;
 
-/** Workflows that are not to change builds say so themselves (`setWorkflowOptions`). */
-function versioning(cluster: string, buildId: string | undefined): Partial<WorkerOptions> {
+/**
+ * No workflow stays on a build: one that is pinned to a build without workers stands still (settings/worker-versions).
+ *
+ * @testOnly
+ */
+export function versioning(cluster: string, buildId: string | undefined): Partial<WorkerOptions> {
   if (buildId === undefined) return {};
   return {
     workerDeploymentOptions: {

@@ -130,9 +130,10 @@ describe('what is stuck', () => {
       ['queue', 'c/provision', 45, 'no worker takes planNodes'],
     ]);
     const never: ObservedQueue = { name: 'c/cloud', tasks: 'activity', backlog: 3, backlogAgeMs: 40_000 };
-    const queues = [queue({ polledAt: ago(70) }), never];
+    const queues = [queue({ polledAt: ago(70) }), queue({ polledAt: ago(75), build: '0.2.0-ab' }), never];
     expect(brief(found({ engine: engine({ queues }) }))).toEqual([
       ['queue', 'c/packing (activity tasks)', 70, 'no worker polls it'],
+      ['queue', 'c/packing (activity tasks)', 75, 'no worker of the current build (0.2.0-ab) polls it'],
       ['queue', 'c/cloud (activity tasks)', 40, 'no worker polls it'],
     ]);
   });

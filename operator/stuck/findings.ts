@@ -197,12 +197,14 @@ function ofHistory({ historyEvents, historyBytes }: ObservedWorkflow): About[] {
 }
 
 /** What is wrong with one task queue: nobody polls it, or its tasks wait. */
-export function inQueue({ name, tasks, polledAt, backlog, backlogAgeMs }: ObservedQueue, now: number): Finding[] {
+export function inQueue(queue: ObservedQueue, now: number): Finding[] {
+  const { name, tasks, polledAt, build, backlog, backlogAgeMs } = queue;
   const subject = `${name} (${tasks} tasks)`;
   const waiting = backlogAgeMs >= lateTaskMs ? { since: now - backlogAgeMs } : {};
   if (polledAt === undefined || now - polledAt >= pollMs) {
     const since = polledAt === undefined ? waiting : { since: polledAt };
-    return [{ kind: 'queue', subject, ...since, why: 'no worker polls it', then: startWorker }];
+    const why = build === undefined ? 'no worker polls it' : `no worker of the current build (${build}) polls it`;
+    return [{ kind: 'queue', subject, ...since, why, then: startWorker }];
   }
   if (backlog === 0 || backlogAgeMs < lateTaskMs) return [];
   return [{ kind: 'backlog', subject, ...waiting, why: 'tasks wait for a worker', then: 'run more workers' }];

@@ -34,7 +34,9 @@ const deadlineMs = 15_000;
 /** Queries are answered by a worker, if there is one. */
 const queryMs = 2000;
 
-const { PendingActivityState, PendingWorkflowTaskState, TaskQueueType } = proto.temporal.api.enums.v1;
+const { PendingActivityState, PendingWorkflowTaskState, TaskQueueType, WorkerVersioningMode } =
+  proto.temporal.api.enums.v1;
+const { WORKER_VERSIONING_MODE_VERSIONED: VERSIONED } = WorkerVersioningMode;
 const queueTypes = {
   workflow: TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
   activity: TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
@@ -268,15 +270,27 @@ export async function observeQueues(client: Client, cluster: string): Promise<Ob
   ]);
 }
 
-async function observeQueue(client: Client, name: string, tasks: ObservedQueue['tasks']): Promise<ObservedQueue> {
+export async function observeQueue(
+  client: Client,
+  name: string,
+  tasks: ObservedQueue['tasks'],
+): Promise<ObservedQueue> {
   const { namespace } = client.options;
-  const { pollers, stats } = await client.workflowService.describeTaskQueue({
+  const { pollers, stats, versioningInfo } = await client.workflowService.describeTaskQueue({
     namespace,
     taskQueue: { name },
     taskQueueType: queueTypes[tasks],
     reportStats: true,
   });
-  const polls = pollers.flatMap(({ lastAccessTime }) => optionalTsToMs(lastAccessTime) ?? []);
+  const { buildId: current = '', deploymentName } = versioningInfo?.currentDeploymentVersion ?? {};
+  const versioned = pollers.filter(({ deploymentOptions: of }) => of?.workerVersioningMode === VERSIONED);
+  const ofCurrent =
+    current === ''
+      ? pollers.filter((each) => !versioned.includes(each))
+      : versioned.filter(
+          ({ deploymentOptions: of }) => of?.deploymentName === deploymentName && of?.buildId === current,
+        );
+  const polls = ofCurrent.flatMap(({ lastAccessTime }) => optionalTsToMs(lastAccessTime) ?? []);
   const age = stats?.approximateBacklogAge;
   return {
     name,
@@ -284,5 +298,6 @@ async function observeQueue(client: Client, name: string, tasks: ObservedQueue['
     backlog: Number(stats?.approximateBacklogCount ?? 0),
     backlogAgeMs: Number(age?.seconds ?? 0) * 1000,
     ...(polls.length === 0 ? {} : { polledAt: Math.max(...polls) }),
+    ...(versioned.length === 0 && current === '' ? {} : { build: current || 'without a version' }),
   };
 }

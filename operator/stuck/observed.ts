@@ -52,8 +52,10 @@ export interface ObservedWorkflow {
 export interface ObservedQueue {
   readonly name: string;
   readonly tasks: 'workflow' | 'activity';
-  /** When a worker asked for a task last, milliseconds of the epoch; absent when Temporal knows of none. */
+  /** When a worker of the current build asked for a task last, milliseconds of the epoch; absent when Temporal knows of none. */
   readonly polledAt?: number;
+  /** The current build; absent where no worker has a version. */
+  readonly build?: string;
   /** Tasks that wait, about. */
   readonly backlog: number;
   /** For how long the oldest of them has waited, milliseconds. */

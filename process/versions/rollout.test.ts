@@ -1,41 +1,38 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createManualClock } from '../../test/builders/manual-clock.js';
 import type { ManualClock } from '../../test/builders/manual-clock.js';
-import type { Deployment, DeploymentState } from './deployment.js';
+import type { Deployment } from './deployment.js';
 import { Rollout } from './rollout.js';
+
+const secondMs = 1000;
+const minuteMs = 60_000;
 
 /** Temporal's record of the builds, as one server keeps it for all processes of a cluster. */
 class FakeDeployment implements Deployment {
-  found: DeploymentState | undefined | 'unsupported' = { draining: [] };
+  current: string | undefined;
+  found: 'unsupported' | 'unknown' | 'known' = 'known';
   /** Why a build cannot be made current. */
   refusal: string | undefined;
-  readonly open = new Map<string, number>();
-  readonly polled = new Map<string, number>();
-  readonly unpinned: string[] = [];
+  readonly activated = new Set<string>();
+  /** Of each build that has workers, when one polled last. */
+  readonly polled = new Map<string | undefined, number>();
 
   state(): ReturnType<Deployment['state']> {
-    return Promise.resolve(this.found);
+    if (this.found !== 'known') return Promise.resolve(this.found === 'unknown' ? undefined : this.found);
+    const { current, activated } = this;
+    const polledAt = this.polled.get(current);
+    return Promise.resolve({
+      ...(current === undefined ? {} : { current }),
+      activated: [...activated],
+      ...(polledAt === undefined ? {} : { polledAt }),
+    });
   }
 
   makeCurrent(buildId: string | undefined): Promise<void> {
     if (this.refusal !== undefined) return Promise.reject(new Error(this.refusal));
-    const before = this.found as DeploymentState;
-    const draining = [...before.draining, before.current].filter((each) => each !== undefined && each !== buildId);
-    this.found = { ...(buildId === undefined ? {} : { current: buildId }), draining: draining as string[] };
+    this.current = buildId;
+    if (buildId !== undefined) this.activated.add(buildId);
     return Promise.resolve();
-  }
-
-  pinned(buildId: string): Promise<number> {
-    return Promise.resolve(this.open.get(buildId) ?? 0);
-  }
-
-  unpin(buildId: string): Promise<number> {
-    this.unpinned.push(buildId);
-    return Promise.resolve(this.open.get(buildId) ?? 0);
-  }
-
-  polledAt(buildId: string): Promise<number | undefined> {
-    return Promise.resolve(this.polled.get(buildId));
   }
 }
 
@@ -44,110 +41,134 @@ describe('the rollout of a build', () => {
   let clock: ManualClock;
   let deployment: FakeDeployment;
   let said: string[];
-  let ending: AbortController;
 
   beforeEach(() => {
     clock = createManualClock();
     deployment = new FakeDeployment();
     said = [];
-    ending = new AbortController();
   });
 
-  function rolloutOf(buildId: string | undefined): Rollout {
+  /** A process with workers of the build; `leave` ends it. */
+  function come(buildId: string | undefined): { readonly rollout: Rollout; readonly leave: () => void } {
     const say = (_: object, text: string): void => void said.push(text);
-    return new Rollout({ deployment, buildId, clock, log: { debug: say, info: say, warn: say, error: say } });
-  }
-
-  async function come(buildId: string | undefined): Promise<Rollout> {
-    const rollout = rolloutOf(buildId);
+    const rollout = new Rollout({ deployment, buildId, clock, log: { debug: say, info: say, warn: say, error: say } });
+    const ending = new AbortController();
     void rollout.follow(ending.signal);
-    await clock.settle();
-    return rollout;
+    void (async () => {
+      while (!ending.signal.aborted) {
+        deployment.polled.set(buildId, clock.now());
+        await clock.sleep(minuteMs, ending.signal).catch(() => undefined);
+      }
+    })();
+    return { rollout, leave: () => ending.abort() };
   }
 
-  const current = (): string | undefined => (deployment.found as DeploymentState).current;
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += secondMs) await clock.advance(secondMs);
+  };
 
-  test('the build that comes up last is current, also where that is an older one again', async () => {
-    await come('a');
-    await come('b');
-    expect(current()).toBe('b');
+  test('the build that comes up last is current', async () => {
+    come('a');
+    await pass(secondMs);
+    come('b');
+    await pass(secondMs);
+    expect(deployment.current).toBe('b');
+    await pass(10 * minuteMs);
+    expect(deployment.current).toBe('b');
+  });
 
-    await come('a');
-    expect(current()).toBe('a');
+  test('one that was current before is again after a minute: a restart of its container in the middle of an upgrade changes nothing', async () => {
+    const before = come('a');
+    await pass(secondMs);
+    come('b');
+    await pass(secondMs);
+    before.leave();
+    const again = come('a');
+    await pass(50 * secondMs);
+    expect([deployment.current, again.rollout.waitsFor]).toEqual(['b', 'its build is not current yet']);
+    await pass(15 * secondMs);
+    expect([deployment.current, again.rollout.waitsFor]).toEqual(['a', undefined]);
+  });
+
+  test('a build whose workers never restarted takes the place of one that left, within minutes, and keeps it', async () => {
+    const old = come('a');
+    await pass(secondMs);
+    const next = come('b');
+    await pass(30 * secondMs);
+    next.leave();
+    await pass(80 * secondMs);
+    expect(deployment.current).toBe('b');
+    await pass(40 * secondMs);
+    expect([deployment.current, old.rollout.waitsFor]).toEqual(['a', undefined]);
+  });
+
+  test('a build that crashes again and again, ever longer apart, loses its place for good', async () => {
+    come('a');
+    await pass(secondMs);
+    let currentMs = 0;
+    for (const apart of [10, 20, 40, 80, 160, 300, 300, 300]) {
+      const crashing = come('b');
+      await pass(3 * secondMs);
+      crashing.leave();
+      for (let second = 0; second < apart; second++) {
+        await pass(secondMs);
+        if (deployment.current === 'b') currentMs += secondMs;
+      }
+    }
+    expect([deployment.current, currentMs < 6 * minuteMs]).toEqual(['a', true]);
+  });
+
+  test('workers without a version take the place of a build that left, and a build theirs', async () => {
+    const versioned = come('a');
+    await pass(secondMs);
+    const byHand = come(undefined);
+    await pass(secondMs);
+    expect(deployment.current).toBeUndefined();
+    byHand.leave();
+    await pass(3 * minuteMs);
+    expect(deployment.current).toBe('a');
+    versioned.leave();
+    come(undefined);
+    await pass(3 * minuteMs);
+    expect(deployment.current).toBeUndefined();
   });
 
   test('it is retried until its workers poll, and other builds may not end before', async () => {
     deployment.refusal = 'task queues are missing';
-    const rollout = await come('a');
-    await clock.advance(5000);
-    expect([current(), rollout.waitsFor]).toEqual([undefined, 'its build is not current yet']);
-
+    const { rollout } = come('a');
+    await pass(5 * secondMs);
+    expect([deployment.current, rollout.waitsFor]).toEqual([undefined, 'its build is not current yet']);
     deployment.refusal = undefined;
-    await clock.advance(1000);
-    expect([current(), rollout.waitsFor]).toEqual(['a', undefined]);
+    await pass(secondMs);
+    expect([deployment.current, rollout.waitsFor]).toEqual(['a', undefined]);
     expect(said.filter((text) => text.includes('cannot be made current yet'))).toHaveLength(1);
   });
 
-  test('nothing is made current before Temporal knows of the workers', async () => {
-    deployment.found = undefined;
-    const rollout = await come('a');
+  test('the process is not ready as long as the current build has no worker and cannot be replaced', async () => {
+    const { rollout } = come('a');
+    await pass(secondMs);
+    const next = come('b');
+    await pass(secondMs);
+    next.leave();
+    deployment.refusal = 'not permitted';
+    await pass(3 * minuteMs);
+    expect(rollout.waitsFor).toBe('the current build (b) has no worker, and this one is not current yet');
+    deployment.refusal = undefined;
+    await pass(secondMs);
+    expect([deployment.current, rollout.waitsFor]).toEqual(['a', undefined]);
+  });
+
+  test('nothing is made current before Temporal knows of the workers, nor where it has no versions', async () => {
+    deployment.found = 'unknown';
+    const { rollout } = come('a');
+    await pass(secondMs);
     expect(rollout.waitsFor).toBeDefined();
-
-    deployment.found = { draining: [] };
-    await clock.advance(1000);
-    expect(current()).toBe('a');
-  });
-
-  test('workers without a version are current where versioning is turned off again, and where the server has none', async () => {
-    deployment.found = { current: 'a', draining: [] };
-    await come(undefined);
-    expect(current()).toBeUndefined();
-    expect(deployment.unpinned).toEqual(['a']);
-
+    deployment.found = 'known';
+    await pass(secondMs);
+    expect(deployment.current).toBe('a');
     deployment.found = 'unsupported';
-    expect((await come(undefined)).waitsFor).toBeUndefined();
-  });
-
-  test('a build that is told to end while another is current waits for what is pinned to it', async () => {
-    const old = await come('a');
-    await come('b');
-    deployment.open.set('a', 2);
-    let ended = false;
-    void old.drained(300_000).then(() => void (ended = true));
-    await clock.advance(60_000);
-    expect(ended).toBe(false);
-
-    deployment.open.set('a', 0);
-    await clock.advance(6000);
-    expect(ended).toBe(true);
-  });
-
-  test('what is left after that goes on in the current build', async () => {
-    const old = await come('a');
-    deployment.polled.set('a', clock.now());
-    await come('b');
-    deployment.open.set('a', 1);
-    const drained = old.drained(30_000);
-    await clock.advance(32_000);
-    await drained;
-    expect(deployment.unpinned).toEqual(['a']);
-    expect(said).toContain('workflows of a build that ends go on in the current one');
-  });
-
-  test('one that is current ends at once', async () => {
-    const own = await come('a');
-    deployment.open.set('a', 1);
-    await own.drained(300_000);
-    expect(deployment.unpinned).toEqual([]);
-  });
-
-  test('what is pinned to a build whose workers are gone goes on in the current one, and nothing of one that has workers', async () => {
-    deployment.found = { current: 'b', draining: ['gone', 'dead', 'alive'] };
-    deployment.polled.set('dead', clock.now() - 121_000);
-    deployment.polled.set('alive', clock.now() - 30_000);
-
-    await come('b');
-
-    expect(deployment.unpinned).toEqual(['gone', 'dead']);
+    const without = come(undefined);
+    await pass(secondMs);
+    expect(without.rollout.waitsFor).toBeUndefined();
   });
 });

@@ -24,7 +24,6 @@ const folder = mkdtempSync(join(tmpdir(), 'stowage-upgrade-'));
 const settings = {
   FEATURE_GATES: 'StaticCapacity=true,NodeRepair=true',
   WORKER_VERSIONING: 'true',
-  WORKER_DRAIN_DURATION: '20s',
 };
 const replicas: Replica[] = [];
 const stopping = new AbortController();

@@ -1,4 +1,4 @@
-import { CancellationScope, setWorkflowOptions } from '@temporalio/workflow';
+import { CancellationScope } from '@temporalio/workflow';
 import { counted } from '../../core/plurals.js';
 import { settleAll } from '../../core/settle-all.js';
 import { workflowNow } from '../clock.js';
@@ -19,7 +19,6 @@ import { ExactClaims } from '../replacement/exact-claims.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import { CommandValidation } from './command-validation.js';
 import { startMeasuring, savingOf } from './savings.js';
-import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
 const validationMs = 15_000;
@@ -42,7 +41,6 @@ export async function consolidate(input: ConsolidateInput): Promise<ConsolidateR
     await CancellationScope.nonCancellable(() => run.finish(result));
   }
 }
-setWorkflowOptions(endsOnItsBuild, consolidate);
 
 class Consolidation {
   private readonly activities;

@@ -1,10 +1,9 @@
-import { setWorkflowOptions, sleep } from '@temporalio/workflow';
+import { sleep } from '@temporalio/workflow';
 import type { CollectedObjects } from '../../activities/garbage-collection/contract.js';
 import type { CollectGarbageInput, CollectGarbageResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { endsOnItsBuild } from '../versioning.js';
 
 /**
  * Pause before the second check. EC2 is eventually consistent and may not list a new instance for some seconds, and the watch
@@ -56,4 +55,3 @@ export async function collectGarbage({ cluster }: CollectGarbageInput): Promise<
   });
   return result;
 }
-setWorkflowOptions(endsOnItsBuild, collectGarbage);

@@ -1,9 +1,7 @@
-import { setWorkflowOptions } from '@temporalio/workflow';
 import { searchAttributes } from '../messages.js';
 import type { CloudUpkeepInput } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { endsOnItsBuild } from '../versioning.js';
 
 /** Run by a Schedule: reads instance types and prices again (instance-types/catalogue-age). */
 export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<void> {
@@ -17,7 +15,6 @@ export async function refreshCatalogue({ cluster }: CloudUpkeepInput): Promise<v
   );
   progress.enter('done');
 }
-setWorkflowOptions(endsOnItsBuild, refreshCatalogue);
 
 /**
  * Run by a Schedule: deletes launch templates and instance profiles that nothing uses (launch-templates/unused-are-deleted,
@@ -34,4 +31,3 @@ export async function sweepCloud({ cluster }: CloudUpkeepInput): Promise<void> {
   );
   progress.enter('done');
 }
-setWorkflowOptions(endsOnItsBuild, sweepCloud);

@@ -5,7 +5,6 @@ import {
   continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
-  setWorkflowOptions,
 } from '@temporalio/workflow';
 import type { ClaimView, NodeSync, RefusedWrite } from '../../activities/launch/contract.js';
 import { workflowNow } from '../clock.js';
@@ -28,7 +27,6 @@ import { counted } from '../../core/plurals.js';
 import { dollars } from '../../core/dollars.js';
 import { backOffMs } from '../../core/back-off.js';
 import { launchTimeoutMs, registrationTimeoutMs } from '../../core/launch-timeouts.js';
-import { endsOnItsBuild } from '../versioning.js';
 
 const minutes = 60_000;
 /** The operator signals changes of Nodes; this poll finds changes whose signal was lost. */
@@ -51,7 +49,6 @@ export async function launchNode(input: LaunchNodeInput): Promise<LaunchOutcome>
   await launch.finish();
   return outcome;
 }
-setWorkflowOptions(endsOnItsBuild, launchNode);
 
 type Ended = { readonly done: LaunchOutcome };
 

@@ -1,10 +1,8 @@
-import { setWorkflowOptions } from '@temporalio/workflow';
 import type { PodExplanation } from '../../activities/people/contract.js';
 import type { ExplainPodInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { endsOnItsBuild } from '../versioning.js';
 
 /**
  * Started by `stowage why`: plans as `provision` would, without acting on the plan, and returns what the plan says of one pod.
@@ -20,4 +18,3 @@ export async function explainPod({ cluster, namespace, name }: ExplainPodInput):
   progress.enter('done', { facts: { answer: found.why } });
   return found;
 }
-setWorkflowOptions(endsOnItsBuild, explainPod);

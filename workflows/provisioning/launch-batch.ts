@@ -1,11 +1,9 @@
-import { setWorkflowOptions } from '@temporalio/workflow';
 import type { LaunchBatchInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { settleAll } from '../../core/settle-all.js';
 import { startLaunch } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
 import { counted } from '../../core/plurals.js';
-import { endsOnItsBuild } from '../versioning.js';
 
 /** Starts up to a hundred launches of a large plan, and ends. The launches go on without a parent. */
 export async function launchBatch({ cluster, launches }: LaunchBatchInput): Promise<void> {
@@ -15,4 +13,3 @@ export async function launchBatch({ cluster, launches }: LaunchBatchInput): Prom
   await settleAll(launches, ({ input, ...shown }) => startLaunch(input, shown));
   progress.enter('done');
 }
-setWorkflowOptions(endsOnItsBuild, launchBatch);

@@ -1,4 +1,4 @@
-import { CancellationScope, setWorkflowOptions } from '@temporalio/workflow';
+import { CancellationScope } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import type { ReplaceNodeInput, ReplaceNodeResult } from '../messages.js';
 import { searchAttributes } from '../messages.js';
@@ -11,7 +11,6 @@ import { NodeReplacement } from './replacement.js';
 import type { TerminationEnd } from '../termination/start-termination.js';
 import type { Readiness } from './source.js';
 import { ViaProvision } from './via-provision.js';
-import { endsOnItsBuild } from '../versioning.js';
 
 /**
  * Replaces one node whose disruption slot is granted (commands/replacements-first). When a pause or a person holds it, it undoes
@@ -28,7 +27,6 @@ export async function replaceNode(input: ReplaceNodeInput): Promise<ReplaceNodeR
     await CancellationScope.nonCancellable(() => run.release());
   }
 }
-setWorkflowOptions(endsOnItsBuild, replaceNode);
 
 type Attempted = Readiness | { readonly state: 'overBudget'; readonly why: string };
 

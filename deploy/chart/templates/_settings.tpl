@@ -62,7 +62,6 @@
 - { name: NODE_OPTIONS, value: {{ index (dict "small" "--max-semi-space-size=2" "medium" "--max-semi-space-size=8" "large" "--max-semi-space-size=16") .Values.size | quote }} }
 {{- if .Values.worker.versioning }}
 - { name: WORKER_VERSIONING, value: 'true' }
-- { name: WORKER_DRAIN_DURATION, value: {{ printf "%ds" (int .Values.worker.drainSeconds) | quote }} }
 {{- end }}
 {{- range $name, $value := .Values.settings }}
 - { name: {{ $name }}, value: {{ $value | quote }} }

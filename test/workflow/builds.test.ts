@@ -1,0 +1,166 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { repositoryRoot } from '../../devstack/paths.js';
+import { ensureToolchain } from '../../devstack/toolchain.js';
+import { limiterClock } from '../../kube/limiter.js';
+import { observeQueues } from '../../operator/stuck/observe-engine.js';
+import { TemporalDeployment } from '../../process/versions/deployment.js';
+import { buildIdFor, Rollout } from '../../process/versions/rollout.js';
+import { workflowSources } from '../../worker/bundle.js';
+import { versioning } from '../../worker/workers.js';
+import { clusterChangedSignal, nodeChangedSignal, taskQueues } from '../../workflows/messages.js';
+
+// Rule `settings/worker-versions`, on a server: which build takes the tasks of a workflow that began before.
+let env: TestWorkflowEnvironment;
+let workflowBundle: WorkflowBundleWithSourceMap;
+let cluster: string;
+let turn = 0;
+const leaving: (() => Promise<void>)[] = [];
+const said: unknown[] = [];
+
+beforeAll(async () => {
+  const logger = new DefaultLogger('ERROR');
+  Runtime.install({ logger, telemetryOptions: { logging: { filter: 'OFF', forward: {} } } });
+  const path = (await ensureToolchain(['temporal'])).temporal!;
+  env = await TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path } } });
+  const { workflowInterceptorModules } = workflowSources();
+  const workflowsPath = `${repositoryRoot()}/test/workflow/obey.ts`;
+  workflowBundle = await bundleWorkflowCode({ workflowsPath, workflowInterceptorModules, logger });
+});
+afterAll(() => env.teardown());
+beforeEach(() => void (cluster = `c${(turn += 1)}`));
+afterEach(() => Promise.all(leaving.splice(0).map((leave) => leave())));
+
+/** A process with workers of a build, and a clock that can be put forward. */
+class Build {
+  private static readonly log = { debug: say, info: say, warn: say, error: say };
+  private readonly ending = new AbortController();
+  private readonly deployment = new TemporalDeployment(env.client, cluster);
+  private aheadMs = 0;
+  private running: Promise<unknown> = Promise.resolve();
+
+  static async start(id: string | undefined): Promise<Build> {
+    const build = new Build();
+    const { deployment, ending } = build;
+    const settings = { WORKER_VERSIONING: id !== undefined, WORKER_BUILD_ID: id };
+    const buildId = await buildIdFor(settings, deployment, Build.log);
+    const worker = await Worker.create({
+      ...{ connection: env.nativeConnection, workflowBundle, taskQueue: taskQueues(cluster).control },
+      ...versioning(cluster, buildId),
+    });
+    ending.signal.addEventListener('abort', () => worker.shutdown());
+    const clock = {
+      now: () => Date.now() + build.aheadMs,
+      sleep: (ms: number, signal?: AbortSignal) => limiterClock.sleep(Math.min(ms, 100), signal),
+    };
+    const rollout = new Rollout({ deployment, buildId, clock, log: Build.log });
+    build.running = Promise.all([worker.run(), rollout.follow(ending.signal)]);
+    leaving.push(() => build.leave());
+    return build;
+  }
+
+  /** Two minutes pass. */
+  wait(): void {
+    this.aheadMs += 121_000;
+  }
+
+  async leave(): Promise<void> {
+    if (!this.ending.signal.aborted) this.ending.abort();
+    await this.running;
+  }
+}
+
+function say(fields: object, text: string): void {
+  said.push([text, fields]);
+}
+
+async function until(what: string, is: () => Promise<boolean>): Promise<void> {
+  while (!(await is())) await delay(50);
+  said.push(what);
+}
+
+const currentIs = (build: string | undefined): Promise<void> =>
+  until(`${build} is current`, async () => {
+    const state = await new TemporalDeployment(env.client, cluster).state();
+    return typeof state === 'object' && state.current === build && state.polledAt !== undefined;
+  });
+
+const workflow = () => env.client.workflow.getHandle(`${cluster}/obey`);
+
+/** A step of the workflow is taken by this build. */
+async function stepsOn(build: string): Promise<void> {
+  await workflow().signal(clusterChangedSignal);
+  await until(`a step on ${build}`, async () => {
+    const { workflowExecutionInfo, pendingWorkflowTask } = (await workflow().describe()).raw;
+    const by = workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId ?? '';
+    return !pendingWorkflowTask && by === build;
+  });
+}
+
+async function begin(): Promise<void> {
+  const taskQueue = taskQueues(cluster).control;
+  await env.client.workflow.start('obey', { taskQueue, workflowId: `${cluster}/obey` });
+}
+
+async function end(): Promise<void> {
+  await workflow().signal(nodeChangedSignal);
+  await workflow().result();
+}
+
+describe('a workflow that began on an earlier build', () => {
+  test('goes on in the next one, and back in the one before, whose workers never restarted', async () => {
+    const first = await Build.start('one');
+    await currentIs('one');
+    await begin();
+    await stepsOn('one');
+    const second = await Build.start('two');
+    await currentIs('two');
+    await stepsOn('two');
+
+    await second.leave();
+    await workflow().signal(clusterChangedSignal);
+    first.wait();
+    await currentIs('one');
+    await stepsOn('one');
+    await end();
+  });
+
+  test('goes on in a build that comes again, once that has run for a minute', async () => {
+    await Build.start('one');
+    await currentIs('one');
+    await begin();
+    await stepsOn('one');
+    await Build.start('two');
+    await currentIs('two');
+
+    const again = await Build.start('one');
+    await stepsOn('two');
+    again.wait();
+    await currentIs('one');
+    await stepsOn('one');
+    await end();
+  });
+
+  test('goes on where workers without a version came and went, and each time it is said which build lacks workers', async () => {
+    const first = await Build.start('one');
+    await currentIs('one');
+    await begin();
+    await stepsOn('one');
+    const byHand = await Build.start(undefined);
+    await currentIs(undefined);
+    await stepsOn('');
+    await byHand.leave();
+    const [control] = await observeQueues(env.client, cluster);
+    expect(control?.build).toBe('without a version');
+
+    first.wait();
+    await currentIs('one');
+    await stepsOn('one');
+    await end();
+    await first.leave();
+    expect((await observeQueues(env.client, cluster))[0]?.build).toBe('one');
+  });
+});
