@@ -128,7 +128,19 @@ export interface EscalationActivities {
   }>;
 }
 
+/** The pods of a node whose replacement is awaited. */
+export interface DueInput extends DrainInput {
+  readonly instanceEndsAt: number;
+  /** How long before their last moment pods of the first tier go. */
+  readonly marginMs: number;
+}
+
 export interface DrainActivities {
+  /**
+   * Before a drain: evicts the pods whose grace leaves no more time before the instance ends. Gives when the next one's does, milliseconds of the epoch,
+   * and nothing once no pod can wait.
+   */
+  evictDue(input: DueInput): Promise<{ readonly evicted: number; readonly nextAt?: number }>;
   /** One poll of the node's pods: evicts those whose tier has come, and returns what is left. */
   drainNode(input: DrainInput): Promise<DrainProgress>;
   /** One poll of the volumes that are still attached. */

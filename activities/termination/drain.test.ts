@@ -648,6 +648,32 @@ describe('terminating a node', () => {
     expect(names()).toEqual(['plain']);
   });
 
+  // Rule `interruption/replaced-first`.
+  test('while a replacement is awaited only pods go whose own grace leaves no time, whatever their tier', async () => {
+    put('a-long', { spec: { terminationGracePeriodSeconds: 600 } });
+    put('b-middle', { spec: { terminationGracePeriodSeconds: 60 } });
+    put('c-default');
+    put('d-critical', { spec: { priorityClassName: 'system-node-critical', terminationGracePeriodSeconds: 300 } });
+    put('e-held', { spec: { terminationGracePeriodSeconds: 600 } });
+    budget('e-held', 0);
+    const ends = { instanceEndsAt: world.clock.now + 120_000, marginMs: 20_000 };
+    const evictDue = async () => {
+      await world.synced();
+      const input = { claim, nodeName: 'n1', known: [], since: world.clock.now, ...ends };
+      return createDrainActivities(world.deps).evictDue(input);
+    };
+
+    // The budget may let its pod go later.
+    expect(await evictDue()).toEqual({ evicted: 2, nextAt: world.clock.now + 5001 });
+    expect(names()).toEqual(['b-middle', 'c-default', 'e-held']);
+    world.clock.now += 40_001;
+    expect(await evictDue()).toEqual({ evicted: 1, nextAt: world.clock.now + 5001 });
+    expect(names()).toEqual(['c-default', 'e-held']);
+    world.clock.now += 30_000;
+    expect(await evictDue()).toEqual({ evicted: 1 });
+    expect((await world.kube.get('Node', { name: 'n1' }))?.spec?.taints).toBeUndefined();
+  });
+
   // Given a recreated pod with the same name, then the old queue entry does not evict it.
   test('a pod that came again under the same name is another pod', async () => {
     put('db-0', { metadata: { uid: 'old' } });

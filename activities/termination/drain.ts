@@ -4,7 +4,7 @@ import type { Pod } from '../../api/kubernetes.js';
 import { graceOf, isDrainable, isTerminating, podKey } from '../../core/pods.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from '../../disruption/candidates/pod-budgets.js';
-import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from './contract.js';
+import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress, DueInput } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { PodEvictor, tierOf } from './pod-evictor.js';
 import type { Pass } from './pod-evictor.js';
@@ -36,6 +36,7 @@ const podsNamed = 5;
 /** Passes of a drain that may take days (termination/steps). A second attempt continues where the first ended. */
 export function createDrainActivities(deps: ActivityDeps): DrainActivities {
   return withFailures<DrainActivities>({
+    evictDue: (input) => new Drain(deps, input).evictDue(input),
     drainNode: (input) => byStampedDeadline(deps, input, (own) => new Drain(deps, own).run()),
     awaitVolumesDetached: (input) => byStampedDeadline(deps, input, (own) => awaitVolumes(deps, own)),
   });
@@ -87,6 +88,21 @@ class Drain {
     }
     await this.moveAll(waiting, now);
     return this.report(waiting, now);
+  }
+
+  /** Each pod by itself: one with a long grace ends no other's wait for its replacement (interruption/replaced-first). */
+  async evictDue({ instanceEndsAt, marginMs }: DueInput): ReturnType<DrainActivities['evictDue']> {
+    const now = this.deps.now();
+    const startOf = (pod: Pod): number => instanceEndsAt - graceOf(pod) - (tierOf(pod) === 0 ? marginMs : 0);
+    const staying = this.waiting(now).filter((pod) => !isTerminating(pod));
+    await this.moveAll(
+      staying.filter((pod) => startOf(pod) < now),
+      now,
+    );
+    const later = staying.map(startOf).filter((at) => at >= now);
+    const { evicted, blockers } = this.evictor;
+    if (later.length === 0) return { evicted };
+    return { evicted, nextAt: Math.min(...later, ...(blockers.list().length > 0 ? [now + blockedAfterMs] : [])) + 1 };
   }
 
   private waiting(now: number): readonly Pod[] {

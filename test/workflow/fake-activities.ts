@@ -333,6 +333,14 @@ export class FakeActivities
     return Promise.resolve();
   }
 
+  /** When `evictDue` says that the next pod is due, one answer a call; none can wait after them. */
+  readonly dueAts: number[] = [];
+
+  evictDue(): Promise<{ evicted: number; nextAt?: number }> {
+    const nextAt = this.dueAts.shift();
+    return Promise.resolve({ evicted: 1, ...(nextAt === undefined ? {} : { nextAt }) });
+  }
+
   async drainNode(): Promise<DrainProgress> {
     const next = this.drains.shift();
     if (next !== undefined) return next;

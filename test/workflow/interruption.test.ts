@@ -163,6 +163,35 @@ describe('interruptions', () => {
     },
   );
 
+  // Rule `interruption/replaced-first`.
+  test('a pod whose grace leaves no time is evicted at once, and the drain of the others waits for the replacement', async () => {
+    activities.instance = { ...knownInstance(claim), longestGraceMs: 600_000 };
+    activities.nodeStates = ['waiting'];
+    activities.dueAts.push((await rig.now()) + 70_000);
+    const handle = await interrupt('spot_interrupted');
+    await rig.until(() => activities.callsOf('launchInstance').length === 1);
+    await rig.until(() => activities.callsOf('evictDue').length === 1);
+    expect(activities.callsOf('beginTermination')).toEqual([]);
+    activities.nodeStates = ['initialized'];
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'drained' });
+    expect(activities.callsOf('evictDue')).toHaveLength(1);
+    expect(await handle.query(phaseQuery)).toBe('done');
+  });
+
+  test('without a replacement in time each pod is evicted when its own time has come', async () => {
+    activities.instance = { ...knownInstance(claim), longestGraceMs: 90_000 };
+    activities.nodeStates = ['waiting'];
+    const at = await rig.now();
+    activities.dueAts.push(at + 40_000, at + 70_000);
+
+    const handle = await interrupt('spot_interrupted');
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'drained' });
+    expect(activities.callsOf('evictDue')).toHaveLength(3);
+    expect(await durationOf(handle)).toBeGreaterThanOrEqual(65_000);
+  });
+
   // Rule `interruption/restarted`.
   test('one that was terminated is started again with what it knew, and joined by what the queue still says', async () => {
     activities.nodeStates = ['waiting'];

@@ -1,4 +1,11 @@
-import { CancellationScope, condition, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  getExternalWorkflowHandle,
+  patched,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { InstanceView } from '../../activities/interruption/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { isHint } from '../../core/interruption-kinds.js';
@@ -39,7 +46,7 @@ type Known = Extract<InstanceView, { state: 'known' }>;
 
 /**
  * Handles the interruption of one instance (interruption/replaced-first). A notice taints the node and has a replacement
- * launched at once; the drain begins when that is initialized, or when the pods' grace periods leave no more time. A rebalance
+ * launched at once; a pod is evicted when that is initialized, or when its grace period leaves no more time. A rebalance
  * recommendation does the same where the policy of the NodePool says so, and a later notice is handled by the same workflow.
  * Repeated and outdated notices change nothing.
  */
@@ -58,6 +65,7 @@ class Interruption {
   private readonly activities;
   private readonly progress: Progress;
   private next = 0;
+  private evicted = 0;
 
   constructor(private readonly input: HandleInterruptionInput) {
     const { cluster, instanceId, notices = [] } = input;
@@ -155,15 +163,28 @@ class Interruption {
     if (nodeName === undefined || view.deleting || view.podsToMove === 0 || instanceEnding.has(notice.kind)) return;
     if (endsProtection.has(notice.kind)) return;
     if (!this.replacement.isLaunched) await this.begin(view, nodeName, notice.kind, noticeMs);
-    const drainBy = notice.at + noticeMs - view.longestGraceMs - drainMarginMs;
-    this.progress.enter('replacing', {
-      waitingFor: 'the replacement to be up',
-      until: drainBy,
-      facts: { node: nodeName, 'pods to move': view.podsToMove },
-    });
-    const rest = drainBy - workflowNow();
-    const state = rest <= 0 ? 'late' : (await this.replacement.awaitReady(rest)).state;
-    this.progress.addFacts({ replacement: state });
+    this.progress.addFacts({ node: nodeName, 'pods to move': view.podsToMove });
+    this.progress.addFacts({ replacement: await this.awaitReplacement(view, nodeName, notice) });
+  }
+
+  /** Until the replacement is up or no pod can wait for it. Pods that cannot are evicted meanwhile. */
+  private async awaitReplacement({ claim, longestGraceMs }: Known, nodeName: string, { at, kind }: InterruptionNotice) {
+    const instanceEndsAt = at + noticeMs;
+    const due = { claim, nodeName, known: [], since: workflowNow(), reason: kind, instanceEndsAt };
+    let until: number | undefined = instanceEndsAt - longestGraceMs - drainMarginMs;
+    do {
+      this.progress.enter('replacing', { waitingFor: 'the replacement to be up', until });
+      const rest: number = until - workflowNow();
+      const state = rest <= 0 ? 'late' : (await this.replacement.awaitReady(rest)).state;
+      if (state !== 'late' || !patched('evict-due-pods-alone')) return state;
+      const summary = `evict from ${nodeName} what can wait no longer`;
+      const input = { ...due, marginMs: drainMarginMs };
+      const { evicted, nextAt } = await this.activities.drain.evictDue.executeWithOptions({ summary }, [input]);
+      this.evicted += evicted;
+      this.progress.addFacts({ 'evicted before the replacement is up': this.evicted });
+      until = nextAt;
+    } while (until !== undefined);
+    return 'late' as const;
   }
 
   private showClaim({ nodePool, claim }: Known): void {
