@@ -40,6 +40,7 @@ import { poolLimits } from './pool-limits.js';
 import { nameOf, namespaceOf } from '../names.js';
 import type { PackingInput, Resume } from '../types.js';
 import { lookUp } from '../../core/own.js';
+import { comingAgain } from './pods-of-deleting-nodes.js';
 import { splitPods, findInvalid } from './split-pods.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
@@ -100,7 +101,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const volumes = new Volumes(objects);
   const labelKeys = keysRead([pending, ...bound.values()], defaults.labelKeys(pending));
   const textOf = (pod: Pod): string => volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '');
-  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf));
+  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf, comingAgain(objects)));
   const daemons = readDaemons(objects, space, dimensions, quantities);
   const taints = [...considered.pools, ...nodes].flatMap((each) => each.taints);
   const levelsByShape = mapped(classes.shapes, (shape) =>
