@@ -1,4 +1,4 @@
-import type { Container, ContainerStatus, Pod, ResourceList } from '../api/kubernetes.js';
+import type { Container, ContainerStatus, Pod, PodSpec, ResourceList } from '../api/kubernetes.js';
 import { QuantityError } from './quantities.js';
 import { lookUp } from './own.js';
 import { parseResource } from './resources.js';
@@ -25,6 +25,32 @@ export function withResizedRequests(pod: Pod): Pod {
     containers.some((each, i) => each !== spec.containers[i]) || initContainers.some((each, i) => each !== first[i]);
   if (!isChanged) return pod;
   return { ...pod, spec: { ...spec, containers, ...(spec.initContainers !== undefined && { initContainers }) } };
+}
+
+/** The pod as its owner creates it anew from `template`: at least as large as either. */
+export function atLeast(pod: Pod, template: PodSpec): Pod {
+  const whole = (own: readonly Container[], other: readonly Container[] = []): Container[] =>
+    own.map((each) =>
+      withMore(
+        each,
+        other.find(({ name }) => name === each.name),
+      ),
+    );
+  const { containers, initContainers } = pod.spec;
+  return {
+    ...pod,
+    spec: {
+      ...withMore(pod.spec, template),
+      containers: whole(containers, template.containers),
+      ...(initContainers !== undefined && { initContainers: whole(initContainers, template.initContainers) }),
+    },
+  };
+}
+
+function withMore<T extends { resources?: Container['resources'] }>(own: T, other: T | undefined): T {
+  if (other?.resources === undefined) return own;
+  const [live, asked] = [own, other].map(({ resources }) => ({ ...resources?.limits, ...resources?.requests }));
+  return { ...own, resources: { ...own.resources, requests: most([live!, asked!]) } };
 }
 
 function withStatus(container: Container, status: ContainerStatus | undefined, infeasible: boolean): Container {

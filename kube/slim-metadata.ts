@@ -51,7 +51,8 @@ export function slimMetadata(kind: Kind, metadata: ObjectMeta, interner: Interne
     'deletionGracePeriodSeconds',
     'finalizers',
   ]);
-  if (kind !== 'Pod' && metadata.generation !== undefined) slim.generation = metadata.generation;
+  // Of pods, only what says that they were changed since they were created.
+  if ((metadata.generation ?? 0) > (kind === 'Pod' ? 1 : 0)) slim.generation = metadata.generation;
   if (slim.namespace !== undefined) slim.namespace = interner.text(slim.namespace);
   if (slim.creationTimestamp !== undefined) slim.creationTimestamp = interner.text(slim.creationTimestamp);
   if (metadata.labels !== undefined) slim.labels = interner.share(metadata.labels);

@@ -157,6 +157,8 @@ function ofTask({ attempt, scheduledAt, isStarted, failingSince, failure }: Obse
   return [{ kind: 'queue', since: scheduledAt, why: 'no worker takes its workflow task', then: startWorker }];
 }
 
+/** The current build where workers have no version. */
+const noVersion = 'without a version';
 const startWorker = 'start a worker (stowage run --role worker), or see the log of the workers';
 
 function ofFailing({ since, why }: ObservedFailing): About {
@@ -203,7 +205,8 @@ export function inQueue(queue: ObservedQueue, now: number): Finding[] {
   const waiting = backlogAgeMs >= lateTaskMs ? { since: now - backlogAgeMs } : {};
   if (polledAt === undefined || now - polledAt >= pollMs) {
     const since = polledAt === undefined ? waiting : { since: polledAt };
-    const why = build === undefined ? 'no worker polls it' : `no worker of the current build (${build}) polls it`;
+    const why =
+      build === undefined ? 'no worker polls it' : `no worker of the current build (${build || noVersion}) polls it`;
     return [{ kind: 'queue', subject, ...since, why, then: startWorker }];
   }
   if (backlog === 0 || backlogAgeMs < lateTaskMs) return [];

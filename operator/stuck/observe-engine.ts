@@ -282,7 +282,8 @@ export async function observeQueue(
     taskQueueType: queueTypes[tasks],
     reportStats: true,
   });
-  const { buildId: current = '', deploymentName } = versioningInfo?.currentDeploymentVersion ?? {};
+  const { buildId, deploymentName } = versioningInfo?.currentDeploymentVersion ?? {};
+  const current = buildId ?? '';
   const versioned = pollers.filter(({ deploymentOptions: of }) => of?.workerVersioningMode === VERSIONED);
   const ofCurrent =
     current === ''
@@ -298,6 +299,6 @@ export async function observeQueue(
     backlog: Number(stats?.approximateBacklogCount ?? 0),
     backlogAgeMs: Number(age?.seconds ?? 0) * 1000,
     ...(polls.length === 0 ? {} : { polledAt: Math.max(...polls) }),
-    ...(versioned.length === 0 && current === '' ? {} : { build: current || 'without a version' }),
+    ...(versioned.length === 0 && current === '' ? {} : { build: current }),
   };
 }

@@ -54,7 +54,7 @@ export interface ObservedQueue {
   readonly tasks: 'workflow' | 'activity';
   /** When a worker of the current build asked for a task last, milliseconds of the epoch; absent when Temporal knows of none. */
   readonly polledAt?: number;
-  /** The current build; absent where no worker has a version. */
+  /** The current build, empty for workers without a version; absent where none has one. */
   readonly build?: string;
   /** Tasks that wait, about. */
   readonly backlog: number;

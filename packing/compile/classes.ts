@@ -56,11 +56,13 @@ export class Classes {
     private readonly labelKeys: readonly string[],
     /** Further text that distinguishes pods, such as their volumes. */
     private readonly extraText: (pod: Pod) => string,
+    /** A pod as it comes again elsewhere. */
+    private readonly asMoved: (pod: Pod) => Pod = (pod) => pod,
   ) {}
 
   classify(pod: Pod): PodClass {
     const shape = this.shapeOf(pod);
-    const demand = this.demandOf(pod);
+    const demand = this.demandOf(this.asMoved(pod));
     const key = shape.index * 0x4000000 + demand.index;
     let found = this.classIndex.get(key);
     if (found === undefined) {
@@ -87,7 +89,7 @@ export class Classes {
     return shape;
   }
 
-  /** The demand of a pod, pending or running. */
+  /** The demand of a pod where it is. */
   demandOf(pod: Pod): Demand {
     const requests = plainRequests(pod);
     if (requests === undefined) return this.anyDemandOf(pod);

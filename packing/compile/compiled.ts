@@ -42,6 +42,7 @@ import { poolLimits } from './pool-limits.js';
 import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { PackingInput, Resume } from '../types.js';
 import { lookUp } from '../../core/own.js';
+import { comingAgain } from './moved-pods.js';
 import { splitPods, findInvalid } from './split-pods.js';
 
 /** A pass's input, sorted into classes, profiles and offers: what placing works on. */
@@ -112,7 +113,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
       : [...backedOff].flatMap(([name, { pods }]) => (pods.has(fullName(pod)) ? [`R${name}`] : [])).join();
   const textOf = (pod: Pod): string =>
     volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '') + refusedText(pod);
-  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf));
+  const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf, comingAgain(objects)));
   const daemons = readDaemons(objects, space, dimensions, quantities);
   const taints = [...considered.pools, ...nodes].flatMap((each) => each.taints);
   const levelsByShape = mapped(classes.shapes, (shape) =>

@@ -71,6 +71,53 @@ describe('pods of nodes that are being deleted (provisioning/pods-of-deleting-no
   });
 });
 
+// Rule `scheduling/moved-pods`.
+describe('a pod that was resized in place', () => {
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true };
+  const template = (cpu: string) => ({
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { template: { spec: { containers: [{ name: 'main', resources: { requests: { cpu } } }] } } },
+  });
+  const resized = (requests: Record<string, string>, generation: number, of: object = owner): Pod => {
+    const made = running('web', { generation, ownerReferences: [{ ...owner, ...of }] });
+    return { ...made, spec: { ...made.spec, containers: [{ name: 'main', resources: { requests } }] } };
+  };
+  const typeFor = (web: Pod, cpu: string): string | undefined =>
+    plan(packingInput({ pods: [web], nodes: [deleting('old')], replicaSets: [template(cpu)] })).newNodeClaims[0]
+      ?.cheapest.instanceType;
+
+  test.each([
+    ['smaller than its template counts as that', resized({ cpu: '500m' }, 2), '3', '3'],
+    ['larger than its template counts as it is', resized({ cpu: '3' }, 2), '500m', '3'],
+    ['of another owner counts as it is', resized({ cpu: '500m' }, 2, { name: 'constructor' }), '3', '500m'],
+    ['of a kind of another group counts as it is', resized({ cpu: '500m' }, 2, { apiVersion: 'x/v1' }), '3', '500m'],
+    ['and was made smaller by admission alone counts as it is', resized({ cpu: '500m' }, 1), '3', '500m'],
+  ])('%s where it moves', (_, web, cpu, expected) => {
+    const fresh = {
+      ...pod('fresh'),
+      spec: { containers: [{ name: 'main', resources: { requests: { cpu: expected } } }] },
+    };
+    expect(typeFor(web, cpu)).toBe(plan(packingInput({ pods: [fresh] })).newNodeClaims[0]?.cheapest.instanceType);
+  });
+
+  test('counts as it is where it stays', () => {
+    const stays = {
+      ...node('old'),
+      status: { ...node('old').status, allocatable: { cpu: '4', memory: '8Gi', pods: '10' } },
+    };
+    const { existingNodes } = plan(
+      packingInput({
+        pods: [resized({ cpu: '500m' }, 2), pod('next', { requests: { cpu: '3' } })],
+        nodes: [stays],
+        replicaSets: [template('3')],
+      }),
+    );
+    expect(existingNodes.map(({ pods }) => pods)).toEqual([['default/next']]);
+  });
+});
+
 describe('nodes that take no pods', () => {
   test('a cordoned node is left alone before its taint comes', () => {
     const free = node('free');

@@ -4,20 +4,20 @@ import { observeQueue } from '../../operator/stuck/observe-engine.js';
 import { deploymentName } from '../../worker/workers.js';
 import { taskQueues } from '../../workflows/messages.js';
 
-/** What Temporal knows of the builds of a cluster's workers. */
-export interface DeploymentState {
-  /** The build that takes all workflow tasks; absent where workers without a version do. */
+/** Which build takes all workflow tasks now. */
+export interface CurrentBuild {
+  /** Absent where workers without a version do. */
   readonly current?: string;
-  /** Builds that are current or were. */
-  readonly activated: readonly string[];
-  /** When a worker of the current build asked for a workflow task last; undefined where Temporal knows of none. */
+  /** When a worker of it asked for a task last; undefined where Temporal knows of none. */
   readonly polledAt?: number;
 }
 
 /** Worker versioning of one cluster, as `Rollout` uses it. */
 export interface Deployment {
-  /** `unsupported`: the server is too old for it, or it is off in the namespace. Undefined before any worker with a version asked for tasks. */
-  state(): Promise<DeploymentState | undefined | 'unsupported'>;
+  /** Asks a task queue: it answers at once, however much there is to do. */
+  current(): Promise<CurrentBuild>;
+  /** Builds that are current or were. `unsupported`: the server is too old for versions, or they are off in the namespace. */
+  activated(): Promise<readonly string[] | 'unsupported'>;
   /**
    * Undefined makes workers without a version current. Rejects for a build that Temporal does not know yet and, unless it takes over from one that
    * `hasNoWorkers`, as long as the build does not poll every task queue that the current one does.
@@ -37,18 +37,20 @@ export class TemporalDeployment implements Deployment {
     private readonly cluster: string,
   ) {}
 
-  async state(): Promise<DeploymentState | undefined | 'unsupported'> {
+  async current(): Promise<CurrentBuild> {
+    const { build = '', polledAt } = await observeQueue(this.client, taskQueues(this.cluster).control, 'workflow');
+    return { ...(build === '' ? {} : { current: build }), ...(polledAt === undefined ? {} : { polledAt }) };
+  }
+
+  async activated(): Promise<readonly string[] | 'unsupported'> {
     try {
       const { workerDeploymentInfo } = await this.client.workflowService.describeWorkerDeployment(this.name);
-      const current = workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? '';
-      const activated = (workerDeploymentInfo?.versionSummaries ?? [])
+      return (workerDeploymentInfo?.versionSummaries ?? [])
         .filter(({ firstActivationTime }) => firstActivationTime)
         .flatMap(({ deploymentVersion }) => deploymentVersion?.buildId ?? []);
-      const { polledAt } = await observeQueue(this.client, taskQueues(this.cluster).control, 'workflow');
-      return { ...(current === '' ? {} : { current }), activated, ...(polledAt === undefined ? {} : { polledAt }) };
     } catch (error) {
-      const code = isGrpcServiceError(error) ? error.code : -1;
-      if (code === notFound) return undefined;
+      const code: number = isGrpcServiceError(error) ? error.code : -1;
+      if (code === notFound) return [];
       if (code === unimplemented || code === permissionDenied) return 'unsupported';
       throw error;
     }

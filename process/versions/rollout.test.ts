@@ -9,29 +9,30 @@ const minuteMs = 60_000;
 
 /** Temporal's record of the builds, as one server keeps it for all processes of a cluster. */
 class FakeDeployment implements Deployment {
-  current: string | undefined;
-  found: 'unsupported' | 'unknown' | 'known' = 'known';
+  taken: string | undefined;
   /** Why a build cannot be made current. */
   refusal: string | undefined;
-  readonly activated = new Set<string>();
+  readonly wereCurrent: string[] = [];
   /** Of each build that has workers, when one polled last. */
   readonly polled = new Map<string | undefined, number>();
 
-  state(): ReturnType<Deployment['state']> {
-    if (this.found !== 'known') return Promise.resolve(this.found === 'unknown' ? undefined : this.found);
-    const { current, activated } = this;
+  current(): ReturnType<Deployment['current']> {
+    const { taken: current } = this;
     const polledAt = this.polled.get(current);
     return Promise.resolve({
       ...(current === undefined ? {} : { current }),
-      activated: [...activated],
       ...(polledAt === undefined ? {} : { polledAt }),
     });
   }
 
+  activated(): Promise<readonly string[]> {
+    return Promise.resolve(this.wereCurrent);
+  }
+
   makeCurrent(buildId: string | undefined): Promise<void> {
     if (this.refusal !== undefined) return Promise.reject(new Error(this.refusal));
-    this.current = buildId;
-    if (buildId !== undefined) this.activated.add(buildId);
+    this.taken = buildId;
+    if (buildId !== undefined) this.wereCurrent.push(buildId);
     return Promise.resolve();
   }
 }
@@ -72,9 +73,9 @@ describe('the rollout of a build', () => {
     await pass(secondMs);
     come('b');
     await pass(secondMs);
-    expect(deployment.current).toBe('b');
+    expect(deployment.taken).toBe('b');
     await pass(10 * minuteMs);
-    expect(deployment.current).toBe('b');
+    expect(deployment.taken).toBe('b');
   });
 
   test('one that was current before is again after a minute: a restart of its container in the middle of an upgrade changes nothing', async () => {
@@ -85,9 +86,9 @@ describe('the rollout of a build', () => {
     before.leave();
     const again = come('a');
     await pass(50 * secondMs);
-    expect([deployment.current, again.rollout.waitsFor]).toEqual(['b', 'its build is not current yet']);
+    expect([deployment.taken, again.rollout.waitsFor]).toEqual(['b', 'its build is not current yet']);
     await pass(15 * secondMs);
-    expect([deployment.current, again.rollout.waitsFor]).toEqual(['a', undefined]);
+    expect([deployment.taken, again.rollout.waitsFor]).toEqual(['a', undefined]);
   });
 
   test('a build whose workers never restarted takes the place of one that left, within minutes, and keeps it', async () => {
@@ -97,9 +98,9 @@ describe('the rollout of a build', () => {
     await pass(30 * secondMs);
     next.leave();
     await pass(80 * secondMs);
-    expect(deployment.current).toBe('b');
+    expect(deployment.taken).toBe('b');
     await pass(40 * secondMs);
-    expect([deployment.current, old.rollout.waitsFor]).toEqual(['a', undefined]);
+    expect([deployment.taken, old.rollout.waitsFor]).toEqual(['a', undefined]);
   });
 
   test('a build that crashes again and again, ever longer apart, loses its place for good', async () => {
@@ -112,10 +113,10 @@ describe('the rollout of a build', () => {
       crashing.leave();
       for (let second = 0; second < apart; second++) {
         await pass(secondMs);
-        if (deployment.current === 'b') currentMs += secondMs;
+        if (deployment.taken === 'b') currentMs += secondMs;
       }
     }
-    expect([deployment.current, currentMs < 6 * minuteMs]).toEqual(['a', true]);
+    expect([deployment.taken, currentMs < 6 * minuteMs]).toEqual(['a', true]);
   });
 
   test('workers without a version take the place of a build that left, and a build theirs', async () => {
@@ -123,24 +124,24 @@ describe('the rollout of a build', () => {
     await pass(secondMs);
     const byHand = come(undefined);
     await pass(secondMs);
-    expect(deployment.current).toBeUndefined();
+    expect(deployment.taken).toBeUndefined();
     byHand.leave();
     await pass(3 * minuteMs);
-    expect(deployment.current).toBe('a');
+    expect(deployment.taken).toBe('a');
     versioned.leave();
     come(undefined);
     await pass(3 * minuteMs);
-    expect(deployment.current).toBeUndefined();
+    expect(deployment.taken).toBeUndefined();
   });
 
   test('it is retried until its workers poll, and other builds may not end before', async () => {
     deployment.refusal = 'task queues are missing';
     const { rollout } = come('a');
     await pass(5 * secondMs);
-    expect([deployment.current, rollout.waitsFor]).toEqual([undefined, 'its build is not current yet']);
+    expect([deployment.taken, rollout.waitsFor]).toEqual([undefined, 'its build is not current yet']);
     deployment.refusal = undefined;
     await pass(secondMs);
-    expect([deployment.current, rollout.waitsFor]).toEqual(['a', undefined]);
+    expect([deployment.taken, rollout.waitsFor]).toEqual(['a', undefined]);
     expect(said.filter((text) => text.includes('cannot be made current yet'))).toHaveLength(1);
   });
 
@@ -155,20 +156,12 @@ describe('the rollout of a build', () => {
     expect(rollout.waitsFor).toBe('the current build (b) has no worker, and this one is not current yet');
     deployment.refusal = undefined;
     await pass(secondMs);
-    expect([deployment.current, rollout.waitsFor]).toEqual(['a', undefined]);
+    expect([deployment.taken, rollout.waitsFor]).toEqual(['a', undefined]);
   });
 
-  test('nothing is made current before Temporal knows of the workers, nor where it has no versions', async () => {
-    deployment.found = 'unknown';
-    const { rollout } = come('a');
+  test('workers without a version have nothing to do where no build is current', async () => {
+    const { rollout } = come(undefined);
     await pass(secondMs);
-    expect(rollout.waitsFor).toBeDefined();
-    deployment.found = 'known';
-    await pass(secondMs);
-    expect(deployment.current).toBe('a');
-    deployment.found = 'unsupported';
-    const without = come(undefined);
-    await pass(secondMs);
-    expect(without.rollout.waitsFor).toBeUndefined();
+    expect([rollout.waitsFor, said]).toEqual([undefined, []]);
   });
 });

@@ -4,7 +4,7 @@ import type { LimiterClock } from '../../kube/limiter.js';
 import { workflowDigest } from '../../worker/bundle.js';
 import { buildInfo } from '../gauges/build-info.js';
 import type { Settings } from '../settings.js';
-import type { Deployment, DeploymentState } from './deployment.js';
+import type { CurrentBuild, Deployment } from './deployment.js';
 
 /** A worker asks anew after a minute at the latest: a build of which none has for two is gone. */
 const goneMs = 120_000;
@@ -19,11 +19,11 @@ const waitingPollMs = 1000;
  */
 export async function buildIdFor(
   settings: Pick<Settings, 'WORKER_VERSIONING' | 'WORKER_BUILD_ID'>,
-  deployment: Pick<Deployment, 'state'>,
+  deployment: Pick<Deployment, 'activated'>,
   log: Pick<Log, 'warn'>,
 ): Promise<string | undefined> {
   if (!settings.WORKER_VERSIONING) return undefined;
-  if ((await deployment.state()) === 'unsupported') {
+  if ((await deployment.activated()) === 'unsupported') {
     log.warn({}, 'Temporal has no worker versioning here (it is on from 1.28): workers have no version');
     return undefined;
   }
@@ -46,7 +46,9 @@ export class Rollout {
   private wasCurrent = false;
   private withoutWorkers: string | undefined;
   private startedAt = 0;
-  private seen: Pick<DeploymentState, 'current' | 'polledAt'> & { readonly at: number };
+  /** Whether the build has not been current before; asked once. */
+  private isNew: boolean | undefined;
+  private seen: CurrentBuild & { readonly at: number };
 
   constructor(private readonly options: RolloutOptions) {
     this.seen = { at: options.clock.now() };
@@ -77,16 +79,15 @@ export class Rollout {
 
   private async look(): Promise<void> {
     const { deployment, buildId, log } = this.options;
-    const state = await deployment.state();
-    if (state === undefined && buildId !== undefined) throw new Error('Temporal does not know of its workers yet');
+    const found = await deployment.current();
     this.withoutWorkers = undefined;
-    if (state === undefined || state === 'unsupported' || state.current === buildId) {
+    if (found.current === buildId) {
       this.wasCurrent = true;
       return;
     }
-    const isGone = this.isGone(state);
-    if (!isGone && !this.comesUp(state)) return;
-    const before = state.current ?? 'without a version';
+    const isGone = this.isGone(found);
+    if (!isGone && !(await this.comesUp())) return;
+    const before = found.current ?? 'without a version';
     if (isGone) this.withoutWorkers = `the current build (${before}) has no worker, and this one is not current yet`;
     await deployment.makeCurrent(buildId, isGone);
     this.withoutWorkers = undefined;
@@ -95,16 +96,18 @@ export class Rollout {
   }
 
   /** By the clock of this process: what counts is whether the server's time of the last poll still changes. */
-  private isGone({ current, polledAt }: DeploymentState): boolean {
+  private isGone({ current, polledAt }: CurrentBuild): boolean {
     const now = this.options.clock.now();
     if (current !== this.seen.current || polledAt !== this.seen.polledAt) this.seen = { current, polledAt, at: now };
     return now - this.seen.at >= goneMs;
   }
 
-  private comesUp({ activated }: DeploymentState): boolean {
-    const { buildId, clock } = this.options;
-    const isNew = buildId === undefined || !activated.includes(buildId);
-    return !this.wasCurrent && (isNew || clock.now() - this.startedAt >= steadyMs);
+  private async comesUp(): Promise<boolean> {
+    if (this.wasCurrent) return false;
+    const { buildId, clock, deployment } = this.options;
+    if (buildId === undefined || clock.now() - this.startedAt >= steadyMs) return true;
+    this.isNew ??= !(await deployment.activated()).includes(buildId);
+    return this.isNew;
   }
 }
 

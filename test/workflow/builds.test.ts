@@ -19,7 +19,6 @@ let workflowBundle: WorkflowBundleWithSourceMap;
 let cluster: string;
 let turn = 0;
 const leaving: (() => Promise<void>)[] = [];
-const said: unknown[] = [];
 
 beforeAll(async () => {
   const logger = new DefaultLogger('ERROR');
@@ -34,12 +33,14 @@ afterAll(() => env.teardown());
 beforeEach(() => void (cluster = `c${(turn += 1)}`));
 afterEach(() => Promise.all(leaving.splice(0).map((leave) => leave())));
 
-/** A process with workers of a build, and a clock that can be put forward. */
+const unheard = (): void => undefined;
+
+/** A process with workers of a build, and a clock that can be put ahead. */
 class Build {
-  private static readonly log = { debug: say, info: say, warn: say, error: say };
+  private static readonly log = { debug: unheard, info: unheard, warn: unheard, error: unheard };
   private readonly ending = new AbortController();
   private readonly deployment = new TemporalDeployment(env.client, cluster);
-  private aheadMs = 0;
+  private hurriesSince: number | undefined;
   private running: Promise<unknown> = Promise.resolve();
 
   static async start(id: string | undefined): Promise<Build> {
@@ -49,12 +50,13 @@ class Build {
     const buildId = await buildIdFor(settings, deployment, Build.log);
     const worker = await Worker.create({
       ...{ connection: env.nativeConnection, workflowBundle, taskQueue: taskQueues(cluster).control },
+      identity: id ?? 'without a version',
       ...versioning(cluster, buildId),
     });
     ending.signal.addEventListener('abort', () => worker.shutdown());
     const clock = {
-      now: () => Date.now() + build.aheadMs,
-      sleep: (ms: number, signal?: AbortSignal) => limiterClock.sleep(Math.min(ms, 100), signal),
+      now: () => Date.now() + (Date.now() - (build.hurriesSince ?? Date.now())) * 60,
+      sleep: (ms: number, signal?: AbortSignal) => limiterClock.sleep(Math.min(ms, 300), signal),
     };
     const rollout = new Rollout({ deployment, buildId, clock, log: Build.log });
     build.running = Promise.all([worker.run(), rollout.follow(ending.signal)]);
@@ -62,9 +64,9 @@ class Build {
     return build;
   }
 
-  /** Two minutes pass. */
-  wait(): void {
-    this.aheadMs += 121_000;
+  /** From now on a minute passes in a second. */
+  hurry(): void {
+    this.hurriesSince = Date.now();
   }
 
   async leave(): Promise<void> {
@@ -73,19 +75,14 @@ class Build {
   }
 }
 
-function say(fields: object, text: string): void {
-  said.push([text, fields]);
-}
-
-async function until(what: string, is: () => Promise<boolean>): Promise<void> {
-  while (!(await is())) await delay(50);
-  said.push(what);
+async function until(is: () => Promise<boolean>): Promise<void> {
+  while (!(await is())) await delay(200);
 }
 
 const currentIs = (build: string | undefined): Promise<void> =>
-  until(`${build} is current`, async () => {
-    const state = await new TemporalDeployment(env.client, cluster).state();
-    return typeof state === 'object' && state.current === build && state.polledAt !== undefined;
+  until(async () => {
+    const { current, polledAt } = await new TemporalDeployment(env.client, cluster).current();
+    return current === build && polledAt !== undefined;
   });
 
 const workflow = () => env.client.workflow.getHandle(`${cluster}/obey`);
@@ -93,10 +90,10 @@ const workflow = () => env.client.workflow.getHandle(`${cluster}/obey`);
 /** A step of the workflow is taken by this build. */
 async function stepsOn(build: string): Promise<void> {
   await workflow().signal(clusterChangedSignal);
-  await until(`a step on ${build}`, async () => {
-    const { workflowExecutionInfo, pendingWorkflowTask } = (await workflow().describe()).raw;
-    const by = workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId ?? '';
-    return !pendingWorkflowTask && by === build;
+  await until(async () => {
+    const { events } = await workflow().fetchHistory();
+    const last = events?.at(-1);
+    return last?.workflowTaskCompletedEventAttributes?.identity === build;
   });
 }
 
@@ -122,23 +119,24 @@ describe('a workflow that began on an earlier build', () => {
 
     await second.leave();
     await workflow().signal(clusterChangedSignal);
-    first.wait();
+    first.hurry();
     await currentIs('one');
     await stepsOn('one');
     await end();
   });
 
   test('goes on in a build that comes again, once that has run for a minute', async () => {
-    await Build.start('one');
+    const before = await Build.start('one');
     await currentIs('one');
     await begin();
     await stepsOn('one');
     await Build.start('two');
     await currentIs('two');
+    await before.leave();
 
     const again = await Build.start('one');
     await stepsOn('two');
-    again.wait();
+    again.hurry();
     await currentIs('one');
     await stepsOn('one');
     await end();
@@ -151,12 +149,11 @@ describe('a workflow that began on an earlier build', () => {
     await stepsOn('one');
     const byHand = await Build.start(undefined);
     await currentIs(undefined);
-    await stepsOn('');
     await byHand.leave();
     const [control] = await observeQueues(env.client, cluster);
-    expect(control?.build).toBe('without a version');
+    expect(control?.build).toBe('');
 
-    first.wait();
+    first.hurry();
     await currentIs('one');
     await stepsOn('one');
     await end();
