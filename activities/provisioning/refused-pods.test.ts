@@ -62,7 +62,7 @@ function putPod(name: string, more: { on?: string; cpu?: string } = {}): void {
     },
     spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }], ...(isBound && { nodeName: on }) },
     status: { phase: isBound ? 'Running' : 'Pending', conditions: [condition] },
-  } as never);
+  });
 }
 
 async function planned(): Promise<string[]> {
