@@ -1,3 +1,4 @@
+import { hasOwn } from '../../core/own.js';
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { AmiFamily, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
 import { parseQuantity } from '../../core/quantities.js';
@@ -24,6 +25,8 @@ export interface CapacitySettings {
   readonly reservedEnis: number;
   /** Bytes that nodes of this type and image were seen to have; replaces the estimate (instance-types/known-memory). */
   readonly knownMemory?: number;
+  /** What they were seen to have of other resources, where it is less than what EC2 says. */
+  readonly knownCapacity?: Resources;
 }
 
 export interface MachineResources {
@@ -41,6 +44,8 @@ export function machineResources(info: InstanceTypeInfo, settings: CapacitySetti
     pods,
   };
   for (const [name, count] of Object.entries(extendedResources(info, settings))) if (count > 0) capacity[name] = count;
+  for (const [name, known] of Object.entries(settings.knownCapacity ?? {}))
+    if (hasOwn(capacity, name)) capacity[name] = Math.min(capacity[name]!, known);
   return { capacity, overhead: overheadOf(info, settings, capacity) };
 }
 

@@ -176,6 +176,10 @@ export class AwsProvider implements CloudProvider {
     this.parts.memory.learn(observed.instanceType, observed.imageId, observed.memory);
   }
 
+  learnCapacity(observed: Parameters<NonNullable<CloudProvider['learnCapacity']>>[0]): void {
+    this.parts.capacity.learn(observed);
+  }
+
   async refresh(): Promise<void> {
     await Promise.all([this.parts.prices.refresh(), this.parts.machines.refresh()]);
   }
