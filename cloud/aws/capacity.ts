@@ -1,4 +1,4 @@
-import { hasOwn } from '../../core/own.js';
+import { lookUp } from '../../core/own.js';
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { AmiFamily, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
 import { parseQuantity } from '../../core/quantities.js';
@@ -44,8 +44,8 @@ export function machineResources(info: InstanceTypeInfo, settings: CapacitySetti
     pods,
   };
   for (const [name, count] of Object.entries(extendedResources(info, settings))) if (count > 0) capacity[name] = count;
-  for (const [name, known] of Object.entries(settings.knownCapacity ?? {}))
-    if (hasOwn(capacity, name)) capacity[name] = Math.min(capacity[name]!, known);
+  for (const [name, amount] of Object.entries(capacity))
+    capacity[name] = Math.min(amount, lookUp(settings.knownCapacity, name) ?? amount);
   return { capacity, overhead: overheadOf(info, settings, capacity) };
 }
 
