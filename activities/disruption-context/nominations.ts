@@ -3,7 +3,6 @@ import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { Plan } from '../../packing/types.js';
 import type { DisruptionView } from './contract.js';
-import type { DisruptionContext } from './disruption-context.js';
 import type { ActivityDeps } from '../deps.js';
 import { awaitedNode, nodesForPodsOfDrainingNodes } from '../../cluster/awaited-nodes.js';
 import { refusedAt } from '../../cluster/refused-pods.js';
@@ -23,7 +22,7 @@ export function nominatedNodes(
   deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
   { nominations, running }: Pick<DisruptionView, 'nominations' | 'running'>,
   { views, judged = new Set(), rooms }: Judging,
-): Pick<DisruptionContext, 'refusedPods' | 'checks'> & {
+): Waiting & {
   readonly names: ReadonlySet<string>;
   readonly ends: ReadonlyMap<string, number>;
 } {
@@ -52,7 +51,7 @@ export function nominatedNodes(
 function waitedFor(
   deps: Pick<ActivityDeps, 'cache' | 'now'>,
   rooms: Plan['existingNodes'],
-): Pick<DisruptionContext, 'refusedPods' | 'checks'> & { readonly nodes: ReadonlySet<string> } {
+): Waiting & { readonly nodes: ReadonlySet<string> } {
   const nodes = new Set<string>();
   const refusedPods = new Set<string>();
   const checks: number[] = [];
@@ -68,6 +67,11 @@ function waitedFor(
     }
   }
   return { nodes, refusedPods, checks };
+}
+
+interface Waiting {
+  readonly refusedPods: ReadonlySet<string>;
+  readonly checks: readonly number[];
 }
 
 interface Judging {

@@ -1,4 +1,3 @@
-import { lookUp } from '../../core/own.js';
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { AmiFamily, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
 import { parseQuantity } from '../../core/quantities.js';
