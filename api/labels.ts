@@ -49,6 +49,8 @@ export const annotations = {
   disruptionRecords: 'stowage.dev/disruption-records',
   /** That the API server refused NodeClaims of a NodePool, and until when it rests (JSON of core/claim-refusals.ts). */
   claimsRefused: 'stowage.dev/claims-refused',
+  /** The pods that kube-scheduler left without a node of a NodePool that was there for them (JSON of core/pod-refusals.ts). */
+  podsRefused: 'stowage.dev/pods-refused',
   /** The id of the workflow that tainted a NodeClaim's node: it alone takes the taint off, or `disrupt` once it is closed. */
   disruptionOwner: 'stowage.dev/disruption-owner',
   /** The first run of that workflow: one that was started again under the same id knows nothing of the taint. */

@@ -75,6 +75,15 @@ export interface CloudProvider {
    */
   learnMemory?(observed: { readonly instanceType: string; readonly imageId: string; readonly memory: number }): void;
 
+  /** The same for every other resource, beside what the node's claim says of it. */
+  learnCapacity?(observed: {
+    readonly instanceType: string;
+    readonly imageId: string;
+    readonly nodeClassHash: string;
+    readonly capacity: Resources;
+    readonly expected: Resources;
+  }): void;
+
   /** Whether a capacity reservation is about to take its instances away (reserved-capacity/block-ends). */
   isReservationEnding?(reservationId: string): Promise<boolean>;
 

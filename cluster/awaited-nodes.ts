@@ -140,7 +140,7 @@ export function initializedAt({ status }: NodeClaim): number | undefined {
 }
 
 /** A pod that came after the node was initialized is in no plan of it, even if an earlier one of its name was. */
-function isPlannedOn(pod: Pod, claim: NodeClaim): boolean {
+export function isPlannedOn(pod: Pod, claim: NodeClaim): boolean {
   const planned = claim.metadata.annotations?.[annotations.plannedPods];
   if (planned === undefined || !`,${planned},`.includes(`,${podKey(pod)},`)) return false;
   const initialized = initializedAt(claim);

@@ -10,6 +10,7 @@ import { cataloguesOf, managedClaims } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 import { overlaysInEffect } from './overlays.js';
 import { awaitedNode } from './awaited-nodes.js';
+import { refusalsInForce } from './refused-pods.js';
 
 /** What of the world packing reads. */
 export type PackingDeps = Pick<ClusterDeps, 'cache' | 'cloud' | 'gates' | 'packing' | 'now' | 'nominationMs' | 'log'>;
@@ -22,9 +23,11 @@ export async function packingInput(
   waits: (pod: Pod) => boolean = isPending,
 ): Promise<PackingInput> {
   const { cache, gates } = deps;
+  const refusal = refusalsInForce(deps);
+  const counts = (pod: Pod): boolean => waits(pod) && refusal(pod) === undefined;
   return {
     objects: {
-      pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod, waits)),
+      pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod, counts)),
       nodes: cache.all('Node'),
       nodeClaims: managedClaims(deps),
       nodePools: pools,
@@ -51,7 +54,7 @@ export async function packingInput(
 }
 
 /**
- * Pods that pend for another reason than the lack of a node are none of ours (provisioning/nominated-pods). Those that Stowage launched a node for count as
+ * Pods that pend for another reason than the lack of a node are none of ours (provisioning/nominated-pods, provisioning/refused-pods). Those that Stowage launched a node for count as
  * bound to it for as long as they are on their way.
  */
 function asPacked(deps: PackingDeps, pod: Pod, waits: (pod: Pod) => boolean): readonly Pod[] {

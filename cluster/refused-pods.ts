@@ -1,6 +1,15 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { NodePool } from '../api/karpenter/node-pool.js';
+import type { Pod } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
 import { transitionOf } from '../core/conditions.js';
-import { isUnassigned } from '../core/pods.js';
+import { canonicalJson, hashText } from '../core/hash.js';
+import { podRefusalsOf } from '../core/pod-refusals.js';
+import type { PodRefusal } from '../core/pod-refusals.js';
+import { isReschedulable, isUnassigned } from '../core/pods.js';
+import { timeText } from '../core/time-text.js';
 import { idleSince } from '../disruption/consolidation/consolidatable.js';
+import { nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 
 type Deps = Pick<ClusterDeps, 'cache' | 'now'>;
@@ -27,4 +36,57 @@ export function refusedAt({ cache }: Deps, pod: string, nodeName: string): numbe
   const idle = (claim && idleSince({ claim })) ?? Date.parse(node.metadata.creationTimestamp ?? '');
   const at = Math.min(Math.max(waits, idle) + patienceMs, waits + longestMs);
   return Number.isNaN(at) ? Infinity : at;
+}
+
+/** Whether no pod that would need another node is on the claim's node: it was launched in vain, if pods were planned there. */
+export function holdsNothing({ cache }: Deps, claim: NodeClaim): boolean {
+  const name = nodeOf(cache, claim)?.metadata.name;
+  return name !== undefined && !cache.podsOnNode(name).some(isReschedulable);
+}
+
+/** Labels that differ from pod to pod of one workload. */
+const ownLabels: ReadonlySet<string> = new Set([
+  'statefulset.kubernetes.io/pod-name',
+  'apps.kubernetes.io/pod-index',
+  'batch.kubernetes.io/job-completion-index',
+  'batch.kubernetes.io/controller-uid',
+  'batch.kubernetes.io/job-name',
+  'controller-uid',
+  'job-name',
+]);
+
+/** Equal for pods that scheduling cannot tell apart. */
+export function podShape({ metadata, spec }: Pod): string {
+  let specText = specTexts.get(spec);
+  if (specText === undefined) {
+    specTexts.set(spec, (specText = canonicalJson({ ...spec, nodeName: undefined })));
+  }
+  const own = Object.entries(metadata.labels ?? {}).filter(([key]) => !ownLabels.has(key));
+  return hashText(`${metadata.namespace ?? 'default'} ${canonicalJson(Object.fromEntries(own))} ${specText}`);
+}
+
+const specTexts = new WeakMap<Pod['spec'], string>();
+
+/** What NodePools remember of refused pods. */
+export function podRefusals({ cache, now }: Deps): readonly PodRefusal[] {
+  return cache.all('NodePool').flatMap((pool) => refusalsOn(pool, now()));
+}
+
+export const refusalsOn = ({ metadata }: NodePool, now: number): readonly PodRefusal[] =>
+  podRefusalsOf(metadata.annotations?.[annotations.podsRefused], now);
+
+/** Tells which pods no node is launched for now, and why; read once for many pods. */
+export function refusalsInForce(deps: Deps): (pod: Pod) => PodRefusal | undefined {
+  const now = deps.now();
+  const byShape = new Map(
+    podRefusals(deps)
+      .filter(({ until }) => until > now)
+      .map((refusal) => [refusal.shape, refusal]),
+  );
+  return (pod) => (byShape.size === 0 ? undefined : byShape.get(podShape(pod)));
+}
+
+export function refusalText({ node, message, until }: PodRefusal): string {
+  const said = message === '' ? '' : `, and says: ${message}`;
+  return `kube-scheduler left it without node ${node}, which was there for it${said}. No node is launched for such pods before ${timeText(until)}`;
 }

@@ -6,6 +6,7 @@ import { annotations } from '../api/labels.js';
 import { isManaged, nodeClassOf } from '../cluster/cluster.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
+import { podRefusalsOf } from '../core/pod-refusals.js';
 import { claimRefusalOf } from '../core/claim-refusals.js';
 import { conditionOf, nodePoolReadiness, withCondition, withoutCondition, withReady } from '../core/conditions.js';
 import type { ConditionChange } from '../core/conditions.js';
@@ -111,8 +112,15 @@ function annotationsDue({ metadata, spec }: NodePool, now: number): Record<strin
   };
   const refusal = own[annotations.claimsRefused];
   const isPast = refusal !== undefined && claimRefusalOf(refusal, metadata.generation, now) === undefined;
-  if (!isPast && Object.entries(hashes).every(([key, value]) => lookUp(own, key) === value)) return undefined;
-  return { ...hashes, ...(isPast ? { [annotations.claimsRefused]: null } : {}) };
+  const refused = own[annotations.podsRefused];
+  const isForgotten = refused !== undefined && podRefusalsOf(refused, now).length === 0;
+  if (!isPast && !isForgotten && Object.entries(hashes).every(([key, value]) => lookUp(own, key) === value))
+    return undefined;
+  return {
+    ...hashes,
+    ...(isPast ? { [annotations.claimsRefused]: null } : {}),
+    ...(isForgotten ? { [annotations.podsRefused]: null } : {}),
+  };
 }
 
 /** Pods that pended for want of this pool are planned at once. */

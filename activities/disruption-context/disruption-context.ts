@@ -20,7 +20,7 @@ import { recordsOf } from './disruption-records.js';
 import { readable, withUnreadable } from './unreadable-objects.js';
 import { driftRooms } from './drift-rooms.js';
 import type { DriftRoom } from './drift-rooms.js';
-import { nominatedNodes, type Nominated } from './nominations.js';
+import { nominatedNodes } from './nominations.js';
 import { disruptionInput } from '../../cluster/packing-input.js';
 import { waitsForRoom } from '../../cluster/awaited-nodes.js';
 import { publishExcluded } from '../publish-excluded.js';
@@ -28,7 +28,7 @@ import type { ExcludedObject, Plan } from '../../packing/types.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** The cluster and the state of `disrupt`, as one search for disruptions reads them. */
-export interface DisruptionContext extends CandidateContext, LimitsContext, Pick<Nominated, 'refusedPods' | 'checks'> {
+export interface DisruptionContext extends CandidateContext, LimitsContext {
   readonly views: readonly NodeView[];
   /** Objects that cannot be read and are therefore left alone, and why (candidates/unreadable-nodes). */
   readonly excluded: readonly ExcludedObject[];
@@ -49,6 +49,10 @@ export interface DisruptionContext extends CandidateContext, LimitsContext, Pick
   readonly disrupting: readonly string[];
   /** When nominations of nodes end, milliseconds of the epoch, where that is known. */
   readonly nominationEnds: ReadonlyMap<string, number>;
+  /** Pods (`namespace/name`) that kube-scheduler leaves without a node though they have room: no node is kept for them. */
+  readonly refusedPods: ReadonlySet<string>;
+  /** When more of them are refused, milliseconds of the epoch. */
+  readonly checks: readonly number[];
   /** NodePools whose drifted nodes are replaced by a rollout; never static ones. */
   readonly rollouts: ReadonlySet<string>;
   /** By static NodePool. */

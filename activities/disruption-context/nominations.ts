@@ -7,15 +7,6 @@ import type { ActivityDeps } from '../deps.js';
 import { awaitedNode, nodesForPodsOfDrainingNodes } from '../../cluster/awaited-nodes.js';
 import { refusedAt } from '../../cluster/refused-pods.js';
 
-export interface Nominated {
-  readonly names: ReadonlySet<string>;
-  readonly ends: ReadonlyMap<string, number>;
-  /** Pods (`namespace/name`) that kube-scheduler leaves without a node though they have room: no node is kept for them. */
-  readonly refusedPods: ReadonlySet<string>;
-  /** When more of them are refused, milliseconds of the epoch. */
-  readonly checks: readonly number[];
-}
-
 /**
  * Nodes that pods are nominated to, which are no candidates until these pods are bound (provisioning/nominated-nodes):
  * - nodes, or NodeClaims without a Node, that `provision` planned pods onto,
@@ -31,7 +22,10 @@ export function nominatedNodes(
   deps: Pick<ActivityDeps, 'cache' | 'cloud' | 'now' | 'nominationMs'>,
   { nominations, running }: Pick<DisruptionView, 'nominations' | 'running'>,
   { views, judged = new Set(), rooms }: Judging,
-): Nominated {
+): Waiting & {
+  readonly names: ReadonlySet<string>;
+  readonly ends: ReadonlyMap<string, number>;
+} {
   const now = deps.now();
   const until = new Map(nominations.map((each) => [each.node, each.until]));
   const plans = running.map(({ workflowId }) => `${workflowId}/`);
@@ -57,7 +51,7 @@ export function nominatedNodes(
 function waitedFor(
   deps: Pick<ActivityDeps, 'cache' | 'now'>,
   rooms: Plan['existingNodes'],
-): Pick<Nominated, 'refusedPods' | 'checks'> & { readonly nodes: ReadonlySet<string> } {
+): Waiting & { readonly nodes: ReadonlySet<string> } {
   const nodes = new Set<string>();
   const refusedPods = new Set<string>();
   const checks: number[] = [];
@@ -73,6 +67,11 @@ function waitedFor(
     }
   }
   return { nodes, refusedPods, checks };
+}
+
+interface Waiting {
+  readonly refusedPods: ReadonlySet<string>;
+  readonly checks: readonly number[];
 }
 
 interface Judging {

@@ -14,6 +14,7 @@ import { managedPools } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import { preferencesHonoured } from '../provisioning/ignored-preferences.js';
 import { packingInput } from '../../cluster/packing-input.js';
+import { refusalsInForce, refusalText } from '../../cluster/refused-pods.js';
 import { lacksNode, awaitedNode } from '../../cluster/awaited-nodes.js';
 import { timeText } from '../../core/time-text.js';
 
@@ -38,6 +39,8 @@ export async function explainPod(
     return { state: 'planned', node: awaited.node, why: comingText(deps, awaited.node), details: [] };
   }
   if (!lacksNode(deps, pod)) return { state: 'waiting', why: whyNotOurs(deps, pod), details: [] };
+  const refusal = refusalsInForce(deps)(pod);
+  if (refusal !== undefined) return { state: 'unschedulable', why: refusalText(refusal), details: [] };
   await deps.offerings.refresh();
   const input = await packingInput(deps, managedPools(deps));
   const key = podKey(pod);
@@ -48,6 +51,7 @@ export async function explainPod(
   });
   const out = [...input.catalogues.values()].flatMap(outOfCapacity);
   const details = [
+    ...(await saidOf(deps, pod)),
     ...preferencesIgnored(plan, key),
     ...preferencesRelaxed(plan, key),
     ...blockersOf(plan, key),
@@ -55,6 +59,13 @@ export async function explainPod(
     ...out,
   ];
   return { ...placeIn(plan, key), details: [...new Set(details)] };
+}
+
+/** What kube-scheduler said of the pod last: the cache keeps no messages. */
+async function saidOf({ kube }: Pick<ActivityDeps, 'kube'>, { metadata }: Pod): Promise<string[]> {
+  const live = await kube.get('Pod', { namespace: metadata.namespace ?? 'default', name: metadata.name ?? '' });
+  const message = conditionOf(live?.status?.conditions, 'PodScheduled')?.message ?? '';
+  return message === '' ? [] : [`its scheduler says: ${message}`];
 }
 
 /** A claim gives its name as long as it has no node, and has no instance until the launch succeeds. */

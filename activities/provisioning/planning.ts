@@ -18,6 +18,10 @@ import { areSettling } from './settling-pools.js';
 import { excludedText, publishExcluded } from '../publish-excluded.js';
 import { withFailures } from '../to-failure.js';
 import { failedToScheduleText, nominatedText } from '../../core/pod-events.js';
+import { isPending, podKey } from '../../core/pods.js';
+import { refusalsInForce, refusalText } from '../../cluster/refused-pods.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { forgetBoundPods, recordRefusedPods } from './refused-pods.js';
 import { regarding } from '../../core/regarding.js';
 
 /**
@@ -54,9 +58,9 @@ async function planNodes(
   const started = deps.now();
   await deps.offerings.refresh();
   learnMemory(deps);
-  const packing = await packingInput(deps, pools, input.without);
-  const { resume } = input;
-  const plan = await deps.packer.plan(resume === undefined ? packing : { ...packing, resume });
+  await forgetBoundPods(deps);
+  let plan = await pack(deps, pools, input);
+  if ((await recordRefusedPods(deps, plan)).isOutdated) plan = await pack(deps, pools, input);
   const seconds = (deps.now() - started) / 1000;
   deps.metrics.observe('scheduler_scheduling_duration_seconds', { controller: 'provisioner' }, seconds);
   deps.metrics.set('scheduler_unschedulable_pods_count', { controller: 'provisioner' }, plan.unschedulable.length);
@@ -65,6 +69,15 @@ async function planNodes(
   await writeBufferStatus(deps, plan);
   await notePlannedPods(deps, plan);
   return compact(deps, plan, input.without);
+}
+
+async function pack(
+  deps: ActivityDeps,
+  pools: readonly NodePool[],
+  { without, resume }: PlanNodesInput,
+): Promise<Plan> {
+  const packing = await packingInput(deps, pools, without);
+  return deps.packer.plan(resume === undefined ? packing : { ...packing, resume });
 }
 
 /** Names, the first few of many. */
@@ -89,7 +102,10 @@ async function hasCaughtUp(deps: ActivityDeps, marks: readonly CacheMark[]): Pro
 }
 
 function publish(deps: ActivityDeps, plan: Plan, isSettling: boolean): void {
-  for (const { pod, reason } of isSettling ? [] : plan.unschedulable.slice(0, failuresPublished)) {
+  for (const { pod, reason } of [...refusedNow(deps), ...(isSettling ? [] : plan.unschedulable)].slice(
+    0,
+    failuresPublished,
+  )) {
     publishPod(deps, pod, {
       type: 'Warning',
       reason: 'FailedScheduling',
@@ -118,6 +134,15 @@ function publish(deps: ActivityDeps, plan: Plan, isSettling: boolean): void {
         message: nominatedText(kind, node),
       });
   }
+}
+
+/** Pods that nothing is planned for now. */
+function refusedNow(deps: ActivityDeps): readonly { readonly pod: string; readonly reason: string }[] {
+  const refusalOf = refusalsInForce(deps);
+  return deps.cache.all('Pod').flatMap((pod) => {
+    const refusal = isPending(pod) ? refusalOf(pod) : undefined;
+    return refusal === undefined ? [] : [{ pod: podKey(pod), reason: refusalText(refusal) }];
+  });
 }
 
 function publishPod(deps: ActivityDeps, key: string, event: Omit<EventToPublish, 'regarding'>): void {

@@ -1,3 +1,4 @@
+import { annotations } from '../../api/labels.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { digestOf } from '../../core/hash.js';
 import type { InstanceType } from '../../core/instance-type.js';
@@ -6,6 +7,7 @@ import { CachedByKey } from './cached.js';
 import type { CatalogueInput } from './catalogue-input.js';
 import type { Clock } from './clock.js';
 import { buildCatalogue } from './instance-types.js';
+import type { KnownCapacity } from './known-capacity.js';
 import type { KnownMemory } from './known-memory.js';
 import type { createMachineTypes, MachineReading } from './machine-types.js';
 import type { Subnets } from './networks.js';
@@ -27,6 +29,7 @@ export interface CatalogueSources {
   readonly prices: Prices;
   readonly unavailable: UnavailableOfferings;
   readonly memory: KnownMemory;
+  readonly capacity: KnownCapacity;
   readonly subnets: Subnets;
   readonly reservations: Reservations;
   readonly placementGroups: PlacementGroups;
@@ -76,7 +79,7 @@ export class Catalogues {
 
   /** Of everything that the catalogue is made of. */
   private keyOf({ metadata, spec, status }: EC2NodeClass, current: Current, publicZones: ReadonlySet<string>): string {
-    const { reservations, memory, unavailable, subnets } = this.sources;
+    const { reservations, memory, capacity, unavailable, subnets } = this.sources;
     const { amiFamily, amiSelectorTerms, kubelet, blockDeviceMappings, instanceStorePolicy } = spec;
     const { networkInterfaces, connectionTracking, cpuOptions, associatePublicIPAddress } = spec;
     const { machines, prices, shifts, placementGroup } = current;
@@ -85,6 +88,7 @@ export class Catalogues {
       [associatePublicIPAddress, [...publicZones]],
       [networkInterfaces, connectionTracking, cpuOptions, status?.subnets, status?.amis],
       [status?.capacityReservations, reservations.version, memory.version],
+      [capacity.version, metadata.annotations?.[annotations.ec2NodeClassHash]],
       [unavailable.version, subnets.version, prices.onDemandAt, prices.spotAt, shifts],
       [machines.digest, placementGroup],
     ];
@@ -92,7 +96,8 @@ export class Catalogues {
   }
 
   private inputOf(nodeClass: EC2NodeClass, current: Current, publicZones: ReadonlySet<string>): CatalogueInput {
-    const { options, reservations, memory, unavailable, subnets } = this.sources;
+    const { options, reservations, memory, capacity, unavailable, subnets } = this.sources;
+    const hash = nodeClass.metadata.annotations?.[annotations.ec2NodeClassHash] ?? '';
     const { region, vmMemoryOverheadPercent = 0.075, reservedEnis = 0 } = options;
     return {
       ...current,
@@ -105,6 +110,7 @@ export class Catalogues {
       reservedEnis,
       subnetExhausted: (id) => subnets.isExhausted(id),
       knownMemory: (type, amiId) => memory.get(type, amiId),
+      knownCapacity: (type, amiId) => capacity.get(type, amiId, hash),
       reservedCount: (id) => reservations.available(id),
     };
   }

@@ -12,6 +12,7 @@ import { Images } from './images.js';
 import { InstanceProfiles } from './instance-profiles.js';
 import { Instances } from './instances.js';
 import { InterruptionQueue } from './interruption-queue.js';
+import { KnownCapacity } from './known-capacity.js';
 import { KnownMemory } from './known-memory.js';
 import { LaunchTemplates } from './launch-template.js';
 import { Launcher } from './launcher.js';
@@ -44,6 +45,7 @@ interface AwsState {
   readonly machines: ReturnType<typeof createMachineTypes>;
   readonly unavailable: UnavailableOfferings;
   readonly memory: KnownMemory;
+  readonly capacity: KnownCapacity;
   readonly subnets: Subnets;
   readonly reservations: Reservations;
   readonly placementGroups: PlacementGroups;
@@ -95,6 +97,7 @@ function createState(options: AwsOptions, calls: AwsCalls, clock: Clock): AwsSta
     prices: createPrices(options, calls, clock),
     unavailable: new UnavailableOfferings(() => clock.now()),
     memory: new KnownMemory(machines),
+    capacity: new KnownCapacity(),
     subnets,
     reservations: new Reservations(calls, clock),
     placementGroups: new PlacementGroups(calls, clock),

@@ -177,6 +177,10 @@ export class AwsProvider implements CloudProvider {
     void this.parts.memory.learn(observed.instanceType, observed.imageId, observed.memory).catch(() => undefined);
   }
 
+  learnCapacity(observed: Parameters<NonNullable<CloudProvider['learnCapacity']>>[0]): void {
+    this.parts.capacity.learn(observed);
+  }
+
   async refresh(): Promise<void> {
     await Promise.all([this.parts.prices.refresh(), this.parts.machines.refresh()]);
   }

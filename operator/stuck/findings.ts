@@ -2,6 +2,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition, Pod } from '../../api/kubernetes.js';
 import { conditionOf } from '../../core/conditions.js';
 import { isPending, podKey } from '../../core/pods.js';
+import { refusalsOn, refusalText } from '../../cluster/refused-pods.js';
 import { foreignReason, foreignRemedy } from '../foreign-workflow.js';
 import type { ForeignWorkflow } from '../foreign-workflow.js';
 import type {
@@ -83,9 +84,21 @@ export function findStuck(observed: Observed): readonly Finding[] {
   const found = [
     ...(engine === undefined ? [unreachable(observed)] : inEngine(engine, now)),
     ...pools.flatMap((pool) => restingPool(pool, pools)),
+    ...pools.flatMap((pool) => refusedPods(pool, now)),
     ...waitingPods(pods, now),
   ];
   return found.sort((a, b) => stuckKinds.indexOf(a.kind) - stuckKinds.indexOf(b.kind));
+}
+
+/** Of each sort one: what it waits for is in the text (provisioning/refused-pods). */
+function refusedPods(pool: NodePool, now: number): Finding[] {
+  const then = 'see what its scheduler asks for: nodes are launched for it again, at longer and longer intervals';
+  return refusalsOn(pool, now)
+    .filter(({ until }) => until > now)
+    .map((refusal) => {
+      const { pod, at, times } = refusal;
+      return { kind: 'pods', subject: `pod/${pod}`, since: at, attempts: times, why: refusalText(refusal), then };
+    });
 }
 
 /** What keeps new nodes from being planned, if anything does. */

@@ -1,0 +1,165 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Condition } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
+import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { findStuck } from '../../operator/stuck/findings.js';
+import { explainPod } from '../people/explain-pod.js';
+import type { PlanNodesResult } from './contract.js';
+import { createPlanningActivities } from './planning.js';
+
+const minute = 60_000;
+const providerID = 'fake:///a/i-1';
+const said = '0/1 nodes are available: 1 Insufficient ephemeral-storage';
+
+let world: ActivityWorld;
+let initializedAt = 0;
+
+beforeEach(async () => {
+  world = await createActivityWorld();
+  world.kube.put('EC2NodeClass', nodeClass('default'));
+  world.kube.put('NodePool', ready(nodePool('default')));
+  initializedAt = world.clock.now;
+});
+afterEach(() => world.stop());
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** A node of four CPUs that was launched for default/a-0, and what it reports. */
+function putNode(cpu: string): void {
+  const conditions = ['Launched', 'Registered', 'Initialized'].map((type): Condition => ({
+    type,
+    status: 'True',
+    lastTransitionTime: iso(initializedAt),
+  }));
+  const base = nodeClaim('c1', { status: { providerID, nodeName: 'n1', conditions } });
+  const own = { [labels.nodePool]: 'default', [labels.instanceType]: 'm5.xlarge', [labels.zone]: 'a' };
+  const metadata = { ...base.metadata, labels: own, annotations: { [annotations.plannedPods]: 'default/a-0' } };
+  world.kube.put('NodeClaim', { ...base, metadata });
+  world.kube.put('Node', {
+    metadata: { name: 'n1', labels: { ...own, [labels.registered]: 'true', [labels.initialized]: 'true' } },
+    spec: { providerID },
+    status: { allocatable: { cpu, memory: '14Gi', pods: '58' }, conditions: [{ type: 'Ready', status: 'True' }] },
+  });
+}
+
+function putPod(name: string, more: { on?: string; cpu?: string } = {}): void {
+  const { on, cpu = '3' } = more;
+  const isBound = on !== undefined;
+  const condition: Condition = {
+    ...{ type: 'PodScheduled', status: isBound ? 'True' : 'False' },
+    lastTransitionTime: iso(isBound ? world.clock.now : initializedAt - minute),
+    ...(isBound ? {} : { reason: 'Unschedulable', message: said }),
+  };
+  world.kube.put('Pod', {
+    metadata: {
+      name,
+      namespace: 'default',
+      uid: name,
+      creationTimestamp: iso(initializedAt - minute),
+      labels: { app: 'a' },
+    },
+    spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }], ...(isBound && { nodeName: on }) },
+    status: { phase: isBound ? 'Running' : 'Pending', conditions: [condition] },
+  });
+}
+
+async function planned(): Promise<string[]> {
+  await world.synced();
+  const planning = createPlanningActivities(world.deps);
+  const plan = await new MockActivityEnvironment().run<[], PlanNodesResult, () => Promise<PlanNodesResult>>(() =>
+    planning.planNodes({ marks: [], without: [] }),
+  );
+  if (plan.state !== 'planned') throw new Error(plan.reason);
+  await world.synced();
+  return plan.claims.flatMap(({ pods }) => pods);
+}
+const after = (ms: number): void => void (world.clock.now = initializedAt + ms);
+
+// Rule `provisioning/refused-pods`.
+describe('a pod whose node was launched, is initialized, and does not take it', () => {
+  test('has no other of that type launched at once, nor have pods like it, and is launched for at longer and longer intervals', async () => {
+    putNode('2900m');
+    putPod('a-0');
+    after(30_000);
+    expect(await planned()).toEqual([]);
+    putPod('a-1');
+    after(5 * minute);
+    expect(await planned()).toEqual([]);
+    after(6 * minute);
+    world.kube.remove('NodeClaim', { name: 'c1' });
+    expect((await planned()).sort()).toEqual(['default/a-0', 'default/a-1']);
+  });
+
+  test('stops no other pod', async () => {
+    putNode('2900m');
+    putPod('a-0');
+    putPod('b-0', { cpu: '3500m' });
+    after(30_000);
+    expect(await planned()).toEqual(['default/b-0']);
+  });
+
+  test('is launched for at once where another type would do', async () => {
+    putNode('2900m');
+    const [claim] = world.kube.objects('NodeClaim');
+    const own = { ...claim!.metadata.labels, [labels.instanceType]: 'gone.large' };
+    world.kube.put('NodeClaim', { ...claim!, metadata: { ...claim!.metadata, labels: own } });
+    putPod('a-0');
+    after(30_000);
+    expect(await planned()).toEqual(['default/a-0']);
+  });
+
+  test('is launched for at once where pods of others took its place', async () => {
+    putNode('4');
+    putPod('a-0');
+    putPod('b-0', { on: 'n1' });
+    after(30_000);
+    expect(await planned()).toEqual(['default/a-0']);
+  });
+
+  test('is forgotten once a pod like it is bound', async () => {
+    putNode('2900m');
+    putPod('a-0');
+    after(30_000);
+    expect(await planned()).toEqual([]);
+    after(40_000);
+    putPod('a-1', { on: 'n2' });
+    world.kube.remove('NodeClaim', { name: 'c1' });
+    expect(await planned()).toEqual(['default/a-0']);
+  });
+
+  test('is told where people look, with the node and what kube-scheduler says', async () => {
+    putNode('2900m');
+    putPod('a-0');
+    after(30_000);
+    await planned();
+    const why = `kube-scheduler left it without node n1, which was there for it, and says: ${said}`;
+    const told = await explainPod(world.deps, { namespace: 'default', name: 'a-0' });
+    expect(told).toMatchObject({ state: 'unschedulable', why: expect.stringContaining(why) as string });
+    const pools = world.kube.objects('NodePool');
+    const engine = { workflows: [], missing: [], foreign: [], queues: [], failed: [], paused: [] };
+    const found = findStuck({ now: world.clock.now, pods: [], pools, engine });
+    expect(found).toMatchObject([
+      { kind: 'pods', subject: 'pod/default/a-0', why: expect.stringContaining(why) as string },
+    ]);
+  });
+
+  test('though it has room there as far as packing can see: for ten minutes it is waited for', async () => {
+    const known = (): string | undefined =>
+      world.kube.objects('NodePool')[0]?.metadata.annotations?.[annotations.podsRefused];
+    putNode('4');
+    putPod('a-0');
+    after(9 * minute);
+    expect(await planned()).toEqual([]);
+    expect(known()).toBeUndefined();
+    after(10 * minute);
+    expect(await planned()).toEqual([]);
+    expect(known()).toContain('default/a-0');
+    world.kube.remove('Node', { name: 'n1' });
+    world.kube.remove('NodeClaim', { name: 'c1' });
+    expect(await planned()).toEqual([]);
+    after(16 * minute);
+    expect(await planned()).toEqual(['default/a-0']);
+  });
+});

@@ -1,0 +1,130 @@
+import type { NodeClaim } from '../../api/karpenter/node-claim.js';
+import type { Pod } from '../../api/kubernetes.js';
+import { annotations, labels } from '../../api/labels.js';
+import { initializedAt, isPlannedOn } from '../../cluster/awaited-nodes.js';
+import { managedClaims, nodeOf } from '../../cluster/cluster.js';
+import { plannedPods } from '../../cluster/planned-pods.js';
+import { holdsNothing, podRefusals, podShape, refusalsOn, refusedAt } from '../../cluster/refused-pods.js';
+import { updateObject } from '../../cluster/writes.js';
+import { conditionOf, transitionOf } from '../../core/conditions.js';
+import { messageOf } from '../../core/error-message.js';
+import { withPodRefusal, type PodRefusal } from '../../core/pod-refusals.js';
+import { isUnassigned } from '../../core/pods.js';
+import type { Plan } from '../../packing/types.js';
+import type { ActivityDeps } from '../deps.js';
+
+/** A pod that did not get the node that was there for it. */
+interface Refused {
+  readonly pod: Pod;
+  readonly node: string;
+  readonly nodePool: string;
+}
+
+/**
+ * Records on NodePools the pods that kube-scheduler leaves without the nodes that were there for them (provisioning/refused-pods). Says whether
+ * the plan launches nodes for some of them, and is to be made again.
+ */
+export async function recordRefusedPods(deps: ActivityDeps, plan: Plan): Promise<{ readonly isOutdated: boolean }> {
+  const inVain = launchedInVain(deps, plan);
+  const refused = [...leftAlone(deps, plan), ...inVain];
+  const byShape = new Map(refused.map((each) => [podShape(each.pod), each]));
+  for (const [shape, { pod, node, nodePool }] of byShape) {
+    const { namespace = '', name = '' } = pod.metadata;
+    const live = await deps.kube.get('Pod', { namespace, name });
+    const message = conditionOf(live?.status?.conditions, 'PodScheduled')?.message ?? '';
+    const refusal = { shape, pod: `${namespace}/${name}`, node, message };
+    await rewrite(deps, nodePool, (list, now) => withPodRefusal(list, refusal, now));
+    deps.log.warn({ ...refusal, nodePool }, 'kube-scheduler leaves a pod without the node that was there for it');
+  }
+  return { isOutdated: inVain.length > 0 };
+}
+
+/** Forgets refusals of pods of which one has been bound since. */
+export async function forgetBoundPods(deps: ActivityDeps): Promise<void> {
+  const refusals = podRefusals(deps);
+  if (refusals.length === 0) return;
+  const since = new Map(refusals.map(({ shape, at }) => [shape, at]));
+  const bound = new Set<string>();
+  for (const pod of deps.cache.all('Pod')) {
+    if ((pod.spec.nodeName ?? '') === '') continue;
+    const shape = podShape(pod);
+    if ((transitionOf(pod.status?.conditions, 'PodScheduled') ?? 0) > (since.get(shape) ?? Infinity)) bound.add(shape);
+  }
+  if (bound.size === 0) return;
+  for (const pool of deps.cache.all('NodePool'))
+    if (refusalsOn(pool, deps.now()).some(({ shape }) => bound.has(shape)))
+      await rewrite(deps, pool.metadata.name ?? '', (list) => list.filter(({ shape }) => !bound.has(shape)));
+}
+
+/** Pods that are planned onto nodes which kube-scheduler has not bound them to for long. */
+function leftAlone(deps: ActivityDeps, { existingNodes }: Plan): Refused[] {
+  return existingNodes.flatMap(({ node, pods }) => {
+    const nodePool = deps.cache.get('Node', { name: node })?.metadata.labels?.[labels.nodePool];
+    if (nodePool === undefined) return [];
+    return pods
+      .filter((pod) => refusedAt(deps, pod, node) <= deps.now())
+      .flatMap((pod) => podOf(deps, pod) ?? [])
+      .map((pod) => ({ pod, node, nodePool }));
+  });
+}
+
+/**
+ * Pods that the plan launches a node for, though a node of that type was launched for them, is initialized, holds nothing, and would hold
+ * nothing by this plan.
+ */
+function launchedInVain(deps: ActivityDeps, { newNodeClaims, existingNodes }: Plan): Refused[] {
+  if (newNodeClaims.length === 0) return [];
+  const used = new Set(existingNodes.map(({ node }) => node));
+  const idle = new Map<string, { readonly claim: NodeClaim; readonly node: string }>();
+  for (const claim of managedClaims(deps)) {
+    const node = nodeOf(deps.cache, claim)?.metadata.name ?? '';
+    const ready = (initializedAt(claim) ?? Infinity) + deps.nominationMs;
+    if (ready > deps.now() || used.has(node) || !holdsNothing(deps, claim)) continue;
+    for (const pod of plannedPods(claim)) idle.set(pod, { claim, node });
+  }
+  if (idle.size === 0) return [];
+  return newNodeClaims.flatMap(({ pods, instanceTypes }) =>
+    pods.flatMap((key) => {
+      const before = idle.get(key);
+      const pod = podOf(deps, key);
+      if (before === undefined || pod === undefined || !isUnassigned(pod)) return [];
+      const own = before.claim.metadata.labels ?? {};
+      if (!isPlannedOn(pod, before.claim) || !instanceTypes.includes(own[labels.instanceType] ?? '')) return [];
+      return [{ pod, node: before.node, nodePool: own[labels.nodePool] ?? '' }];
+    }),
+  );
+}
+
+function podOf({ cache }: ActivityDeps, key: string): Pod | undefined {
+  const [namespace = '', name = ''] = key.split('/');
+  return cache.get('Pod', { namespace, name });
+}
+
+/** What cannot be written holds nothing up: it is tried again with the next plan. */
+async function rewrite(
+  deps: ActivityDeps,
+  nodePool: string,
+  change: (list: readonly PodRefusal[], now: number) => readonly PodRefusal[],
+): Promise<void> {
+  const now = deps.now();
+  try {
+    const written = await updateObject(deps.kube, 'NodePool', nodePool, (live) => {
+      const before = refusalsOn(live, now);
+      const after = change(before, now);
+      if (after === before) return undefined;
+      const text = after.length === 0 ? null : JSON.stringify(after);
+      return { metadata: { annotations: { [annotations.podsRefused]: text } } };
+    });
+    if (written === undefined) return;
+    const { resourceVersion = '' } = written.metadata;
+    await deps.cache.caughtUp('NodePool', { name: nodePool }, resourceVersion, AbortSignal.timeout(caughtUpMs));
+  } catch (error) {
+    deps.log.warn(
+      { nodePool, error: messageOf(error) },
+      'cannot record pods that kube-scheduler leaves without a node',
+    );
+  }
+}
+
+/** The next plan is made from the cache. */
+const caughtUpMs = 2000;
