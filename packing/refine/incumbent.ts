@@ -58,8 +58,7 @@ export class Incumbent {
   /** Keeps the change if the plan is better, and undoes it otherwise. `left`: pods that have no place now. */
   accept(left: readonly UnplacedPod[]): boolean {
     const { state } = this;
-    const score = this.scoreOf(left);
-    const broken = isBetter(score, this.score) ? this.allowedBreaks(isFuller(score, this.score)) : undefined;
+    const broken = this.brokenIfBetter(left);
     if (broken === undefined) {
       state.undo();
       return false;
@@ -67,9 +66,20 @@ export class Incumbent {
     state.commit();
     this.unopened = this.openers.unopened();
     this.brokenBefore = broken;
-    this.score = score;
+    this.score = this.scoreOf(left);
     this.unplacedPods = left;
     return true;
+  }
+
+  /** Whether `accept` would keep the change. */
+  isBetter(left: readonly UnplacedPod[]): boolean {
+    return this.brokenIfBetter(left) !== undefined;
+  }
+
+  /** The rules that are broken now, if the plan is better and does not break more than it may. */
+  private brokenIfBetter(left: readonly UnplacedPod[]): BrokenRules | undefined {
+    const score = this.scoreOf(left);
+    return isBetter(score, this.score) ? this.allowedBreaks(isFuller(score, this.score)) : undefined;
   }
 
   /** The rules that are broken now; undefined if the change must not break so much. If `isWorthIt`, the plan may come to depend on the order in which pods are bound. */

@@ -65,6 +65,14 @@ interface MovesContext {
   readonly surcharge: number;
 }
 
+interface MoveSearch {
+  readonly choice: PlacementChoice;
+  /** The node that the pod joins; undefined where one is launched. */
+  readonly tentative: TentativeNode | undefined;
+  /** Gets the best move in each combination of domains. */
+  readonly all?: Move[] | undefined;
+}
+
 const none: readonly number[] = [];
 /** The effort of working out which types a claim lists, in rows. */
 const listingWork = 100;
@@ -104,8 +112,23 @@ export class Moves {
     return best !== undefined && best.cost <= 0 ? best : better(best, this.launchMove(atLevel, choice));
   }
 
-  /** How the pod can join the tentative node, if it can. */
-  joinMove(tentative: TentativeNode, atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): Move | undefined {
+  /** Every way to place the pod: at the least price in each combination of domains, on each tentative node and on one to be launched. */
+  all(atLevel: ClassAtLevel, pod: Pod): Move[] {
+    const found: Move[] = [];
+    const choice: PlacementChoice = { mode: 'cheap', anyWeight: true };
+    for (const tentative of this.tentativeNodes) this.joinMove(tentative, atLevel, pod, choice, found);
+    this.launchMove(atLevel, choice, found);
+    return found;
+  }
+
+  /** How the pod can join the tentative node, if it can. `all` gets each such move. */
+  joinMove(
+    tentative: TentativeNode,
+    atLevel: ClassAtLevel,
+    pod: Pod,
+    choice: PlacementChoice,
+    all?: Move[],
+  ): Move | undefined {
     const { feasibility, topologyCounts, compiled } = this.context;
     const { podClass, level, rules } = atLevel;
     this.effort.spent++;
@@ -116,27 +139,30 @@ export class Moves {
     if (profiles.length === 0) return undefined;
     const demand = feasibility.demand(podClass);
     const usage = tentative.usage.map((amount, d) => amount + demand[d]!);
-    const move = this.best(atLevel, profiles, usage, choice, tentative);
     // Free room of a node is for any pod, but it is enlarged only in the heaviest pool that has room (scheduling/heaviest-pool-first).
     const isHeavy = choice.anyWeight === true || tentative.profiles[0]!.pool.weight >= this.heaviest(atLevel);
-    return isHeavy || move === undefined || move.row === tentative.row ? move : undefined;
+    const isAllowed = (move: Move | undefined): boolean => isHeavy || move?.row === tentative.row;
+    const found: Move[] | undefined = all && [];
+    const move = this.best(atLevel, profiles, usage, { choice, tentative, all: found });
+    if (found !== undefined) all!.push(...found.filter(isAllowed));
+    return isAllowed(move) ? move : undefined;
   }
 
   /** The weight of the pools that nodes are launched in for such pods while limits allow. */
-  private heaviest({ podClass, level }: ClassAtLevel): number {
+  heaviest({ podClass, level }: ClassAtLevel): number {
     const { feasibility, exhausted } = this.context;
     const [profiles] = this.lists.byWeight(feasibility.holding(podClass, level, exhausted));
     return profiles?.[0]?.pool.weight ?? 0;
   }
 
   /** How a node can be launched for the pod, in the heaviest pools that have room for it (scheduling/heaviest-pool-first). */
-  private launchMove(atLevel: ClassAtLevel, choice: PlacementChoice): Move | undefined {
+  private launchMove(atLevel: ClassAtLevel, choice: PlacementChoice, all?: Move[]): Move | undefined {
     const { feasibility, topologyCounts } = this.context;
     const { podClass, level, rules } = atLevel;
     if (!meetsHostAffinity(topologyCounts, rules, undefined)) return undefined;
     const demand = feasibility.demand(podClass);
     for (const profiles of this.lists.byWeight(feasibility.holding(podClass, level))) {
-      const move = this.best(atLevel, profiles, demand, choice, undefined);
+      const move = this.best(atLevel, profiles, demand, { choice, tentative: undefined, all });
       if (move !== undefined) return move;
     }
     return undefined;
@@ -146,8 +172,7 @@ export class Moves {
     atLevel: ClassAtLevel,
     profiles: readonly Profile[],
     usage: Float64Array,
-    choice: PlacementChoice,
-    tentative: TentativeNode | undefined,
+    { choice, tentative, all }: MoveSearch,
   ): Move | undefined {
     const { topologyCounts } = this.context;
     let best: Move | undefined;
@@ -157,7 +182,13 @@ export class Moves {
       const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
       if (!allows(topologyCounts, atLevel.rules, domainOf) || !this.leavesPlaceForNext(atLevel, domainOf, choice))
         continue;
-      best = this.bestAt(place, atLevel, usage, { choice, tentative, best });
+      const found = this.bestAt(place, atLevel, usage, {
+        choice,
+        tentative,
+        best: all === undefined ? best : undefined,
+      });
+      if (found !== undefined) all?.push(found);
+      best = found ?? best;
     }
     return best;
   }
@@ -167,11 +198,7 @@ export class Moves {
     place: ProfilePlace,
     atLevel: ClassAtLevel,
     usage: Float64Array,
-    {
-      choice,
-      tentative,
-      best,
-    }: { choice: PlacementChoice; tentative: TentativeNode | undefined; best: Move | undefined },
+    { choice, tentative, best }: MoveSearch & { readonly best: Move | undefined },
   ): Move | undefined {
     let { profiles } = place;
     while (profiles.length > 0) {

@@ -8,12 +8,14 @@ import type { Feasibility } from '../place/feasibility.js';
 import { removePorts, type PlacedPod, type NodeState } from '../place/node-states.js';
 import type { SpreadLookahead } from '../place/spread-lookahead.js';
 import type { Compiled } from '../compile/compiled.js';
+import { selectsOwn } from '../place/host-rules.js';
 import { siteOf, type TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook } from '../topology/rules.js';
 import { ExistingNodes } from './existing-nodes.js';
 import { LimitUse } from './limit-use.js';
 import { Moves, type DomainOf, type Move, type PlacementChoice, type SpentEffort } from './moves.js';
 import { ProfileLists } from './profile-lists.js';
+import type { UnplacedPod } from './unplaced-pods.js';
 import { openClaimOf, type ClassAtLevel, type TentativeMember, type TentativeNode } from './tentative-node.js';
 
 interface PlacementContext {
@@ -31,6 +33,12 @@ interface PlacementContext {
   readonly reserveOf: (claim: OpenClaim) => readonly number[] | undefined;
   /** What each tentative node counts more than it costs, dollars per hour. */
   readonly surcharge: number;
+}
+
+/** A place for one pod, and what it adds to the price, dollars per hour. */
+interface PodChoice {
+  readonly cost: number;
+  readonly put: () => void;
 }
 
 const none: readonly number[] = [];
@@ -163,6 +171,46 @@ export class PlacementState {
     return false;
   }
 
+  /** The weight of the NodePools that a node is launched in for such a pod. */
+  heaviest({ podClass, lastLevel }: UnplacedPod): number {
+    return this.moves.heaviest(this.atLevel(podClass, lastLevel));
+  }
+
+  /**
+   * Every place for the pod at the first relaxation level up to `lastLevel` at which it has one, the cheapest first. Existing nodes cost nothing. Whether spreads that
+   * count the pod itself are kept is not checked: later pods may even them out.
+   */
+  choices({ podClass, pod, lastLevel }: UnplacedPod): PodChoice[] {
+    for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
+      const atLevel = this.atLevel(podClass, levelIndex);
+      const { rules } = atLevel;
+      const others = rules.spread.filter((group) => !selectsOwn(rules, group));
+      const uneven = { ...atLevel, rules: { ...rules, spread: others } };
+      const isCounted = ({ values }: Pick<Profile, 'values'>): boolean =>
+        rules.spread.every(({ key }) => this.moves.valueAt(values, key) !== undefined);
+      const nodes = this.existing.nodes.filter(
+        (node) => isCounted(node.kind) && this.existing.admits(node, { ...uneven, pod }),
+      );
+      this.effort.spent += this.existing.takeChecks();
+      const moves = this.moves
+        .all(uneven, pod)
+        .filter(({ profiles }) => isCounted(profiles[0]!))
+        .sort((a, b) => a.cost - b.cost);
+      if (nodes.length + moves.length === 0) continue;
+      return [
+        ...nodes.map((node) => ({ cost: 0, put: () => this.existing.put(node, { ...atLevel, pod }) })),
+        ...moves.map((move) => {
+          const at = move.tentative === undefined ? -1 : this.tentativeNodes.indexOf(move.tentative);
+          return {
+            cost: move.cost,
+            put: () => this.put({ ...move, tentative: this.tentativeNodes[at] }, atLevel, pod),
+          };
+        }),
+      ];
+    }
+    return [];
+  }
+
   private insertOn(atLevel: ClassAtLevel, pod: Pod, choice: PlacementChoice): boolean {
     const node = this.existing.find({ ...atLevel, pod }, (domainOf) =>
       this.moves.leavesPlaceForNext(atLevel, domainOf, choice),
@@ -279,9 +327,14 @@ export class PlacementState {
     });
   }
 
-  /** Undoes every change since `commit`. */
-  undo(): void {
-    while (this.undoSteps.length > 0) this.undoSteps.pop()!();
+  /** Undoes every change since `commit`, or since there were so many. */
+  undo(changes = 0): void {
+    while (this.undoSteps.length > changes) this.undoSteps.pop()!();
+  }
+
+  /** The number of changes since `commit`. */
+  get changes(): number {
+    return this.undoSteps.length;
   }
 
   commit(): void {

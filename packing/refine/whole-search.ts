@@ -1,3 +1,4 @@
+import { searchExactly } from './exact-search.js';
 import { Exchanges } from './exchanges.js';
 import type { Incumbent } from './incumbent.js';
 import { Search } from './search.js';
@@ -24,13 +25,17 @@ export interface SearchAim {
   readonly rulesOfPod: number;
   /** What each node counts more than its price, dollars per hour; the gap does not count it. */
   readonly nodeCost: number;
+  /** Whether the search ends where not everything can be tried. */
+  readonly isExact: boolean;
 }
 
-/** Places unplaced pods; where there is a target, also searches for a better plan. */
-export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost }: SearchAim): void {
+/** Places unplaced pods; where there is a target, also searches for a better plan. Returns whether no plan can be better. */
+export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, isExact }: SearchAim): boolean {
   const search = new Search(best);
   search.placeUnplaced();
-  if (rulesOfPod > rulesWithoutSearch) return;
+  if (target !== undefined && (best.isEnough(target) || (searchExactly(best) && best.unplaced.length === 0)))
+    return true;
+  if (isExact || rulesOfPod > rulesWithoutSearch) return false;
   const share = Math.min(1, rulesOfMove / Math.max(1, rulesOfPod));
   const units = Math.floor(searchUnits * share);
   const room = Math.floor(roomUnits * share);
@@ -42,9 +47,10 @@ export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost }: S
   };
   run();
   if (exchanges.makeRoom(room)) run();
-  if (target === undefined) return;
+  if (target === undefined) return false;
   if (!best.isEnough(target)) exchanges.exchange(room);
   exchanges.join(room);
+  return false;
 }
 
 /** The share of the effort to use by the gap between the price and the lower bound. */

@@ -31,8 +31,7 @@ interface Bought {
 }
 
 /** The same, or what is cheaper because pods ride on nodes that others open. */
-function buyWithRiding(problem: BinProblem, pods: number): Bought {
-  const effort = effortFor(pods);
+function buyWithRiding(problem: BinProblem, pods: number, effort = effortFor(pods)): Bought {
   const { riding, ...items } = problem.items;
   const found = buy({ ...problem, items }, pods, effort);
   const isAll = found.solution.unplaced.every((left) => left === 0);
@@ -52,9 +51,9 @@ interface BoughtBins extends Omit<Bought, 'lowerBound'> {
   readonly bounds: { readonly price: number; readonly withSurcharge: number };
 }
 
-/** The bins that cost least, whatever their number. */
-export function buyCheapest(problem: BinProblem, pods: number): BoughtBins {
-  const { lowerBound, ...bought } = buyWithRiding(problem, pods);
+/** The bins that cost least, whatever their number. `isFirst`: without any search, for the plan will be searched as a whole. */
+export function buyCheapest(problem: BinProblem, pods: number, isFirst: boolean): BoughtBins {
+  const { lowerBound, ...bought } = buyWithRiding(problem, pods, isFirst ? { units: 0 } : undefined);
   return { ...bought, surcharge: 0, bounds: { price: lowerBound, withSurcharge: lowerBound } };
 }
 

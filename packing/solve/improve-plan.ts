@@ -13,29 +13,30 @@ import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
 /**
  * Places what is left over one by one where that can be, and searches on where the plan is small: bins are bought for once
  * domains are decided, and decide nothing for limits and minValues. `lowerBound`, of what nodes count as, is asked where it is needed alone, dollars per hour.
- * Returns whether there was anything to try.
+ * Returns whether nothing can be better.
  */
 export function improvePlan(working: WorkingPlan, lowerBound: () => number): boolean {
   const left = working.unplaced.worthAnotherTry();
   const pods = left.length + working.claims.reduce((sum, { members }) => sum + podsIn(members), 0);
-  const target = pods <= mostSearched ? lowerBound() * nearEnough : 0;
-  const isSmall = pods <= mostSearched && left.length + working.claims.length > 1;
+  if (pods === 0) return true;
+  const isSmall = pods <= mostSearched;
   if (!isSmall && left.length === 0) return false;
   const { compiled } = working;
   const state = placementStateOf(working);
   for (const claim of inNameOrder(compiled, working.claims)) state.adopt(claim);
   const best = new Incumbent(state, left);
   const { nodeCost = 0 } = compiled.input.settings;
-  searchWhole(best, {
-    target: isSmall ? target : undefined,
+  const isBest = searchWhole(best, {
+    target: isSmall ? lowerBound() * (working.isExact ? 1 + 1e-9 : nearEnough) : undefined,
     rulesOfPod: rulesOfPod(working),
     nodeCost: nodeCost + (working.surcharge ?? 0),
+    isExact: working.isExact,
   });
   working.claims = state.claims();
   state.release();
   working.unplaced.forget(new Set(left.map(({ pod }) => pod)));
   for (const { podClass, pod } of best.unplaced) working.unplaced.add(podClass, [pod]);
-  return true;
+  return isBest && best.unplaced.length === 0;
 }
 
 function placementStateOf({

@@ -10,6 +10,7 @@ import { Assignment, type Waiting } from './assignment.js';
 import { describeClaims } from './describe-claims.js';
 import { improvePlan } from './improve-plan.js';
 import { NodePurchases } from './node-purchases.js';
+import { mostPods } from '../refine/exact-search.js';
 import { mostSearched, WorkingPlan } from './working-plan.js';
 
 /** Plans so many times dearer than their bound say what the bound leaves out. */
@@ -17,20 +18,28 @@ export const explainedAbove = 1.03;
 
 /** Up to so many pods the cheapest plan is looked for as well: in few nodes a search often ends at a plan that others are better than. */
 const mostPlannedTwice = 100;
+/** Up to so many nodes the cheapest plan is right, whatever their number. */
+const mostOfCheapest = 5;
 
 /**
- * Places everything: on nodes that exist, then on new ones. Where rules of topology left pods out of a small plan, pods that want to be
- * with their like are tried in their turn too, not after all others, who may have taken every domain from them.
+ * Places everything: on nodes that exist, then on new ones. Of few pods everything is tried first. Where rules of topology left pods out of a small plan, pods that want to
+ * be with their like are tried in their turn too, not after all others, who may have taken every domain from them.
  */
 export function solve(compiled: Compiled): Plan {
+  const pods = podsIn(compiled);
+  if (pods <= mostPods) {
+    const { plan, isBest } = planOf(new WorkingPlan(compiled, { isExact: true }), { likeLast: true });
+    if (isBest && plan.newNodeClaims.length <= mostOfCheapest) return plan;
+  }
   const working = new WorkingPlan(compiled);
-  const first = planOf(working, { likeLast: true });
-  const others: Plan[] = [];
-  if (isWorthAnother(working)) others.push(planOf(new WorkingPlan(compiled), { likeLast: false }));
+  const plans = [planOf(working, { likeLast: true })];
+  if (isWorthAnother(working)) plans.push(planOf(new WorkingPlan(compiled), { likeLast: false }));
   const { surcharge = 0 } = working;
-  if (surcharge > 0 && podsIn(compiled) <= mostPlannedTwice)
-    others.push(planOf(new WorkingPlan(compiled, { isCheapest: true }), { likeLast: true }));
-  return others.reduce((best, each) => (isBetterFor(surcharge, foundBy(each), foundBy(best)) ? each : best), first);
+  if (surcharge > 0 && pods <= mostPlannedTwice)
+    plans.push(planOf(new WorkingPlan(compiled, { isCheapest: true }), { likeLast: true }));
+  return plans
+    .map(({ plan }) => plan)
+    .reduce((best, each) => (isBetterFor(surcharge, foundBy(each), foundBy(best)) ? each : best));
 }
 
 const foundBy = ({ unschedulable, pricePerHour, newNodeClaims }: Plan): FoundNodes => ({
@@ -39,15 +48,19 @@ const foundBy = ({ unschedulable, pricePerHour, newNodeClaims }: Plan): FoundNod
   nodes: newNodeClaims.length,
 });
 
-/** One pass over all pods. `likeLast`: whether pods that want to be with their like come after all others. */
-function planOf(working: WorkingPlan, { likeLast }: { readonly likeLast: boolean }): Plan {
+/** One pass over all pods. `likeLast`: whether pods that want to be with their like come after all others. `isBest`: whether no plan can be better. */
+function planOf(
+  working: WorkingPlan,
+  { likeLast }: { readonly likeLast: boolean },
+): { readonly plan: Plan; readonly isBest: boolean } {
   const purchases = new NodePurchases(working);
   const assignment = new Assignment(working, likeLast);
   for (let waiting = placeable(working); waiting.length > 0;) waiting = purchases.launch(assignment.assign(waiting));
   if (purchases.isShort) working.rebalance();
-  let claims = describeClaims(working);
-  if (improvePlan(working, () => purchases.boundToSearchFor())) claims = describeClaims(working);
-  return result(working, claims, purchases);
+  describeClaims(working);
+  const isBest = improvePlan(working, () => purchases.boundToSearchFor());
+  const { claims: searched } = working;
+  return { plan: result(working, describeClaims(working), purchases), isBest: isBest && working.claims === searched };
 }
 
 /** All pods but the invalid ones, which no place is looked for. */

@@ -24,6 +24,11 @@ export const mostSearched = 400;
 /** A price so many times the bound is not searched on. */
 export const nearEnough = 1.005;
 
+interface PlanAim {
+  readonly isExact?: boolean;
+  readonly isCheapest?: boolean;
+}
+
 /** A plan while it is made: what is placed and bought so far, and what later steps must count it against. */
 export class WorkingPlan {
   readonly feasibility: Feasibility;
@@ -44,11 +49,14 @@ export class WorkingPlan {
 
   /** Whether the cheapest plan is wanted, whatever its number of nodes. */
   readonly isCheapest: boolean;
+  /** Whether a plan is wanted only if none can be better. */
+  readonly isExact: boolean;
 
   constructor(
     readonly compiled: Compiled,
-    { isCheapest = compiled.input.settings.isCheapest ?? false }: { readonly isCheapest?: boolean } = {},
+    { isExact = false, isCheapest = isExact || (compiled.input.settings.isCheapest ?? false) }: PlanAim = {},
   ) {
+    this.isExact = isExact;
     this.isCheapest = isCheapest;
     this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);

@@ -77,6 +77,10 @@ export class TopologyCounts {
     return this.tallies[group.index]?.owners.get(domain) ?? 0;
   }
 
+  free(group: Group, domain: string): number {
+    return this.tallies[group.index]?.free.get(domain) ?? 0;
+  }
+
   total(group: Group): number {
     return this.tallies[group.index]?.total ?? 0;
   }
@@ -124,8 +128,7 @@ export class TopologyCounts {
 
   /** Whether a spread rule holds there for its pods if the other pods that it selects are scheduled after them. */
   keepsSkewInOrder(group: Group, domain: string): boolean {
-    const free = this.tallies[group.index]?.free.get(domain) ?? 0;
-    return this.count(group, domain) - free - this.least(group) <= group.maxSkew;
+    return this.count(group, domain) - this.free(group, domain) - this.least(group) <= group.maxSkew;
   }
 
   /** Notes that all pods counted so far are running, so that they came before the pods of the pass. */

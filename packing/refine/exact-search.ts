@@ -1,0 +1,146 @@
+import { compareText } from '../../core/compare-text.js';
+import { fullName } from '../names.js';
+import type { Incumbent } from './incumbent.js';
+import type { PlacementState } from './placement-state.js';
+import type { TentativeNode } from './tentative-node.js';
+import type { Group } from '../topology/groups.js';
+import { PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
+
+/** Plans of up to so many pods are tried. */
+export const mostPods = 24;
+/** Places that are tried for pods; where there are more, the search ends without a proof. */
+const mostTried = 3000;
+
+/**
+ * Tries every place for every pod, as long as that may be better than the best plan so far. Returns whether everything was tried: the plan is the best then.
+ * Pods come first that need a NodePool of a lower weight, for others may ride on their nodes.
+ */
+export function searchExactly(best: Incumbent): boolean {
+  const { state } = best;
+  const nodes = state.existing.occupied();
+  const pods = [
+    ...best.unplaced,
+    ...state.tentativeNodes.flatMap(({ members }) =>
+      members.flatMap(({ podClass, levelIndex, pods }) =>
+        pods.map((pod): UnplacedPod => ({ podClass, pod, lastLevel: levelIndex })),
+      ),
+    ),
+    ...nodes.flatMap(({ placed }) => placed!.map((each) => state.unplacedOf(each))),
+  ];
+  if (pods.length > mostPods) return false;
+  best.begin();
+  pods.sort((a, b) => compareText(fullName(a.pod), fullName(b.pod)));
+  const order = new PlacingOrder(state.context.compiled).of(pods, { early: (each) => -state.heaviest(each) });
+  for (const tentative of [...state.tentativeNodes]) state.remove(tentative);
+  for (const node of nodes) for (const placed of [...node.placed!]) state.existing.take(node, placed);
+  const search = new ExactSearch(best, order);
+  const isDone = search.run();
+  if (search.found === undefined) state.undo();
+  else best.accept(search.replay());
+  return isDone;
+}
+
+/** Depth first, the cheapest places first; changes are undone on the way back. */
+class ExactSearch {
+  private readonly state: PlacementState;
+  /** Plans of the first pods from which the search went on already. */
+  private readonly seen = new Set<string>();
+  /** The places that were chosen for the pods up to now. */
+  private readonly path: (() => void)[] = [];
+  private readonly left: UnplacedPod[] = [];
+  /** Spread rules by which the pods count, with the number of pods from each index on that count. */
+  private readonly spreads = new Map<Group, number[]>();
+  private price: number;
+  private unplaced: number;
+  private tried = 0;
+  found: { readonly path: readonly (() => void)[]; readonly left: readonly UnplacedPod[] } | undefined;
+
+  constructor(
+    private readonly best: Incumbent,
+    private readonly pods: readonly UnplacedPod[],
+  ) {
+    this.state = best.state;
+    this.price = best.price;
+    this.unplaced = best.unplaced.length;
+    const rules = pods.map(({ podClass, lastLevel }) => this.state.atLevel(podClass, lastLevel).rules);
+    for (const group of new Set(rules.flatMap(({ spread }) => spread))) {
+      const after = [0];
+      for (const { matched } of [...rules].reverse()) after.unshift(after[0]! + (matched.includes(group) ? 1 : 0));
+      this.spreads.set(group, after);
+    }
+  }
+
+  /** Returns whether everything was tried. */
+  run(): boolean {
+    this.place(0, 0);
+    return this.tried <= mostTried;
+  }
+
+  /** Makes the plan that was found; returns the pods that it leaves out. */
+  replay(): readonly UnplacedPod[] {
+    const { path, left } = this.found!;
+    for (const put of path) put();
+    return left;
+  }
+
+  private place(index: number, price: number): void {
+    const { state, left } = this;
+    if (left.length === this.unplaced && price >= this.price - 1e-9) return;
+    if (!this.canBeEven(index)) return;
+    const unplaced = this.pods[index];
+    if (unplaced === undefined) {
+      if (!this.best.isBetter(left)) return;
+      this.found = { path: [...this.path], left: [...left] };
+      this.price = price;
+      this.unplaced = left.length;
+      return;
+    }
+    const text = `${index} ${left.length} ${contentKey(state)}`;
+    if (this.seen.has(text)) return;
+    this.seen.add(text);
+    for (const { cost, put } of state.choices(unplaced)) {
+      if (left.length === this.unplaced && price + cost >= this.price - 1e-9) continue;
+      if (this.tried++ > mostTried) return;
+      const { changes } = state;
+      put();
+      this.path.push(put);
+      this.place(index + 1, price + cost);
+      this.path.pop();
+      state.undo(changes);
+    }
+    if (left.length >= this.unplaced) return;
+    left.push(unplaced);
+    this.place(index + 1, price);
+    left.pop();
+  }
+
+  /** Whether the pods from this index on are enough to even out what is uneven now. */
+  private canBeEven(index: number): boolean {
+    const { topologyCounts } = this.state.context;
+    for (const [group, after] of this.spreads) {
+      const counts = topologyCounts.domains(group).map((domain) => topologyCounts.count(group, domain));
+      // Pods without the rule can be bound later.
+      const most = topologyCounts.domains(group).map((domain, d) => counts[d]! - topologyCounts.free(group, domain));
+      const least = Math.max(...most) - group.maxSkew;
+      if (counts.reduce((sum, count) => sum + Math.max(0, least - count), 0) > after[index]!) return false;
+    }
+    return true;
+  }
+}
+
+/** Equal for plans that differ only in the names of equal pods. */
+const contentKey = ({ tentativeNodes, existing }: PlacementState): string =>
+  [
+    ...tentativeNodes.map(launchedKey),
+    ...existing.nodes.flatMap(({ pods, placed = [] }, at) =>
+      pods.length === 0 ? [] : [`${at}:${placed.map(({ podClass }) => podClass.index).join()}`],
+    ),
+  ]
+    .sort()
+    .join(' ');
+
+const launchedKey = ({ row, profiles, members }: TentativeNode): string =>
+  `${row}/${profiles.length}.${profiles[0]!.index}:${members
+    .map(({ podClass, levelIndex, pods }) => `${podClass.index}.${levelIndex}.${pods.length}`)
+    .sort()
+    .join()}`;
