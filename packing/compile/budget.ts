@@ -5,7 +5,7 @@ import type { Resume, Tier } from '../types.js';
 import { crowdedKeys, crowdedValues, type CrowdedKeys, type OpenKeys } from './crowded-keys.js';
 import { highCardinalityValues, type HighCardinalityTopology } from './high-cardinality-keys.js';
 import { kindsOf, type PodKind } from './pod-kinds.js';
-import { honouredTerms, isPlain, isUsual, requiredTermsOf, tolerationTerms } from './pod-terms.js';
+import { cheapTerms, honouredTerms, isPlain, isUsual, requiredTermsOf, tolerationTerms } from './pod-terms.js';
 import { countPreferences } from './preferences.js';
 
 /*
@@ -19,11 +19,9 @@ import { countPreferences } from './preferences.js';
  *
  * Two sorts of pods make everything in the same pass more expensive. They have passes of their own (tier `apart`), which
  * alternate with those of all other pods: pods with a rule about a topology key with many values, and the pods of a namespace
- * whose unusual ones would cost the pods of others more than they cost themselves, but for those that ask for CPU and memory alone.
+ * that has more unusual pods, or more terms, than its share, but for those that ask for CPU and memory alone.
  */
 
-/** Pods with at most this number of terms are in every pass. */
-const cheapTerms = 12;
 /** Pods with more terms than this are `heavy`. */
 const demandingTerms = 64;
 /** Budget of each tier in one pass, in terms. The first kind of pods is planned even if it exceeds the budget. */
@@ -31,6 +29,9 @@ export const termsPerPass: Readonly<Record<Tier, number>> = { demanding: 4096, h
 /** The terms of unusual pods that a pass can bear beside others, and how many usual pods justify one more. */
 const unusualTerms = 32;
 const usualPodsPerTerm = 64;
+/** The terms of a namespace that a pass can bear beside others, and how many pods of others justify one more. */
+const termsOfNamespace = 512;
+const otherPodsPerTerm = 2;
 /** A term about a key with many values counts at least `leastFineFactor`-fold, and once more for each further group of values. */
 const leastFineFactor = 4;
 const valuesPerFactor = 32;
@@ -91,8 +92,8 @@ function addFactor(factors: Map<Pod, number>, pod: Pod, values: number): void {
 }
 
 /**
- * Notes the pods of namespaces whose unusual ones exceed their fair share of what such pods may cost others, but for plain pods, and
- * returns whether there are any. Pods of a single namespace are never apart, since no others have to wait.
+ * Notes the pods of namespaces that exceed their share of what may be planned beside others, but for plain pods, and returns whether there are any: by unusual pods,
+ * or by very many different ones. Pods of a single namespace are never apart, since no others have to wait.
  */
 function addCostlyForOthers(pods: readonly Pod[], { shared }: Resume, factors: Map<Pod, number>): boolean {
   const others = pods.filter((pod) => !factors.has(pod));
@@ -101,10 +102,25 @@ function addCostlyForOthers(pods: readonly Pod[], { shared }: Resume, factors: M
   const unusual = others.filter(({ spec }) => !isUsual(spec));
   const budget = unusualTerms + (others.length - unusual.length) / usualPodsPerTerm;
   const kinds = kindsOf(unusual, (pod) => termsApart(pod, noKeys));
-  if (sumOf(kinds) <= budget) return false;
-  const pressing = new Set(fairShares(kinds, budget).taking.map(({ namespace }) => namespace));
+  const pressing = new Set(crowding(others));
+  if (sumOf(kinds) > budget) for (const { namespace } of fairShares(kinds, budget).taking) pressing.add(namespace);
   for (const pod of others) if (pressing.has(namespaceOf(pod)) && !isPlain(pod)) factors.set(pod, 1);
-  return true;
+  return pressing.size > 0;
+}
+
+/** The namespaces whose pods ask for more terms than half as many as there are pods of others, beyond what every namespace may. */
+function crowding(pods: readonly Pod[]): string[] {
+  const byNamespace = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const there = byNamespace.get(namespaceOf(pod));
+    if (there === undefined) byNamespace.set(namespaceOf(pod), [pod]);
+    else there.push(pod);
+  }
+  return [...byNamespace].flatMap(([namespace, own]) => {
+    const most = Math.max(termsOfNamespace, (pods.length - own.length) / otherPodsPerTerm);
+    const asking = own.length * cheapTerms > most ? own.filter((pod) => !isPlain(pod)) : [];
+    return sumOf(kindsOf(asking, (pod) => termsApart(pod, noKeys))) > most ? [namespace] : [];
+  });
 }
 
 const termsApart = ({ spec }: Pod, crowded: CrowdedKeys): number =>

@@ -49,8 +49,8 @@ function selectorCost({ labelSelector }: Pick<PodAffinityTerm, 'labelSelector'>)
   return Math.max(1, Object.keys(matchLabels).length + matchExpressions.length);
 }
 
-/** Pods with more terms than this are unusual. */
-const usualTerms = 3;
+/** Pods with more terms than this are unusual, and not in every pass. */
+export const cheapTerms = 12;
 /** This many tolerations cost as much as a term. */
 const tolerationsPerTerm = 64;
 
@@ -66,7 +66,7 @@ export function isUsual(spec: PodSpec): boolean {
   if (tolerationTerms(spec) > 0) return false;
   if (affinity === undefined && topologySpreadConstraints.length === 0 && nodeSelector === undefined) return true;
   // What costs least to count is counted first: most unusual pods need no look at their terms.
-  if (countTerms(spec) > usualTerms || requiredTermsOf(spec) + countPreferences(spec) > usualTerms) return false;
+  if (countTerms(spec) > cheapTerms || requiredTermsOf(spec) + countPreferences(spec) > cheapTerms) return false;
   return topologyKeysOf(spec).every((key) => usualKeys.has(normaliseKey(key)));
 }
 

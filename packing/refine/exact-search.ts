@@ -11,7 +11,10 @@ export const mostPods = 24;
 /** Places that are tried for pods; where there are more, the search ends without a proof. */
 const mostTried = 3000;
 
-/** Tries every place for every pod, as long as that may be better than the best plan so far. Returns whether everything was tried: the plan is the best then. */
+/**
+ * Tries every place for every pod, as long as that may be better than the best plan so far. Returns whether everything was tried: the plan is the best then.
+ * Pods come first that need a NodePool of a lower weight, for others may ride on their nodes.
+ */
 export function searchExactly(best: Incumbent): boolean {
   const { state } = best;
   const nodes = state.existing.occupied();
@@ -26,9 +29,8 @@ export function searchExactly(best: Incumbent): boolean {
   ];
   if (pods.length > mostPods) return false;
   best.begin();
-  const order = new PlacingOrder(state.context.compiled).of(
-    pods.sort((a, b) => compareText(fullName(a.pod), fullName(b.pod))),
-  );
+  pods.sort((a, b) => compareText(fullName(a.pod), fullName(b.pod)));
+  const order = new PlacingOrder(state.context.compiled).of(pods, { early: (each) => -state.heaviest(each) });
   for (const tentative of [...state.tentativeNodes]) state.remove(tentative);
   for (const node of nodes) for (const placed of [...node.placed!]) state.existing.take(node, placed);
   const search = new ExactSearch(best, order);
@@ -38,9 +40,12 @@ export function searchExactly(best: Incumbent): boolean {
   return isDone;
 }
 
+/** Depth first, the cheapest places first; changes are undone on the way back. */
 class ExactSearch {
   private readonly state: PlacementState;
+  /** Plans of the first pods from which the search went on already. */
   private readonly seen = new Set<string>();
+  /** The places that were chosen for the pods up to now. */
   private readonly path: (() => void)[] = [];
   private readonly left: UnplacedPod[] = [];
   /** Spread rules by which the pods count, with the number of pods from each index on that count. */
@@ -71,6 +76,7 @@ class ExactSearch {
     return this.tried <= mostTried;
   }
 
+  /** Makes the plan that was found; returns the pods that it leaves out. */
   replay(): readonly UnplacedPod[] {
     const { path, left } = this.found!;
     for (const put of path) put();
@@ -113,7 +119,9 @@ class ExactSearch {
     const { topologyCounts } = this.state.context;
     for (const [group, after] of this.spreads) {
       const counts = topologyCounts.domains(group).map((domain) => topologyCounts.count(group, domain));
-      const least = Math.max(...counts) - group.maxSkew;
+      // Pods without the rule can be bound later.
+      const most = topologyCounts.domains(group).map((domain, d) => counts[d]! - topologyCounts.free(group, domain));
+      const least = Math.max(...most) - group.maxSkew;
       if (counts.reduce((sum, count) => sum + Math.max(0, least - count), 0) > after[index]!) return false;
     }
     return true;
@@ -132,4 +140,7 @@ const contentKey = ({ tentativeNodes, existing }: PlacementState): string =>
     .join(' ');
 
 const launchedKey = ({ row, profiles, members }: TentativeNode): string =>
-  `${row}/${profiles.length}.${profiles[0]!.index}:${members.map(({ podClass, levelIndex, pods }) => `${podClass.index}.${levelIndex}.${pods.length}`).sort().join()}`;
+  `${row}/${profiles.length}.${profiles[0]!.index}:${members
+    .map(({ podClass, levelIndex, pods }) => `${podClass.index}.${levelIndex}.${pods.length}`)
+    .sort()
+    .join()}`;

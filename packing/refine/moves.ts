@@ -115,8 +115,9 @@ export class Moves {
   /** Every way to place the pod: at the least price in each combination of domains, on each tentative node and on one to be launched. */
   all(atLevel: ClassAtLevel, pod: Pod): Move[] {
     const found: Move[] = [];
-    for (const tentative of this.tentativeNodes) this.joinMove(tentative, atLevel, pod, { mode: 'cheap' }, found);
-    this.launchMove(atLevel, { mode: 'cheap' }, found);
+    const choice: PlacementChoice = { mode: 'cheap', anyWeight: true };
+    for (const tentative of this.tentativeNodes) this.joinMove(tentative, atLevel, pod, choice, found);
+    this.launchMove(atLevel, choice, found);
     return found;
   }
 
@@ -148,7 +149,7 @@ export class Moves {
   }
 
   /** The weight of the pools that nodes are launched in for such pods while limits allow. */
-  private heaviest({ podClass, level }: ClassAtLevel): number {
+  heaviest({ podClass, level }: ClassAtLevel): number {
     const { feasibility, exhausted } = this.context;
     const [profiles] = this.lists.byWeight(feasibility.holding(podClass, level, exhausted));
     return profiles?.[0]?.pool.weight ?? 0;
@@ -181,7 +182,11 @@ export class Moves {
       const domainOf: DomainOf = (key) => this.valueAt(place.values, key);
       if (!allows(topologyCounts, atLevel.rules, domainOf) || !this.leavesPlaceForNext(atLevel, domainOf, choice))
         continue;
-      const found = this.bestAt(place, atLevel, usage, { choice, tentative, best: all === undefined ? best : undefined });
+      const found = this.bestAt(place, atLevel, usage, {
+        choice,
+        tentative,
+        best: all === undefined ? best : undefined,
+      });
       if (found !== undefined) all?.push(found);
       best = found ?? best;
     }

@@ -175,6 +175,11 @@ export class PlacementState {
     return false;
   }
 
+  /** The weight of the NodePools that a node is launched in for such a pod. */
+  heaviest({ podClass, lastLevel }: UnplacedPod): number {
+    return this.moves.heaviest(this.atLevel(podClass, lastLevel));
+  }
+
   /**
    * Every place for the pod at the first relaxation level up to `lastLevel` at which it has one, the cheapest first. Existing nodes cost nothing. Whether spreads that
    * count the pod itself are kept is not checked: later pods may even them out.
@@ -183,13 +188,18 @@ export class PlacementState {
     for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
       const atLevel = this.atLevel(podClass, levelIndex);
       const { rules } = atLevel;
-      const uneven = {
-        ...atLevel,
-        rules: { ...rules, spread: rules.spread.filter((group) => !selectsOwn(rules, group)) },
-      };
-      const nodes = this.existing.nodes.filter((node) => this.existing.admits(node, { ...uneven, pod }));
+      const others = rules.spread.filter((group) => !selectsOwn(rules, group));
+      const uneven = { ...atLevel, rules: { ...rules, spread: others } };
+      const isCounted = ({ values }: Pick<Profile, 'values'>): boolean =>
+        rules.spread.every(({ key }) => this.moves.valueAt(values, key) !== undefined);
+      const nodes = this.existing.nodes.filter(
+        (node) => isCounted(node.kind) && this.existing.admits(node, { ...uneven, pod }),
+      );
       this.effort.spent += this.existing.takeChecks();
-      const moves = this.moves.all(uneven, pod).sort((a, b) => a.cost - b.cost);
+      const moves = this.moves
+        .all(uneven, pod)
+        .filter(({ profiles }) => isCounted(profiles[0]!))
+        .sort((a, b) => a.cost - b.cost);
       if (nodes.length + moves.length === 0) continue;
       return [
         ...nodes.map((node) => ({ cost: 0, put: () => this.existing.put(node, { ...atLevel, pod }) })),

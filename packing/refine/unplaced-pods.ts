@@ -27,6 +27,8 @@ interface OrderOptions {
   readonly first?: ReadonlySet<PodClass>;
   /** Classes that come after all others. */
   readonly last?: ReadonlySet<PodClass>;
+  /** Of pods that are not `first` or `last` and are alike in pod affinity, those with the highest come first. */
+  readonly early?: (each: UnplacedPod) => number;
   /** Maps the rank of a class, which is 0 for the largest, to its place in the order. */
   readonly key?: (rank: number) => number;
 }
@@ -42,7 +44,7 @@ export class PlacingOrder {
   /** Largest first, those with pod affinity after all others. */
   of(
     unplaced: readonly UnplacedPod[],
-    { timesUnplaced, first, last, key = (rank) => rank }: OrderOptions = {},
+    { timesUnplaced, first, last, early = () => 0, key = (rank) => rank }: OrderOptions = {},
   ): UnplacedPod[] {
     const later = ({ podClass }: UnplacedPod): number => {
       if (first?.has(podClass) === true) return -1;
@@ -55,9 +57,13 @@ export class PlacingOrder {
         i,
         timesUnplaced: timesUnplaced?.get(each.podClass) ?? 0,
         later: later(each),
+        early: early(each),
         key: key(this.ranks.get(each.podClass)!),
       }))
-      .sort((a, b) => b.timesUnplaced - a.timesUnplaced || a.later - b.later || a.key - b.key || a.i - b.i)
+      .sort(
+        (a, b) =>
+          b.timesUnplaced - a.timesUnplaced || a.later - b.later || b.early - a.early || a.key - b.key || a.i - b.i,
+      )
       .map(({ each }) => each);
   }
 }

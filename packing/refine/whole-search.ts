@@ -33,7 +33,8 @@ export interface SearchAim {
 export function searchWhole(best: Incumbent, { target, rulesOfPod, nodeCost, isExact }: SearchAim): boolean {
   const search = new Search(best);
   search.placeUnplaced();
-  if (target !== undefined && (best.isEnough(target) || searchExactly(best))) return true;
+  if (target !== undefined && (best.isEnough(target) || (searchExactly(best) && best.unplaced.length === 0)))
+    return true;
   if (isExact || rulesOfPod > rulesWithoutSearch) return false;
   const share = Math.min(1, rulesOfMove / Math.max(1, rulesOfPod));
   const units = Math.floor(searchUnits * share);

@@ -78,6 +78,10 @@ export class TopologyCounts {
     return this.tallies[group.index]?.owners.get(domain) ?? 0;
   }
 
+  free(group: Group, domain: string): number {
+    return this.tallies[group.index]?.free.get(domain) ?? 0;
+  }
+
   total(group: Group): number {
     return this.tallies[group.index]?.total ?? 0;
   }
@@ -125,8 +129,7 @@ export class TopologyCounts {
 
   /** Whether a spread rule holds there for its pods if the other pods that it selects are scheduled after them. */
   keepsSkewInOrder(group: Group, domain: string): boolean {
-    const free = this.tallies[group.index]?.free.get(domain) ?? 0;
-    return this.count(group, domain) - free - this.least(group) <= group.maxSkew;
+    return this.count(group, domain) - this.free(group, domain) - this.least(group) <= group.maxSkew;
   }
 
   /** Whether a pod that the rule selects is in the domain of the node. */

@@ -20,7 +20,7 @@ export function cheapestBelow(input: SmallCase, below: number, mostSteps: number
 }
 
 /** Tries every node for every pod, in the order of the pods; rules that a later pod can still meet are checked in the end. */
-export class Judge {
+class Judge {
   best: number;
   steps = 0;
   private readonly hosts: Host[];
@@ -133,7 +133,10 @@ export class Judge {
   }
 }
 
-const selects = ({ app: { selector } }: SmallPod, site: { zone: string; arch: string; capacityType: string }): boolean =>
+const selects = (
+  { app: { selector } }: SmallPod,
+  site: { zone: string; arch: string; capacityType: string },
+): boolean =>
   (selector.zone ?? site.zone) === site.zone &&
   (selector.arch ?? site.arch) === site.arch &&
   (selector.capacityType ?? site.capacityType) === site.capacityType;

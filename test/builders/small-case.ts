@@ -174,7 +174,9 @@ function nodeOf(random: Random, index: number, podOf: (name: string) => SmallPod
 export function caseOf({ types, pools, nodes, pods }: SmallCase): Case {
   const objects: KubernetesObject[] = pools.map(({ name, requirements, isTainted }) =>
     nodePool(name, {
-      requirements: Object.entries(requirements).map(([key, values]) => inValues(labelOf[key as keyof Site], ...values)),
+      requirements: Object.entries(requirements).map(([key, values]) =>
+        inValues(labelOf[key as keyof Site], ...values),
+      ),
       ...(isTainted && { taints: [taint] }),
     }),
   );
