@@ -1,7 +1,59 @@
-import type { PodDisruptionBudget } from '../api/kubernetes.js';
+import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
+import { selects } from './label-selector.js';
+import { isEvictable, podKey } from './pods.js';
+
+/**
+ * The PodDisruptionBudgets that apply to an eviction of `pod` now (candidates/pod-disruption-budgets); with AlwaysAllow none
+ * applies to an unready pod.
+ */
+export function bindingBudgets(pod: Pod, budgets: readonly PodDisruptionBudget[]): readonly PodDisruptionBudget[] {
+  const ready = pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  return budgets.filter(
+    ({ metadata, spec }) =>
+      (metadata.namespace ?? 'default') === (pod.metadata.namespace ?? 'default') &&
+      selects(spec.selector, pod.metadata.labels) &&
+      (ready || spec.unhealthyPodEvictionPolicy !== 'AlwaysAllow'),
+  );
+}
+
+/** Why a pod can never be evicted: waiting does not help, somebody has to change a budget. */
+export interface NeverEvictable {
+  readonly kind: 'several' | 'never';
+  /** `namespace/name` of each budget. */
+  readonly budgets: readonly string[];
+  /** The reason in words, without the budget's name, so that people know what to change. */
+  readonly why: string;
+}
+
+/**
+ * Whether the budgets from `bindingBudgets` can ever allow an eviction of the pod. Two budgets on one pod never do, since the
+ * eviction API refuses that; a single one never does if it allows no disruption even with all of its pods healthy.
+ */
+export function neverEvictable(binding: readonly PodDisruptionBudget[]): NeverEvictable | undefined {
+  const budgets = binding.map(budgetKey);
+  if (binding.length > 1) {
+    const why = `${binding.length} PodDisruptionBudgets select the pod, and the eviction API refuses more than one`;
+    return { kind: 'several', budgets, why };
+  }
+  const [only] = binding;
+  const why = only === undefined ? undefined : whyNever(only);
+  return why === undefined ? undefined : { kind: 'never', budgets, why };
+}
+
+/** Why the budget allows no disruption even if all pods that it selects are healthy; undefined if it can allow one. */
+function whyNever({ metadata, spec, status }: PodDisruptionBudget): string | undefined {
+  const bySpec = whySpecNeverAllows(spec);
+  if (bySpec !== undefined) return bySpec;
+  const { minAvailable, maxUnavailable } = spec;
+  const { expectedPods = 0, desiredHealthy = 0, observedGeneration } = status ?? {};
+  const stale = observedGeneration !== undefined && observedGeneration !== metadata.generation;
+  if (stale || expectedPods === 0 || desiredHealthy < expectedPods) return undefined;
+  const asked = minAvailable === undefined ? `maxUnavailable ${maxUnavailable ?? 0}` : `minAvailable ${minAvailable}`;
+  return `${asked} asks that ${desiredHealthy} of ${expectedPods} stay healthy`;
+}
 
 /** Why the spec of a PodDisruptionBudget never allows an eviction, whatever its pods do; undefined if it can allow one. */
-export function whySpecNeverAllows({
+function whySpecNeverAllows({
   maxUnavailable,
   minAvailable,
 }: Pick<PodDisruptionBudget['spec'], 'maxUnavailable' | 'minAvailable'>): string | undefined {
@@ -9,4 +61,26 @@ export function whySpecNeverAllows({
     return `maxUnavailable is ${maxUnavailable}`;
   }
   return minAvailable === '100%' ? 'minAvailable is 100%' : undefined;
+}
+
+/** A pod of a node that can never be evicted, and why. */
+export interface UndrainablePod extends NeverEvictable {
+  readonly pod: string;
+}
+
+/** The pods that would block a drain for ever. `budgets` may be those of all namespaces. */
+export function undrainablePods(
+  pods: readonly Pod[],
+  budgets: readonly PodDisruptionBudget[],
+): readonly UndrainablePod[] {
+  if (budgets.length === 0) return [];
+  return pods.filter(isEvictable).flatMap((pod) => {
+    const never = neverEvictable(bindingBudgets(pod, budgets));
+    return never === undefined ? [] : [{ ...never, pod: podKey(pod) }];
+  });
+}
+
+/** `namespace/name`. */
+export function budgetKey({ metadata }: PodDisruptionBudget): string {
+  return `${metadata.namespace ?? 'default'}/${metadata.name ?? ''}`;
 }

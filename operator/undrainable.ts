@@ -5,7 +5,7 @@ import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
 import { compareText } from '../core/compare-text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
-import { undrainablePods } from '../disruption/candidates/pod-budgets.js';
+import { undrainablePods } from '../core/pod-disruption-budgets.js';
 import { isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';

@@ -1,6 +1,6 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
-import { budgetKey, neverEvictable } from '../../disruption/candidates/pod-budgets.js';
+import { budgetKey, neverEvictable } from '../../core/pod-disruption-budgets.js';
 import { counted, verb } from '../../core/plurals.js';
 import { podKey } from '../../core/pods.js';
 import type { DrainBlocker, DrainCause } from './contract.js';

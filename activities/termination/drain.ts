@@ -3,7 +3,7 @@ import { compareText } from '../../core/compare-text.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { graceOf, isDrainable, isTerminating, podKey } from '../../core/pods.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
-import { bindingBudgets } from '../../disruption/candidates/pod-budgets.js';
+import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { PodEvictor, tierOf } from './pod-evictor.js';

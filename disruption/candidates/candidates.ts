@@ -5,7 +5,7 @@ import { annotations, labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { isEvictable, isMirror, podKey } from '../../core/pods.js';
 import { isNodeMarkedDoNotDisrupt, podMarkedDoNotDisrupt } from '../../core/do-not-disrupt.js';
-import { bindingBudgets } from './pod-budgets.js';
+import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 
 /** A managed node with everything that decisions about it need. */
 export interface NodeView {

@@ -8,7 +8,7 @@ import { countedByBudgets } from '../budgets/pool-counts.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
 import { consolidatableAt, settlesAt, whyNeverConsolidatable } from './consolidatable.js';
 import { isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
-import { bindingBudgets } from '../candidates/pod-budgets.js';
+import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 import { NodePrices } from '../candidates/node-prices.js';
 import type { ConsolidationInput } from './types.js';
 import { timeText } from '../../core/time-text.js';

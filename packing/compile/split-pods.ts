@@ -1,14 +1,26 @@
-import type { Pod, NodeSelectorTerm } from '../../api/kubernetes.js';
+import type { Pod, NodeSelectorTerm, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { isTerminal, isUnassigned, isNominated, isReschedulable } from '../../core/pods.js';
+import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
+import { bindingBudgets, neverEvictable } from '../../core/pod-disruption-budgets.js';
+import {
+  isEvictable,
+  isMirror,
+  isNominated,
+  isReschedulable,
+  isTerminal,
+  isTerminating,
+  isUnassigned,
+} from '../../core/pods.js';
 import type { PackingInput } from '../types.js';
 import type { PodClass } from './classes.js';
 import { invalidTerm } from './node-terms.js';
 import type { CompiledNode } from './nodes.js';
-import { isHeldBack } from './pods-of-deleting-nodes.js';
 import type { Volumes } from './volumes.js';
 
-/** Splits pods into pending ones and running ones by node. Pods of deleting nodes count as pending. */
+/**
+ * Splits pods into pending ones and running ones by node. Pods of deleting nodes count as pending, except those that are held back: their
+ * node stays as long as they do, so it has its running pods as any other (topology/held-back-pods).
+ */
 export function splitPods(
   { objects, withoutNodes, now }: PackingInput,
   nodes: readonly CompiledNode[],
@@ -19,18 +31,32 @@ export function splitPods(
   const ignored: Pod[] = [];
   // What is bound to a node that does not exist keeps nobody from anywhere.
   const bound = new Map(nodes.map(({ name }): [string, Pod[]] => [name, []]));
-  for (const pod of objects.pods) {
-    if (isTerminal(pod)) continue;
+  const staying = new Set<string>();
+  for (const pod of objects.pods.filter((each) => !isTerminal(each))) {
     const { nodeName = '' } = pod.spec;
+    const isMoved = deleting.has(nodeName) && (withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now));
     if (nodeName === '') {
       if (isUnassigned(pod) && !isNominated(pod)) (shunsNodePools(pod) ? ignored : pending).push(pod);
-    } else if (deleting.has(nodeName)) {
-      const goes = withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now);
-      if (goes && isReschedulable(pod)) pending.push(pod);
-    } else bound.get(nodeName)?.push(pod);
+    } else if (isMoved && isReschedulable(pod)) pending.push(pod);
+    else {
+      bound.get(nodeName)?.push(pod);
+      if (!isMoved) staying.add(nodeName);
+    }
   }
+  for (const name of deleting) if (!staying.has(name)) bound.set(name, []);
   return { pending, bound, ignored };
 }
+
+/**
+ * Whether a pod of a deleting node cannot be evicted for now (provisioning/held-back-pods): it has do-not-disrupt, or a
+ * PodDisruptionBudget never allows its eviction. A new node for it would stay empty until that changes.
+ */
+function isHeldBack(pod: Pod, budgets: readonly PodDisruptionBudget[], now: number): boolean {
+  if (isTerminating(pod) || isMirror(pod)) return false;
+  if (doNotDisruptUntil(pod, now) !== undefined) return true;
+  return isEvictable(pod) && neverEvictable(bindingBudgets(pod, budgets)) !== undefined;
+}
+
 /**
  * Whether all node terms of the pod exclude nodes of NodePools, so that Stowage ignores it (provisioning/pods-of-no-node-pool).
  */

@@ -1,7 +1,7 @@
 import type { CSINode } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compile/compiled.js';
-import type { Attachments, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
+import type { Attachments, CountedNode, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
 import { isManagedNode, type CompiledNode } from '../compile/nodes.js';
@@ -54,7 +54,6 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       ports.push(...hostPorts(pod));
     }
     for (let d = 0; d < free.length; d++) if (owed[d]! > 0) free[d] = free[d]! - owed[d]!;
-    const host = view.labels[labels.hostname] ?? view.name;
     states.push({
       index: states.length,
       view,
@@ -64,12 +63,21 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       pods: [],
       placedWithRules: [],
       placed: [],
-      host,
+      host: hostOf(view),
       attach: attachmentsOf(compiled, view.name, pods, limits),
     });
   }
   return states;
 }
+
+/** The nodes whose pods topology counts: those that accept pods, and those that are being deleted while pods are held back there. */
+export function countedNodes({ nodes, bound, space }: Compiled, states: readonly NodeState[]): readonly CountedNode[] {
+  const kinds = new Map<string, NodeKind>();
+  const draining = nodes.filter(({ name, deleting }) => deleting && (bound.get(name)?.length ?? 0) > 0);
+  return [...states, ...draining.map((view) => ({ view, kind: kindOf(view, space.keys, kinds), host: hostOf(view) }))];
+}
+
+const hostOf = ({ labels: own, name }: CompiledNode): string => own[labels.hostname] ?? name;
 
 function kindOf(view: CompiledNode, keys: readonly string[], kinds: Map<string, NodeKind>): NodeKind {
   const values = keys.map((key) => lookUp(view.labels, key));

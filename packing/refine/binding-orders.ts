@@ -59,8 +59,8 @@ export function bindsInAnyOrder(state: PlacementState): boolean {
   });
   for (const { atLevel, planned: node } of waiting) take(state, node, atLevel.podClass, -1);
   const nodes = [...new Set(planned.map(({ node }) => node))];
-  const binds = state.context.topologyCounts.withDomainsOf(
-    [...nodes, ...state.context.nodes].map(({ kind }) => kind),
+  const binds = state.context.topologyCounts.withLaunched(
+    nodes.map(({ kind }) => kind),
     () => ordersOf(waiting).every((order) => new Binding(state, nodes, order).isComplete()),
   );
   for (const { node, rules, pods } of planned) node.count(rules, pods);

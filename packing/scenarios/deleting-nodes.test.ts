@@ -100,3 +100,75 @@ describe('host ports of sidecars', () => {
     expect(plan(packingInput({ pods })).newNodeClaims).toHaveLength(2);
   });
 });
+
+describe('pods that are held back on a deleting node count where they run (topology/held-back-pods)', () => {
+  const zone = 'topology.kubernetes.io/zone';
+  const term = { topologyKey: zone, labelSelector: { matchLabels: { app: 'web' } } };
+  const protectedPod = running('web', { annotations: { [annotations.doNotDisrupt]: 'true' } });
+  const placed = (waiting: Pod, held = protectedPod, budgets: readonly PodDisruptionBudget[] = []) => {
+    const made = plan(packingInput({ pods: [held, waiting], nodes: [deleting('old')], podDisruptionBudgets: budgets }));
+    return made.newNodeClaims.map(({ cheapest, pods }) => `${pods.join()} in ${cheapest.zone}`);
+  };
+  const near = pod('near', {
+    affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+  });
+  const apart = (more: Parameters<typeof pod>[1] = {}) =>
+    pod('apart', {
+      affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+      ...more,
+    });
+
+  test('for affinity', () => {
+    expect(placed(near)).toEqual(['default/near in zone-a']);
+  });
+
+  test('for affinity, behind a budget that never allows an eviction', () => {
+    expect(placed(near, running('web'), [budget('a', { maxUnavailable: 0 })])).toEqual(['default/near in zone-a']);
+    const status = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 };
+    const whole = { ...budget('a', { minAvailable: 1 }), status };
+    expect(placed(near, running('web'), [whole])).toEqual(['default/near in zone-a']);
+  });
+
+  test('for anti-affinity, in both directions', () => {
+    expect(placed(apart())).toEqual(['default/apart in zone-b']);
+    expect(placed(apart({ nodeSelector: { [zone]: 'zone-a' } }))).toEqual([]);
+    const shunning = apart();
+    const held = { ...protectedPod, spec: { ...protectedPod.spec, affinity: shunning.spec.affinity! } };
+    expect(placed(pod('other', { labels: { app: 'web' } }), held)).toEqual(['default/other in zone-b']);
+  });
+
+  test('for spread', () => {
+    const constraint = {
+      maxSkew: 1,
+      topologyKey: zone,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: term.labelSelector,
+    } as const;
+    const spread = pod('spread', { labels: { app: 'web' }, topologySpreadConstraints: [constraint] });
+    expect(placed(spread)).toEqual(['default/spread in zone-b']);
+  });
+
+  test('a pod that moves counts where it goes', () => {
+    const { newNodeClaims } = plan(
+      packingInput({
+        pods: [running('web'), apart({ nodeSelector: { [zone]: 'zone-a' } })],
+        nodes: [deleting('old')],
+      }),
+    );
+    expect(newNodeClaims.flatMap(({ pods }) => pods).sort()).toEqual(['default/apart', 'default/web']);
+  });
+
+  test('an unready pod under AlwaysAllow, and a terminating pod of a StatefulSet, are not held back', () => {
+    const free = budget('a', { maxUnavailable: 0, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+    expect(planned([running('web')], [free])).toEqual(['default/web']);
+    const ready: Pod = { ...running('web'), status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+    expect(planned([ready], [free])).toEqual([]);
+    const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'db', controller: true }];
+    const ending = running('db-0', {
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      ownerReferences,
+      annotations: { [annotations.doNotDisrupt]: 'true' },
+    });
+    expect(planned([ending], [budget('a', { maxUnavailable: 0 })])).toEqual(['default/db-0']);
+  });
+});

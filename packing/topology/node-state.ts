@@ -4,14 +4,20 @@ import type { CompiledNode } from '../compile/nodes.js';
 import type { HostPort } from '../../core/host-ports.js';
 import type { Rules } from './rules.js';
 
-/** An existing node or NodeClaim in flight, while pods are placed on it. */
-export interface NodeState {
-  readonly index: number;
+/** An existing node or NodeClaim in flight, as topology counts its pods. */
+export interface CountedNode {
   readonly view: CompiledNode;
-  /** Free resources; if any is negative, no pod fits (scheduling/free-room). */
-  readonly free: Float64Array;
   /** The kind of the node: nodes with equal taints and equal values of all labels that constraints read. */
   readonly kind: NodeKind;
+  /** Its host name. */
+  readonly host: string;
+}
+
+/** An existing node or NodeClaim in flight, while pods are placed on it. */
+export interface NodeState extends CountedNode {
+  readonly index: number;
+  /** Free resources; if any is negative, no pod fits (scheduling/free-room). */
+  readonly free: Float64Array;
   readonly ports: HostPort[];
   /** The pods that this plan places on it. */
   readonly pods: Pod[];
@@ -19,8 +25,6 @@ export interface NodeState {
   readonly placed?: PlacedPod[];
   /** Those of `placed` with topology rules, which other placements may break. */
   readonly placedWithRules?: PlacedPod[];
-  /** Its host name. */
-  readonly host: string;
   /** Volumes of its CSI drivers; undefined if there is no limit. */
   readonly attach: Attachments | undefined;
 }

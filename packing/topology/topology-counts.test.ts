@@ -371,7 +371,7 @@ describe('while spread knows the domains of some nodes only', () => {
     fill(topologyCounts, group, { 'zone-a': 2, 'zone-b': 1 });
     const told = (): unknown => [topologyCounts.domains(group), topologyCounts.least(group)];
     expect(told()).toEqual([zones, 0]);
-    const returned = topologyCounts.withDomainsOf(inZones(compiled, 'zone-b', 'zone-a'), () => {
+    const returned = topologyCounts.withLaunched(inZones(compiled, 'zone-b', 'zone-a'), () => {
       expect(told()).toEqual([['zone-a', 'zone-b'], 1]);
       return 'done';
     });
@@ -384,7 +384,7 @@ describe('while spread knows the domains of some nodes only', () => {
     const fail = (): never => {
       throw new Error('failed');
     };
-    expect(() => topologyCounts.withDomainsOf(inZones(compiled, 'zone-a'), fail)).toThrow('failed');
+    expect(() => topologyCounts.withLaunched(inZones(compiled, 'zone-a'), fail)).toThrow('failed');
     expect(topologyCounts.domains(group)).toEqual(zones);
   });
 
@@ -401,7 +401,7 @@ describe('while spread knows the domains of some nodes only', () => {
     const { topologyCounts, rules, compiled } = countsFor(own, { zones });
     const byZone = rules.spread.find(({ key }) => key === zone)!;
     fill(topologyCounts, byZone, { 'zone-a': 1 });
-    topologyCounts.withDomainsOf(inZones(compiled, 'zone-a'), () => {
+    topologyCounts.withLaunched(inZones(compiled, 'zone-a'), () => {
       expect(rules.spread.map((group) => topologyCounts.domains(group))).toContainEqual([]);
       expect(topologyCounts.least(byZone)).toBe(1);
     });

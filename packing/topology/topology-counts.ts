@@ -2,7 +2,7 @@ import type { Compiled } from '../compile/compiled.js';
 import { satisfies } from '../compile/key-space.js';
 import { untolerated } from '../../core/tolerations.js';
 import type { Profile } from '../compile/universe.js';
-import type { NodeState } from './node-state.js';
+import type { CountedNode, NodeState } from './node-state.js';
 import type { Group } from './groups.js';
 import { wants, type Rules } from './rules.js';
 
@@ -46,14 +46,14 @@ export class TopologyCounts {
   /** By index of the group. */
   private readonly tallies: (Tally | undefined)[] = [];
   private eligible = new Map<Group, readonly string[]>();
-  /** The nodes whose domains count now; undefined: those that exist or could be launched. */
-  private onlyOn: readonly Site['kind'][] | undefined;
+  /** Nodes to launch whose domains count now beside those of existing nodes; undefined: those of every node that could be launched. */
+  private launched: readonly Site['kind'][] | undefined;
   /** Results of `includesNode` by rule and kind of node. The labels of a kind are one object. */
   private readonly included = new Map<Group, Map<Site['kind']['values'], boolean>>();
 
   constructor(
     private readonly compiled: Compiled,
-    private readonly nodes: readonly NodeState[],
+    private readonly nodes: readonly CountedNode[],
   ) {}
 
   private tally(group: Group): Tally {
@@ -195,8 +195,8 @@ export class TopologyCounts {
     return least;
   }
 
-  /** Calls `run` while spread rules know no other domains than those of these nodes, as in kube-scheduler, which does not know what could be launched. */
-  withDomainsOf<T>(nodes: readonly Site['kind'][], run: () => T): T {
+  /** Calls `run` while spread rules know no other domains than those of existing nodes and of these, as in kube-scheduler, which does not know what could be launched. */
+  withLaunched<T>(nodes: readonly Site['kind'][], run: () => T): T {
     const { eligible } = this;
     this.useDomains(new Map(), nodes);
     try {
@@ -206,9 +206,9 @@ export class TopologyCounts {
     }
   }
 
-  private useDomains(eligible: Map<Group, readonly string[]>, onlyOn: readonly Site['kind'][] | undefined): void {
+  private useDomains(eligible: Map<Group, readonly string[]>, launched: readonly Site['kind'][] | undefined): void {
     this.eligible = eligible;
-    this.onlyOn = onlyOn;
+    this.launched = launched;
     for (const tally of this.tallies) if (tally !== undefined) tally.least = undefined;
   }
 
@@ -230,14 +230,14 @@ export class TopologyCounts {
   }
 
   private forEachSite(visit: (kind: Site['kind']) => void): void {
-    if (this.onlyOn !== undefined) {
-      this.onlyOn.forEach(visit);
+    for (const { kind } of this.nodes) visit(kind);
+    if (this.launched !== undefined) {
+      this.launched.forEach(visit);
       return;
     }
     const { profiles, domains } = this.compiled.universe;
     for (const profile of profiles) visit(siteOf(profile).kind);
     domains.forEach(visit);
-    for (const { kind } of this.nodes) visit(kind);
   }
 }
 

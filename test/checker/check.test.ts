@@ -87,6 +87,7 @@ const node = (name: string, zone = 'a'): KubernetesObject[] =>
     labels: { [zoneKey]: zone, 'node.kubernetes.io/instance-type': 'm-2x' },
     allocatable: { cpu: '2', memory: '8Gi', pods: '10' },
   });
+const draining = node('n1').map((each) => ending(each));
 const on = (name: string, ...pods: string[]) => ({ node: name, pods: pods.map((key) => `default/${key}`) });
 
 const antiAffinity = (topologyKey: string, label = 'web'): Partial<PodSpec> => ({
@@ -103,10 +104,12 @@ const affinity = (topologyKey: string, label = 'web'): Partial<PodSpec> => ({
     },
   },
 });
-const ending = (pod: KubernetesObject): KubernetesObject => ({
-  ...pod,
-  metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
-});
+function ending(pod: KubernetesObject): KubernetesObject {
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+  };
+}
 const spread = (
   topologyKey: string,
   more: Partial<NonNullable<PodSpec['topologySpreadConstraints']>[number]> = {},
@@ -926,6 +929,18 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
         },
       ]),
       breaks: ['price'],
+    },
+    {
+      says: 'beside a pod that stays on a node that is being deleted',
+      objects: [pool, ...draining, app('r1', { nodeName: 'n1' }, 'db'), app('p1', antiAffinity(zoneKey, 'db'))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
+      says: 'beside a pod that the plan moves off such a node',
+      objects: [pool, ...draining, app('r1', { nodeName: 'n1' }, 'db'), app('p1', antiAffinity(zoneKey, 'db'))],
+      plan: plan([claim({ pods: ['p1'] }), claim({ pods: ['r1'], zones: ['b'] })]),
+      breaks: [],
     },
     {
       says: 'a total that is not the sum',

@@ -1,8 +1,18 @@
-import type { DaemonSet, Node, NodeSelectorRequirement, PodSpec, Taint } from '../../api/kubernetes.js';
+import type { DaemonSet, Node, NodeSelectorRequirement, Pod, PodSpec, Taint } from '../../api/kubernetes.js';
 import { hostnameKey, labelsOf, poolKey, type MachineType, type Offer } from './catalogue.js';
-import { type Claim, type Cluster, type Pool, isFinished, isDeleting, isRegistered, lastingTaints } from './cluster.js';
+import {
+  type Claim,
+  type Cluster,
+  type Pool,
+  isDaemonPod,
+  isDeleting,
+  isFinished,
+  isMirror,
+  isRegistered,
+  lastingTaints,
+} from './cluster.js';
 import { fixedLabels, Prices } from './prices.js';
-import { type Amounts, PodClasses, type PodClass, addAmounts, podRequests } from './pods.js';
+import { type Amounts, PodClasses, type PodClass, addAmounts, podKey, podRequests } from './pods.js';
 import {
   type LabelDomain,
   domainMaySatisfy,
@@ -56,6 +66,8 @@ export interface Placement {
   /** The types as overlays have them for a pool. */
   readonly typesOf: (pool: Pool) => ReadonlyMap<string, MachineType>;
   readonly nodes: readonly FinalNode[];
+  /** Nodes that are being deleted, with the pods that the plan leaves there: those that are held back, and whoever ends with the node. */
+  readonly draining: readonly FinalNode[];
   readonly classes: PodClasses;
 }
 
@@ -152,6 +164,24 @@ function countOf(pods: Map<PodClass, number>, podClass: PodClass): void {
   pods.set(podClass, (pods.get(podClass) ?? 0) + 1);
 }
 
+function countRunning(
+  cluster: Cluster,
+  classes: PodClasses,
+  byName: ReadonlyMap<string, FinalNode>,
+  leaves: (pod: Pod, node: FinalNode) => boolean,
+): void {
+  for (const pod of cluster.pods.values()) {
+    const node = byName.get(pod.spec.nodeName ?? '');
+    if (node === undefined || isFinished(pod) || leaves(pod, node)) continue;
+    countOf(node.running, classes.of(pod));
+    if (pod.metadata.deletionTimestamp !== undefined) countOf(node.terminating, classes.of(pod));
+  }
+}
+
+/** Whether a pod that nobody moves keeps its node: it does not end with it. */
+const staysIfKept = (pod: Pod): boolean =>
+  !isFinished(pod) && !isDaemonPod(pod) && !isMirror(pod) && pod.metadata.deletionTimestamp === undefined;
+
 /** Puts the plan's pods where it says, beside those that run; what cannot be understood is a violation. */
 export function place(
   cluster: Cluster,
@@ -163,7 +193,7 @@ export function place(
   const typesOf = (pool: Pool): ReadonlyMap<string, MachineType> => prices.typesOf(pool);
   const classes = new PodClasses();
   const nodes: FinalNode[] = [];
-  const add = (node: NewNode): FinalNode => {
+  const add = (node: NewNode, to = nodes): FinalNode => {
     const full = {
       ...node,
       index: nodes.length,
@@ -175,7 +205,7 @@ export function place(
       const pod = cluster.pods.get(key);
       if (pod !== undefined) countOf(full.placed, classes.of(pod));
     }
-    nodes.push(full);
+    to.push(full);
     return full;
   };
 
@@ -185,16 +215,23 @@ export function place(
       violations.push({ rule: 'unknown-node', node: entry.node, message: `there is no node ${entry.node}` });
     }
   }
+  const moved = new Set([...plan.newNodeClaims, ...plan.existingNodes].flatMap(({ pods }) => pods));
+  for (const { pod } of plan.unschedulable) moved.add(pod);
+  const kept = new Set(
+    [...cluster.pods.values()]
+      .filter((pod) => staysIfKept(pod) && !moved.has(podKey(pod)))
+      .map(({ spec }) => spec.nodeName),
+  );
+  const draining: FinalNode[] = [];
   const byName = new Map<string, FinalNode>();
   for (const [name, node] of cluster.nodes) {
-    const claim = cluster.claims.get(name);
-    if (isDeleting(node, claim)) {
-      if ((planned.get(name) ?? []).length > 0) {
-        violations.push({ rule: 'unknown-node', node: name, message: `node ${name} is being deleted` });
-      }
-      continue;
+    const isGoing = isDeleting(node, cluster.claims.get(name));
+    const pods = planned.get(name) ?? [];
+    if (isGoing && pods.length > 0) {
+      violations.push({ rule: 'unknown-node', node: name, message: `node ${name} is being deleted` });
     }
-    byName.set(name, add(existingNode(cluster, name, node, planned.get(name) ?? [])));
+    if (isGoing && !kept.has(name)) continue;
+    byName.set(name, add(existingNode(cluster, name, node, isGoing ? [] : pods), isGoing ? draining : nodes));
   }
   plan.newNodeClaims.forEach((claim, i) => {
     const name = `claim-${i}`;
@@ -205,13 +242,9 @@ export function place(
     }
     add(newNode(typesOf(pool), pool, claim, name, violations));
   });
-  for (const pod of cluster.pods.values()) {
-    const node = byName.get(pod.spec.nodeName ?? '');
-    if (node === undefined || isFinished(pod)) continue;
-    countOf(node.running, classes.of(pod));
-    if (pod.metadata.deletionTimestamp !== undefined) countOf(node.terminating, classes.of(pod));
-  }
-  return { placement: { cluster, types, typesOf, nodes, classes }, violations };
+  const leaves = (pod: Pod, node: FinalNode): boolean => moved.has(podKey(pod)) && draining.includes(node);
+  countRunning(cluster, classes, byName, leaves);
+  return { placement: { cluster, types, typesOf, nodes, draining, classes }, violations };
 }
 
 /** What the node is labelled with, or will be once it is registered. */

@@ -1,7 +1,7 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations } from '../../api/labels.js';
 import { doNotDisruptUntil, isInvalidDoNotDisrupt } from '../../core/do-not-disrupt.js';
-import { bindingBudgets, neverEvictable } from '../../disruption/candidates/pod-budgets.js';
+import { bindingBudgets, neverEvictable } from '../../core/pod-disruption-budgets.js';
 import { gives, notApplicable, same, type Check, type Told } from './told.js';
 import { candidateWith } from './disruption/candidates.js';
 

@@ -5,7 +5,7 @@ import { fixedLabels } from '../prices.js';
 import type { PodClass } from '../pods.js';
 import { normalKey, selectorMatches, untolerated } from '../selectors.js';
 import type { Violation } from '../types.js';
-import { runningOn, type Spot, spotsByClass, withLabelKeys } from './where.js';
+import { countedNodes, runningOn, type Spot, spotsByClass, withLabelKeys } from './where.js';
 
 /** Pods under one and the same constraint: their skews are counted together. */
 interface Group {
@@ -86,7 +86,7 @@ function stuckOnHosts(placement: Placement, groups: readonly Group[]): Violation
 
 /** How many of the chosen pods are on whichever eligible node has fewest. */
 function leastOnHosts(placement: Placement, group: Group, chosen: (podClass: PodClass) => boolean): number {
-  const counts = placement.nodes
+  const counts = countedNodes(placement)
     .filter((node) => isEligible(group, node))
     .map((node) => {
       const classes = [...new Set([...node.running.keys(), ...node.placed.keys()])].filter(chosen);
@@ -124,7 +124,7 @@ function judge(
   pools: PoolLaunches,
   counted: 'the group' | 'all',
 ): Violation[] {
-  const eligible = new Set(placement.nodes.filter((node) => isEligible(group, node)));
+  const eligible = new Set(countedNodes(placement).filter((node) => isEligible(group, node)));
   const final = new Map<string, number>(); // sure to be there in the end
   const early = new Map<string, number>(); // running, or counted
   for (const node of eligible) addAt(final, certain(group, node), 0);

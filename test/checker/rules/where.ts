@@ -14,7 +14,7 @@ export interface Spot {
 /** Where the pods of each class are in the end. */
 export function spotsByClass(placement: Placement): ReadonlyMap<PodClass, readonly Spot[]> {
   const spots = new Map<PodClass, Spot[]>();
-  for (const node of placement.nodes) {
+  for (const node of countedNodes(placement)) {
     for (const podClass of new Set([...node.running.keys(), ...node.placed.keys()])) {
       const spot = { node, running: runningOn(node, podClass), placed: node.placed.get(podClass) ?? 0 };
       const known = spots.get(podClass);
@@ -24,6 +24,9 @@ export function spotsByClass(placement: Placement): ReadonlyMap<PodClass, readon
   }
   return spots;
 }
+
+/** The nodes whose pods rules of topology count. */
+export const countedNodes = ({ nodes, draining }: Placement): readonly FinalNode[] => [...nodes, ...draining];
 
 /** Pods of the class that run on the node and that rules of topology count. */
 export function runningOn({ running, terminating }: FinalNode, podClass: PodClass): number {

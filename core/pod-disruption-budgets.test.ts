@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
-import { taints } from '../../api/labels.js';
-import { neverEvictable, undrainablePods } from './pod-budgets.js';
+import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
+import { taints } from '../api/labels.js';
+import { neverEvictable, undrainablePods } from './pod-disruption-budgets.js';
 
 type Spec = Omit<PodDisruptionBudget['spec'], 'selector'>;
 
