@@ -78,9 +78,9 @@ const copies = new WeakMap<Pod, Pod>();
 
 function boundOf(compiled: Compiled): number | undefined {
   if (compiled.deferred.length > 0) return undefined;
-  const feasibility = new Feasibility(compiled);
   const names = new Namespaces(compiled.input.objects.namespaces, namespacesOf(compiled));
   const book = new RuleBook(new Groups(compiled.labelKeys, names), compiled);
+  const feasibility = new Feasibility(compiled, book);
   const placed = placeable(compiled, feasibility);
   // Where nothing can be launched now, as for a NodePool that is not Ready, zero would say nothing.
   if (placed.size === 0) return undefined;

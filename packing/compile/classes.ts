@@ -144,7 +144,7 @@ export function inQueueOrder(classes: readonly PodClass[]): PodClass[] {
 }
 
 /** The label keys that selectors of these pods refer to: pods that differ only in other labels are equal. */
-export function selectorLabelKeys(pods: Iterable<Pod>): Set<string> {
+export function selectorLabelKeys(pods: Iterable<Pick<Pod, 'spec'>>): Set<string> {
   const keys = new Set<string>();
   for (const pod of pods) {
     const spec = withHonouredPreferences(pod.spec);

@@ -1,5 +1,5 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import type { Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { sortFew } from '../sort-few.js';
@@ -98,7 +98,8 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const { admitted: pending, deferred, resume, besideApart } = admitWithinTerms(waiting, options);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
   const volumes = new Volumes(objects);
-  const labelKeys = keysRead([pending, ...bound.values()], defaults.labelKeys(pending));
+  const templates = (objects.daemonSets ?? []).map(({ spec }) => spec.template);
+  const labelKeys = keysRead([pending, templates, ...bound.values()], defaults.labelKeys(pending));
   const textOf = (pod: Pod): string => volumes.text(pod) + defaults.text(pod) + (isBufferPod(pod) ? 'B' : '');
   const classes = classify(pending, new Classes(dimensions, quantities, labelKeys, textOf));
   const daemons = readDaemons(objects, space, dimensions, quantities);
@@ -111,7 +112,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
       volumeAlternatives: volumes.needs(shape.exemplar).alternatives,
     }),
   );
-  const topology = topologyKeys(levelsByShape, bound, { highCardinality, shapes: classes.shapes });
+  const topology = topologyKeys(levelsByShape, bound, daemons, { highCardinality, shapes: classes.shapes });
   noteKeys(space, considered.pools, { topology, nodes });
   dimensions.seal();
   const unused = unusedPools(considered.pools, levelsByShape, besideApart === true ? 0 : undefined);
@@ -214,7 +215,7 @@ function noteKeys(
 }
 
 /** The label keys that selectors of these pods refer to, and those given, sorted. */
-function keysRead(lists: readonly (readonly Pod[])[], more: Iterable<string>): string[] {
+function keysRead(lists: readonly (readonly Pick<Pod, 'spec'>[])[], more: Iterable<string>): string[] {
   const keys = new Set(more);
   for (const pods of lists) for (const key of selectorLabelKeys(pods)) keys.add(key);
   return [...keys].sort();
@@ -232,6 +233,7 @@ function sortByName(pods: Pod[]): void {
 function topologyKeys(
   levelsByShape: readonly (readonly Level[])[],
   bound: ReadonlyMap<string, readonly Pod[]>,
+  daemons: readonly Daemon[],
   {
     highCardinality,
     shapes,
@@ -248,18 +250,23 @@ function topologyKeys(
     level?.preferredAffinity.forEach(note);
     level?.antiAffinity.forEach(note);
   }
+  const isCounted = ({ topologyKey }: PodAffinityTerm): boolean => !highCardinality.keys.has(normaliseKey(topologyKey));
   const namespaces = new Set(shapes.map(({ namespace }) => namespace));
   for (const pods of bound.values()) {
     for (const pod of pods) {
       const isConcerned = namespaces.has(namespaceOf(pod));
-      pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.forEach((term) => {
+      apartFrom(pod.spec).forEach((term) => {
         const isOfOthers = !isConcerned && (term.namespaces ?? term.namespaceSelector) === undefined;
         if (isOfOthers && !usualKeys.has(normaliseKey(term.topologyKey))) return;
-        if (!highCardinality.keys.has(normaliseKey(term.topologyKey))) note(term);
+        if (isCounted(term)) note(term);
       });
     }
   }
+  for (const { spec } of daemons) apartFrom(spec).filter(isCounted).forEach(note);
   for (const running of highCardinality.runningAntiAffinity)
     if (shapes.some(({ exemplar }) => mayKeepAway(running, exemplar))) note(running.term);
   return keys;
 }
+
+const apartFrom = ({ affinity }: PodSpec): readonly PodAffinityTerm[] =>
+  affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];

@@ -16,6 +16,9 @@ import { podRequests, type QuantityReader } from './pod-requests.js';
 export interface Daemon {
   readonly index: number;
   readonly name: string;
+  readonly namespace: string;
+  /** The labels of its pods. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
   /** The spec of its pods. */
   readonly spec: PodSpec;
   readonly amounts: ReadonlyMap<string, number>;
@@ -39,7 +42,8 @@ export function readDaemons(
   named.sort((a, b) => compareText(a.name, b.name));
   const daemons: Daemon[] = [];
   for (const { object, name } of named) {
-    const spec = specOf(object, samples.get(name));
+    const sample = samples.get(name);
+    const spec = specOf(object, sample);
     if ((spec.resourceClaims?.length ?? 0) > 0) continue; // Rule `scheduling/daemons-with-claims`.
     const amounts = amountsOf(spec, quantities);
     if (amounts === undefined) continue;
@@ -48,7 +52,10 @@ export function readDaemons(
     const alternatives = terms.map((term) => space.intern(term));
     const onceReady = terms.flatMap(whereReady).map((term) => space.intern(term));
     const index = daemons.length;
-    daemons.push({ index, name, spec, amounts, hostPorts: hostPorts({ spec }), alternatives, onceReady });
+    daemons.push({
+      ...{ index, name, namespace: namespaceOf(object), labels: (sample ?? object.spec.template).metadata?.labels },
+      ...{ spec, amounts, hostPorts: hostPorts({ spec }), alternatives, onceReady },
+    });
   }
   return daemons;
 }

@@ -44,7 +44,7 @@ test('types are alike in a key where nothing tells its values apart, whichever v
   expect(new Set(large.map(({ profile }) => profile.values[key]))).toEqual(new Set(['8', '32']));
   for (const row of large) {
     const alike = launchables
-      .of(space, new Map(), row, { alike: [key], ports: [], beside: [] })
+      .of(space, new Map(), row, { alike: [key], ports: [], shunned: [], beside: [] })
       .map(({ type }) => type.name);
     expect(alike).toEqual(['b-8x', 'd-16x', 'a-32x']);
   }
@@ -112,7 +112,7 @@ test('types are listed by price, each with its cheapest offering that is allowed
 test('types one of whose offerings has a DaemonSet on the host port are left out', () => {
   const { list, port } = supply();
   const names = (ports: readonly HostPort[], joint: Requirements = new Map()) =>
-    list(joint, { alike: [], ports, beside: [] }).map(({ type }) => type.name);
+    list(joint, { alike: [], ports, beside: [], shunned: [] }).map(({ type }) => type.name);
   expect(names([port])).toEqual(['m8']);
   expect(names([{ ...port, hostPort: 80 }])).toEqual(['m2', 'm4', 'm8']);
   expect(names([port], only({ [labels.zone]: ['zone-b'] }))).toEqual(['m2', 'm4', 'm8']);

@@ -27,11 +27,13 @@ export interface LaunchableOptions {
   readonly alike: readonly number[];
   /** Host ports that the DaemonSets of no allowed offering may use (scheduling/host-ports). */
   readonly ports: readonly HostPort[];
+  /** Profiles that none of the types may be launched as, because of DaemonSets there (topology/daemon-pods). */
+  readonly shunned: readonly Profile[];
   /** Reservations that count beside that of the row. */
   readonly beside: readonly string[];
 }
 
-const noOptions: LaunchableOptions = { alike: [], ports: [], beside: [] };
+const noOptions: LaunchableOptions = { alike: [], ports: [], shunned: [], beside: [] };
 
 /** How many list entries are kept for later passes, at most. */
 const mostKept = 200_000;
@@ -54,8 +56,8 @@ export class Launchables {
   /** The instance types by price. `space` has the keys that the universe was built with. */
   of(space: KeySpace, joint: Requirements, like: Row, options: LaunchableOptions = noOptions): readonly Launchable[] {
     const { pool, reservation } = like.profile;
-    const { alike, ports, beside } = options;
-    const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${canonicalText(joint)}${alikeText(alike, like.profile)}${portText(ports)}`;
+    const { alike, ports, shunned, beside } = options;
+    const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${canonicalText(joint)}${alikeText(alike, like.profile)}${portText(ports)}${shunnedText(shunned)}`;
     let list = this.lists.get(text);
     if (list === undefined) {
       list = this.build(space, joint, like, options);
@@ -70,7 +72,7 @@ export class Launchables {
     space: KeySpace,
     joint: Requirements,
     { profile: { pool, reservation, values } }: Row,
-    { alike, ports, beside }: LaunchableOptions,
+    { alike, ports, shunned, beside }: LaunchableOptions,
   ): readonly Launchable[] {
     const isOpen = openRows(space, joint);
     const { profiles, rows, typeRuns, rank } = this.universe;
@@ -81,7 +83,9 @@ export class Launchables {
         isOpen.profile(profile) &&
         alike.every((key) => space.likeness(key, profile.values[key]) === space.likeness(key, values[key])),
     );
-    const taken = new Set(like.filter((profile) => !portsFree(this.offers.of(profile), ports)));
+    const taken = new Set(
+      like.filter((profile) => shunned.includes(profile) || !portsFree(this.offers.of(profile), ports)),
+    );
     const open = inOrder(like);
     const { found } = this;
     const list: Launchable[] = [];
@@ -186,6 +190,9 @@ export function alikeText(keys: readonly number[], { values }: Row['profile']): 
   for (const key of keys) text += ` ${key}=${values[key] ?? '\0'}`;
   return text;
 }
+
+/** A text that is equal for equal lists of profiles. */
+export const shunnedText = (profiles: readonly Profile[]): string => profiles.map(({ index }) => ` !${index}`).join('');
 
 /** A text that is equal for equal lists of host ports. */
 export function portText(ports: readonly HostPort[]): string {

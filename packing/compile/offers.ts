@@ -11,7 +11,9 @@ import { lookUp } from '../../core/own.js';
 
 /** The capacity for pods on the instance types of one profile, and which types are worth buying. */
 export interface ProfileOffers {
-  /** Overhead of DaemonSets on such a node. */
+  /** The DaemonSets that run on such a node, by their index. */
+  readonly daemons: readonly number[];
+  /** Their overhead. */
   readonly overhead: Float64Array;
   readonly daemonPorts: readonly HostPort[];
   /** Rows, by price, that are not dominated: no other row of the profile is as large at the same price or less. */
@@ -93,7 +95,7 @@ export class Offers {
       for (let d = 0; d < overhead.length; d++) overhead[d] = overhead[d]! + vector[d]!;
     }
     const daemonPorts = running.flatMap(({ hostPorts }) => hostPorts);
-    return { overhead, daemonPorts, ...this.front(profile, overhead) };
+    return { daemons: running.map(({ index }) => index), overhead, daemonPorts, ...this.front(profile, overhead) };
   }
 
   private poolDaemons(pool: Pool): readonly Daemon[] {
@@ -103,7 +105,7 @@ export class Offers {
   }
 
   /** The rows worth buying, with the capacity that a NodeClaim may use. */
-  private front(profile: Profile, overhead: Float64Array): Omit<ProfileOffers, 'overhead' | 'daemonPorts'> {
+  private front(profile: Profile, overhead: Float64Array): Omit<ProfileOffers, 'daemons' | 'overhead' | 'daemonPorts'> {
     const limited = this.options.limited.has(profile.pool.name);
     const dims = overhead.length;
     const kept = undominated(this.candidates(profile, overhead), dims, limited);

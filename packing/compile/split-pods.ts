@@ -32,9 +32,11 @@ export function splitPods(
   // What is bound to a node that does not exist keeps nobody from anywhere.
   const bound = new Map(nodes.map(({ name }): [string, Pod[]] => [name, []]));
   const staying = new Set<string>();
+  const mayMove = (pod: Pod, nodeName: string): boolean =>
+    deleting.has(nodeName) && (withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now));
   for (const pod of objects.pods.filter((each) => !isTerminal(each))) {
     const { nodeName = '' } = pod.spec;
-    const isMoved = deleting.has(nodeName) && (withoutNodes?.has(nodeName) === true || !isHeldBack(pod, budgets, now));
+    const isMoved = mayMove(pod, nodeName);
     if (nodeName === '') {
       if (isUnassigned(pod) && !isNominated(pod)) (shunsNodePools(pod) ? ignored : pending).push(pod);
     } else if (isMoved && isReschedulable(pod)) pending.push(pod);

@@ -128,7 +128,18 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
   if (free.length === 0) {
     return { nodePool, reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' };
   }
-  return roomBlocker(context, podClass, free, topology);
+  const { feasibility } = context;
+  const conflicts = free.map((profile) => feasibility.daemonConflict(podClass.shape, level, profile));
+  const [conflict] = conflicts;
+  if (conflict !== undefined && !conflicts.includes(undefined)) {
+    return { nodePool, reason: 'Topology', subject: conflict.group.key, message: conflict.message };
+  }
+  return roomBlocker(
+    context,
+    podClass,
+    free.filter((_, i) => conflicts[i] === undefined),
+    topology,
+  );
 }
 
 function noTypeText({ object }: Pool): string {

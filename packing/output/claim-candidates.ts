@@ -4,8 +4,10 @@ import type { HostPort } from '../../core/host-ports.js';
 import { normaliseKey } from '../../core/label-aliases.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Constraint } from '../compile/key-space.js';
-import { alikeText, portText } from '../compile/launchables.js';
-import type { Row } from '../compile/universe.js';
+import { alikeText, portText, shunnedText } from '../compile/launchables.js';
+import type { Profile, Row } from '../compile/universe.js';
+import { emptyList } from '../lists.js';
+import type { Feasibility } from '../place/feasibility.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import { type Requirement, single, requirementOf } from '../requirements/requirement.js';
 import { type Requirements, join } from '../requirements/requirements.js';
@@ -52,7 +54,8 @@ export function candidatesFor(
   const ordered = [...constraints].sort((a, b) => a.index - b.index);
   const pinText = [...pinned].map(([key, { values }]) => `${key}=${values[0]!}`).join();
   const ports = contestedPorts(compiled, claim);
-  const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}`;
+  const shunned = shunnedProfiles(feasibility, claim);
+  const text = `${pool.index} ${[reservation ?? '', ...beside].join()} ${ordered.map(({ index }) => index).join()} ${pinText}${alikeText(alike, row.profile)}${portText(ports)}${shunnedText(shunned)}`;
   let known = candidates.get(text);
   if (known === undefined) {
     const joint = join(
@@ -65,7 +68,7 @@ export function candidatesFor(
       text,
       (known = {
         joint,
-        types: compiled.launchables.of(compiled.space, joint, row, { alike, ports, beside }),
+        types: compiled.launchables.of(compiled.space, joint, row, { alike, ports, shunned, beside }),
         requirements: new Map(),
       }),
     );
@@ -81,6 +84,12 @@ export function contestedPorts({ offers }: Compiled, { members }: OpenClaim): re
     for (const port of offers.contested(podClass.shape.hostPorts)) found.set(portText([port]), port);
   }
   return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port);
+}
+/** Profiles whose DaemonSets the topology rules of its pods do not go with. */
+export function shunnedProfiles(feasibility: Feasibility, { members }: OpenClaim): readonly Profile[] {
+  const lists = members.map(({ podClass, level }) => feasibility.shunned(podClass.shape, level));
+  if (lists.every(({ length }) => length === 0)) return emptyList;
+  return [...new Set(lists.flat())].sort((a, b) => a.index - b.index);
 }
 function valueAt({ space }: Compiled, row: Row, key: string): string | undefined {
   if (key === labels.zone && row.zone !== '') return row.zone;

@@ -3,7 +3,7 @@ import { compareText } from '../../core/compare-text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { Resources } from '../../core/resources.js';
 import { sortFew } from '../sort-few.js';
-import { portText, type Launchable } from '../compile/launchables.js';
+import { portText, shunnedText, type Launchable } from '../compile/launchables.js';
 import type { Row } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import { fullName, nameOf } from '../names.js';
@@ -16,7 +16,7 @@ import type { DescriptionKey } from './description-cache.js';
 import { listTypes, neededTypes, type Listing } from './listing.js';
 import { whyOf } from './why.js';
 import { writtenRequirements } from './claim-requirements.js';
-import { contestedPorts, pinsOf, candidatesFor } from './claim-candidates.js';
+import { contestedPorts, pinsOf, candidatesFor, shunnedProfiles } from './claim-candidates.js';
 import { reservationOfRow, reservationsListed, spareReservations } from './spare-reservations.js';
 import { distinct, type ClaimCandidates, type ClaimContext, type ClaimDescription } from './claim-context.js';
 
@@ -76,7 +76,7 @@ function descriptionKeyOf(
     if (!constraints.includes(constraint)) constraints.push(constraint);
   }
   if (constraints.length > 1) constraints.sort((a, b) => a - b);
-  const ports = portText(contestedPorts(compiled, claim));
+  const ports = portText(contestedPorts(compiled, claim)) + shunnedText(shunnedProfiles(feasibility, claim));
   return { row, capacityType: capacityType ?? '', keys: keysOf(claim), usage, constraints, ports };
 }
 

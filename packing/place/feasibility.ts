@@ -8,6 +8,9 @@ import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
 import { noProfiles, type Profile } from '../compile/universe.js';
+import { emptyList } from '../lists.js';
+import type { DaemonConflict } from '../topology/daemon-pods.js';
+import type { RuleBook } from '../topology/rules.js';
 import type { NodeKind } from './node-states.js';
 
 /** Which profiles and kinds of nodes admit a shape on a level, apart from resources. Computed once each. */
@@ -16,12 +19,16 @@ export class Feasibility {
   /** Lists of plain shapes, by their constraint. */
   private readonly plainLists = new Map<number, readonly Profile[]>();
   private readonly kindLists = new Map<Level, Map<NodeKind, boolean>>();
+  private readonly shunnedLists = new Map<Level, readonly Profile[]>();
   private readonly vectors: Float64Array[] = [];
   private readonly holders = new Map<readonly Profile[], (readonly Profile[])[]>();
   private readonly shares: number[][] = [];
   private readonly lists = new Map<string, readonly Profile[]>();
 
-  constructor(private readonly compiled: Compiled) {}
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly book?: RuleBook,
+  ) {}
 
   demand({ demand }: PodClass): Float64Array {
     return (this.vectors[demand.index] ??= this.compiled.dimensions.vector(demand.amounts));
@@ -31,7 +38,8 @@ export class Feasibility {
   profiles(shape: PodShape, level: Level): readonly Profile[] {
     let list = this.profileLists.get(level);
     if (list === undefined) {
-      list = isPlain(shape, level) ? this.plainProfiles(shape, level) : this.admitted(shape, level);
+      const isShared = isPlain(shape, level) && this.shunned(shape, level).length === 0;
+      list = isShared ? this.plainProfiles(shape, level) : this.admitted(shape, level);
       this.profileLists.set(level, list);
     }
     return list;
@@ -46,13 +54,42 @@ export class Feasibility {
 
   private admitted(shape: PodShape, level: Level): readonly Profile[] {
     const pools = new Set<Pool>(this.compiled.pools.filter((pool) => this.toleratesPool(level, pool)));
+    const shunned = this.shunned(shape, level);
     const admitted = this.compiled.universe.profiles.filter(
       (profile) =>
         pools.has(profile.pool) &&
         this.matching(level, profile.values) !== undefined &&
-        portsFree(this.compiled.offers.of(profile), shape.hostPorts),
+        portsFree(this.compiled.offers.of(profile), shape.hostPorts) &&
+        !shunned.includes(profile),
     );
     return this.intern(this.withVariety(admitted));
+  }
+
+  /** Profiles whose DaemonSets the topology rules of the shape do not go with. */
+  shunned(shape: PodShape, level: Level): readonly Profile[] {
+    const { book } = this;
+    if (book === undefined || this.compiled.daemons.length === 0) return emptyList;
+    let list = this.shunnedLists.get(level);
+    if (list === undefined) {
+      const rules = book.of(shape, level);
+      const isRuled =
+        rules.matched.length +
+          rules.byDaemons.length +
+          rules.hostSpread.length +
+          rules.antiAffinity.length +
+          rules.hostAntiAffinity.length >
+        0;
+      list = isRuled
+        ? this.compiled.universe.profiles.filter((profile) => book.daemonPods.conflict(rules, profile) !== undefined)
+        : emptyList;
+      this.shunnedLists.set(level, list);
+    }
+    return list;
+  }
+
+  /** Which rule does not go with the DaemonSets of the profile, if one does not. */
+  daemonConflict(shape: PodShape, level: Level, profile: Profile): DaemonConflict | undefined {
+    return this.book?.daemonPods.conflict(this.book.of(shape, level), profile);
   }
 
   /** Leaves out profiles whose types, with those that a claim may list beside them, do not meet the minValues of the NodePool (min-values/strict-and-best-effort). */

@@ -3,7 +3,7 @@ import type { Volumes } from '../compile/volumes.js';
 import { portsClash } from '../../core/host-ports.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Group } from '../topology/groups.js';
-import type { TopologyCounts } from '../topology/topology-counts.js';
+import type { Site, TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 import { canAttach, type NodeState } from './node-states.js';
 
@@ -16,7 +16,13 @@ export interface IncomingPod {
 }
 
 /** The state that host-name rules, host ports and volumes need, of an existing node or one to be launched. */
-export type Host = Pick<NodeState, 'attach' | 'ports' | 'host'>;
+export type Host = Pick<NodeState, 'attach' | 'ports' | 'host'> &
+  Partial<Pick<Site, 'kind'>> & {
+    /** The DaemonSets, by index, whose pods will run there and are counted nowhere yet. */
+    readonly uncounted?: readonly number[] | undefined;
+    /** Whether it is there already, so that DaemonSets alone do not meet the affinity of pods there (topology/daemon-pods). */
+    readonly view?: NodeState['view'];
+  };
 
 export interface HostContext {
   readonly topologyCounts: TopologyCounts;
@@ -53,9 +59,10 @@ export function hostRoom(
   const { host } = node;
   let room = wanted;
   room = Math.min(room, volumeRoom(node, podClass, volumes, pod), portRoom(node, podClass));
+  if (!admitsDaemons(node, rules, topologyCounts)) return 0;
   for (const group of rules.hostSpread) {
     const self = selectsOwn(rules, group);
-    const left = group.maxSkew - topologyCounts.count(group, host);
+    const left = group.maxSkew + topologyCounts.least(group) - countAt(topologyCounts, group, node);
     if (left < (self ? 1 : 0)) return 0;
     if (self) room = Math.min(room, left);
   }
@@ -67,4 +74,27 @@ export function hostRoom(
     if (group.kind === 'antiAffinity' && group.hostname && topologyCounts.owners(group, host) > 0) return 0;
   }
   return room;
+}
+
+/** How many pods that the rule selects are on the node, those of DaemonSets that are still to come among them. */
+function countAt(topologyCounts: TopologyCounts, group: Group, { host, uncounted = [] }: Host): number {
+  const counted = topologyCounts.count(group, host);
+  return uncounted.length === 0 ? counted : counted + (topologyCounts.daemonPods?.count(group, uncounted) ?? 0);
+}
+
+/** Whether a node that is there has the pods of DaemonSets that these pods need, and one to be launched has none that exclude them. */
+function admitsDaemons(node: Host, rules: Rules, topologyCounts: TopologyCounts): boolean {
+  const { daemonPods } = topologyCounts;
+  const { uncounted = [], kind } = node;
+  if (daemonPods === undefined) return true;
+  if (
+    kind !== undefined &&
+    uncounted.length > 0 &&
+    daemonPods.conflictWith(rules, kind.values, uncounted) !== undefined
+  )
+    return false;
+  if (node.view === undefined) return true;
+  return rules.byDaemons.every(
+    (group) => daemonPods.count(group, uncounted) > 0 || topologyCounts.isNear(group, { host: node.host, kind: kind! }),
+  );
 }

@@ -8,6 +8,7 @@ import { isManagedNode, type CompiledNode } from '../compile/nodes.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';
 import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
+import { namespaceOf } from '../names.js';
 import type { Volumes } from '../compile/volumes.js';
 import { parseResource } from '../../core/resources.js';
 import type { Pod } from '../../api/kubernetes.js';
@@ -15,7 +16,7 @@ import { lookUp } from '../../core/own.js';
 
 export type { NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 
-interface ExpectedDaemon extends Pick<Daemon, 'alternatives' | 'onceReady'> {
+interface ExpectedDaemon extends Daemon {
   readonly vector: Float64Array;
 }
 
@@ -41,10 +42,10 @@ export function nodeStates(compiled: Compiled): NodeState[] {
     }
     const { values } = kind;
     const owed = new Float64Array(dimensions.count);
-    for (const { alternatives, onceReady, vector } of expected) {
-      const terms = isManagedNode(view) ? onceReady : alternatives;
-      if (terms.some((each) => satisfies(each, values))) addInto(owed, vector, 1);
-    }
+    const here = expected.filter(({ alternatives, onceReady }) =>
+      (isManagedNode(view) ? onceReady : alternatives).some((each) => satisfies(each, values)),
+    );
+    for (const { vector } of here) addInto(owed, vector, 1);
     const free = allocatableOf(view, compiled);
     const ports: HostPort[] = [];
     for (const pod of pods) {
@@ -64,6 +65,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
       placedWithRules: [],
       placed: [],
       host: hostOf(view),
+      daemons: view.initialized ? [] : stillToCome(here, pods),
       attach: attachmentsOf(compiled, view.name, pods, limits),
     });
   }
@@ -78,6 +80,16 @@ export function countedNodes({ nodes, bound, space }: Compiled, states: readonly
 }
 
 const hostOf = ({ labels: own, name }: CompiledNode): string => own[labels.hostname] ?? name;
+
+/** The DaemonSets, by index, of which none of these pods is. */
+function stillToCome(daemons: readonly Daemon[], pods: readonly Pod[]): number[] {
+  const there = new Set(
+    pods
+      .filter((pod) => isOwnedBy(pod, 'DaemonSet'))
+      .flatMap((pod) => pod.metadata.ownerReferences!.map(({ name }) => `${namespaceOf(pod)}/${name}`)),
+  );
+  return daemons.filter(({ name }) => !there.has(name)).map(({ index }) => index);
+}
 
 function kindOf(view: CompiledNode, keys: readonly string[], kinds: Map<string, NodeKind>): NodeKind {
   const values = keys.map((key) => lookUp(view.labels, key));

@@ -129,10 +129,14 @@ export class PlacementState {
   }
 
   private newTentativeNode(row: number, profiles: readonly Profile[], pinnedKeys: ReadonlySet<string>): TentativeNode {
+    const { offers, universe } = this.context.compiled;
     return {
       host: `\u0000${this.nodesMade++}`,
       ports: [],
       attach: undefined,
+      get uncounted() {
+        return offers.of(universe.rows[this.row]!.profile).daemons;
+      },
       members: [],
       usage: new Float64Array(this.context.compiled.dimensions.count),
       profiles,

@@ -12,6 +12,8 @@ export interface TentativeNode {
   readonly host: string;
   readonly ports: HostPort[];
   readonly attach: undefined;
+  /** The DaemonSets, by index, whose pods will run there. */
+  readonly uncounted: readonly number[];
   readonly members: TentativeMember[];
   readonly usage: Float64Array;
   /** Profiles that it can be launched as, all of pools with one weight. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DaemonSet, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { instanceType, node, packingInput, pod } from '../../test/builders/packing-fixtures.js';
+import { instanceType, node, packingInput, pod, podsOf, pool } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
 import type { Plan } from '../types.js';
 
@@ -174,5 +174,107 @@ describe('DaemonSets of which pods run', () => {
       daemonSets: [daemonSet({ containers: [{ name: 'main' }] })],
     });
     expect(plan(input).existingNodes).toEqual([]);
+  });
+});
+
+describe('DaemonSet pods are partners of topology rules on the nodes that they will run on (topology/daemon-pods)', () => {
+  const partner = (spec: Partial<PodSpec> = {}): DaemonSet => {
+    const made = daemonSet({ containers: [{ name: 'main', resources: { requests: { cpu: '100m' } } }], ...spec });
+    return {
+      ...made,
+      spec: { ...made.spec, template: { ...made.spec.template, metadata: { labels: { app: 'agent' } } } },
+    };
+  };
+  const term = (topologyKey: string, app = 'agent') => ({
+    topologyKey,
+    labelSelector: { matchLabels: { app } },
+    namespaceSelector: {},
+  });
+  const near = (topologyKey: string) => ({
+    podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(topologyKey)] },
+  });
+  const apart = (topologyKey: string, app = 'agent') => ({
+    podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(topologyKey, app)] },
+  });
+  const inPool = (name: string) => ({ [labels.nodePool]: name });
+  const pools = [pool('a', { weight: 2 }), pool('b')];
+  const made = (pods: readonly Pod[], daemon: DaemonSet, more: Partial<Parameters<typeof packingInput>[0]> = {}) =>
+    plan(packingInput({ pods, daemonSets: [daemon], nodePools: pools, ...more }));
+  const poolsOf = ({ newNodeClaims }: Plan) => newNodeClaims.map(({ nodePool }) => nodePool);
+  const reasons = ({ unschedulable }: Plan) => unschedulable.map(({ reason }) => reason);
+
+  test.each([labels.hostname, labels.zone])('affinity by %s finds them on a new node', (key) => {
+    const pods = podsOf(3, 'p', { cpu: '3', affinity: near(key) });
+    const result = made(pods, partner());
+    expect(result.newNodeClaims.flatMap((claim) => claim.pods)).toHaveLength(3);
+    expect(result.unschedulable).toEqual([]);
+    expect(new Set(poolsOf(made(pods, partner({ nodeSelector: inPool('b') }))))).toEqual(new Set(['b']));
+    const [reason] = reasons(
+      made([pod('p', { affinity: near(key), nodeSelector: inPool('a') })], partner({ nodeSelector: inPool('b') })),
+    );
+    expect(reason).toContain('affinity');
+  });
+
+  test('a node that starts counts with those that are still to come, one that has started only with those that are there', () => {
+    const pods = [pod('p', { affinity: near(labels.hostname) })];
+    const young = node('n', { initialized: false });
+    expect(made(pods, partner(), { nodes: [young] }).existingNodes).toEqual([{ node: 'n', pods: ['default/p'] }]);
+    expect(made(pods, partner(), { nodes: [node('n')] }).existingNodes).toEqual([]);
+    const bound = pod('agent-1', { namespace: 'kube-system', labels: { app: 'agent' }, nodeName: 'n' });
+    const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'agent', controller: true };
+    const running = { ...bound, metadata: { ...bound.metadata, ownerReferences: [owner] } };
+    expect(made([...pods, running], partner(), { nodes: [node('n')] }).existingNodes).toEqual([
+      { node: 'n', pods: ['default/p'] },
+    ]);
+  });
+
+  test.each([labels.hostname, labels.zone])('anti-affinity by %s keeps off their nodes, in both directions', (key) => {
+    const shy = pod('p', { affinity: apart(key) });
+    expect(poolsOf(made([shy], partner({ nodeSelector: inPool('a') })))).toEqual(['b']);
+    expect(made([shy], partner()).newNodeClaims).toEqual([]);
+    expect(reasons(made([shy], partner()))).toEqual([
+      'a, b: its anti-affinity keeps it away from DaemonSet kube-system/agent, which runs there',
+    ]);
+    const shunned = pod('p', { labels: { app: 'web' } });
+    const shunning = partner({ affinity: apart(key, 'web') });
+    expect(reasons(made([shunned], shunning))).toEqual([
+      'a, b: the anti-affinity of DaemonSet kube-system/agent, which runs there, keeps it away',
+    ]);
+    expect(poolsOf(made([shunned], partner({ affinity: apart(key, 'web'), nodeSelector: inPool('a') })))).toEqual([
+      'b',
+    ]);
+    expect(poolsOf(made([pod('q', { labels: { app: 'other' } })], shunning))).toEqual(['a']);
+    expect(made([shy], partner(), { nodes: [node('n', { initialized: false })] }).existingNodes).toEqual([]);
+  });
+
+  test('a preference gives way', () => {
+    const preferred = {
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term(labels.hostname) }],
+      },
+    };
+    expect(poolsOf(made([pod('p', { affinity: preferred })], partner({ nodeSelector: inPool('a') })))).toEqual(['b']);
+    expect(made([pod('p', { affinity: preferred })], partner()).newNodeClaims).toHaveLength(1);
+  });
+
+  test('types that a claim lists have the same partners', () => {
+    const large = partner({ nodeSelector: { [labels.instanceType]: 'm4' } });
+    const [claim] = made([pod('p', { affinity: apart(labels.hostname) })], large).newNodeClaims;
+    expect(claim?.instanceTypes).toContain('m2');
+    expect(claim?.instanceTypes).not.toContain('m4');
+  });
+
+  test('spread by host counts them: where every node has them they change nothing, else they take their share', () => {
+    const constraint = {
+      maxSkew: 1,
+      topologyKey: labels.hostname,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: {},
+    } as const;
+    const pods = podsOf(2, 'p', { namespace: 'kube-system', topologySpreadConstraints: [constraint] });
+    expect(made(pods, partner()).newNodeClaims).toHaveLength(2);
+    expect(poolsOf(made(pods, partner({ nodeSelector: inPool('a') })))).toEqual(['b', 'b']);
+    const bound = pod('agent-1', { namespace: 'kube-system', labels: { app: 'agent' }, nodeName: 'n' });
+    expect(made([...pods.slice(1), bound], partner(), { nodes: [node('n')] }).existingNodes).toHaveLength(1);
   });
 });

@@ -50,15 +50,15 @@ export class WorkingPlan {
     { isCheapest = compiled.input.settings.isCheapest ?? false }: { readonly isCheapest?: boolean } = {},
   ) {
     this.isCheapest = isCheapest;
-    this.feasibility = new Feasibility(compiled);
     this.nodes = nodeStates(compiled);
     this.free = this.nodes.map(({ free }) => Float64Array.from(free));
     this.limits = compiled.limits.map((limit) => ({ ...limit }));
     const { objects } = compiled.input;
     const groups = new Groups(compiled.labelKeys, new Namespaces(objects.namespaces, namespacesOf(compiled)));
     this.book = new RuleBook(groups, compiled);
+    this.feasibility = new Feasibility(compiled, this.book);
     const counted = countedNodes(compiled, this.nodes);
-    this.topologyCounts = new TopologyCounts(compiled, counted);
+    this.topologyCounts = new TopologyCounts(compiled, counted, this.book.daemonPods);
     const owned = bindRunning(compiled, groups, this.book);
     countRunning(compiled, counted, groups, this.topologyCounts, owned);
     this.topologyCounts.markRunning();

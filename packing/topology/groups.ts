@@ -1,7 +1,9 @@
-import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import type { LabelSelector, PodAffinityTerm, Taint, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { selects } from '../../core/label-selector.js';
+import { satisfies } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
+import { untolerated } from '../../core/tolerations.js';
 import { labelText } from '../compile/label-text.js';
 import { selectorText } from '../compile/pod-key.js';
 import { filtered, mapped } from '../lists.js';
@@ -178,4 +180,15 @@ function keyOf(topologyKey: string): { key: string; hostname: boolean } {
 /** Whether the group selects pods with this identity. */
 export function groupSelects({ namespaces, selector }: Group, { namespace, labels: podLabels }: Identity): boolean {
   return (namespaces === undefined || namespaces.includes(namespace)) && selects(selector, podLabels);
+}
+
+/** Whether a spread rule counts nodes with these labels and taints. */
+export function includesNode(
+  { filter }: Group,
+  values: readonly (string | undefined)[],
+  taints: readonly Taint[],
+): boolean {
+  if (filter === undefined) return true;
+  if (filter.terms?.some((term) => satisfies(term, values)) === false) return false;
+  return filter.tolerations === undefined || untolerated(taints, filter.tolerations, false) === undefined;
 }

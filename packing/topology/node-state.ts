@@ -11,6 +11,8 @@ export interface CountedNode {
   readonly kind: NodeKind;
   /** Its host name. */
   readonly host: string;
+  /** DaemonSets, by index, whose pods are still to come, since it is not initialized yet. */
+  readonly daemons?: readonly number[];
 }
 
 /** An existing node or NodeClaim in flight, while pods are placed on it. */
@@ -25,6 +27,8 @@ export interface NodeState extends CountedNode {
   readonly placed?: PlacedPod[];
   /** Those of `placed` with topology rules, which other placements may break. */
   readonly placedWithRules?: PlacedPod[];
+  /** DaemonSets, by index, that will run there and that topology does not count: it is there for a trial alone. */
+  readonly uncounted?: readonly number[];
   /** Volumes of its CSI drivers; undefined if there is no limit. */
   readonly attach: Attachments | undefined;
 }

@@ -3,6 +3,7 @@ import type { Compiled } from '../compile/compiled.js';
 import type { PodShape } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import { filtered, joined, mapped, emptyList } from '../lists.js';
+import { DaemonPods } from './daemon-pods.js';
 import type { Group, Groups, Identity } from './groups.js';
 
 /** The topology rules that concern pods of one shape on one relaxation level. */
@@ -21,6 +22,8 @@ export interface Rules {
    * (topology/running-anti-affinity).
    */
   readonly keepsOff: readonly Group[];
+  /** Affinity that pods of DaemonSets meet on every new node of these pods: they have none else to look for there (topology/daemon-pods). */
+  readonly byDaemons: readonly Group[];
   /** Rules of any pod that select these pods. */
   readonly matched: readonly Group[];
   /**
@@ -50,11 +53,13 @@ export class RuleBook {
   private readonly required: (readonly Group[])[] = [];
   /** Rules that are required for some pod, so that they also bind the pods that they select. */
   private readonly binding = new Set<Group>();
+  readonly daemonPods: DaemonPods;
 
   constructor(
     readonly groups: Groups,
-    { classes, levelsByShape }: Pick<Compiled, 'classes' | 'levelsByShape'>,
+    compiled: Compiled,
   ) {
+    const { classes, levelsByShape } = compiled;
     for (const shape of classes.shapes) {
       const { namespace, exemplar } = shape;
       const identity = groups.identity(namespace, exemplar.metadata.labels);
@@ -75,6 +80,7 @@ export class RuleBook {
         for (const group of carried) this.binding.add(group);
       }
     }
+    this.daemonPods = new DaemonPods(compiled, groups, (group) => this.binding.add(group));
   }
 
   /** Notes a required rule of running pods. */
@@ -101,8 +107,10 @@ export class RuleBook {
     const identity = this.identity(shape);
     const carried = this.carried.get(level)!;
     const matched = this.groups.matching(identity);
+    const byDaemons = this.daemonPods.met(level, carried);
+    const sought = byDaemons.length === 0 ? carried : filtered(carried, (group) => !byDaemons.includes(group));
     const pick = (kind: Group['kind'], hostname: boolean): readonly Group[] =>
-      carried.length === 0 ? carried : filtered(carried, (group) => group.kind === kind && group.hostname === hostname);
+      sought.length === 0 ? sought : filtered(sought, (group) => group.kind === kind && group.hostname === hostname);
     return {
       level,
       identity,
@@ -113,8 +121,9 @@ export class RuleBook {
       hostAffinity: pick('affinity', true),
       hostAntiAffinity: pick('antiAffinity', true),
       keepsOff: filtered(this.required[shape.index]!, ({ kind }) => kind === 'antiAffinity'),
+      byDaemons,
       matched,
-      keys: this.keysOf(carried, matched),
+      keys: this.keysOf(sought, matched),
     };
   }
 

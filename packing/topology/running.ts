@@ -56,6 +56,9 @@ export function countRunning(
     for (const [identity, pods] of counts) {
       topologyCounts.record({ ...nothing, matched: groups.matching(identity) }, pods, node);
     }
+    for (const daemon of node.daemons ?? []) {
+      topologyCounts.record({ ...nothing, ...topologyCounts.daemonPods?.countedBy(daemon) }, 1, node);
+    }
   }
 }
 

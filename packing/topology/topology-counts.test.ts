@@ -5,7 +5,8 @@ import { instanceType, node, packingInput, pod, pool } from '../../test/builders
 import { spreads, topologyOf } from '../../test/builders/topology.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Group } from './groups.js';
-import { includesNode, type TopologyCounts, type Site } from './topology-counts.js';
+import { includesNode } from './groups.js';
+import type { TopologyCounts, Site } from './topology-counts.js';
 
 const { zone, hostname } = labels;
 

@@ -1,9 +1,8 @@
 import type { Compiled } from '../compile/compiled.js';
-import { satisfies } from '../compile/key-space.js';
-import { untolerated } from '../../core/tolerations.js';
 import type { Profile } from '../compile/universe.js';
 import type { CountedNode, NodeState } from './node-state.js';
-import type { Group } from './groups.js';
+import type { DaemonPods } from './daemon-pods.js';
+import { includesNode, type Group } from './groups.js';
 import { wants, type Rules } from './rules.js';
 
 /** Counts of pods by domain, for one rule. */
@@ -45,6 +44,7 @@ const everyKey = (): boolean => true;
 export class TopologyCounts {
   /** By index of the group. */
   private readonly tallies: (Tally | undefined)[] = [];
+  private readonly leastOfHosts = new Map<Group, number>();
   private eligible = new Map<Group, readonly string[]>();
   /** Nodes to launch whose domains count now beside those of existing nodes; undefined: those of every node that could be launched. */
   private launched: readonly Site['kind'][] | undefined;
@@ -54,6 +54,7 @@ export class TopologyCounts {
   constructor(
     private readonly compiled: Compiled,
     private readonly nodes: readonly CountedNode[],
+    readonly daemonPods?: DaemonPods,
   ) {}
 
   private tally(group: Group): Tally {
@@ -128,6 +129,12 @@ export class TopologyCounts {
     return this.count(group, domain) - free - this.least(group) <= group.maxSkew;
   }
 
+  /** Whether a pod that the rule selects is in the domain of the node. */
+  isNear(group: Group, site: Site): boolean {
+    const domain = this.domainAt(site, group, everyKey);
+    return domain !== undefined && this.count(group, domain) > 0;
+  }
+
   /** Notes that all pods counted so far are running, so that they came before the pods of the pass. */
   markRunning(): void {
     for (const tally of this.tallies) {
@@ -181,10 +188,24 @@ export class TopologyCounts {
 
   /** The count of the emptiest domain of a spread rule; 0 if there are fewer domains than `minDomains`. */
   least(group: Group): number {
-    if (group.hostname) return 0; // another node can always be made
+    if (group.hostname) return this.leastOnHosts(group);
     const tally = this.tallies[group.index];
     if (tally === undefined) return 0;
     return (tally.least ??= this.leastOf(tally));
+  }
+
+  /** What every node has from the start, as another one can always be made: nothing but pods of DaemonSets. */
+  private leastOnHosts(group: Group): number {
+    let least = this.leastOfHosts.get(group);
+    if (least === undefined) {
+      least = group.minDomains > 1 ? 0 : (this.daemonPods?.leastOnNew(group) ?? 0);
+      if (least > 0) {
+        for (const { host, kind } of this.nodes)
+          if (includesNode(group, kind.values, kind.taints)) least = Math.min(least, this.count(group, host));
+      }
+      this.leastOfHosts.set(group, least);
+    }
+    return least;
   }
 
   private leastOf({ group, selected }: Tally): number {
@@ -239,15 +260,4 @@ export class TopologyCounts {
     for (const profile of profiles) visit(siteOf(profile).kind);
     domains.forEach(visit);
   }
-}
-
-/** Whether a spread rule counts nodes with these labels and taints. */
-export function includesNode(
-  { filter }: Group,
-  values: readonly (string | undefined)[],
-  taints: NodeState['kind']['taints'],
-): boolean {
-  if (filter === undefined) return true;
-  if (filter.terms?.some((term) => satisfies(term, values)) === false) return false;
-  return filter.tolerations === undefined || untolerated(taints, filter.tolerations, false) === undefined;
 }

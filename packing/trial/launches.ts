@@ -105,7 +105,7 @@ export class Launches {
   blank(row: Row, name: string, index: number): NodeState {
     const { profile } = row;
     const { pool } = profile;
-    const { overhead, daemonPorts } = this.compiled.offers.of(profile);
+    const { daemons, overhead, daemonPorts } = this.compiled.offers.of(profile);
     const view: CompiledNode = {
       name,
       labels: {
@@ -128,6 +128,7 @@ export class Launches {
       ports: [...daemonPorts],
       pods: [],
       host: name,
+      uncounted: daemons,
       attach: undefined,
     };
   }

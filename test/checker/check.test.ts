@@ -87,6 +87,12 @@ const node = (name: string, zone = 'a'): KubernetesObject[] =>
     labels: { [zoneKey]: zone, 'node.kubernetes.io/instance-type': 'm-2x' },
     allocatable: { cpu: '2', memory: '8Gi', pods: '10' },
   });
+const agent = (spec: Partial<PodSpec> = {}): KubernetesObject => daemonSet('agent', requestsOf('100m', '100Mi'), spec);
+/** The same terms for all namespaces. */
+function everywhere({ affinity: all }: Partial<PodSpec>): Partial<PodSpec> {
+  const widened = JSON.stringify(all).replaceAll('"topologyKey"', '"namespaceSelector":{},"topologyKey"');
+  return { affinity: JSON.parse(widened) as NonNullable<PodSpec['affinity']> };
+}
 const draining = node('n1').map((each) => ending(each));
 const on = (name: string, ...pods: string[]) => ({ node: name, pods: pods.map((key) => `default/${key}`) });
 
@@ -929,6 +935,34 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
         },
       ]),
       breaks: ['price'],
+    },
+    {
+      says: 'beside a DaemonSet that the pod keeps away',
+      objects: [pool, agent(), app('p1', everywhere(antiAffinity(zoneKey, 'agent')))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
+      says: 'beside a DaemonSet that keeps the pod away',
+      objects: [pool, agent(everywhere(antiAffinity(hostnameKey))), app('p1')],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: ['pod-anti-affinity'],
+    },
+    {
+      says: 'beside a DaemonSet that its affinity wants',
+      objects: [pool, agent(), app('p1', everywhere(affinity(hostnameKey, 'agent')))],
+      plan: plan([claim({ pods: ['p1'] })]),
+      breaks: [],
+    },
+    {
+      says: 'where a DaemonSet that its affinity wants runs on one type of the claim alone',
+      objects: [
+        pool,
+        agent({ nodeSelector: { 'node.kubernetes.io/instance-type': 'm-2x' } }),
+        app('p1', everywhere(affinity(hostnameKey, 'agent'))),
+      ],
+      plan: plan([claim({ pods: ['p1'], types: ['m-2x', 'm-4x'] })]),
+      breaks: ['pod-affinity'],
     },
     {
       says: 'beside a pod that stays on a node that is being deleted',

@@ -147,7 +147,12 @@ function daemonSetsAsRun(sets: readonly DaemonSet[], pods: readonly Pod[]): Daem
   );
   return sets.map((set) => {
     const pod = newest.get(qualified(set));
-    return pod === undefined ? set : { ...set, spec: { ...set.spec, template: { spec: freed(pod, set) } } };
+    if (pod === undefined) return set;
+    const { labels } = pod.metadata;
+    return {
+      ...set,
+      spec: { ...set.spec, template: { metadata: { ...(labels && { labels }) }, spec: freed(pod, set) } },
+    };
   });
 }
 
@@ -159,10 +164,14 @@ function freed({ spec }: Pod, set: DaemonSet): PodSpec {
   }));
   const anywhere = terms.length === 0 || terms.some(({ matchExpressions }) => matchExpressions.length === 0);
   const required = templates ?? (anywhere ? undefined : { nodeSelectorTerms: terms });
+  const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
   return {
     ...spec,
-    affinity:
-      required === undefined ? {} : { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+    affinity: {
+      ...(podAffinity && { podAffinity }),
+      ...(podAntiAffinity && { podAntiAffinity }),
+      ...(required && { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } }),
+    },
   };
 }
 

@@ -51,6 +51,8 @@ export interface FinalNode {
    * them over for spread, and for anti-affinity waits until they are gone.
    */
   readonly terminating: Map<PodClass, number>;
+  /** Pods of DaemonSets that will run there, whatever it becomes (`sure`), or if it becomes what they ask for. */
+  readonly daemons: Map<PodClass, 'sure' | 'maybe'>;
   /** Pods that the plan puts there. */
   readonly placed: Map<PodClass, number>;
   /** Names of the placed pods. */
@@ -58,7 +60,7 @@ export interface FinalNode {
 }
 
 /** A node before pods are counted. */
-type NewNode = Omit<FinalNode, 'index' | 'running' | 'terminating' | 'placed'>;
+type NewNode = Omit<FinalNode, 'index' | 'running' | 'terminating' | 'placed' | 'daemons'>;
 
 export interface Placement {
   readonly cluster: Cluster;
@@ -178,6 +180,32 @@ function countRunning(
   }
 }
 
+/** The pods of DaemonSets that are still to come to a node that is new, or that starts. */
+function daemonPodsOn(cluster: Cluster, classes: PodClasses, node: NewNode): FinalNode['daemons'] {
+  const found = new Map<PodClass, 'sure' | 'maybe'>();
+  const labels = node.node?.metadata.labels;
+  if (node.claim === undefined && (labels?.[poolKey] === undefined || labels['karpenter.sh/initialized'] === 'true'))
+    return found;
+  const there = new Set(
+    [...cluster.pods.values()]
+      .filter((pod) => node.claim === undefined && pod.spec.nodeName === node.name && isDaemonPod(pod))
+      .flatMap(({ metadata }) =>
+        (metadata.ownerReferences ?? []).map(({ name }) => `${metadata.namespace ?? 'default'}/${name}`),
+      ),
+  );
+  for (const set of daemonsOn(cluster.daemonSets, node.labels, node.taints, node.name)) {
+    const { namespace = 'default', name = '' } = set.metadata;
+    if (there.has(`${namespace}/${name}`)) continue;
+    const { template } = set.spec;
+    const isSure =
+      [node, ...node.launches].every(({ labels: each }) => daemonsOn([set], each, node.taints, node.name).length > 0) &&
+      fitsLabels(template.spec, node.labels, node.name);
+    const metadata = { ...template.metadata, name: `of DaemonSet ${name}`, namespace };
+    found.set(classes.of({ apiVersion: 'v1', kind: 'Pod', metadata, spec: template.spec }), isSure ? 'sure' : 'maybe');
+  }
+  return found;
+}
+
 /** Whether a pod that nobody moves keeps its node: it does not end with it. */
 const staysIfKept = (pod: Pod): boolean =>
   !isFinished(pod) && !isDaemonPod(pod) && !isMirror(pod) && pod.metadata.deletionTimestamp === undefined;
@@ -198,6 +226,7 @@ export function place(
       ...node,
       index: nodes.length,
       running: new Map<PodClass, number>(),
+      daemons: daemonPodsOn(cluster, classes, node),
       terminating: new Map<PodClass, number>(),
       placed: new Map<PodClass, number>(),
     };

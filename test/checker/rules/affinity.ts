@@ -52,7 +52,8 @@ export function checkAffinity(placement: Placement): Violation[] {
     }
   }
   if (waiting.length === 0) return [];
-  for (const podClass of spots.keys()) {
+  running.push(...placement.nodes.flatMap(daemonsInTime));
+  for (const podClass of [...spots.keys(), ...running.map((spot) => spot.podClass)]) {
     selectedBy.set(
       podClass,
       [...groups.values()].filter((group) => group.selects(podClass)),
@@ -69,6 +70,12 @@ export function checkAffinity(placement: Placement): Violation[] {
       : 'no pod that its affinity wants is anywhere, and it does not select itself',
   }));
 }
+
+/** Pods of DaemonSets that are sure to come to the node, and wait for nobody themselves. */
+const daemonsInTime = (node: FinalNode): Spot[] =>
+  [...node.daemons]
+    .filter(([{ spec }, comes]) => comes === 'sure' && spec.affinity?.podAffinity === undefined)
+    .map(([podClass]) => ({ podClass, node }));
 
 function groupOf(
   placement: Placement,

@@ -1,6 +1,6 @@
 import type { PodAffinityTerm } from '../../../api/kubernetes.js';
 import { normalKey } from '../selectors.js';
-import type { Placement } from '../placement.js';
+import type { FinalNode, Placement } from '../placement.js';
 import type { PodClass } from '../pods.js';
 import type { Violation } from '../types.js';
 import { type Spot, spotsByClass, termSelects } from './where.js';
@@ -37,7 +37,23 @@ export function checkAntiAffinity(placement: Placement): Violation[] {
       }
     }
   }
-  return violations;
+  return [...violations, ...placement.nodes.flatMap((node) => besideDaemons(placement, node))];
+}
+
+/** Pods on a node where a DaemonSet will run that they keep away, or that keeps them away. */
+function besideDaemons({ cluster }: Placement, node: FinalNode): Violation[] {
+  const keepsOff = (owner: PodClass, other: PodClass): boolean =>
+    (owner.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).some(
+      (term) => node.labels(normalKey(term.topologyKey)) !== undefined && termSelects(cluster, term, owner, other),
+    );
+  return [...node.placed.keys()].flatMap((podClass) =>
+    [...node.daemons.keys()]
+      .filter((daemon) => keepsOff(podClass, daemon) || keepsOff(daemon, podClass))
+      .map(({ example }) => {
+        const message = `shares its node with the pod ${example} that anti-affinity keeps apart from it`;
+        return { rule: 'pod-anti-affinity', node: node.name, pod: podClass.example, message } as const;
+      }),
+  );
 }
 
 function keyLabels(term: PodAffinityTerm, owner: PodClass): (string | undefined)[] {

@@ -90,7 +90,8 @@ function leastOnHosts(placement: Placement, group: Group, chosen: (podClass: Pod
     .filter((node) => isEligible(group, node))
     .map((node) => {
       const classes = [...new Set([...node.running.keys(), ...node.placed.keys()])].filter(chosen);
-      return classes.reduce((sum, each) => sum + runningOn(node, each) + (node.placed.get(each) ?? 0), 0);
+      const daemons = [...node.daemons.keys()].filter(chosen).length;
+      return classes.reduce((sum, each) => sum + runningOn(node, each) + (node.placed.get(each) ?? 0), daemons);
     });
   return counts.length > 0 && counts.length >= (group.constraint.minDomains ?? 1) ? Math.min(...counts) : 0;
 }
@@ -127,7 +128,7 @@ function judge(
   const eligible = new Set(countedNodes(placement).filter((node) => isEligible(group, node)));
   const final = new Map<string, number>(); // sure to be there in the end
   const early = new Map<string, number>(); // running, or counted
-  for (const node of eligible) addAt(final, certain(group, node), 0);
+  for (const node of eligible) addDaemons(group, node, final, early);
   if (group.key !== hostnameKey && counted === 'the group') addAt(final, [...pools.domains(group)], 0);
   for (const [podClass, at] of spots) {
     if (podClass.namespace !== group.owner.namespace || !selectorMatches(group.selector, podClass.labels)) continue;
@@ -140,6 +141,16 @@ function judge(
   }
   const enough = final.size > 0 && final.size >= (group.constraint.minDomains ?? 1);
   return report(group, spots, early, (enough ? Math.min(...final.values()) : 0) + group.constraint.maxSkew);
+}
+
+/** The domain of the node, with pods of DaemonSets that are still to come to it; those are counted by host alone. */
+function addDaemons(group: Group, node: FinalNode, final: Map<string, number>, early: Map<string, number>): void {
+  addAt(final, certain(group, node), 0);
+  for (const [daemon, comes] of group.key === hostnameKey ? node.daemons : []) {
+    if (daemon.namespace !== group.owner.namespace || !selectorMatches(group.selector, daemon.labels)) continue;
+    addAt(early, node.labels(group.key) ?? [], 1);
+    if (comes === 'sure') addAt(final, certain(group, node), 1);
+  }
 }
 
 /** The domain of a node if there is but one. */

@@ -1,0 +1,172 @@
+import { labels } from '../../api/labels.js';
+import type { Compiled } from '../compile/compiled.js';
+import type { Daemon } from '../compile/daemons.js';
+import { satisfies } from '../compile/key-space.js';
+import type { Level } from '../compile/relaxation-levels.js';
+import type { Profile } from '../compile/universe.js';
+import { untolerated } from '../../core/tolerations.js';
+import { emptyList } from '../lists.js';
+import { includesNode, type Group, type Groups, type Identity } from './groups.js';
+
+/** The rules of pods that pods of DaemonSets may break or meet. */
+type PodRules = Readonly<
+  Record<'byDaemons' | 'matched' | 'antiAffinity' | 'hostAntiAffinity' | 'hostSpread', readonly Group[]>
+>;
+
+/** A DaemonSet whose pods keep other pods off every node that they run on, and the rule by which they do. */
+export interface DaemonConflict {
+  readonly daemon: Daemon;
+  readonly group: Group;
+  readonly message: string;
+}
+
+/** What the pods of DaemonSets mean for topology rules on nodes that these will run on (topology/daemon-pods). */
+export class DaemonPods {
+  private readonly identities: readonly Identity[];
+  /** By DaemonSet: its own required anti-affinity. */
+  private readonly own: readonly (readonly Group[])[];
+  private readonly selected = new Map<Group, readonly number[]>();
+
+  constructor(
+    private readonly compiled: Compiled,
+    private readonly groups: Groups,
+    bind: (group: Group) => void,
+  ) {
+    const { daemons } = compiled;
+    this.identities = daemons.map(({ namespace, labels: podLabels }) => groups.identity(namespace, podLabels));
+    this.own = daemons.map(({ spec }, d) => {
+      const terms = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? emptyList;
+      return terms.map((term) => groups.term('antiAffinity', term, this.identities[d]!));
+    });
+    for (const groupsOfOne of this.own) groupsOfOne.forEach(bind);
+  }
+
+  /** The rules that select the pods of the DaemonSet, and its own anti-affinity, to be counted on a node that they will run on. */
+  countedBy(daemon: number): { matched: readonly Group[]; keepsOff: readonly Group[] } {
+    return { matched: this.groups.matching(this.identities[daemon]!), keepsOff: this.own[daemon]! };
+  }
+
+  /** The DaemonSets whose pods the rule selects. */
+  private selectedBy(group: Group): readonly number[] {
+    let daemons = this.selected.get(group);
+    if (daemons === undefined) {
+      daemons = this.identities.flatMap((identity, d) => (this.groups.matching(identity).includes(group) ? [d] : []));
+      this.selected.set(group, daemons);
+    }
+    return daemons;
+  }
+
+  /** How many of these DaemonSets have pods that the rule selects. */
+  count(group: Group, running: readonly number[]): number {
+    return this.selectedBy(group).filter((d) => running.includes(d)).length;
+  }
+
+  private runningOn(profile: Profile): readonly number[] {
+    return this.compiled.offers.of(profile).daemons;
+  }
+
+  /**
+   * Those of the affinity rules that pods of DaemonSets meet on any new node of some profiles. The pods of the level are then launched on
+   * such nodes alone.
+   */
+  met(level: Level, carried: readonly Group[]): readonly Group[] {
+    if (this.identities.length === 0) return emptyList;
+    const sought = carried.filter((group) => group.kind === 'affinity' && this.selectedBy(group).length > 0);
+    if (sought.length === 0) return emptyList;
+    const isMet = this.compiled.universe.profiles.some(
+      (profile) =>
+        untolerated(profile.pool.taints, level.tolerations, level.avoidsPreferred) === undefined &&
+        level.constraints.some((each) => satisfies(each, profile.values)) &&
+        sought.every((group) => this.meets(group, profile)),
+    );
+    return isMet ? sought : emptyList;
+  }
+
+  private meets(group: Group, profile: Profile): boolean {
+    if (!this.hasKey(group, profile.values)) return false;
+    const running = this.runningOn(profile);
+    // A pod that waits for others itself may come too late.
+    return this.selectedBy(group).some(
+      (d) =>
+        running.includes(d) &&
+        this.compiled.daemons[d]!.spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ===
+          undefined,
+    );
+  }
+
+  private hasKey({ key, hostname }: Group, values: Profile['values']): boolean {
+    const index = hostname ? undefined : this.compiled.space.find(key);
+    return hostname || (index !== undefined && values[index] !== undefined);
+  }
+
+  /** Which DaemonSet keeps pods with these rules off new nodes of the profile, or does not run there although they need it. */
+  conflict(rules: PodRules, profile: Profile): DaemonConflict | undefined {
+    if (this.identities.length === 0) return undefined;
+    const unmet = rules.byDaemons.find((group) => !this.meets(group, profile));
+    if (unmet !== undefined) {
+      return this.told(
+        this.selectedBy(unmet)[0]!,
+        unmet,
+        (name) => `DaemonSet ${name}, whose pods its affinity wants, does not run there`,
+      );
+    }
+    return this.conflictWith(rules, profile.values, this.runningOn(profile)) ?? this.crowded(rules, profile);
+  }
+
+  /** The same by anti-affinity alone, where pods of these DaemonSets will run. */
+  conflictWith(rules: PodRules, values: Profile['values'], running: readonly number[]): DaemonConflict | undefined {
+    for (const d of running) {
+      const shunning = this.own[d]!.find((group) => rules.matched.includes(group) && this.hasKey(group, values));
+      if (shunning !== undefined) {
+        return this.told(
+          d,
+          shunning,
+          (name) => `the anti-affinity of DaemonSet ${name}, which runs there, keeps it away`,
+        );
+      }
+    }
+    for (const group of [...rules.hostAntiAffinity, ...rules.antiAffinity]) {
+      const d = this.hasKey(group, values) ? this.selectedBy(group).find((each) => running.includes(each)) : undefined;
+      if (d !== undefined) {
+        return this.told(
+          d,
+          group,
+          (name) => `its anti-affinity keeps it away from DaemonSet ${name}, which runs there`,
+        );
+      }
+    }
+    return undefined;
+  }
+
+  private crowded(rules: PodRules, profile: Profile): DaemonConflict | undefined {
+    for (const group of rules.hostSpread) {
+      const [d] = this.selectedBy(group);
+      const own = rules.matched.includes(group) ? 1 : 0;
+      const there = d === undefined ? 0 : this.count(group, this.runningOn(profile));
+      if (d !== undefined && there + own > group.maxSkew + this.leastOnNew(group)) {
+        return this.told(
+          d,
+          group,
+          (name) => `with the pods of DaemonSet ${name} its spread over ${labels.hostname} has no room`,
+        );
+      }
+    }
+    return undefined;
+  }
+
+  /** How many pods that the rule selects every node to launch has from the start. */
+  leastOnNew(group: Group): number {
+    if (this.selectedBy(group).length === 0) return 0;
+    let least = Infinity;
+    for (const profile of this.compiled.universe.profiles) {
+      if (!includesNode(group, profile.values, profile.pool.taints)) continue;
+      least = Math.min(least, this.count(group, this.runningOn(profile)));
+    }
+    return least === Infinity ? 0 : least;
+  }
+
+  private told(d: number, group: Group, text: (name: string) => string): DaemonConflict {
+    const daemon = this.compiled.daemons[d]!;
+    return { daemon, group, message: text(daemon.name) };
+  }
+}
