@@ -186,6 +186,9 @@ export interface Pod extends KubernetesObject {
     conditions?: Condition[];
     containerStatuses?: ContainerStatus[];
     initContainerStatuses?: ContainerStatus[];
+    /** Of a pod with requests of its own, as those of a container. */
+    resources?: ResourceRequirements;
+    allocatedResources?: ResourceList;
     nominatedNodeName?: string;
     startTime?: string;
     reason?: string;

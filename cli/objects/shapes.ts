@@ -228,6 +228,8 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
         conditions: listCheck(shape({ type: textCheck, reason: textCheck }, ['type'])),
         containerStatuses: listCheck(containerStatus),
         initContainerStatuses: listCheck(containerStatus),
+        resources,
+        allocatedResources: mapCheck(quantityCheck),
       }),
     },
     ['metadata', 'spec'],
