@@ -258,6 +258,7 @@ export interface PersistentVolumeClaim extends KubernetesObject {
     volumeMode?: string;
     accessModes?: string[];
     resources?: ResourceRequirements;
+    selector?: LabelSelector;
   };
   status?: { phase?: string };
 }
@@ -272,6 +273,10 @@ export interface PersistentVolume extends KubernetesObject {
     gcePersistentDisk?: { pdName: string };
     azureDisk?: { diskName: string };
     storageClassName?: string;
+    capacity?: ResourceList;
+    accessModes?: string[];
+    volumeMode?: string;
+    claimRef?: { namespace?: string; name?: string };
   };
   status?: { phase?: string };
 }
