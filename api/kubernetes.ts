@@ -194,6 +194,9 @@ export interface Pod extends KubernetesObject {
     conditions?: Condition[];
     containerStatuses?: ContainerStatus[];
     initContainerStatuses?: ContainerStatus[];
+    /** Of a pod with requests of its own, as those of a container. */
+    resources?: ResourceRequirements;
+    allocatedResources?: ResourceList;
     nominatedNodeName?: string;
     startTime?: string;
     reason?: string;
@@ -264,6 +267,7 @@ export interface PersistentVolumeClaim extends KubernetesObject {
     volumeMode?: string;
     accessModes?: string[];
     resources?: ResourceRequirements;
+    selector?: LabelSelector;
   };
   status?: { phase?: string };
 }
@@ -278,6 +282,10 @@ export interface PersistentVolume extends KubernetesObject {
     gcePersistentDisk?: { pdName: string };
     azureDisk?: { diskName: string };
     storageClassName?: string;
+    capacity?: ResourceList;
+    accessModes?: string[];
+    volumeMode?: string;
+    claimRef?: { namespace?: string; name?: string };
   };
   status?: { phase?: string };
 }

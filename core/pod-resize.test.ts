@@ -50,3 +50,29 @@ describe('a container that is resized in place requests', () => {
     expect(withResizedRequests({ ...same, status: {} }).spec).toBe(same.spec);
   });
 });
+
+// Rule `scheduling/pod-requests`.
+describe('a pod with requests of its own that is resized in place requests', () => {
+  const whole = (cpu: string, allocated: string, actual: string, conditions?: object[]): Pod => {
+    const base = pod('1', {}, conditions);
+    return {
+      ...base,
+      spec: { ...base.spec, resources: { requests: { cpu } } },
+      status: { ...base.status, ...has(allocated, actual) },
+    };
+  };
+  test.each<[string, Pod, string]>([
+    ['what it had, while it shrinks', whole('500m', '6', '6'), '6'],
+    ['what it still has, once less is allocated', whole('500m', '500m', '6'), '6'],
+    ['what it will have, while it grows', whole('3', '1', '1'), '3'],
+    ['what it has, where it cannot grow', whole('3', '1', '1', infeasible), '1'],
+  ])('%s', (_, resized, expected) => {
+    expect(withResizedRequests(resized).spec.resources?.requests).toEqual({ cpu: expected });
+  });
+
+  test('nothing as a whole where it has none', () => {
+    const base = pod('1', {});
+    const sum = { ...base, status: has('6', '6') };
+    expect(withResizedRequests(sum)).toBe(sum);
+  });
+});

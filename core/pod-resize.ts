@@ -3,28 +3,38 @@ import { QuantityError } from './quantities.js';
 import { lookUp } from './own.js';
 import { parseResource } from './resources.js';
 
+/** Requests of a container, or of a pod as a whole. */
+type Resized = Pick<Container, 'resources'>;
+
 /**
- * The pod as kube-scheduler counts it while its containers are resized in place (scheduling/pod-requests): each requests the most of
- * what its spec asks for, what the kubelet has allocated and what is in effect; without the spec where the kubelet finds it
+ * The pod as kube-scheduler counts it while it or its containers are resized in place (scheduling/pod-requests): each requests the most
+ * of what its spec asks for, what the kubelet has allocated and what is in effect; without the spec where the kubelet finds it
  * infeasible. The same object where that changes nothing.
  */
 export function withResizedRequests(pod: Pod): Pod {
-  const { status, spec } = pod;
-  if ((status?.containerStatuses ?? status?.initContainerStatuses) === undefined) return pod;
+  const { status = {}, spec } = pod;
   const infeasible =
-    status!.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible') === true;
+    status.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible') === true;
   const resized = (own: readonly Container[], statuses: readonly ContainerStatus[] = []): Container[] =>
-    own.map((each) => {
-      const known = statuses.find(({ name }) => name === each.name);
-      return withStatus(each, known, infeasible);
-    });
+    own.map((each) =>
+      withStatus(
+        each,
+        statuses.find(({ name }) => name === each.name),
+        infeasible,
+      ),
+    );
   const { initContainers: first = [] } = spec;
-  const containers = resized(spec.containers, status!.containerStatuses);
-  const initContainers = resized(first, status!.initContainerStatuses);
+  const containers = resized(spec.containers, status.containerStatuses);
+  const initContainers = resized(first, status.initContainerStatuses);
+  // Without requests of its own a pod is the sum of its containers, whatever its status says.
+  const { resources } = spec.resources?.requests === undefined ? spec : withStatus(spec, status, infeasible);
   const isChanged =
-    containers.some((each, i) => each !== spec.containers[i]) || initContainers.some((each, i) => each !== first[i]);
+    resources !== spec.resources ||
+    containers.some((each, i) => each !== spec.containers[i]) ||
+    initContainers.some((each, i) => each !== first[i]);
   if (!isChanged) return pod;
-  return { ...pod, spec: { ...spec, containers, ...(spec.initContainers !== undefined && { initContainers }) } };
+  const changed = { containers, ...(spec.initContainers && { initContainers }), ...(resources && { resources }) };
+  return { ...pod, spec: { ...spec, ...changed } };
 }
 
 /** The pod as its owner creates it anew from `template`: at least as large as either. */
@@ -53,12 +63,16 @@ function withMore<T extends { resources?: Container['resources'] }>(own: T, othe
   return { ...own, resources: { ...own.resources, requests: most([live!, asked!]) } };
 }
 
-function withStatus(container: Container, status: ContainerStatus | undefined, infeasible: boolean): Container {
-  if (status?.resources === undefined) return container;
-  const asked = container.resources?.requests ?? {};
+function withStatus<T extends Resized>(
+  own: T,
+  status: Pick<ContainerStatus, 'resources' | 'allocatedResources'> | undefined,
+  infeasible: boolean,
+): T {
+  if (status?.resources === undefined) return own;
+  const asked = own.resources?.requests ?? {};
   const actual = [status.resources.requests ?? {}, status.allocatedResources ?? {}];
   const requests = most(infeasible ? actual : [asked, ...actual]);
-  return isSame(asked, requests) ? container : { ...container, resources: { ...container.resources, requests } };
+  return isSame(asked, requests) ? own : { ...own, resources: { ...own.resources, requests } };
 }
 
 /** The largest amount of each resource. */

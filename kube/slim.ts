@@ -54,7 +54,7 @@ const slimmers: { readonly [K in Kind]?: Slimmer<Kinds[K]> } = {
         }),
   }),
   PersistentVolumeClaim: ({ spec, status }: PersistentVolumeClaim) => ({
-    spec: copyFields(spec, ['storageClassName', 'volumeName', 'volumeMode', 'accessModes', 'resources']),
+    spec: copyFields(spec, ['storageClassName', 'volumeName', 'volumeMode', 'accessModes', 'resources', 'selector']),
     ...(status === undefined ? {} : { status: copyFields(status, ['phase']) }),
   }),
   PersistentVolume: ({ spec, status }: PersistentVolume) => ({
@@ -67,7 +67,11 @@ const slimmers: { readonly [K in Kind]?: Slimmer<Kinds[K]> } = {
         'gcePersistentDisk',
         'azureDisk',
         'storageClassName',
+        'capacity',
+        'accessModes',
+        'volumeMode',
       ]),
+      ...(spec.claimRef === undefined ? {} : { claimRef: copyFields(spec.claimRef, ['namespace', 'name']) }),
       ...(spec.csi === undefined ? {} : { csi: copyFields(spec.csi, ['driver', 'volumeHandle']) }),
     },
     ...(status === undefined ? {} : { status: copyFields(status, ['phase']) }),

@@ -237,6 +237,8 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
         conditions: listCheck(shape({ type: textCheck, reason: textCheck }, ['type'])),
         containerStatuses: listCheck(containerStatus),
         initContainerStatuses: listCheck(containerStatus),
+        resources,
+        allocatedResources: mapCheck(quantityCheck),
       }),
     },
     ['metadata', 'spec'],
@@ -271,13 +273,31 @@ export const builtInShapes: Readonly<Record<string, Check>> = {
   PersistentVolumeClaim: shape(
     {
       metadata,
-      spec: shape({ storageClassName: textCheck, volumeName: textCheck }),
+      spec: shape({
+        storageClassName: textCheck,
+        volumeName: textCheck,
+        volumeMode: textCheck,
+        accessModes: listCheck(textCheck),
+        resources,
+        selector: labelSelector,
+      }),
       status: shape({ phase: textCheck }),
     },
     ['metadata', 'spec'],
   ),
   PersistentVolume: shape(
-    { metadata, spec: shape({ nodeAffinity: shape({ required: nodeSelector }), storageClassName: textCheck }) },
+    {
+      metadata,
+      spec: shape({
+        nodeAffinity: shape({ required: nodeSelector }),
+        storageClassName: textCheck,
+        capacity: mapCheck(quantityCheck),
+        accessModes: listCheck(textCheck),
+        volumeMode: textCheck,
+        claimRef: shape({ namespace: textCheck, name: textCheck }),
+      }),
+      status: shape({ phase: textCheck }),
+    },
     ['metadata', 'spec'],
   ),
   StorageClass: shape(

@@ -103,7 +103,7 @@ export function compile(input: PackingInput, budgets = termsPerPass): Compiled {
   const options = { resume: input.resume, about: input.about, budgets, openKeys, highCardinality };
   const { admitted: pending, deferred, resume, besideApart } = admitWithinTerms(waiting, options);
   const defaults = new DefaultSpread(settings.defaultTopologySpread ?? [], objects);
-  const volumes = new Volumes(objects);
+  const volumes = new Volumes(objects, nodes);
   const templates = (objects.daemonSets ?? []).map(({ spec }) => spec.template);
   const labelKeys = keysRead([pending, templates, ...bound.values()], defaults.labelKeys(pending));
   const backedOff = backedOffPods(objects.nodePools, input.now);

@@ -15,8 +15,12 @@ import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
 import { listedNames } from '../../core/listed-names.js';
+import { compareText } from '../../core/compare-text.js';
+import { isTerminal, isUnassigned } from '../../core/pods.js';
 import { volumeClaimName } from '../../core/volume-claims.js';
 import { readTerm } from './node-terms.js';
+import type { CompiledNode } from './nodes.js';
+import { placesOf, staticSupplies, type StaticDemand, type StaticSupply } from './static-volumes.js';
 
 /** What the volumes of a pod ask of its node (volumes/node-needs). */
 export interface VolumeNeeds {
@@ -42,22 +46,36 @@ export class Volumes {
   private readonly claims = new Map<string, PersistentVolumeClaim>();
   private readonly volumes = new Map<string, PersistentVolume>();
   private readonly classes = new Map<string, StorageClass>();
-  private readonly users = new Map<string, number>();
+  private readonly users = new Map<string, Pod[]>();
   private readonly known = new Map<string, VolumeNeeds>();
+  private readonly supplies: ReadonlyMap<string, StaticSupply>;
+  /** The host names of nodes that stay. */
+  private readonly hosts: ReadonlySet<string>;
 
-  constructor(objects: ClusterObjects) {
+  constructor(objects: ClusterObjects, nodes: readonly CompiledNode[]) {
+    this.hosts = new Set(nodes.flatMap(({ deleting, labels: own }) => (deleting ? [] : (own[labels.hostname] ?? []))));
     for (const claim of objects.persistentVolumeClaims ?? []) {
       this.claims.set(fullName(claim), claim);
     }
     for (const volume of objects.persistentVolumes ?? []) this.volumes.set(nameOf(volume), volume);
     for (const storage of objects.storageClasses ?? []) this.classes.set(nameOf(storage), storage);
-    if (this.claims.size === 0) return;
-    for (const pod of objects.pods) {
-      for (const volume of pod.spec.volumes ?? []) {
-        const key = claimKey(pod, volume);
-        if (key !== undefined) this.users.set(key, (this.users.get(key) ?? 0) + 1);
-      }
+    const demands: StaticDemand[] = [];
+    for (const pod of this.claims.size === 0 ? [] : objects.pods) {
+      const keys = new Set((pod.spec.volumes ?? []).flatMap((volume) => claimKey(pod, volume) ?? []));
+      for (const key of keys) this.users.set(key, [...(this.users.get(key) ?? []), pod]);
+      const claims = [...keys].flatMap((key) => this.staticClaim(key));
+      if (claims.length > 0 && isUnassigned(pod)) demands.push({ pod, claims });
     }
+    this.supplies = staticSupplies(demands, this.volumes.values());
+  }
+
+  /** The claim, if only a volume that is there can serve it. */
+  private staticClaim(key: string): StaticDemand['claims'] {
+    const claim = this.claims.get(key);
+    const { volumeName = '', storageClassName = '' } = claim?.spec ?? {};
+    const storage = this.classes.get(storageClassName);
+    const isStatic = storage?.provisioner === noProvisioner && storage.volumeBindingMode === 'WaitForFirstConsumer';
+    return claim === undefined || volumeName !== '' || !isStatic ? [] : [{ key, claim }];
   }
 
   /** A text equal for pods whose volumes ask the same of a node; empty for most pods. */
@@ -66,7 +84,7 @@ export class Volumes {
     for (const volume of pod.spec.volumes ?? []) {
       const key = claimKey(pod, volume);
       if (key === undefined) continue;
-      const { alternatives, driver, error } = this.claimNeeds(key, volume);
+      const { alternatives, driver, error } = this.claimNeeds(pod, key, volume);
       const name = this.isShared(key) || error !== undefined ? key : '';
       text += `V${name}/${driver ?? ''}/${error ?? ''}/${alternatives.map(canonicalText).join('|')}`;
     }
@@ -87,7 +105,8 @@ export class Volumes {
   asking(pod: Pod, label: string): string | undefined {
     const found = (pod.spec.volumes ?? []).flatMap((volume) => {
       const key = claimKey(pod, volume);
-      if (key === undefined || !this.claimNeeds(key, volume).alternatives.some((each) => each.has(label))) return [];
+      if (key === undefined || !this.claimNeeds(pod, key, volume).alternatives.some((each) => each.has(label)))
+        return [];
       const spec = this.claims.get(key)?.spec ?? volume.ephemeral?.volumeClaimTemplate.spec;
       const { volumeName = '', storageClassName = '' } = spec ?? {};
       const by = volumeName === '' ? `StorageClass ${storageClassName}` : `PersistentVolume ${volumeName}`;
@@ -101,7 +120,7 @@ export class Volumes {
     const found: { driver: string; volume: string }[] = [];
     for (const volume of pod.spec.volumes ?? []) {
       const key = claimKey(pod, volume);
-      const driver = key === undefined ? undefined : this.claimNeeds(key, volume).driver;
+      const driver = key === undefined ? undefined : this.claimNeeds(pod, key, volume).driver;
       if (key !== undefined && driver !== undefined) found.push({ driver, volume: this.volumeName(key) });
     }
     return found;
@@ -113,7 +132,7 @@ export class Volumes {
     for (const volume of volumes) {
       const key = claimKey(pod, volume);
       if (key === undefined) continue;
-      const needs = this.claimNeeds(key, volume);
+      const needs = this.claimNeeds(pod, key, volume);
       if (needs.error !== undefined) {
         const error = { subject: `PersistentVolumeClaim ${key}`, message: needs.error };
         return { alternatives: [], attachments: [], error };
@@ -126,28 +145,42 @@ export class Volumes {
   }
 
   private isShared(key: string): boolean {
-    return (this.users.get(key) ?? 0) > 1;
+    return (this.users.get(key)?.length ?? 0) > 1;
   }
 
   private volumeName(key: string): string {
     return this.claims.get(key)?.spec.volumeName ?? key;
   }
 
-  private claimNeeds(key: string, volume: PodVolume): ClaimNeeds {
+  private claimNeeds(pod: Pod, key: string, volume: PodVolume): ClaimNeeds {
     const claim = this.claims.get(key);
     const spec = claim?.spec ?? volume.ephemeral?.volumeClaimTemplate.spec;
     if (spec === undefined) return refused('does not exist');
     const { volumeName = '', storageClassName = '' } = spec;
     if (claim !== undefined) {
-      const wrong = wrongClaim(claim);
+      const wrong = wrongClaim(claim) ?? this.whyInUse(pod, key, claim);
       if (wrong !== undefined) return refused(wrong);
-      if (volumeName !== '') return this.boundNeeds(volumeName);
+      if (volumeName !== '') return this.boundNeeds(pod, volumeName);
     }
     // Rule `volumes/unusable-claims`.
-    return storageClassName === '' ? refused('is unbound and has no storage class') : this.classNeeds(storageClassName);
+    if (storageClassName === '') return refused('is unbound and has no storage class');
+    const supply = this.supplies.get(key);
+    if (typeof supply === 'string') return refused(supply);
+    return supply === undefined ? this.classNeeds(storageClassName) : supplyNeeds(supply);
   }
 
-  private boundNeeds(name: string): ClaimNeeds {
+  /** A ReadWriteOncePod claim serves one pod at a time: one that runs, or else the first by name (volumes/read-write-once-pod). */
+  private whyInUse(pod: Pod, key: string, { spec }: PersistentVolumeClaim): string | undefined {
+    if (spec.accessModes?.includes('ReadWriteOncePod') !== true) return undefined;
+    const others = (this.users.get(key) ?? []).filter((other) => other !== pod && !isTerminal(other));
+    const runs = others.find((other) => (other.spec.nodeName ?? '') !== '');
+    const first = others.find((other) => isUnassigned(other) && compareText(nameOf(other), nameOf(pod)) < 0);
+    const user = runs ?? ((pod.spec.nodeName ?? '') === '' ? first : undefined);
+    if (user === undefined) return undefined;
+    return `is ReadWriteOncePod, and pod ${fullName(user)} ${user === runs ? 'uses' : 'is to use'} it`;
+  }
+
+  private boundNeeds(pod: Pod, name: string): ClaimNeeds {
     const volume = this.volumes.get(name);
     if (volume === undefined) return refused(`is bound to PersistentVolume ${name}, which does not exist`);
     if (volume.metadata.deletionTimestamp !== undefined) {
@@ -155,7 +188,9 @@ export class Volumes {
     }
     const local = volume.spec.local !== undefined || volume.spec.hostPath !== undefined;
     const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-    const alternatives = terms.map((term) => readTerm(local ? withoutHost(term) : term));
+    // The host of a pod that moves goes; that of any other may still be there, and then only that will do.
+    const isHost = (value: string): boolean => (pod.spec.nodeName ?? '') === '' && this.hosts.has(value);
+    const alternatives = terms.map((term) => readTerm(local ? withoutHost(term, isHost) : term));
     const driver = driverOf(volume);
     return {
       alternatives: alternatives.some((each) => each.size === 0) ? [] : alternatives,
@@ -209,9 +244,22 @@ function claimKey(pod: Pod, volume: PodVolume): string | undefined {
   return claim === undefined ? undefined : `${namespaceOf(pod)}/${claim}`;
 }
 
-const withoutHost = ({ matchExpressions }: NodeSelectorTerm): NodeSelectorTerm => ({
-  matchExpressions: (matchExpressions ?? []).filter(({ key }) => key !== labels.hostname),
+const withoutHost = ({ matchExpressions }: NodeSelectorTerm, isThere: (host: string) => boolean): NodeSelectorTerm => ({
+  matchExpressions: (matchExpressions ?? []).filter(
+    ({ key, values = [] }) => key !== labels.hostname || values.some(isThere),
+  ),
 });
+
+const noProvisioner = 'kubernetes.io/no-provisioner';
+
+/** What a claim asks for that binds to one of these volumes. */
+function supplyNeeds(volumes: readonly PersistentVolume[]): ClaimNeeds {
+  const [first] = volumes;
+  const driver = first === undefined ? undefined : driverOf(first);
+  const places = volumes.map(placesOf);
+  const alternatives = places.some(({ length }) => length === 0) ? [] : places.flat();
+  return { alternatives, ...(driver !== undefined && { driver }) };
+}
 
 /** Every pair of alternatives that can hold together; all of them merged where none can. */
 function cross(left: readonly Requirements[], right: readonly Requirements[]): readonly Requirements[] {

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../api/kubernetes.js';
+import type {
+  NodeSelectorTerm,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+} from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { node, packingInput, pod, podsOf, zonesOf } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
@@ -209,4 +215,113 @@ test('a pod whose volume is being deleted gets no node', () => {
   const result = run({ pods: [pod('p', using('c'))], persistentVolumes, persistentVolumeClaims: [claim('c', { volumeName: 'v' })] }); // prettier-ignore
   expect(result.newNodeClaims).toEqual([]);
   expect(result.unschedulable[0]!.reason).toContain('PersistentVolume v, which is being deleted');
+});
+
+describe('claims of a class that provisions nothing (volumes/static-volumes)', () => {
+  const storageClasses = [storageClass('static', { provisioner: 'kubernetes.io/no-provisioner' })];
+  const asked = (more: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim['spec'] => ({
+    storageClassName: 'static',
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: '10Gi' } },
+    ...more,
+  });
+  const disk = (name: string, zone: string, spec: PersistentVolume['spec'] = {}, phase = 'Available') => ({
+    ...volume(name, {
+      storageClassName: 'static',
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '10Gi' },
+      nodeAffinity: { required: { nodeSelectorTerms: [inZones(zone)] } },
+      ...spec,
+    }),
+    status: { phase },
+  });
+  const planFor = (
+    persistentVolumes: readonly PersistentVolume[],
+    claims: readonly PersistentVolumeClaim['spec'][] = [asked()],
+    more: Partial<ClusterObjects> = {},
+  ) => {
+    const persistentVolumeClaims = claims.map((spec, i) => claim(`c-${i}`, spec));
+    const pods = claims.map((_, i) => pod(`p-${i}`, using(`c-${i}`)));
+    return run({ pods, persistentVolumes, persistentVolumeClaims, storageClasses, ...more });
+  };
+
+  test('bind to a volume that is Available: the node is where that is', () => {
+    expect(zonesOf(planFor([disk('d', 'zone-b')]))).toEqual({ 'zone-b': 1 });
+  });
+
+  test.each<[string, PersistentVolume, Partial<PersistentVolumeClaim['spec']>]>([
+    ['bound', disk('d', 'zone-b', {}, 'Bound'), {}],
+    ['kept for another claim', disk('d', 'zone-b', { claimRef: { namespace: 'default', name: 'other' } }), {}],
+    ['of another class', disk('d', 'zone-b', { storageClassName: 'other' }), {}],
+    ['too small', disk('d', 'zone-b', { capacity: { storage: '9Gi' } }), {}],
+    ['of another access mode', disk('d', 'zone-b'), { accessModes: ['ReadWriteMany'] }],
+    ['of another volume mode', disk('d', 'zone-b', { volumeMode: 'Block' }), {}],
+    ['of other labels', disk('d', 'zone-b'), { selector: { matchLabels: { tier: 'fast' } } }],
+  ])('do not bind to one that is %s', (_, other, spec) => {
+    const { newNodeClaims, unschedulable } = planFor([other], [asked(spec)]);
+    expect(newNodeClaims).toEqual([]);
+    expect(unschedulable[0]?.reason).toContain('storage class static, which provisions nothing');
+    const chosen = disk('fit', 'zone-c', {
+      ...(spec.accessModes && { accessModes: spec.accessModes }),
+    });
+    const labelled = { ...chosen, metadata: { ...chosen.metadata, labels: { tier: 'fast' } } };
+    expect(zonesOf(planFor([other, labelled], [asked(spec)]))).toEqual({ 'zone-c': 1 });
+  });
+
+  test('get one volume each', () => {
+    const disks = [disk('d-0', 'zone-a'), disk('d-1', 'zone-b')];
+    expect(zonesOf(planFor(disks, [asked(), asked()]))).toEqual({ 'zone-a': 1, 'zone-b': 1 });
+    const { newNodeClaims, unschedulable } = planFor(disks, [asked(), asked(), asked()]);
+    expect(newNodeClaims.flatMap(({ pods }) => pods)).toHaveLength(2);
+    expect(unschedulable[0]?.reason).toContain('other claims take every PersistentVolume');
+  });
+
+  test('of one pod bind to volumes that one node reaches, and leave to others what they need', () => {
+    const disks = [disk('d-0', 'zone-a'), disk('d-1', 'zone-b'), disk('d-2', 'zone-b')];
+    const persistentVolumeClaims = ['x', 'y', 'z'].map((name) => claim(name, asked()));
+    const pods = [
+      pod('two', using('x', 'y')),
+      pod('one', { ...using('z'), nodeSelector: { [labels.zone]: 'zone-a' } }),
+    ];
+    const result = run({ pods, persistentVolumes: disks, persistentVolumeClaims, storageClasses });
+    expect(result.unschedulable).toEqual([]);
+    expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1 });
+  });
+
+  test('that find it on the disk of one node are placed there or nowhere', () => {
+    const onHost = { matchExpressions: [{ key: labels.hostname, operator: 'In' as const, values: ['n'] }] };
+    const local = disk('d', '', { local: { path: '/d' }, nodeAffinity: { required: { nodeSelectorTerms: [onHost] } } });
+    expect(planFor([local], [asked()], { nodes: [node('n')] }).existingNodes).toHaveLength(1);
+    const full = planFor([local], [asked()], { nodes: [node('n', { cpu: '500m' })] });
+    expect([full.existingNodes, full.newNodeClaims]).toEqual([[], []]);
+  });
+});
+
+test('a local volume keeps a waiting pod on its host for as long as that is there (volumes/local-volumes)', () => {
+  const onHost = { matchExpressions: [{ key: labels.hostname, operator: 'In' as const, values: ['n'] }] };
+  const persistentVolumes = [
+    volume('v', { local: { path: '/d' }, nodeAffinity: { required: { nodeSelectorTerms: [onHost] } } }),
+  ];
+  const objects = {
+    pods: [pod('p', using('c'))],
+    persistentVolumes,
+    persistentVolumeClaims: [claim('c', { volumeName: 'v' })],
+  };
+  expect(run({ ...objects, nodes: [node('n', { cpu: '500m' })] }).newNodeClaims).toEqual([]);
+  expect(run({ ...objects, nodes: [node('other', { cpu: '500m' })] }).newNodeClaims).toHaveLength(1);
+  const moving = { ...objects, pods: [pod('p', { ...using('c'), nodeName: 'n' })], nodes: [node('n')] };
+  expect(plan(packingInput(moving, { withoutNodes: new Set(['n']) })).newNodeClaims).toHaveLength(1);
+});
+
+test('a ReadWriteOncePod claim serves one pod at a time (volumes/read-write-once-pod)', () => {
+  const persistentVolumes = [zonalVolume('v', 'zone-b')];
+  const persistentVolumeClaims = [claim('c', { volumeName: 'v', accessModes: ['ReadWriteOncePod'] })];
+  const planOf = (...pods: Pod[]) => run({ pods, persistentVolumes, persistentVolumeClaims, nodes: [node('n')] });
+  const user = pod('user', { ...using('c'), nodeName: 'n' });
+  const waits = planOf(pod('p', using('c')), user);
+  expect(waits.newNodeClaims).toEqual([]);
+  expect(waits.unschedulable[0]?.reason).toContain('is ReadWriteOncePod, and pod default/user uses it');
+  expect(planOf(pod('p', using('c')), { ...user, status: { phase: 'Succeeded' } }).newNodeClaims).toHaveLength(1);
+  const both = planOf(pod('p', using('c')), pod('q', using('c')));
+  expect(both.newNodeClaims.flatMap(({ pods }) => pods)).toEqual(['default/p']);
 });

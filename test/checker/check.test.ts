@@ -87,6 +87,38 @@ const node = (name: string, zone = 'a'): KubernetesObject[] =>
     labels: { [zoneKey]: zone, 'node.kubernetes.io/instance-type': 'm-2x' },
     allocatable: { cpu: '2', memory: '8Gi', pods: '10' },
   });
+const claiming = (each: KubernetesObject, name: string): KubernetesObject => {
+  const made = each as KubernetesObject & { spec: PodSpec };
+  return Object.assign({}, made, { spec: { ...made.spec, ...volume(name) } });
+};
+const staticVolumes = (...zones: string[]): KubernetesObject[] =>
+  [
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'static' },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    },
+    ...zones.map((zone) => ({
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: `pv-${zone}` },
+      spec: {
+        storageClassName: 'static',
+        accessModes: ['ReadWriteOnce', 'ReadWriteOncePod'],
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [inValues(zoneKey, zone)] }] } },
+      },
+      status: { phase: 'Available' },
+    })),
+  ] as KubernetesObject[];
+const staticClaims = (count: number, mode = 'ReadWriteOnce'): KubernetesObject[] =>
+  Array.from({ length: count }, (_, i) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: `c${i}`, namespace: 'default' },
+    spec: { storageClassName: 'static', accessModes: [mode] },
+  }));
 const agent = (spec: Partial<PodSpec> = {}): KubernetesObject => daemonSet('agent', requestsOf('100m', '100Mi'), spec);
 /** The same terms for all namespaces. */
 function everywhere({ affinity: all }: Partial<PodSpec>): Partial<PodSpec> {
@@ -935,6 +967,29 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
         },
       ]),
       breaks: ['price'],
+    },
+    {
+      says: 'one volume for two claims of a class that provisions nothing',
+      objects: [pool, ...staticVolumes('b'), ...two.map((each, i) => claiming(each, `c${i}`)), ...staticClaims(2)],
+      plan: plan([claim({ pods: ['p1', 'p2'], zones: ['b'] })]),
+      breaks: ['volumes'],
+    },
+    {
+      says: 'a volume each, where their nodes are',
+      objects: [pool, ...staticVolumes('a', 'b'), ...two.map((each, i) => claiming(each, `c${i}`)), ...staticClaims(2)],
+      plan: plan([claim({ pods: ['p1'], zones: ['b'] }), claim({ pods: ['p2'] })]),
+      breaks: [],
+    },
+    {
+      says: 'two pods with one ReadWriteOncePod claim',
+      objects: [
+        pool,
+        ...two.map((each) => claiming(each, 'c0')),
+        ...staticVolumes('a'),
+        ...staticClaims(1, 'ReadWriteOncePod'),
+      ],
+      plan: plan([claim({ pods: ['p1', 'p2'] })]),
+      breaks: ['volumes'],
     },
     {
       says: 'beside a DaemonSet that the pod keeps away',

@@ -1,10 +1,11 @@
 import type { NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/kubernetes.js';
 import type { Cluster } from '../cluster.js';
-import { isFinished } from '../cluster.js';
+import { parseResources } from '../../../core/resources.js';
+import { isDeleting, isFinished } from '../cluster.js';
 import { hostnameKey } from '../catalogue.js';
 import type { FinalNode, Placement } from '../placement.js';
 import { podKey } from '../pods.js';
-import { type LabelDomain, nodeMatches, normalKey } from '../selectors.js';
+import { type LabelDomain, nodeMatches, normalKey, selectorMatches } from '../selectors.js';
 import type { Violation } from '../types.js';
 
 /** Each placed pod can reach its volumes from its node, and no node gets more of them than its driver attaches. */
@@ -17,7 +18,7 @@ export function checkVolumes(placement: Placement): Violation[] {
     if (pods === undefined) running.set(name, [pod]);
     else pods.push(pod);
   }
-  return placement.nodes.flatMap((node) => {
+  const each = placement.nodes.flatMap((node) => {
     const placed = node.podNames.flatMap((key) => placement.cluster.pods.get(key) ?? []);
     if (!placed.some((pod) => (pod.spec.volumes ?? []).length > 0)) return [];
     return [
@@ -25,6 +26,81 @@ export function checkVolumes(placement: Placement): Violation[] {
       ...attachments(placement.cluster, node, [...(running.get(node.name) ?? []), ...placed]),
     ];
   });
+  return [...each, ...sharedClaims(placement), ...staticClaims(placement)];
+}
+
+/** ReadWriteOncePod claims that two pods use, or that one uses which stays. */
+function sharedClaims({ cluster, nodes }: Placement): Violation[] {
+  const placed = nodes.flatMap((node) => node.podNames.map((key) => ({ key, node })));
+  const movedKeys = new Set(placed.map(({ key }) => key));
+  const users = new Map<string, string>();
+  for (const pod of cluster.pods.values()) {
+    if ((pod.spec.nodeName ?? '') === '' || isFinished(pod) || movedKeys.has(podKey(pod))) continue;
+    for (const { key } of claimsOf(cluster, pod)) users.set(key, podKey(pod));
+  }
+  return placed.flatMap(({ key: name, node }) => {
+    const pod = cluster.pods.get(name);
+    return (pod === undefined ? [] : claimsOf(cluster, pod)).flatMap(({ key, claim }): Violation[] => {
+      const user = users.get(key);
+      users.set(key, name);
+      if (user === undefined || claim?.spec.accessModes?.includes('ReadWriteOncePod') !== true) return [];
+      return [
+        { rule: 'volumes', node: node.name, pod: name, message: `${key} is ReadWriteOncePod and used by ${user}` },
+      ];
+    });
+  });
+}
+
+/** Claims of classes that provision nothing, for which there is no volume of their own that their nodes reach. */
+function staticClaims({ cluster, nodes }: Placement): Violation[] {
+  const wanted = new Map<string, { claim: PersistentVolumeClaim; node: FinalNode; pod: string }>();
+  for (const node of nodes) {
+    for (const name of node.podNames) {
+      const pod = cluster.pods.get(name);
+      for (const { key, claim } of pod === undefined ? [] : claimsOf(cluster, pod)) {
+        const storage = cluster.storageClasses.get(claim?.spec.storageClassName ?? '');
+        const isStatic =
+          storage?.provisioner === 'kubernetes.io/no-provisioner' && (claim?.spec.volumeName ?? '') === '';
+        if (claim !== undefined && isStatic) wanted.set(key, { claim, node, pod: name });
+      }
+    }
+  }
+  const owner = new Map<string, string>();
+  const give = (key: string, tried: Set<string>): boolean => {
+    const { claim, node } = wanted.get(key)!;
+    return [...cluster.volumes].some(([name, volume]) => {
+      if (tried.has(name) || !serves(volume, claim, key)) return false;
+      const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms;
+      if (terms !== undefined && !holds(node, terms)) return false;
+      tried.add(name);
+      const before = owner.get(name);
+      if (before !== undefined && !give(before, tried)) return false;
+      owner.set(name, key);
+      return true;
+    });
+  };
+  return [...wanted].flatMap(([key, { node, pod }]) =>
+    give(key, new Set())
+      ? []
+      : [{ rule: 'volumes', node: node.name, pod, message: `no volume that its node reaches is left for ${key}` }],
+  );
+}
+
+function serves(volume: PersistentVolume, { spec: asked }: PersistentVolumeClaim, key: string): boolean {
+  const { metadata, spec } = volume;
+  const [size, room] = [asked.resources?.requests, spec.capacity].map((list) => parseResources(list)['storage'] ?? 0);
+  const [mode, given] = [asked, spec].map(({ volumeMode = 'Filesystem' }) => volumeMode);
+  const isAlike = spec.storageClassName === asked.storageClassName && mode === given && size! <= room!;
+  const isOpen = (asked.accessModes ?? []).every((each) => spec.accessModes?.includes(each));
+  const isChosen = asked.selector === undefined || selectorMatches(asked.selector, metadata.labels ?? {});
+  return isLeftFor(volume, key) && isAlike && isOpen && isChosen;
+}
+
+function isLeftFor({ metadata, spec: { claimRef }, status }: PersistentVolume, key: string): boolean {
+  const kept = claimRef === undefined ? undefined : `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`;
+  return (
+    metadata.deletionTimestamp === undefined && (kept === undefined ? status?.phase === 'Available' : kept === key)
+  );
 }
 
 interface PodClaim {
@@ -53,7 +129,7 @@ function reach(cluster: Cluster, node: FinalNode, pod: Pod): Violation[] {
       violations.push({ rule: 'volumes', node: node.name, pod: podKey(pod), message });
       continue;
     }
-    const terms = topologyTerms(cluster, claim);
+    const terms = topologyTerms(cluster, claim, pod);
     if (terms === undefined || holds(node, terms)) continue;
     violations.push({
       rule: 'volumes',
@@ -66,20 +142,28 @@ function reach(cluster: Cluster, node: FinalNode, pod: Pod): Violation[] {
 }
 
 /** Where the volume of a claim is, or may be made: alternatives, or undefined for anywhere. */
-function topologyTerms(cluster: Cluster, claim: PersistentVolumeClaim): NodeSelectorTerm[] | undefined {
+function topologyTerms(cluster: Cluster, claim: PersistentVolumeClaim, pod: Pod): NodeSelectorTerm[] | undefined {
   const { volumeName = '', storageClassName = '' } = claim.spec;
-  if (volumeName !== '') return volumeTerms(cluster.volumes.get(volumeName));
+  if (volumeName !== '') return volumeTerms(cluster, cluster.volumes.get(volumeName), pod);
   return cluster.storageClasses.get(storageClassName)?.allowedTopologies?.map((topology) => ({
     matchExpressions: (topology.matchLabelExpressions ?? []).map((e) => ({ ...e, operator: 'In' as const })),
   }));
 }
 
-function volumeTerms(volume: PersistentVolume | undefined): NodeSelectorTerm[] | undefined {
+function volumeTerms(cluster: Cluster, volume: PersistentVolume | undefined, pod: Pod): NodeSelectorTerm[] | undefined {
   const terms = volume?.spec.nodeAffinity?.required?.nodeSelectorTerms;
   if (volume?.spec.local === undefined && volume?.spec.hostPath === undefined) return terms;
-  // A local volume names a host that is gone by the time another node is needed(volumes/local-volumes).
+  // A local volume names a host, which goes if its pod moves or is gone already; if not, only that host will do (volumes/local-volumes).
+  const isThere = (host: string): boolean =>
+    (pod.spec.nodeName ?? '') === '' &&
+    [...cluster.nodes].some(
+      ([name, node]) =>
+        (node.metadata.labels?.[hostnameKey] ?? name) === host && !isDeleting(node, cluster.claims.get(name)),
+    );
   const free = terms?.map((term) => ({
-    matchExpressions: (term.matchExpressions ?? []).filter((e) => normalKey(e.key) !== hostnameKey),
+    matchExpressions: (term.matchExpressions ?? []).filter(
+      (e) => normalKey(e.key) !== hostnameKey || (e.values ?? []).some(isThere),
+    ),
   }));
   return free?.every((term) => term.matchExpressions.length > 0) === true ? free : undefined;
 }

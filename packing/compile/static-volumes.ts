@@ -1,0 +1,137 @@
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/kubernetes.js';
+import { compareText } from '../../core/compare-text.js';
+import { selects } from '../../core/label-selector.js';
+import { lookUp } from '../../core/own.js';
+import { QuantityError } from '../../core/quantities.js';
+import { parseResource } from '../../core/resources.js';
+import { nameOf } from '../names.js';
+import { impossibleKey, join, type Requirements } from '../requirements/requirements.js';
+import { readTerm, requiredTerms } from './node-terms.js';
+
+/** A pod with the claims that only volumes which are there can serve. */
+export interface StaticDemand {
+  readonly pod: Pod;
+  readonly claims: readonly { readonly key: string; readonly claim: PersistentVolumeClaim }[];
+}
+
+/** Where a claim may find its volume: in any of these, or why in none. */
+export type StaticSupply = readonly PersistentVolume[] | string;
+
+/** Where the volume can be reached; none: anywhere. */
+export function placesOf({ spec }: PersistentVolume): readonly Requirements[] {
+  const places = (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).map(readTerm);
+  return places.some(({ size }) => size === 0) ? [] : places;
+}
+
+/**
+ * The volumes that claims of classes without provisioner bind to (volumes/static-volumes), by key of the claim. Volumes that several
+ * claims could bind to are given to one each, to the pods with the fewest to choose from first.
+ */
+export function staticSupplies(
+  demands: readonly StaticDemand[],
+  volumes: Iterable<PersistentVolume>,
+): ReadonlyMap<string, StaticSupply> {
+  const all = [...volumes].sort((a, b) => sizeOf(a) - sizeOf(b) || compareText(nameOf(a), nameOf(b)));
+  const supplies = new Map<string, StaticSupply>();
+  const waiting = demands.map(({ pod, claims }) => {
+    const terms = requiredTerms(pod.spec);
+    return {
+      pod,
+      claims: claims.map(({ key, claim }) => {
+        const fitting = all.filter((volume) => fits(volume, claim, key));
+        const near = fitting.filter((volume) => terms.some((term) => reaches(term, placesOf(volume)) !== undefined));
+        if (fitting.length === 0) supplies.set(key, none(claim));
+        return { key, claim, fitting: near.length > 0 ? near : fitting };
+      }),
+    };
+  });
+  const wanted = new Map<PersistentVolume, Set<string>>();
+  for (const { claims } of waiting) {
+    for (const { key, fitting } of claims) {
+      for (const volume of fitting) wanted.set(volume, (wanted.get(volume) ?? new Set<string>()).add(key));
+    }
+  }
+  const choices = ({ claims }: (typeof waiting)[number]): number =>
+    Math.min(...claims.map(({ fitting }) => fitting.length));
+  waiting.sort((a, b) => choices(a) - choices(b) || compareText(nameOf(a.pod), nameOf(b.pod)));
+  const taken = new Set<PersistentVolume>();
+  for (const { pod, claims } of waiting) {
+    const open = claims.filter(({ key }) => !supplies.has(key));
+    const given = choose(
+      open.map(({ fitting }) => fitting.filter((volume) => !taken.has(volume))),
+      requiredTerms(pod.spec),
+    );
+    open.forEach(({ key, claim, fitting }, i) => {
+      const own = given?.[i];
+      if (own !== undefined) taken.add(own);
+      const isContested = fitting.some((volume) => wanted.get(volume)!.size > 1);
+      supplies.set(key, own === undefined ? shortOf(claim) : isContested ? [own] : fitting);
+    });
+  }
+  return supplies;
+}
+
+/** One volume for each claim, which one node that satisfies one of the terms can reach together. */
+function choose(
+  fitting: readonly (readonly PersistentVolume[])[],
+  terms: readonly Requirements[],
+  chosen: readonly PersistentVolume[] = [],
+): readonly PersistentVolume[] | undefined {
+  const [first, ...others] = fitting;
+  if (first === undefined) return chosen;
+  for (const volume of first) {
+    if (chosen.includes(volume)) continue;
+    const left = terms.flatMap((term) => reaches(term, placesOf(volume)) ?? []);
+    const all = left.length === 0 ? undefined : choose(others, left, [...chosen, volume]);
+    if (all !== undefined) return all;
+  }
+  return undefined;
+}
+
+/** The term with each place where it can hold; undefined if there is none. */
+function reaches(term: Requirements, places: readonly Requirements[]): readonly Requirements[] | undefined {
+  if (places.length === 0) return [term];
+  const both = places.map((place) => join(term, place)).filter((joint) => impossibleKey(joint) === undefined);
+  return both.length === 0 ? undefined : both;
+}
+
+/** Whether kube-scheduler would bind the claim to the volume on a node that reaches it. */
+function fits(volume: PersistentVolume, { spec: asked }: PersistentVolumeClaim, key: string): boolean {
+  const { metadata, spec } = volume;
+  const { accessModes = [], selector, resources } = asked;
+  return (
+    isFreeFor(volume, key) &&
+    spec.storageClassName === asked.storageClassName &&
+    modeOf(spec) === modeOf(asked) &&
+    accessModes.every((mode) => spec.accessModes?.includes(mode) === true) &&
+    (selector === undefined || selects(selector, metadata.labels)) &&
+    bytesOf(lookUp(resources?.requests ?? {}, 'storage')) <= sizeOf(volume)
+  );
+}
+
+const modeOf = ({ volumeMode = 'Filesystem' }: { readonly volumeMode?: string }): string => volumeMode;
+
+/** Whether no claim has the volume; one that is kept for a claim is free for that alone. */
+function isFreeFor({ metadata, spec: { claimRef }, status }: PersistentVolume, key: string): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  return claimRef === undefined
+    ? status?.phase === 'Available'
+    : `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}` === key;
+}
+
+const sizeOf = ({ spec }: PersistentVolume): number => bytesOf(lookUp(spec.capacity ?? {}, 'storage'));
+
+function bytesOf(quantity: string | undefined): number {
+  try {
+    return quantity === undefined ? 0 : parseResource('storage', quantity);
+  } catch (error) {
+    if (error instanceof QuantityError) return 0;
+    throw error;
+  }
+}
+
+const none = ({ spec }: PersistentVolumeClaim): string =>
+  `asks for storage class ${spec.storageClassName ?? ''}, which provisions nothing, and no PersistentVolume of that class is Available with the size, access modes, volume mode and labels that it asks for`;
+
+const shortOf = ({ spec }: PersistentVolumeClaim): string =>
+  `asks for storage class ${spec.storageClassName ?? ''}, which provisions nothing, and other claims take every PersistentVolume of that class that it could have, or no node reaches what is left`;
