@@ -11,7 +11,7 @@ import type { ClusterObjects } from '../packing/types.js';
 import { asAtRest } from './objects/complete.js';
 import { consolidationDocument } from './output/consolidation-json.js';
 import { consolidationText } from './output/consolidation-table.js';
-import { packingInputOfFiles, type PlanOptions } from './plan.js';
+import { packingInputOfFiles, toStderr, type PlanOptions } from './plan.js';
 
 export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
   /** Whether spot nodes alone may be replaced by spot. */
@@ -23,7 +23,7 @@ export interface ConsolidateOptions extends Omit<PlanOptions, 'repeat'> {
  * objects is hardly meant as it stands is told by `warn`.
  */
 export function consolidateOffline(options: ConsolidateOptions, warn: (line: string) => void = toStderr): string {
-  const input = packingInputOfFiles(options);
+  const input = packingInputOfFiles(options, warn);
   const objects = asAtRest(input.objects);
   const started = performance.now();
   const result = consolidateFleet({
@@ -76,7 +76,3 @@ function problemsOf({ nodePools, disruptionPolicies = [] }: ClusterObjects, now:
 }
 
 const nameOf = ({ metadata }: NodePool | DisruptionPolicy): string => metadata.name ?? '';
-
-function toStderr(line: string): void {
-  process.stderr.write(`stowage: ${line}\n`);
-}

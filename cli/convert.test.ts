@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parseAllDocuments, stringify as stringifyAny } from 'yaml';
 import { customResourceOf } from '../api/crds.js';
 import { convert } from './convert.js';
 import type { ConvertOptions } from './convert.js';
@@ -12,15 +12,16 @@ import { UsageError } from './exit.js';
 const folder = mkdtempSync(join(tmpdir(), 'stowage-convert-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let serial = 0;
+const stringify = (value: unknown): string => stringifyAny(value, { compat: 'yaml-1.1' });
 
 function run(text: string, options: Partial<ConvertOptions> = {}) {
   const file = join(folder, `${(serial += 1)}.yaml`);
   writeFileSync(file, text);
-  const { yaml, report } = convert([file], { report: 'json', ...options });
+  const { yaml, report, status } = convert([file], { report: 'json', ...options });
   // As Kubernetes reads it.
   const objects = parseAllDocuments(yaml, { version: '1.1' }).map((document) => document.toJS());
   const { notes } = JSON.parse(report) as { notes: { effect: string; field: string; message: string }[] };
-  return { yaml, objects, notes };
+  return { yaml, objects, notes, status };
 }
 
 const sample = (name: string): string => readFileSync(join('cli/convert/testdata', `${name}.yaml`), 'utf8');
@@ -123,7 +124,10 @@ describe('old YAML becomes v1', () => {
   test('expireAfter moves, policies get their new names, consolidation off stays off', () => {
     const { objects } = run(sample('08-getting-started-v1beta1'));
     expect(objects[0].spec.template.spec).toMatchObject({ expireAfter: '720h' });
-    expect(objects[0].spec.disruption).toEqual({ consolidationPolicy: 'WhenEmptyOrUnderutilized' });
+    expect(objects[0].spec.disruption).toEqual({
+      consolidationPolicy: 'WhenEmptyOrUnderutilized',
+      consolidateAfter: '0s',
+    });
     const { objects: steady } = run(sample('11-consolidation-off-on-a-pool'));
     expect(steady[0].spec).toMatchObject({ weight: 50, disruption: { consolidateAfter: 'Never' } });
   });
@@ -261,7 +265,7 @@ describe('input that is broken', () => {
       /NodePool p of karpenter.sh\/v1: spec\.template\.spec\.requirements\[0\]\.operator: found "Near"/,
     ],
     ['apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {}\nspec: {}', /metadata\.name: expected a name/],
-    ['a: 1\n---\nb: [1,\n', /document 2: line 4: not valid YAML/],
+    ['a: 1\n---\nb: [1,\n', /document 2: line 4, column 1: not valid YAML/],
     ['just words', /expected a Kubernetes object/],
     [sample('06-ubuntu').replace('Ubuntu', 'Debian'), /spec\.amiFamily: expected one of AL2, .*found "Debian"/],
     [
@@ -274,6 +278,182 @@ describe('input that is broken', () => {
     const said = refused(text);
     expect(said).toMatch(message);
     expect(said).toMatch(/\.yaml/);
+  });
+});
+
+describe('what v1 requires', () => {
+  const poolOf = (spec: object, apiVersion = 'karpenter.sh/v1beta1') =>
+    stringify({ apiVersion, kind: 'NodePool', metadata: { name: 'a' }, spec });
+  const template = { spec: { nodeClassRef: { name: 'a' }, requirements: [] } };
+  const classOf = (spec: object, apiVersion = 'karpenter.k8s.aws/v1beta1', metadata = {}) =>
+    stringify({ apiVersion, kind: 'EC2NodeClass', metadata: { name: 'a', ...metadata }, spec });
+  const whole = {
+    amiFamily: 'AL2023',
+    role: 'r',
+    subnetSelectorTerms: [{ id: 'subnet-1' }],
+    securityGroupSelectorTerms: [{ id: 'sg-1' }],
+  };
+  const refusal = (text: string, options: Partial<ConvertOptions> = {}): string => {
+    try {
+      run(text, options);
+    } catch (error) {
+      if (error instanceof UsageError) return error.message;
+      throw error;
+    }
+    return '';
+  };
+
+  test('consolidateAfter stands wherever disruption does, as Karpenter requires', () => {
+    for (const disruption of [
+      { consolidationPolicy: 'WhenUnderutilized' },
+      { expireAfter: '720h' },
+      { budgets: [{ nodes: '1' }] },
+      { consolidationPolicy: 'WhenEmpty', consolidateAfter: '30s' },
+    ]) {
+      for (const version of ['karpenter.sh/v1beta1', 'karpenter.sh/v1']) {
+        const [object] = run(poolOf({ template, disruption }, version)).objects;
+        expect(object.spec.disruption.consolidateAfter).toMatch(/^(0|30)s$/);
+      }
+    }
+  });
+
+  test("a patch is refused: what it leaves out would overwrite its object's", () => {
+    expect(refusal(classOf({ role: 'r' }))).toMatch(
+      /amiFamily: .*\n.*subnetSelectorTerms: .*\n.*securityGroupSelectorTerms/,
+    );
+    expect(refusal(classOf({ amiSelectorTerms: [{ alias: 'al2023@latest' }] }, 'karpenter.k8s.aws/v1'))).toMatch(
+      /subnetSelectorTerms: expected .*\n.*securityGroupSelectorTerms: .*\n.*role: /,
+    );
+    expect(refusal(poolOf({ template: { spec: { nodeClassRef: { name: 'a' } } } }, 'karpenter.sh/v1'))).toMatch(
+      /requirements: expected a list/,
+    );
+  });
+
+  test('a version in the group of a node class, and a missing kind, are written as v1 has them, and told', () => {
+    const spec = { ...template.spec, nodeClassRef: { group: 'karpenter.k8s.aws/v1', name: 'a' } };
+    const { objects, notes } = run(poolOf({ template: { spec } }, 'karpenter.sh/v1'));
+    expect(objects[0].spec.template.spec.nodeClassRef).toEqual({ group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'a' }); // prettier-ignore
+    expect(effects(notes, 'changed')).toEqual(
+      ['group', 'kind'].map((name) => `spec.template.spec.nodeClassRef.${name}`),
+    );
+  });
+
+  test('texts that YAML took for something else are quoted wherever v1 has texts; fields that it has not are told', () => {
+    const taints = [{ key: 'a', value: true, effect: 'NoSchedule', extra: 1 }];
+    const pool = run(poolOf({ template: { spec: { ...template.spec, taints } } }));
+    expect(pool.objects[0].spec.template.spec.taints).toEqual([{ key: 'a', value: 'true', effect: 'NoSchedule' }]);
+    expect(effects(pool.notes, 'lost')).toEqual(['spec.template.spec.taints[0].extra']);
+    const { objects } = run(
+      classOf({
+        ...whole,
+        subnetSelectorTerms: [{ tags: { private: 1 } }],
+        amiSelectorTerms: [{ name: 'a', owner: 12345678901 }],
+        kubelet: { kubeReserved: { cpu: 1 }, clusterDNS: ['10.0.0.1'] },
+      }),
+    );
+    expect(objects[0].spec).toMatchObject({
+      subnetSelectorTerms: [{ tags: { private: '1' } }],
+      amiSelectorTerms: [{ name: 'a', owner: '012345678901' }],
+      kubelet: { kubeReserved: { cpu: '1' } },
+    });
+    expect(refusal(classOf({ ...whole, kubelet: { maxPods: 'many', evictionHard: [] } }))).toMatch(
+      /maxPods|evictionHard/,
+    );
+  });
+
+  test('owners are carried over; ids that decide alone, and namespaces, are told', () => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' }];
+    const owned = run(classOf(whole, undefined, { ownerReferences, uid: 'x', namespace: 'n' }));
+    expect(owned.objects[0].metadata).toEqual({ name: 'a', ownerReferences });
+    expect(effects(owned.notes, 'lost')).toEqual(['metadata.namespace']);
+    const { notes } = run(classOf({ ...whole, amiSelector: { 'aws::ids': 'ami-1', 'aws::owners': 'self' } }));
+    expect(notes.filter(({ effect }) => effect === 'lost')).toMatchObject([{ message: 'the ids decide, aws::owners is dropped' }]); // prettier-ignore
+  });
+
+  test('a discovery tag that only says that it is there names no cluster', () => {
+    for (const tag of ['true', 'owned', '*', '']) {
+      const [object] = run(
+        stringify({
+          apiVersion: 'karpenter.k8s.aws/v1alpha1',
+          kind: 'AWSNodeTemplate',
+          metadata: { name: 'a' },
+          spec: { subnetSelector: { 'karpenter.sh/discovery': tag } },
+        }),
+      ).objects;
+      expect(object.spec.role).toBe('KarpenterNodeRole-CLUSTER_NAME');
+      expect(object.spec.securityGroupSelectorTerms).toEqual(object.spec.subnetSelectorTerms);
+    }
+  });
+
+  test('user data keeps the line breaks that it has: none where the file ends without one, all where it has more', () => {
+    const text = (userData: string) => `${classOf(whole)}  userData: ${userData}`;
+    const userData = (userDataText: string) => run(text(userDataText)).objects[0].spec.userData;
+    expect(userData('|\n    echo hi')).toBe('echo hi');
+    expect(userData('|\n    echo hi\n')).toBe('echo hi\n');
+    expect(userData('|+\n    echo hi\n\n---\n')).toBe('echo hi\n\n');
+    const modern = run(text('|\n    echo hi')).yaml.replace('echo hi\n', '|\n    echo hi');
+    expect(run(modern).objects[0].spec.userData).toBe('echo hi');
+  });
+
+  test('all problems are told at once; --keep-going prints what is good, --strict fails for what is to be checked', () => {
+    const bad = poolOf({ template: { spec: { requirements: {} } }, weight: 'x' });
+    const all = `${poolOf({ template })}---\n${bad}---\n${bad}`;
+    expect(refusal(all).split('\n')).toHaveLength(6);
+    const { objects, status } = run(all, { keepGoing: true });
+    expect([objects.length, status]).toEqual([1, 2]);
+    expect(run(classOf({ ...whole, unknown: 1 }), { strict: true }).status).toBe(1);
+    expect(run(poolOf({ template }), { strict: true }).status).toBe(0);
+  });
+
+  test('what is not read is told: APIs that never were, older ones, patches and objects inside of others', () => {
+    const kustomization = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      patches: [{ target: { group: 'karpenter.sh', version: 'v1beta1', kind: 'NodePool' }, patch: '[]' }],
+    };
+    const holder = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a' },
+      data: { pool: poolOf({ template }) },
+    };
+    const old = { apiVersion: 'karpenter.sh/v1alpha4', kind: 'Provisioner', metadata: { name: 'a' } };
+    const never = { ...old, apiVersion: 'karpenter.k8s.aws/v1beta1', kind: 'AWSNodeTemplate' };
+    const { notes } = run([kustomization, holder, old, never].map(stringify).join('---\n'));
+    expect(notes.map(({ message }) => message)).toEqual([
+      expect.stringContaining('a patch of NodePool v1beta1: render it first'),
+      expect.stringContaining('it holds objects of an older Karpenter'),
+      expect.stringContaining('karpenter.sh/v1alpha4 Provisioner is not read'),
+      expect.stringContaining('karpenter.k8s.aws/v1beta1 AWSNodeTemplate is not read'),
+    ]);
+  });
+
+  test("kubelet settings in Karpenter 1.0's annotation are told", () => {
+    const annotations = { 'compatibility.karpenter.sh/v1beta1-kubelet-conversion': '{"maxPods":42}' };
+    const spec = {
+      ...template.spec,
+      nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+    };
+    const text = stringify({
+      apiVersion: 'karpenter.sh/v1',
+      kind: 'NodePool',
+      metadata: { name: 'a', annotations },
+      spec: { template: { spec } },
+    });
+    expect(run(text).notes).toMatchObject([
+      {
+        effect: 'check',
+        message: expect.stringContaining('write spec.kubelet {"maxPods":42} into EC2NodeClass default'),
+      },
+    ]);
+  });
+
+  test('what Terraform fills in is a note, user data has variables of its own, and Helm is refused', () => {
+    const requirements = [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: ['${var.zone}'] }];
+    const { notes } = run(poolOf({ template: { spec: { ...template.spec, requirements } } }));
+    expect(effects(notes, 'check')).toEqual(['spec.template.spec.requirements[0].values[0]']);
+    expect(effects(run(classOf({ ...whole, userData: 'echo ${A}' })).notes, 'check')).toEqual([]);
+    expect(refusal(classOf({ ...whole, role: '{{ .Values.role }}' }))).toMatch(/spec\.role: .*Helm template/);
   });
 });
 
@@ -360,7 +540,7 @@ describe('properties', () => {
     template: fc.record({
       metadata: maybe(fc.record({ labels: maybe(fc.dictionary(key, name)) })),
       spec: fc.record({
-        requirements: maybe(fc.array(requirement, { maxLength: 4 })),
+        requirements: fc.array(requirement, { maxLength: 4 }),
         nodeClassRef: fc.record({ name }),
         kubelet,
       }),
@@ -370,7 +550,12 @@ describe('properties', () => {
     provisioner.map((spec) => ({ apiVersion: 'karpenter.sh/v1alpha5', kind: 'Provisioner', spec })),
     pool.map((spec) => ({ apiVersion: 'karpenter.sh/v1beta1', kind: 'NodePool', spec })),
     nodeClass.map((spec) => ({ apiVersion: 'karpenter.k8s.aws/v1alpha1', kind: 'AWSNodeTemplate', spec })),
-    nodeClass.map((spec) => ({ apiVersion: 'karpenter.k8s.aws/v1beta1', kind: 'EC2NodeClass', spec })),
+    fc.tuple(nodeClass, fc.constantFrom('AL2', 'Bottlerocket', 'Ubuntu'), tags).map(([spec, amiFamily, terms]) => ({
+      apiVersion: 'karpenter.k8s.aws/v1beta1',
+      kind: 'EC2NodeClass',
+      // What v1beta1 requires.
+      spec: { ...spec, amiFamily, subnetSelector: terms, securityGroupSelector: terms, instanceProfile: 'nodes' },
+    })),
   );
 
   test('whatever old objects say, the output passes the schemas, and loses no object', () => {
@@ -380,6 +565,9 @@ describe('properties', () => {
         const { objects } = run(given.map((each) => stringify(each)).join('---\n'));
         const problems = objects.flatMap((each) => {
           const parsed = customResourceOf(each.apiVersion, each.kind)?.parse(each);
+          // What Karpenter's definition requires besides.
+          const { disruption } = each.spec as { disruption?: { consolidateAfter?: string } };
+          if (disruption !== undefined && each.kind === 'NodePool' && disruption.consolidateAfter === undefined) return ['consolidateAfter']; // prettier-ignore
           return parsed?.ok === true ? [] : [JSON.stringify(parsed?.error ?? each)];
         });
         expect(problems).toEqual([]);

@@ -1,26 +1,57 @@
 import { convertObjects, isKarpenters } from './convert/convert.js';
-import { readDocuments } from './convert/documents.js';
+import { inputsOf } from './convert/documents.js';
 import { notesText } from './convert/notes.js';
+import { exitStatus, UsageError } from './exit.js';
+import { readDocuments } from './objects/read-documents.js';
 
 export interface ConvertOptions {
   readonly role?: string;
   readonly instanceProfile?: string;
   readonly report: 'text' | 'json';
+  /** Print what could be converted although other objects could not. */
+  readonly keepGoing?: boolean;
+  /** Fail where anything is to be checked, or was not carried over. */
+  readonly strict?: boolean;
 }
 
-/** `stowage convert`: older Karpenter YAML as v1, and what became of it. Throws `UsageError` for broken input. */
-export function convert(
-  files: readonly string[],
-  options: ConvertOptions,
-): { readonly yaml: string; readonly report: string } {
-  const inputs = (files.length === 0 ? ['-'] : files).flatMap((file) => readDocuments(file, isKarpenters));
+interface Converted {
+  readonly yaml: string;
+  readonly report: string;
+  readonly status: number;
+}
+
+/** `stowage convert`: older Karpenter YAML as v1, and what became of it. Throws `UsageError` for all that is broken, together. */
+export function convert(files: readonly string[], options: ConvertOptions): Converted {
+  const broken: string[] = [];
+  const inputs = (files.length === 0 ? ['-'] : files).flatMap((file) =>
+    collecting(broken, () => readDocuments(file)).flatMap((each) =>
+      collecting(broken, () => inputsOf(each, isKarpenters)),
+    ),
+  );
   const { role, instanceProfile, report } = options;
-  const { documents, notes } = convertObjects(inputs, {
+  const { documents, notes, problems } = convertObjects(inputs, {
     ...(role === undefined ? {} : { role }),
     ...(instanceProfile === undefined ? {} : { instanceProfile }),
   });
+  const all = [...broken, ...problems];
+  if (all.length > 0 && options.keepGoing !== true) throw new UsageError(all.join('\n'));
+  const isDoubtful = options.strict === true && notes.some(({ effect }) => effect !== 'changed');
   return {
-    yaml: documents.length === 0 ? '' : `${documents.join('\n---\n')}\n`,
-    report: report === 'json' ? `${JSON.stringify({ notes }, null, 1)}\n` : notesText(notes),
+    yaml: documents.join('---\n'),
+    report:
+      report === 'json'
+        ? `${JSON.stringify({ notes, problems: all }, null, 1)}\n`
+        : [...all, notesText(notes)].join('\n'),
+    status: all.length > 0 ? exitStatus.badInput : isDoubtful ? exitStatus.failed : exitStatus.ok,
   };
+}
+
+function collecting<T>(problems: string[], read: () => T[]): T[] {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    problems.push(error.message);
+    return [];
+  }
 }

@@ -28,9 +28,9 @@ export interface PlanOptions {
   readonly frontier?: boolean;
 }
 
-/** `stowage plan` on files: what would be launched for the pending pods, as text to print. */
-export function planOffline(options: PlanOptions): string {
-  const input = packingInputOfFiles(options);
+/** `stowage plan` on files: what would be launched for the pending pods, as text to print. What limits the answer is given to `warn`. */
+export function planOffline(options: PlanOptions, warn: (line: string) => void = toStderr): string {
+  const input = packingInputOfFiles(options, warn);
   return options.frontier === true
     ? printFrontier(input, options.output)
     : printPlan(input, options.output, options.repeat);
@@ -52,9 +52,12 @@ export function printFrontier(input: PackingInput, output: PlanOptions['output']
 const printed = (document: object): string => `${JSON.stringify(document, null, 1)}\n`;
 
 /** What packing is given for files: every pool buys from the one catalogue. */
-export function packingInputOfFiles(options: Omit<PlanOptions, 'output' | 'repeat'>): PackingInput {
+export function packingInputOfFiles(
+  options: Omit<PlanOptions, 'output' | 'repeat'>,
+  warn: (line: string) => void = toStderr,
+): PackingInput {
   const catalogue = readCatalogue(options.catalogue);
-  const objects = loadObjects(options.objects);
+  const objects = loadObjects(options.objects, warn);
   // Nodes have their price without any pool too.
   const pools = objects.nodePools.length === 0 ? [''] : objects.nodePools.map(({ metadata }) => metadata.name ?? '');
   return {
@@ -69,6 +72,10 @@ export function packingInputOfFiles(options: Omit<PlanOptions, 'output' | 'repea
     },
     now: Date.now(),
   };
+}
+
+export function toStderr(line: string): void {
+  process.stderr.write(`stowage: ${line}\n`);
 }
 
 function commitmentsIn(file: string): readonly Commitment[] {

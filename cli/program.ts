@@ -115,10 +115,13 @@ function addConvert(program: Command): void {
     .option('--role <name>', 'IAM role of the nodes, for node classes that name neither role nor instance profile')
     .option('--instance-profile <name>', 'as --role, an instance profile')
     .addOption(new Option('--report <form>', 'how to print what changed').choices(['text', 'json']).default('text'))
+    .option('--keep-going', 'print what could be converted although other objects could not; the status is still 2')
+    .option('--strict', 'end with status 1 where anything is to be checked, or was not carried over')
     .addHelpText('after', exampleText('convert'))
     .action(async (files: string[], options) => {
       const { convert } = await import('./convert.js');
-      const { yaml, report } = convert(files, options as Parameters<typeof convert>[1]);
+      const { yaml, report, status } = convert(files, options as Parameters<typeof convert>[1]);
+      process.exitCode = status;
       process.stderr.write(report);
       process.stdout.write(yaml);
     });

@@ -68,3 +68,10 @@ export function nodePoolIssues(pool: NodePool): Issue[] {
     ...schedules,
   ];
 }
+
+/** Where Karpenter 1.0 kept the kubelet settings of pools that had been v1beta1. Later releases do not read it, nor is it read here. */
+export const kubeletAnnotation = 'compatibility.karpenter.sh/v1beta1-kubelet-conversion';
+
+export function kubeletInAnnotation(kubelet: string, nodeClass: string): string {
+  return `kubelet settings are in an annotation of Karpenter 1.0, which is not read: write spec.kubelet ${kubelet} into EC2NodeClass ${nodeClass}`;
+}

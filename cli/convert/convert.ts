@@ -1,17 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { customResourceOf } from '../../api/crds.js';
 import { ec2NodeClassKubeletVerdict } from '../../api/aws/node-class-rules.js';
+import { kubeletFields, understoodKubeletFields } from '../../api/aws/kubelet-fields.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
+import type { KubernetesObject } from '../../api/kubernetes.js';
+import type { OpenApiSchema } from '../../api/schema/openapi.js';
+import type { Resource } from '../../api/schema/resource.js';
+import { kubeletAnnotation, kubeletInAnnotation, nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
 import { cutText } from '../../core/cut-text.js';
 import { canonicalJson } from '../../core/hash.js';
-import { UsageError } from '../exit.js';
 import { FieldError } from '../objects/check.js';
-import { expectShallow } from '../objects/depth.js';
 import { isRecord, textOf } from '../objects/read-documents.js';
 import type { InputObject, InputText } from './documents.js';
-import { Fields } from './fields.js';
+import { asText, Fields } from './fields.js';
 import { convertNodeClass } from './node-class.js';
 import type { IdentityDefaults } from './node-class.js';
 import { convertNodePool, convertProvisioner } from './node-pool.js';
@@ -26,6 +29,8 @@ export interface Conversion {
   /** Documents of YAML, in the order of the input. */
   readonly documents: readonly string[];
   readonly notes: readonly Note[];
+  /** Why objects are not among the documents: place, object and field. */
+  readonly problems: readonly string[];
 }
 
 /** An object of the output, until it is known whether anything of it changed. */
@@ -46,16 +51,21 @@ export function isKarpenters(value: unknown): boolean {
 
 /**
  * Objects of older Karpenter APIs as v1, with a DisruptionPolicy where v1 has no words for them; all else as it stands.
- * Throws `UsageError` naming place, object and field where an object breaks its own rules.
+ * What cannot be converted is left out and told among the problems.
  */
 export function convertObjects(inputs: readonly (InputObject | InputText)[], given: IdentityDefaults): Conversion {
-  for (const input of inputs) if ('value' in input) expectShallow(input.value, input.where);
   const defaults = withSettings(inputs, given);
   const outcomes = inputs.map((input): Outcome => ('value' in input ? convertOne(input, defaults) : input));
   const drafts = outcomes.filter((outcome): outcome is ConvertedObject => 'objects' in outcome);
-  placeKubelets(drafts);
+  placeKubelets(drafts.filter(({ notes }) => notes.problems.size === 0));
   const documents = outcomes.flatMap((outcome) => ('objects' in outcome ? written(outcome) : [outcome.text]));
-  return { documents, notes: outcomes.flatMap(({ notes }) => notes?.all ?? []) };
+  return {
+    documents,
+    notes: outcomes.flatMap(({ notes }) => (notes === undefined || notes.problems.size > 0 ? [] : notes.all)),
+    problems: drafts.flatMap(({ input, notes }) =>
+      [...notes.problems.values()].map((problem) => `${input.where}: ${nameOf(input.value)}: ${problem}`),
+    ),
+  };
 }
 
 type Converter = (root: Fields, defaults: IdentityDefaults) => Omit<ConvertedObject, 'input' | 'notes'>;
@@ -96,29 +106,88 @@ function nameOf(value: Record<string, unknown>): string {
   return cutText(`${kind} ${typeof name === 'string' ? name : '(no name)'}`, 300);
 }
 
+const karpenterGroups = ['karpenter.sh', 'karpenter.k8s.aws'];
+const oldVersions = /karpenter\.(sh|k8s\.aws)\/v1(alpha|beta)\d/;
+
 function convertOne(input: InputObject, defaults: IdentityDefaults): Outcome {
   const { value, where } = input;
   const notes = new Notes(where, nameOf(value));
+  if (input.opensLastLine)
+    notes.check('', 'the file ends without a line break: its last text is read without one, where kubectl adds one');
   const convert = converterOf(value);
   if (convert !== undefined) {
-    return { input, notes, ...rethrowing(input, () => convert(new Fields(value, '', notes), defaults)) };
+    tellTemplates(value, '', notes);
+    return { input, notes, ...convertedBy(convert, new Fields(value, '', notes), defaults) };
   }
   const why = lookUp(leftOut, typeOf(value));
   if (why !== undefined) {
     notes.lost('', why);
     return { input, notes, objects: [] };
   }
+  tellUnconverted(value, notes);
   const text = input.text ?? yaml(value);
-  return namesOldKeys(text) ? { text: renameKeys(text, notes), notes } : { text };
+  return { text: namesOldKeys(text) ? renameKeys(text, notes) : text, notes };
 }
 
-function rethrowing<T>({ where, value }: InputObject, work: () => T): T {
+function convertedBy(convert: Converter, root: Fields, defaults: IdentityDefaults): ReturnType<Converter> {
   try {
-    return work();
+    return convert(root, defaults);
   } catch (error) {
-    if (error instanceof FieldError) throw new UsageError(`${where}: ${nameOf(value)}: ${error.message}`);
-    throw error;
+    if (!(error instanceof FieldError)) throw error;
+    root.notes.problem(error);
+    return { objects: [] };
   }
+}
+
+/** Where something else fills in the text, names and roles would pass as they stand. User data is a script, with variables of its own. */
+function tellTemplates(value: unknown, path: string, notes: Notes): void {
+  if (typeof value === 'string' && value.includes('{{'))
+    notes.problem(
+      new FieldError(path, 'a text, and this looks like a Helm template: use what `helm template` prints', value),
+    );
+  else if (isUnfilled(value))
+    notes.check(path, `${JSON.stringify(value)} is filled in later: convert that, or check it then`);
+  if (value === null || typeof value !== 'object') return;
+  for (const [name, inner] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
+    if (name !== 'userData' && name !== 'annotations') tellTemplates(inner, at, notes);
+  }
+}
+
+function isUnfilled(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('${');
+}
+
+/** Objects of Karpenter that never were, and those of others that hold older ones. */
+function tellUnconverted(value: Record<string, unknown>, notes: Notes): void {
+  const [group = '', version = ''] = textOf(value['apiVersion']).split('/');
+  const kind = textOf(value['kind']);
+  if (karpenterGroups.includes(group) && customResourceOf(`${group}/${version}`, kind) === undefined) {
+    const known = Object.keys(converters).filter((type) => type.endsWith(` ${kind}`));
+    const others = known.length === 0 ? '' : `; ${known.join(' and ')} ${known.length === 1 ? 'is' : 'are'}`;
+    notes.lost('', `not converted: ${group}/${version} ${kind} is not read${others}`);
+    return;
+  }
+  const patched = [...patchedKinds(value['patches']), ...patchedKinds(value['patchesJson6902'])];
+  for (const what of new Set(patched))
+    notes.check('', `not converted: a patch of ${what}: render it first, and convert what comes out`);
+  if (patched.length === 0 && oldVersions.test(JSON.stringify(value)))
+    notes.check(
+      '',
+      'not converted: it holds objects of an older Karpenter: render it first, and convert what comes out',
+    );
+}
+
+/** What patches of Kustomize are for, where that is of an older Karpenter. */
+function patchedKinds(patches: unknown): string[] {
+  return (Array.isArray(patches) ? patches : []).flatMap((patch: unknown) => {
+    const target = isRecord(patch) ? patch['target'] : undefined;
+    if (!isRecord(target)) return [];
+    const [group, version, kind] = [textOf(target['group']), textOf(target['version']), textOf(target['kind'])];
+    const isOld = karpenterGroups.includes(group) && target['version'] !== undefined && version !== 'v1';
+    const isOldKind = kind === 'Provisioner' || kind === 'AWSNodeTemplate';
+    return isOld || isOldKind ? [target['version'] === undefined ? kind : `${kind} ${version}`] : [];
+  });
 }
 
 /** What was once set in ConfigMap karpenter-global-settings, where the input has it. */
@@ -204,9 +273,18 @@ function isClass(object: object, name: string): object is ConvertedClass {
 
 /** The documents of an object, checked as the API server will; one of which nothing changed stands as it stood. */
 function written({ input, notes, objects }: ConvertedObject): string[] {
-  const older = !textOf(input.value['apiVersion']).endsWith('/v1');
-  for (const object of objects) validate(input, object, notes);
-  if (!older && notes.all.every(({ effect }) => effect === 'check') && input.text !== undefined) return [input.text];
+  for (const object of notes.problems.size > 0 ? [] : objects) {
+    const { apiVersion, kind } = object as { apiVersion: string; kind: string };
+    const resource = customResourceOf(apiVersion, kind)!;
+    fit(object, { properties: { ...schemaOf(resource).properties, metadata: {} } }, '', notes);
+    validate(object, resource, notes);
+  }
+  if (notes.problems.size > 0) return [];
+  const [first] = objects as { spec?: unknown }[];
+  const isSame =
+    textOf(input.value['apiVersion']).endsWith('/v1') && isDeepStrictEqual(first?.spec, input.value['spec']);
+  if (isSame && objects.length === 1 && input.text !== undefined && notes.all.every(({ effect }) => effect === 'check'))
+    return [input.text];
   const { innerComments = 0 } = input;
   if (innerComments > 0) notes.lost('', `${counted(innerComments, 'line')} of comments inside it`);
   return objects.map((object, i) => {
@@ -215,24 +293,81 @@ function written({ input, notes, objects }: ConvertedObject): string[] {
   });
 }
 
-function validate(input: InputObject, object: object, notes: Notes): void {
-  const { apiVersion, kind } = object as { apiVersion: string; kind: string };
-  const parsed = customResourceOf(apiVersion, kind)!.parse(object);
+const schemas = new Map<object, OpenApiSchema>();
+
+function schemaOf(resource: Resource<KubernetesObject>): OpenApiSchema {
+  const schema = schemas.get(resource) ?? resource.crd().spec.versions[0]!.schema.openAPIV3Schema;
+  schemas.set(resource, schema);
+  return schema;
+}
+
+/** The settings that Karpenter's definition has: texts where they are texts. */
+const kubeletSchema: OpenApiSchema = {
+  'x-kubernetes-preserve-unknown-fields': true,
+  properties: Object.fromEntries(
+    understoodKubeletFields.map((name): [string, OpenApiSchema] => {
+      const kind = lookUp(kubeletFields, name);
+      const text = { type: 'string' };
+      if (kind === 'stringMap') return [name, { additionalProperties: text }];
+      return [name, kind === 'strings' ? { items: text } : {}];
+    }),
+  ),
+};
+
+/** Brings what was passed on as it stood into the form of v1: texts that YAML took for something else, and no unknown fields. */
+function fit(value: object, schema: OpenApiSchema, path: string, notes: Notes): void {
+  const isOpen = schema.properties === undefined || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  for (const [name, inner] of Object.entries(value) as [string, unknown][]) {
+    const at = Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
+    const own = Array.isArray(value) ? schema.items : schemaIn(schema, name);
+    if (own === undefined) {
+      if (isOpen) continue;
+      notes.lost(at, 'v1 has no such field');
+      Reflect.deleteProperty(value, name);
+    } else if (own.type === 'string' && (typeof inner === 'number' || typeof inner === 'boolean')) {
+      Reflect.set(value, name, quoted(name, inner, at, notes));
+    } else if (inner !== null && typeof inner === 'object') fit(inner, own, at, notes);
+  }
+}
+
+function schemaIn(schema: OpenApiSchema, name: string): OpenApiSchema | undefined {
+  return name === 'kubelet' ? kubeletSchema : (lookUp(schema.properties, name) ?? schema.additionalProperties);
+}
+
+function quoted(name: string, value: number | boolean, at: string, notes: Notes): string {
+  // An account's id has twelve digits, and a number no zeros before it.
+  if (!name.toLowerCase().startsWith('owner')) return asText(value, at, notes);
+  const account = String(value).padStart(12, '0');
+  notes.check(at, `${value} is written as account "${account}"`);
+  return account;
+}
+
+function validate(object: object, resource: Resource<KubernetesObject>, notes: Notes): void {
+  const { apiVersion, kind } = resource;
+  const what = `as ${nameOf(object as Record<string, unknown>)} of ${apiVersion}: `;
+  const refuse = (path: string, message: string): void => notes.problem({ field: path, message: `${what}${message}` });
+  const parsed = resource.parse(object);
   if (!parsed.ok) {
-    const problems = parsed.error.map(({ message }) => message).join('; ');
-    const what = nameOf(object as Record<string, unknown>);
-    throw new UsageError(`${input.where}: ${nameOf(input.value)}, as ${what} of ${apiVersion}: ${problems}`);
+    // What is filled in later is among the notes.
+    const known = parsed.error.filter(({ found }) => !isUnfilled(JSON.stringify(found)));
+    for (const { path, message } of known) refuse(path, message);
+    return;
   }
   if (kind === 'NodePool') {
+    const annotation = lookUp(parsed.value.metadata.annotations, kubeletAnnotation);
+    const name = classNameOf({ pool: parsed.value as unknown as ConvertedPool['pool'], others: [] });
+    if (annotation !== undefined)
+      notes.check(`metadata.annotations[${kubeletAnnotation}]`, kubeletInAnnotation(annotation, name));
     for (const { path, message } of nodePoolIssues(parsed.value as NodePool)) {
       notes.check(path, message.replace(`${path}: `, ''));
     }
   }
   const verdict = kind === 'EC2NodeClass' ? ec2NodeClassKubeletVerdict(parsed.value as EC2NodeClass) : undefined;
-  for (const { message } of verdict?.issues ?? []) notes.check('spec.kubelet', message);
+  const tell = verdict?.reason === 'InvalidKubeletConfiguration' ? refuse : notes.check.bind(notes);
+  for (const { path, message } of verdict?.issues ?? []) tell(path, message);
 }
 
 function yaml(value: object): string {
   // Kubernetes reads YAML 1.1, for which off, yes and 1_000 are no texts.
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' }).trimEnd();
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });
 }

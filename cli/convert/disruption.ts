@@ -80,7 +80,7 @@ function consolidationOf(spec: Fields, disruption: Fields | undefined, version: 
     reportOverruled(disruption, 'consolidation.enabled: false');
     return { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' };
   }
-  return consolidationPolicy(disruption, version);
+  return consolidationPolicy(disruption);
 }
 
 /** What the newer fields say beside an older one that decides. */
@@ -91,17 +91,22 @@ function reportOverruled(disruption: Fields | undefined, by: string): void {
   }
 }
 
-function consolidationPolicy(disruption: Fields | undefined, version: string): Consolidation {
+function consolidationPolicy(disruption: Fields | undefined): Consolidation {
   const policy = disruption?.text('consolidationPolicy');
   const after = disruption === undefined ? undefined : durationOf(disruption, 'consolidateAfter');
   const renamed = policy === 'WhenUnderutilized' ? 'WhenEmptyOrUnderutilized' : policy;
   if (renamed !== policy) {
     disruption?.notes.changed('spec.disruption.consolidationPolicy', `${policy ?? ''} becomes ${renamed ?? ''}`);
   }
-  if (policy === 'WhenEmpty' && after === undefined && version === 'v1beta1') {
-    disruption?.notes.check('spec.disruption.consolidateAfter', 'is missing; empty nodes go at once (0s)');
-  }
-  return present({ consolidationPolicy: renamed, consolidateAfter: after });
+  if (disruption !== undefined && after === undefined)
+    disruption.notes.changed(
+      'spec.disruption.consolidateAfter',
+      'written as 0s: v1 requires it, and nodes went at once',
+    );
+  return present({
+    consolidationPolicy: renamed,
+    consolidateAfter: after ?? (disruption === undefined ? undefined : '0s'),
+  });
 }
 
 interface OldBudget {

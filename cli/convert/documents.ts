@@ -1,8 +1,8 @@
-import { isMap, isNode, isPair, LineCounter, parseDocument, visit } from 'yaml';
+import { isMap, isNode, isPair, visit } from 'yaml';
 import type { Document } from 'yaml';
 import { UsageError } from '../exit.js';
-import { describeDocument, isRecord, refusingBadYaml, readText } from '../objects/read-documents.js';
-import { firstProblem } from '../objects/yaml-problem.js';
+import { describeDocument, isRecord, placeOf, unpackList } from '../objects/read-documents.js';
+import type { FoundDocument } from '../objects/read-documents.js';
 
 /** One object of the input. */
 export interface InputObject {
@@ -15,6 +15,7 @@ export interface InputObject {
   readonly comment?: string;
   /** Lines of comments inside it. */
   readonly innerComments?: number;
+  readonly opensLastLine?: true;
 }
 
 /** A document that holds no object: comments alone. */
@@ -22,50 +23,21 @@ export interface InputText {
   readonly text: string;
 }
 
-const separator = /^---(?=\s|$)/m;
-
-/**
- * The documents of a file, `-` for the standard input, with their own text. Lists are taken apart where `unpack` says
- * so of one of their items. Throws `UsageError` naming the file, the document and the line for what is no YAML.
- */
-export function readDocuments(file: string, unpack: (item: unknown) => boolean): (InputObject | InputText)[] {
-  const text = readText(file);
-  const name = file === '-' ? '(standard input)' : file;
-  const chunks = text.split(separator);
-  let line = 0;
-  return chunks.flatMap((chunk, i) => {
-    const first = line;
-    line += chunk.split('\n').length - 1;
-    const where = chunks.filter((each) => each.trim() !== '').length > 1 ? `${name}, document ${i + 1}` : name;
-    if (chunk.trim() === '' || chunk.trimStart().startsWith('%')) return [];
-    return readChunk(chunk, where, first, unpack);
-  });
-}
-
-function readChunk(
-  chunk: string,
-  where: string,
-  firstLine: number,
-  unpack: (item: unknown) => boolean,
-): (InputObject | InputText)[] {
-  const lineCounter = new LineCounter();
-  const document = refusingBadYaml(where, () => parseDocument(chunk, { prettyErrors: false, lineCounter }));
-  const problem = firstProblem(document.errors, lineCounter);
-  if (problem !== undefined)
-    throw new UsageError(`${where}: line ${firstLine + problem.line}: not valid YAML: ${problem.why}`);
-  const value = refusingBadYaml(where, () => document.toJS() as unknown);
-  const text = chunk.replace(/^[ \t]*\n/, '').trimEnd();
-  if (value === null || value === undefined) return [{ text }];
-  if (!isRecord(value))
-    throw new UsageError(`${where}: expected a Kubernetes object, found ${describeDocument(value)}`);
-  const { items } = value;
-  if (Array.isArray(items) && items.some(unpack)) {
-    return items.map((item: unknown, i) => {
-      if (!isRecord(item)) throw new UsageError(`${where}: items[${i}]: expected a Kubernetes object`);
-      return { where: `${where}, items[${i}]`, value: item };
+/** The objects of a document. Lists are taken apart where `unpack` says so of one of their items. Throws `UsageError` for what is no object. */
+export function inputsOf(found: FoundDocument, unpack: (item: unknown) => boolean): (InputObject | InputText)[] {
+  const { text, value, yaml, opensLastLine } = found;
+  if (value === null) return [{ text }];
+  const where = placeOf(found);
+  const items = unpackList(Array.isArray(value) ? { ...found, value: { kind: 'List', items: value } } : found);
+  if (items?.some((item) => unpack(item.value)) === true) {
+    return items.map((item) => {
+      if (!isRecord(item.value)) throw new UsageError(`${placeOf(item)}: expected a Kubernetes object`);
+      return { where: placeOf(item), value: item.value };
     });
   }
-  return [{ where, text, value, ...commentsOf(document) }];
+  if (!isRecord(value))
+    throw new UsageError(`${where}: expected a Kubernetes object, found ${describeDocument(value)}`);
+  return [{ where, text, value, ...(yaml && commentsOf(yaml)), ...(opensLastLine && { opensLastLine }) }];
 }
 
 /** A comment right above the first line belongs to that line's key, for the parser. */

@@ -4,8 +4,8 @@ import type { Notes } from './notes.js';
 import { lookUp } from '../../core/own.js';
 
 /**
- * The fields of an old object, taken one by one with the type that they must have (`FieldError` otherwise). What nobody
- * has taken when `finish` is called is told as lost. A null is as good as an absent field, as for the API server.
+ * The fields of an old object, taken one by one with the type that they must have; one of another type is told as a
+ * problem and left out. What nobody has taken when `finish` is called is told as lost.
  */
 export class Fields {
   private readonly left: Set<string>;
@@ -19,8 +19,8 @@ export class Fields {
   }
 
   static of(value: unknown, path: string, notes: Notes): Fields {
-    if (!isRecord(value)) throw new FieldError(path, 'an object', value);
-    return new Fields(value, path, notes);
+    if (!isRecord(value)) notes.problem(new FieldError(path, 'an object', value));
+    return new Fields(isRecord(value) ? value : {}, path, notes);
   }
 
   at(name: string): string {
@@ -44,25 +44,25 @@ export class Fields {
   text(name: string): string | undefined {
     const value = this.take(name);
     if (value === undefined || typeof value === 'string') return value;
-    throw new FieldError(this.at(name), 'a string', value);
+    this.notes.problem(new FieldError(this.at(name), 'a string', value));
   }
 
   flag(name: string): boolean | undefined {
     const value = this.take(name);
     if (value === undefined || typeof value === 'boolean') return value;
-    throw new FieldError(this.at(name), 'true or false', value);
+    this.notes.problem(new FieldError(this.at(name), 'true or false', value));
   }
 
   whole(name: string): number | undefined {
     const value = this.take(name);
     if (value === undefined || (typeof value === 'number' && Number.isInteger(value) && value >= 0)) return value;
-    throw new FieldError(this.at(name), 'a whole number of at least 0', value);
+    this.notes.problem(new FieldError(this.at(name), 'a whole number of at least 0', value));
   }
 
   list(name: string): readonly unknown[] | undefined {
     const value = this.take(name);
     if (value === undefined || Array.isArray(value)) return value;
-    throw new FieldError(this.at(name), 'a list', value);
+    this.notes.problem(new FieldError(this.at(name), 'a list', value));
   }
 
   /** Each item of a list as an object. */
@@ -74,7 +74,10 @@ export class Fields {
   texts(name: string): Record<string, string> | undefined {
     const value = this.take(name);
     if (value === undefined) return undefined;
-    if (!isRecord(value)) throw new FieldError(this.at(name), 'a map', value);
+    if (!isRecord(value)) {
+      this.notes.problem(new FieldError(this.at(name), 'a map', value));
+      return;
+    }
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [key, asText(inner, `${this.at(name)}.${key}`, this.notes)]),
     );
@@ -84,10 +87,13 @@ export class Fields {
   amounts(name: string): Record<string, string | number> | undefined {
     const value = this.take(name);
     if (value === undefined) return undefined;
-    if (!isRecord(value)) throw new FieldError(this.at(name), 'a map of quantities', value);
+    if (!isRecord(value)) {
+      this.notes.problem(new FieldError(this.at(name), 'a map of quantities', value));
+      return;
+    }
     for (const [key, inner] of Object.entries(value)) {
       const good = typeof inner === 'string' || (typeof inner === 'number' && Number.isFinite(inner));
-      if (!good) throw new FieldError(`${this.at(name)}.${key}`, 'a quantity such as 100 or 64Gi', inner);
+      if (!good) this.notes.problem(new FieldError(`${this.at(name)}.${key}`, 'a quantity such as 100 or 64Gi', inner));
     }
     return value as Record<string, string | number>;
   }
@@ -111,7 +117,10 @@ export class Fields {
 /** A text, where YAML may have made a number or boolean of it. */
 export function asText(value: unknown, field: string, notes: Notes): string {
   if (typeof value === 'string') return value;
-  if (typeof value !== 'number' && typeof value !== 'boolean') throw new FieldError(field, 'a string', value);
+  if (typeof value !== 'number' && typeof value !== 'boolean') {
+    notes.problem(new FieldError(field, 'a string', value));
+    return '';
+  }
   notes.changed(field, `${value} is quoted: the API server takes strings alone`);
   return String(value);
 }
@@ -139,9 +148,14 @@ export interface OldMetadata {
   readonly name: string;
   readonly labels?: Record<string, string>;
   readonly annotations?: Record<string, string>;
+  readonly ownerReferences?: readonly unknown[];
+  readonly finalizers?: readonly unknown[];
 }
 
-/** What of an old object's metadata is its author's: name, labels and annotations. */
+const controllersFields =
+  'uid resourceVersion generation creationTimestamp deletionTimestamp deletionGracePeriodSeconds managedFields selfLink';
+
+/** What of an old object's metadata is not the API server's and its controllers'. */
 export function metadataOf(root: Fields): OldMetadata {
   const metadata = root.object('metadata');
   const name = metadata?.text('name');
@@ -149,5 +163,14 @@ export function metadataOf(root: Fields): OldMetadata {
     throw new FieldError('metadata.name', 'a name', name);
   }
   const annotations = Object.entries(metadata.texts('annotations') ?? {}).filter(([key]) => !serverSide.includes(key));
-  return { name, ...present({ labels: metadata.texts('labels'), annotations: Object.fromEntries(annotations) }) };
+  const finalizers = metadata.list('finalizers')?.filter((each) => !String(each).startsWith('karpenter.'));
+  const own = present({
+    labels: metadata.texts('labels'),
+    annotations: Object.fromEntries(annotations),
+    ownerReferences: metadata.list('ownerReferences'),
+    finalizers: finalizers?.length === 0 ? undefined : finalizers,
+  });
+  metadata.skip(...controllersFields.split(' '));
+  metadata.finish();
+  return { name, ...own };
 }

@@ -48,12 +48,12 @@ export function nodeClassFrom(metadata: OldMetadata, spec: object): object {
 /** `spec` of a node class, or a Provisioner's `spec.provider`, as the spec of v1. */
 export function nodeClassSpec(spec: Fields, version: OldVersion, defaults: IdentityDefaults): object {
   dropLaunchTemplate(spec);
-  const images = imagesOf(spec);
-  const subnets = subnetTerms(spec);
-  const groups = groupTerms(spec, subnets);
+  const images = imagesOf(spec, version);
+  const subnets = subnetTerms(spec, version);
+  const groups = groupTerms(spec, subnets, version);
   const disks = convertBlockDeviceMappings(spec) ?? images.blockDeviceMappings;
   const converted = present({
-    ...identity(spec, defaults, clusterOf([...subnets, ...groups])),
+    ...identity(spec, defaults, clusterOf([...subnets, ...groups]), version),
     amiFamily: images.amiFamily,
     amiSelectorTerms: images.amiSelectorTerms,
     subnetSelectorTerms: subnets,
@@ -103,7 +103,19 @@ interface Images {
   readonly blockDeviceMappings?: object[];
 }
 
-function imagesOf(spec: Fields): Images {
+/** What an API requires is missing of a patch, which filled in would overwrite what it is for. */
+function missing(spec: Fields, name: string, what: string, version: OldVersion): void {
+  const wanted = `${what}, as ${version} requires of a whole object (render patches first)`;
+  spec.notes.problem(new FieldError(spec.at(name), wanted, undefined));
+}
+
+function tellNoFamily(spec: Fields, version: OldVersion): void {
+  if (version === 'v1beta1') missing(spec, 'amiFamily', 'an image family', version);
+  else if (version === 'v1') missing(spec, 'amiSelectorTerms', 'selector terms', version);
+  else spec.notes.check(spec.at('amiFamily'), 'is missing; AL2, which was the default, is written');
+}
+
+function imagesOf(spec: Fields, version: OldVersion): Images {
   const family = spec.text('amiFamily');
   if (family !== undefined && !families.includes(family)) {
     throw new FieldError(spec.at('amiFamily'), `one of ${families.join(', ')}`, family);
@@ -115,8 +127,7 @@ function imagesOf(spec: Fields): Images {
   if (terms !== undefined && (family !== undefined || aliased)) {
     return { amiSelectorTerms: terms, ...(family === undefined ? {} : { amiFamily: family }) };
   }
-  if (family === undefined)
-    spec.notes.check(spec.at('amiFamily'), 'is missing; AL2, which was the default, is written');
+  if (family === undefined) tellNoFamily(spec, version);
   const chosen = family ?? 'AL2';
   if (terms !== undefined) return { amiSelectorTerms: terms, amiFamily: chosen };
   const alias = lookUp(aliases, chosen);
@@ -152,33 +163,42 @@ function listedTerms(spec: Fields, name: string): Term[] | undefined {
   return terms === undefined || terms.length === 0 ? undefined : (terms as Term[]);
 }
 
-function subnetTerms(spec: Fields): Term[] {
+function subnetTerms(spec: Fields, version: OldVersion): Term[] {
   const found = tagSelectorTerms(spec, 'subnetSelector');
   const terms = found === undefined || found.length === 0 ? listedTerms(spec, 'subnetSelectorTerms') : found;
   if (terms !== undefined) return terms;
+  if (version !== 'v1alpha1') missing(spec, 'subnetSelectorTerms', 'selector terms', version);
   spec.notes.check(spec.at('subnetSelectorTerms'), `is missing; subnets tagged ${discovery}=CLUSTER_NAME are written`);
   return [{ tags: { [discovery]: 'CLUSTER_NAME' } }];
 }
 
 /** A launch template brought its groups along: without it they are found as the subnets are. */
-function groupTerms(spec: Fields, subnets: readonly Term[]): Term[] {
+function groupTerms(spec: Fields, subnets: readonly Term[], version: OldVersion): Term[] {
   const found = tagSelectorTerms(spec, 'securityGroupSelector');
   const terms = found === undefined || found.length === 0 ? listedTerms(spec, 'securityGroupSelectorTerms') : found;
   if (terms !== undefined) return terms;
-  const tag = clusterOf(subnets);
+  if (version !== 'v1alpha1') missing(spec, 'securityGroupSelectorTerms', 'selector terms', version);
+  const tag = discoveryTags(subnets)[0] ?? 'CLUSTER_NAME';
   spec.notes.check(spec.at('securityGroupSelectorTerms'), `is missing; groups tagged ${discovery}=${tag} are written`);
   return [{ tags: { [discovery]: tag } }];
 }
 
+const discoveryTags = (terms: readonly Term[]): string[] =>
+  terms.flatMap(({ tags }) => (tags?.[discovery] === undefined ? [] : [`${tags[discovery]}`]));
+
+/** Values of tags that say only that the tag is there. */
+const noName = /^(true|yes|owned|shared|enabled|1|)$|[*?{]/i;
+
 /** The cluster's name, by the tag with which Karpenter's guides mark what belongs to it. */
 function clusterOf(terms: readonly Term[]): string {
-  return terms.map(({ tags }) => tags?.[discovery]).find((tag) => tag !== undefined && tag !== '*') ?? 'CLUSTER_NAME';
+  return discoveryTags(terms).find((tag) => !noName.test(tag)) ?? 'CLUSTER_NAME';
 }
 
 function identity(
   spec: Fields,
   defaults: IdentityDefaults,
   cluster: string,
+  version: OldVersion,
 ): { role?: string; instanceProfile?: string } {
   const role = spec.text('role');
   const instanceProfile = spec.text('instanceProfile');
@@ -188,6 +208,7 @@ function identity(
     spec.notes.changed(spec.at('instanceProfile'), `${defaults.instanceProfile}, from the controller's settings`);
     return { instanceProfile: defaults.instanceProfile };
   }
+  if (version !== 'v1alpha1') missing(spec, 'role', 'a role or an instanceProfile (--role says one)', version);
   const guess = `KarpenterNodeRole-${cluster}`;
   const message = `neither role nor instanceProfile is given; ${guess}, the name of Karpenter's guides, is written (--role says another)`;
   spec.notes.check(spec.at('role'), message);

@@ -2,8 +2,8 @@ import { hashText } from '../../core/hash.js';
 import { FieldError } from '../objects/check.js';
 import { convertDisruption } from './disruption.js';
 import type { OldDisruption } from './disruption.js';
-import { metadataOf, present } from './fields.js';
-import type { Fields, OldMetadata } from './fields.js';
+import { Fields, metadataOf, present } from './fields.js';
+import type { OldMetadata } from './fields.js';
 import { nodeClassFrom, nodeClassSpec } from './node-class.js';
 import type { IdentityDefaults } from './node-class.js';
 import {
@@ -72,7 +72,7 @@ export function convertNodePool(root: Fields, version: 'v1beta1' | 'v1'): Conver
       labels: convertTemplateLabels(labels?.texts('labels'), 'spec.template.metadata.labels', spec.notes),
       annotations: templateAnnotations(labels?.texts('annotations'), 'spec.template.metadata.annotations', spec.notes),
     }),
-    templateSpec: { requirements: requirements(inner), nodeClassRef: nodeClassRef(inner), ...templateSpec },
+    templateSpec: { requirements: requirements(inner, 'required'), nodeClassRef: nodeClassRef(inner), ...templateSpec },
     disruption,
     limits: limitsOf(spec),
   };
@@ -174,16 +174,27 @@ function limitsOf(spec: Fields): Record<string, string | number> | undefined {
 }
 
 function nodeClassRef(inner: Fields): { group: string; kind: string; name: string } {
-  const ref = inner.object('nodeClassRef');
-  if (ref === undefined) throw new FieldError(inner.at('nodeClassRef'), 'a reference to a node class', undefined);
+  const given = inner.object('nodeClassRef');
+  if (given === undefined)
+    inner.notes.problem(new FieldError(inner.at('nodeClassRef'), 'a reference to a node class', undefined));
+  const ref = given ?? Fields.of({}, inner.at('nodeClassRef'), inner.notes);
   const apiVersion = ref.text('apiVersion');
-  const group = ref.text('group') ?? apiVersion?.split('/')[0] ?? 'karpenter.k8s.aws';
+  const said = ref.text('group') ?? apiVersion;
+  const group = said?.split('/')[0] ?? 'karpenter.k8s.aws';
   const kind = ref.text('kind') ?? 'EC2NodeClass';
   if (apiVersion !== undefined) ref.notes.changed(ref.at('apiVersion'), `becomes group ${group}`);
-  const name = ref.text('name');
-  if (name === undefined || name === '') throw new FieldError(ref.at('name'), 'a name', name);
+  else if (said !== group)
+    ref.notes.changed(ref.at('group'), `written as ${group}${said === undefined ? '' : ', without a version'}`);
+  if (!ref.has('kind')) ref.notes.changed(ref.at('kind'), `written as ${kind}`);
+  const name = given === undefined ? '' : nameIn(ref);
   ref.finish();
   return { group, kind: kind === 'AWSNodeTemplate' ? 'EC2NodeClass' : kind, name };
+}
+
+function nameIn(ref: Fields): string {
+  const name = ref.text('name') ?? '';
+  if (name === '') ref.notes.problem(new FieldError(ref.at('name'), 'a name', undefined));
+  return name;
 }
 
 function provisionerClass(
@@ -195,8 +206,7 @@ function provisionerClass(
   const provider = spec.object('provider');
   if (ref !== undefined) {
     ref.skip('apiVersion', 'kind');
-    const name = ref.text('name');
-    if (name === undefined || name === '') throw new FieldError(ref.at('name'), 'a name', name);
+    const name = nameIn(ref);
     spec.notes.changed('spec.providerRef', `becomes nodeClassRef to EC2NodeClass ${name}`);
     ref.finish();
     if (provider !== undefined) spec.notes.lost('spec.provider', 'spec.providerRef decides');

@@ -1,3 +1,5 @@
+import type { FieldError } from '../objects/check.js';
+
 /** What conversion did to one field of one object. */
 export interface Note {
   /** Where the object stands: file, and its place in it. */
@@ -13,6 +15,8 @@ export interface Note {
 /** Gathers the notes about one object. */
 export class Notes {
   readonly all: Note[] = [];
+  /** Why there is no such object in v1, by field. */
+  readonly problems = new Map<string, string>();
 
   constructor(
     private readonly where: string,
@@ -29,6 +33,11 @@ export class Notes {
 
   lost(field: string, message: string): void {
     this.add('lost', field, message);
+  }
+
+  /** Of each field the first counts: others follow from it. */
+  problem({ field, message }: Pick<FieldError, 'field' | 'message'>): undefined {
+    if (!this.problems.has(field)) this.problems.set(field, message);
   }
 
   private add(effect: Note['effect'], field: string, message: string): void {

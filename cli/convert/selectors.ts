@@ -39,10 +39,13 @@ export function tagSelectorTerms(owner: Fields, name: string): { id?: string; ta
   const { ids, tags } = byIds(selector);
   owner.notes.changed(field, `becomes ${name}Terms`);
   if (ids.length === 0) return combinations(tags, field).map((chosen) => ({ tags: chosen }));
-  if (Object.keys(tags).length > 0) {
-    owner.notes.lost(field, `ids and tags together: the ids decide, ${Object.keys(tags).join(', ')} is dropped`);
-  }
+  reportDropped(owner, field, ids, tags);
   return ids.map((id) => ({ id }));
+}
+
+function reportDropped(owner: Fields, field: string, ids: readonly string[], others: Tags): void {
+  const dropped = Object.keys(others).join(', ');
+  if (ids.length > 0 && dropped !== '') owner.notes.lost(field, `the ids decide, ${dropped} is dropped`);
 }
 
 /** `amiSelector`, a map, as selector terms of v1; undefined where it selects by nothing. */
@@ -55,6 +58,7 @@ export function convertAmiSelectorTerms(
   const field = owner.at(name);
   owner.notes.changed(field, 'becomes amiSelectorTerms');
   const { ids, tags: rest } = byIds(selector);
+  reportDropped(owner, field, ids, rest);
   if (ids.length > 0) return ids.map((id) => ({ id }));
   const { 'aws::name': names = '', 'aws::owners': owners = '', ...tags } = rest;
   const places = split(owners).length === 0 ? [{}] : split(owners).map((one) => ({ owner: one }));

@@ -2,6 +2,7 @@ import { labelDomain } from '../../api/karpenter/requirements.js';
 import { understoodKubeletFields } from '../../api/aws/kubelet-fields.js';
 import { awsLabelDomain, awsLabels } from '../../api/aws/labels.js';
 import { labels } from '../../api/labels.js';
+import { FieldError } from '../objects/check.js';
 import { textOf } from '../objects/read-documents.js';
 import { asText, present } from './fields.js';
 import type { Fields } from './fields.js';
@@ -62,9 +63,14 @@ export interface OldRequirement {
 }
 
 /** Requirements with their values as texts, less those that v1 cannot express. */
-export function requirements(owner: Fields): OldRequirement[] {
+export function requirements(owner: Fields, presence?: 'required'): OldRequirement[] {
   const kept: OldRequirement[] = [];
-  for (const requirement of owner.objects('requirements') ?? []) {
+  const given = owner.objects('requirements');
+  if (given === undefined && presence === 'required') {
+    const wanted = 'a list, as NodePools require (render patches first; [] asks for nothing)';
+    owner.notes.problem(new FieldError(owner.at('requirements'), wanted, undefined));
+  }
+  for (const requirement of given ?? []) {
     const key = requirement.text('key') ?? '';
     const values = requirement
       .list('values')

@@ -37,5 +37,5 @@ export function renameKeys(text: string, notes: Notes): string {
       }
     },
   });
-  return document.toString({ lineWidth: 0 }).trimEnd();
+  return document.toString({ lineWidth: 0 });
 }

@@ -1,6 +1,8 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
+import { kubeletAnnotation, kubeletInAnnotation } from '../../api/karpenter/node-pool-rules.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
+import { lookUp } from '../../core/own.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
 import { failed, okCheck, skipped, someOf, warning } from './check.js';
@@ -24,8 +26,18 @@ export function nodePoolsCheck(kube: Kube): Check {
     name: 'node-pools',
     needs: ['kubernetes'],
     unanswered: unlisted,
-    run: async () =>
-      readyOutcome('NodePool', await kube.list('NodePool'), 'examples/nodepools has some for common cases'),
+    run: async () => {
+      const pools = await kube.list('NodePool');
+      const outcome = readyOutcome('NodePool', pools, 'examples/nodepools has some for common cases');
+      const unread = pools.flatMap(({ metadata, spec }) => {
+        const kubelet = lookUp(metadata.annotations, kubeletAnnotation);
+        const text = kubeletInAnnotation(kubelet ?? '', spec.template.spec.nodeClassRef.name);
+        return kubelet === undefined ? [] : [`NodePool ${metadata.name ?? ''}: ${text}`];
+      });
+      return unread.length === 0 || outcome.state !== 'ok'
+        ? outcome
+        : warning(someOf(unread, 3), `then take ${kubeletAnnotation} off`);
+    },
   };
 }
 

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { UsageError } from '../exit.js';
-import { loadObjects } from './load.js';
+import { loadObjects as load } from './load.js';
 
+const warnings: string[] = [];
+const loadObjects = (files: readonly string[]) => load(files, (line) => warnings.push(line));
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'stowage-load-'));
@@ -193,4 +195,120 @@ describe('what is refused, by file, object and field', () => {
   test('one object without a kind', () => {
     expect(() => loadObjects([file('kind.json', { metadata: { name: 'x' } })])).toThrow(/kind\.json: kind: expected/);
   });
+});
+
+describe('as kubectl reads it', () => {
+  const pods = (name: string, text: string) => loadObjects([file(name, text)]).pods;
+  const first = (name: string, text: string): { name?: string; spec: Record<string, unknown> } => {
+    const [found] = pods(name, text);
+    return { ...found?.metadata, spec: found?.spec as unknown as Record<string, unknown> };
+  };
+  const head = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n';
+
+  test('nulls are absent, wherever they stand', () => {
+    const nulls = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(nulls);
+      if (value === null || typeof value !== 'object') return value;
+      return { ...Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, nulls(inner)])), extra: null };
+    };
+    const affinity = {
+      podAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'z', labelSelector: { matchLabels: {} } }],
+      },
+    };
+    const given = list(pod({ affinity, containers: [{ name: 'a', resources: { requests: { cpu: 1 } } }] }), pool());
+    expect(loadObjects([file('nulls.json', nulls(given))])).toEqual(loadObjects([file('no-nulls.json', given)]));
+    const { nodeName, affinity: none } = first(
+      'null.yaml',
+      `${head}spec: {nodeName: null, affinity: ~, containers: []}`,
+    ).spec;
+    expect([nodeName, none]).toEqual([undefined, undefined]);
+  });
+
+  test('merge keys merge, 1.1 booleans are booleans, dates and base 60 are texts', () => {
+    const { spec } = first(
+      'yaml.yaml',
+      `${head}spec:\n  x: &x {hostNetwork: yes}\n  z: {<<: *x, d: 2020-01-01, t: 1:30}\n  hostNetwork: off\n  containers: []\n`,
+    );
+    expect(spec).toMatchObject({ hostNetwork: false, z: { hostNetwork: true, d: '2020-01-01', t: '1:30' } });
+  });
+
+  test('several JSON values, Lists in Lists, flow YAML, a document that ends, and UTF-16', () => {
+    const [a, b] = [pod({}, 'a'), pod({}, 'b')];
+    const names = (text: string) => pods('some', text).map(({ metadata }) => metadata.name);
+    expect(names(`${JSON.stringify(a, null, 2)}\n${JSON.stringify(b)}`)).toEqual(['a', 'b']);
+    expect(names(JSON.stringify(list(list(a), b)))).toEqual(['a', 'b']);
+    expect(names('{kind: Pod, metadata: {name: a}, spec: {containers: []}}')).toEqual(['a']);
+    expect(names(`${head}spec: {containers: []}\n...\n# no more\n---\n`)).toEqual(['a']);
+    writeFileSync(join(folder, 'wide'), Buffer.from(`\uFEFF${JSON.stringify(a)}`, 'utf16le'));
+    expect(loadObjects([join(folder, 'wide')]).pods).toHaveLength(1);
+  });
+
+  test('a group and a kind together say what an object is', () => {
+    const others = ['serving.knative.dev/v1 Service', 'longhorn.io/v1beta2 Node', 'provisioning.cattle.io/v1 NodePool'];
+    const foreign = others.map((each) => {
+      const [apiVersion, kind] = each.split(' ');
+      return { apiVersion, kind, metadata: { name: 'x' }, spec: { selector: 7 } };
+    });
+    expect(Object.keys(loadObjects([file('foreign.json', list(pod(), ...foreign))])).sort()).toEqual([
+      'nodePools',
+      'pods',
+    ]);
+  });
+
+  test("pools and claims of another autoscaler's node class are left out, and told", () => {
+    const nodeClassRef = { group: 'eks.amazonaws.com', kind: 'NodeClass', name: 'default' };
+    const auto = { ...pool({ template: { spec: { nodeClassRef } } }), metadata: { name: 'auto' } };
+    const claim = { apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', metadata: { name: 'c' }, spec: { nodeClassRef } };
+    warnings.length = 0;
+    const objects = loadObjects([file('auto.json', list(auto, claim, pool()))]);
+    expect(objects.nodePools.map(({ metadata }) => metadata.name)).toEqual(['default']);
+    expect(objects.nodeClaims).toBeUndefined();
+    expect(warnings).toHaveLength(2);
+    expect(warnings[0]).toMatch(/NodePool auto is left out.* NodeClass of eks\.amazonaws\.com \(EKS Auto Mode\)/);
+  });
+
+  const refused: [string, string, RegExp][] = [
+    ['karpenter.sh/v1alpha5', 'Provisioner', /Provisioner x is of karpenter.sh\/v1alpha5: stowage convert makes it v1/],
+    ['karpenter.sh/v1beta1', 'NodePool', /NodePool x is of karpenter.sh\/v1beta1: stowage convert/],
+    ['karpenter.k8s.aws/v1beta1', 'EC2NodeClass', /stowage convert/],
+    ['karpenter.sh/v1', 'NodePool', /unknown field "spec.limit" \(did you mean limits\?\)/],
+  ];
+  test.each(refused)('%s %s is refused', (apiVersion, kind, message) => {
+    const object = { ...pool({ limit: {} }), apiVersion, kind, metadata: { name: 'x' } };
+    expect(() => loadObjects([file('old.json', object)])).toThrow(message);
+  });
+
+  test('unknown fields are told at any depth and in metadata, together with other problems; a status may have any', () => {
+    const template = { spec: { requirments: [], taints: [{ key: 'a', efect: 'NoSchedule' }] } };
+    const odd = { ...pool({ template, weight: 101 }), metadata: { name: 'x', lables: {} }, status: { later: 1 } };
+    expect(() => loadObjects([file('odd.json', odd)])).toThrow(
+      /"metadata.lables" \(did you mean labels\?\) \(and 4 more: .*requirments.*taints\[0\].efect" \(did you mean effect\?\); .*spec\.weight/,
+    );
+    expect(loadObjects([file('status.json', { ...pool(), status: { later: 1 } })]).nodePools).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n',
+      /line 4, column 10: looks like a Helm template/,
+    ],
+    ['{{- if .Values.on }}\nkind: Pod\n{{- end }}\n', /line 1.*Helm template/],
+    [
+      'apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: "${var.name}"}\nspec: {template: {spec: {}}}\n',
+      /metadata.name: .*Terraform/,
+    ],
+    ['kind: Pod\nspec:\n...\n  a: 1\n', /line 3: text after the end of a document \(\.\.\.\)/],
+    ['? [a]\n: 1\n', /a key is no text/],
+  ])('templates and what is half YAML get a sentence: %#', (text, message) => {
+    expect(() => loadObjects([file('template.yaml', text)])).toThrow(message);
+  });
+
+  // Tens of thousands of errors: the fuzzer holds readers to a second each (test/property/fuzz.test.ts).
+  test.each(['*'.concat('['.repeat(60_000)), '*a['.repeat(30_000), `${'a'.repeat(100)}: "a" ${'b'.repeat(100)}`])(
+    'broken YAML is told once, with a part of its line, however often it breaks: %#',
+    (text) => {
+      expect(() => pods('broken.yaml', text)).toThrow(/line 1, column \d+: not valid YAML: .*:\n\n.{1,80}\n *\^$/);
+    },
+  );
 });

@@ -1,82 +1,106 @@
 import { isDeepStrictEqual } from 'node:util';
 import { capacityBuffers } from '../../api/autoscaling/capacity-buffer.js';
-import { nodeClaims } from '../../api/karpenter/node-claim.js';
+import { nodeClaims, type NodeClaim } from '../../api/karpenter/node-claim.js';
 import { nodeOverlays } from '../../api/karpenter/node-overlay.js';
-import { nodePools } from '../../api/karpenter/node-pool.js';
+import { nodePools, type NodePool } from '../../api/karpenter/node-pool.js';
 import type { KubernetesObject, Pod } from '../../api/kubernetes.js';
-import type { Parsed } from '../../api/schema/resource.js';
+import type { OpenApiSchema } from '../../api/schema/openapi.js';
+import type { Resource } from '../../api/schema/resource.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
+import { probableKey } from '../../packing/requirements/typo.js';
 import type { ClusterObjects } from '../../packing/types.js';
 import { UsageError } from '../exit.js';
 import { FieldError } from './check.js';
-import { isRecord, readObjects, textOf, type FoundObject } from './read-documents.js';
-import { builtInShapes } from './shapes.js';
+import { isRecord, placeOf, readObjects, templateHint, textOf, type FoundObject } from './read-documents.js';
+import { anyObject, builtInShapes } from './shapes.js';
 import { cutText } from '../../core/cut-text.js';
-import { lookUp } from '../../core/own.js';
+import { hasOwn, lookUp } from '../../core/own.js';
 import { withResizedRequests } from '../../core/pod-resize.js';
 
-/** Which list of `ClusterObjects` a kind goes to. */
-const listOfKind: Readonly<Record<string, keyof ClusterObjects>> = {
-  Pod: 'pods',
-  Node: 'nodes',
-  NodeClaim: 'nodeClaims',
-  NodePool: 'nodePools',
-  DaemonSet: 'daemonSets',
-  Namespace: 'namespaces',
-  Service: 'services',
-  ReplicaSet: 'replicaSets',
-  StatefulSet: 'statefulSets',
-  ReplicationController: 'replicationControllers',
-  PodDisruptionBudget: 'podDisruptionBudgets',
-  PersistentVolumeClaim: 'persistentVolumeClaims',
-  PersistentVolume: 'persistentVolumes',
-  StorageClass: 'storageClasses',
-  CSINode: 'csiNodes',
-  NodeOverlay: 'nodeOverlays',
-  CapacityBuffer: 'capacityBuffers',
-  Deployment: 'deployments',
-  PodTemplate: 'podTemplates',
-  DisruptionPolicy: 'disruptionPolicies',
+interface ReadKind {
+  readonly group: string;
+  /** Which list of `ClusterObjects` it goes to. */
+  readonly list: keyof ClusterObjects;
+  readonly namespaced?: true;
+  readonly resource?: Resource<KubernetesObject>;
+}
+
+/** The kinds that decisions read; others of these names are of other groups (Service of Knative, Node of Longhorn). */
+const readKinds: Readonly<Record<string, ReadKind>> = {
+  Pod: { group: '', list: 'pods', namespaced: true },
+  Node: { group: '', list: 'nodes' },
+  NodeClaim: { group: 'karpenter.sh', list: 'nodeClaims', resource: nodeClaims },
+  NodePool: { group: 'karpenter.sh', list: 'nodePools', resource: nodePools },
+  DaemonSet: { group: 'apps', list: 'daemonSets', namespaced: true },
+  Namespace: { group: '', list: 'namespaces' },
+  Service: { group: '', list: 'services', namespaced: true },
+  ReplicaSet: { group: 'apps', list: 'replicaSets', namespaced: true },
+  StatefulSet: { group: 'apps', list: 'statefulSets', namespaced: true },
+  ReplicationController: { group: '', list: 'replicationControllers', namespaced: true },
+  PodDisruptionBudget: { group: 'policy', list: 'podDisruptionBudgets', namespaced: true },
+  PersistentVolumeClaim: { group: '', list: 'persistentVolumeClaims', namespaced: true },
+  PersistentVolume: { group: '', list: 'persistentVolumes' },
+  StorageClass: { group: 'storage.k8s.io', list: 'storageClasses' },
+  CSINode: { group: 'storage.k8s.io', list: 'csiNodes' },
+  NodeOverlay: { group: 'karpenter.sh', list: 'nodeOverlays', resource: nodeOverlays },
+  CapacityBuffer: {
+    group: 'autoscaling.x-k8s.io',
+    list: 'capacityBuffers',
+    namespaced: true,
+    resource: capacityBuffers,
+  },
+  Deployment: { group: 'apps', list: 'deployments', namespaced: true },
+  PodTemplate: { group: '', list: 'podTemplates', namespaced: true },
+  DisruptionPolicy: { group: 'stowage.dev', list: 'disruptionPolicies', resource: disruptionPolicies },
 };
 
-const parsers: Readonly<Record<string, { parse(object: unknown): Parsed<KubernetesObject> }>> = {
-  NodePool: nodePools,
-  NodeClaim: nodeClaims,
-  NodeOverlay: nodeOverlays,
-  CapacityBuffer: capacityBuffers,
-  DisruptionPolicy: disruptionPolicies,
-};
-
-const namespaced: ReadonlySet<string> = new Set([
-  'Pod',
-  'DaemonSet',
-  'Service',
-  'ReplicaSet',
-  'StatefulSet',
-  'ReplicationController',
-  'PodDisruptionBudget',
-  'PersistentVolumeClaim',
-  'CapacityBuffer',
-  'Deployment',
-  'PodTemplate',
-]);
+/** Node classes that plans from files buy by. */
+const servedClasses: readonly string[] = ['karpenter.k8s.aws EC2NodeClass', 'karpenter.kwok.sh KWOKNodeClass'];
 
 /**
- * Reads and checks the objects of all files. Kinds that packing does not read are passed over. Throws `UsageError`
- * naming file, object and field at the first object that breaks a rule, or that stands in the files twice.
+ * Reads and checks the objects of all files. Kinds that decisions do not read are passed over; pools and claims of other
+ * autoscalers are left out as in a live cluster, which `warn` is given. Throws `UsageError` naming file, object and field at
+ * the first object that breaks a rule, or that stands in the files twice.
  */
-export function loadObjects(files: readonly string[]): ClusterObjects {
+export function loadObjects(files: readonly string[], warn: (line: string) => void): ClusterObjects {
   const lists: Record<string, KubernetesObject[]> = { pods: [], nodePools: [] };
   const seen = new Map<string, FoundObject>();
   for (const found of files.flatMap(readObjects)) {
     const kind = kindOf(found);
-    const list = lookUp(listOfKind, kind);
-    if (list === undefined) continue;
-    const object = check(kind, found);
-    if (isRepeated(object, found, seen)) continue;
-    (lists[list] ??= []).push(object);
+    const read = lookUp(readKinds, kind);
+    const group = groupOf(found, kind, read);
+    if (read === undefined || (group !== undefined && group !== read.group)) continue;
+    const object = check(kind, read, found);
+    if (isRepeated(object, found, seen) || isOthers(object, warn)) continue;
+    (lists[read.list] ??= []).push(object);
   }
   return lists as unknown as ClusterObjects;
+}
+
+/** Undefined for an object that says none. Throws `UsageError` for objects of Karpenter before v1. */
+function groupOf(found: FoundObject, kind: string, read: ReadKind | undefined): string | undefined {
+  const { apiVersion } = found.value as Record<string, unknown>;
+  if (typeof apiVersion !== 'string') return undefined;
+  const slash = apiVersion.indexOf('/');
+  const group = slash === -1 ? '' : apiVersion.slice(0, slash);
+  const isKarpenters = group === 'karpenter.sh' || group === 'karpenter.k8s.aws';
+  if (isKarpenters && !apiVersion.endsWith('/v1') && apiVersion !== read?.resource?.apiVersion)
+    throw new UsageError(
+      `${where(found)} ${nameOf(kind, found.value)} is of ${apiVersion}: stowage convert makes it v1`,
+    );
+  return group;
+}
+
+function isOthers(object: KubernetesObject, warn: (line: string) => void): boolean {
+  if (object.kind !== 'NodePool' && object.kind !== 'NodeClaim') return false;
+  const { spec } = object as NodePool | NodeClaim;
+  const { group, kind } = 'template' in spec ? spec.template.spec.nodeClassRef : spec.nodeClassRef;
+  if (servedClasses.includes(`${group} ${kind}`)) return false;
+  warn(
+    `${nameOf(object.kind, object)} is left out, as another autoscaler's: its node class is a ${kind} of ${group}` +
+      `${group === 'eks.amazonaws.com' ? ' (EKS Auto Mode)' : ''}, and EC2NodeClass of karpenter.k8s.aws is served`,
+  );
+  return true;
 }
 
 function kindOf(found: FoundObject): string {
@@ -87,35 +111,81 @@ function kindOf(found: FoundObject): string {
   return kind;
 }
 
-function check(kind: string, found: FoundObject): KubernetesObject {
-  const parser = lookUp(parsers, kind);
-  if (parser !== undefined) return parse(parser, kind, found);
-  try {
-    lookUp(builtInShapes, kind)?.(found.value, '');
-  } catch (error) {
-    if (error instanceof FieldError)
-      throw new UsageError(`${where(found)} ${nameOf(kind, found.value)}: ${error.message}`);
-    throw error;
-  }
-  const object = found.value as KubernetesObject;
-  if (namespaced.has(kind)) object.metadata.namespace ??= 'default';
+function check(kind: string, { resource, namespaced }: ReadKind, found: FoundObject): KubernetesObject {
+  const object = resource === undefined ? shaped(kind, found) : parse(resource, kind, found);
+  if (namespaced === true) object.metadata.namespace ??= 'default';
   return kind === 'Pod' ? withResizedRequests(object as Pod) : object;
 }
 
-function parse(
-  parser: { parse(object: unknown): Parsed<KubernetesObject> },
-  kind: string,
-  found: FoundObject,
-): KubernetesObject {
-  const object = withNodeClass(found.value as Record<string, unknown>, kind);
-  const parsed = parser.parse(object);
-  if (!parsed.ok) {
-    const problems = parsed.error.map((issue) => issue.message);
-    const more = problems.length > 1 ? ` (and ${problems.length - 1} more: ${problems.slice(1).join('; ')})` : '';
-    throw new UsageError(`${where(found)} ${nameOf(kind, found.value)}: ${problems[0] ?? 'invalid'}${more}`);
+function shaped(kind: string, found: FoundObject): KubernetesObject {
+  try {
+    (lookUp(builtInShapes, kind) ?? anyObject)(found.value, '');
+  } catch (error) {
+    if (error instanceof FieldError) throw refusal(kind, found, [error.message]);
+    throw error;
   }
-  if (namespaced.has(kind)) parsed.value.metadata.namespace ??= 'default';
-  return parsed.value;
+  return found.value as KubernetesObject;
+}
+
+function parse(resource: Resource<KubernetesObject>, kind: string, found: FoundObject): KubernetesObject {
+  const object = withNodeClass(found.value as Record<string, unknown>, kind);
+  const parsed = resource.parse(object);
+  const unknown =
+    parsed.ok && keepsAll(object, { ...parsed.value, metadata: knownMetadata(parsed.value) })
+      ? []
+      : unknownFields(object, resource);
+  if (parsed.ok && unknown.length === 0) return shaped(kind, { ...found, value: parsed.value });
+  throw refusal(kind, found, [...unknown, ...(parsed.ok ? [] : parsed.error.map(({ message }) => message))]);
+}
+
+function refusal(kind: string, found: FoundObject, [first, ...more]: readonly string[]): UsageError {
+  const others = more.length > 0 ? ` (and ${more.length} more: ${more.join('; ')})` : '';
+  const said = `${nameOf(kind, found.value)}: ${first ?? 'invalid'}${others}`;
+  const hint = templateHint(said);
+  return new UsageError(`${where(found)} ${said}${hint === undefined ? '' : `: this ${hint}`}`);
+}
+
+/** Whether parsing has dropped nothing of `given`: what a status says is its controllers'. */
+function keepsAll(given: unknown, kept: unknown): boolean {
+  if (Array.isArray(given)) return given.every((each, i) => keepsAll(each, (kept as readonly unknown[])[i]));
+  if (!isRecord(given) || !isRecord(kept)) return true;
+  return Object.keys(given).every(
+    (name) => name === 'status' || (hasOwn(kept, name) && keepsAll(lookUp(given, name), lookUp(kept, name))),
+  );
+}
+
+const metadataFields = Object.fromEntries(
+  (
+    'name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp ' +
+    'deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields'
+  )
+    .split(' ')
+    .map((name): [string, OpenApiSchema] => [name, {}]),
+);
+
+function knownMetadata({ metadata }: KubernetesObject): object {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => hasOwn(metadataFields, name)));
+}
+
+/** What kubectl would say of fields that a kind does not have. */
+function unknownFields(object: object, resource: Resource<KubernetesObject>): string[] {
+  const { properties } = resource.crd().spec.versions[0]!.schema.openAPIV3Schema;
+  const problems: string[] = [];
+  const walk = (value: unknown, schema: OpenApiSchema, path: string): void => {
+    if (Array.isArray(value)) value.forEach((each, i) => schema.items && walk(each, schema.items, `${path}[${i}]`));
+    if (!isRecord(value)) return;
+    for (const [name, inner] of Object.entries(value)) {
+      const at = path === '' ? name : `${path}.${name}`;
+      const known = lookUp(schema.properties, name);
+      if (known !== undefined) walk(inner, known, at);
+      else if (schema.properties !== undefined) {
+        const meant = probableKey(name, Object.keys(schema.properties));
+        problems.push(`unknown field "${at}"${meant === undefined ? '' : ` (did you mean ${meant}?)`}`);
+      }
+    }
+  };
+  walk(object, { properties: { ...properties, metadata: { properties: metadataFields }, status: {} } }, '');
+  return problems;
 }
 
 const offlineNodeClass = { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'default' };
@@ -148,11 +218,6 @@ function isRepeated(object: KubernetesObject, found: FoundObject, seen: Map<stri
 
 function where({ file, place }: FoundObject): string {
   return place === '' ? `${file}:` : `${file}: ${place}`;
-}
-
-/** The same for the end of a sentence. */
-function placeOf({ file, place }: FoundObject): string {
-  return place === '' ? file : `${file}: ${place}`;
 }
 
 /** Kubernetes has names of 253 characters, and files have others. */

@@ -1,10 +1,25 @@
 import { readFileSync } from 'node:fs';
-import { LineCounter, parseAllDocuments } from 'yaml';
+import { isCollection, LineCounter, parseDocument as parseOne, visit } from 'yaml';
+import type { Document, Scalar, Tags } from 'yaml';
 import { briefMessageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import { UsageError } from '../exit.js';
-import { expectShallow } from './depth.js';
-import { firstProblem, problemText } from './yaml-problem.js';
+
+/** One document of a file. */
+export interface FoundDocument {
+  /** As messages name it. */
+  readonly file: string;
+  /** `document 2`, or empty in a file that is one document. */
+  readonly place: string;
+  /** As it stands in the file, with its last line break. */
+  readonly text: string;
+  /** Without nulls: in Kubernetes a field that is null is absent. Null for a document of comments alone. */
+  readonly value: unknown;
+  /** The YAML; absent where the file is JSON. */
+  readonly yaml?: Document.Parsed;
+  /** The file ends in a block text without a line break, which is read without one. */
+  readonly opensLastLine?: true;
+}
 
 /** One object of a file, not yet checked, with where it stands for messages. */
 export interface FoundObject {
@@ -15,19 +30,14 @@ export interface FoundObject {
 }
 
 /**
- * The objects of a file: a `kubectl get -o json` List, a PodList and the like, one object, or YAML documents of these.
- * `-` is the standard input. Throws `UsageError` naming the file when it cannot be read or parsed.
+ * The objects of a file: a `kubectl get -o json` List, a PodList and the like, one object, JSON values, or YAML documents of
+ * these. `-` is the standard input. Throws `UsageError` naming the file when it cannot be read or parsed.
  */
 export function readObjects(file: string): FoundObject[] {
-  const text = readText(file);
+  const documents = readDocuments(file).filter(({ value }) => value !== null);
   // What a command that failed has left: an empty cluster is an empty List.
-  if (text.trim() === '') throw new UsageError(`${file}: it is empty, expected Kubernetes objects`);
-  const documents =
-    text.trimStart().startsWith('{') || text.trimStart().startsWith('[')
-      ? [parseJson(text, file)]
-      : parseYaml(text, file);
-  for (const document of documents) expectShallow(document, file);
-  return documents.flatMap((document, i) => unpack(document, file, documents.length > 1 ? `document ${i + 1}` : ''));
+  if (documents.length === 0) throw new UsageError(`${file}: it is empty, expected Kubernetes objects`);
+  return documents.flatMap(unpack);
 }
 
 const unreadable: Readonly<Record<string, string>> = {
@@ -39,7 +49,10 @@ const unreadable: Readonly<Record<string, string>> = {
 /** The text of a file, or of the standard input for `-`. Throws `UsageError` naming the file. */
 export function readText(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    const bytes = readFileSync(file === '-' ? 0 : file);
+    // What `>` of PowerShell writes.
+    const text = bytes.toString(bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf16le' : 'utf8');
+    return text.startsWith('\uFEFF') ? text.slice(1) : text;
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new UsageError(`${file}: ${lookUp(unreadable, code) ?? message}`);
@@ -57,54 +70,171 @@ export function parseJson(text: string, file: string): unknown {
 
 /** The one document of YAML or JSON in a text; throws `UsageError` naming the file and where it breaks. */
 export function parseDocument(text: string, file: string): unknown {
-  return parseYaml(text, file)[0];
+  return documentsOf(text, file)[0]?.value;
 }
 
-function parseYaml(text: string, file: string): unknown[] {
-  const lineCounter = new LineCounter();
-  const documents = refusingBadYaml(file, () => parseAllDocuments(text, { prettyErrors: false, lineCounter }));
-  if (!Array.isArray(documents)) return [];
-  for (const { errors } of documents) {
-    const problem = firstProblem(errors, lineCounter);
-    if (problem !== undefined) throw new UsageError(`${file}: not valid YAML: ${problemText(problem, text)}`);
+/** The documents of a file, as kubectl finds them. Throws `UsageError` naming the file, the document and the line for what is no YAML. */
+export function readDocuments(file: string): FoundDocument[] {
+  return documentsOf(readText(file), file === '-' ? '(standard input)' : file);
+}
+
+const separator = /^---(?=\s|$)/m;
+const looksLikeJson = /^\s*(\{\s*["}]|\[\s*[[{"\]])/;
+// Inside of JSON nothing but a comma can stand there, and no text has a line break.
+const betweenJsons = /(?<=\})[ \t\r]*\n\s*(?=\{)/;
+
+function documentsOf(text: string, file: string): FoundDocument[] {
+  if (looksLikeJson.test(text)) {
+    const values = text.split(betweenJsons);
+    return values.map((each, i) => {
+      const place = values.length > 1 ? `document ${i + 1}` : '';
+      return { file, place, text: each, value: cleaned(parseJson(each, placeOf({ file, place })), file) };
+    });
   }
-  const values = documents.map((document) => refusingBadYaml(file, () => document.toJS() as unknown));
-  return values.filter((value) => value !== null);
+  let line = 0;
+  const chunks = text.split(separator).flatMap((chunk) => {
+    const at = line;
+    line += chunk.split('\n').length - 1;
+    return chunk.trim() === '' || /^(%.*\s*)+$/.test(chunk.trimStart()) ? [] : [{ chunk, at }];
+  });
+  return chunks.map(({ chunk, at }, i) => readChunk(chunk, at, file, chunks.length > 1 ? `document ${i + 1}` : ''));
+}
+
+/** YAML 1.1, as Kubernetes reads it: without base 60 and dates, and with bytes as a text. */
+const options = {
+  version: '1.1',
+  prettyErrors: false,
+  logLevel: 'error',
+  customTags: (tags: Tags): Tags => [
+    ...tags.filter(
+      (tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !/:(timestamp|binary)$/.test(tag.tag)),
+    ),
+    {
+      tag: 'tag:yaml.org,2002:binary',
+      resolve: (value: string) => Buffer.from(value, 'base64').toString(),
+    },
+  ],
+} as const;
+
+function readChunk(chunk: string, line: number, file: string, place: string): FoundDocument {
+  const where = placeOf({ file, place });
+  const lineCounter = new LineCounter();
+  const refuse = (offset: number, why: string): never => {
+    const { line: own, col } = lineCounter.linePos(offset);
+    const what = templateHint(chunk) ?? `not valid YAML: ${why}`;
+    throw new UsageError(`${where}: line ${line + own}, column ${col}: ${what}:\n\n${shown(chunk, own, col)}`);
+  };
+  const yaml = refusingBadYaml(where, () => parseOne(chunk, { ...options, lineCounter }));
+  const [error] = yaml.errors;
+  if (error?.code === 'MULTIPLE_DOCS') {
+    const ended = chunk
+      .slice(0, error.pos[0])
+      .split('\n')
+      .findIndex((each) => /^\.\.\.(\s|$)/.test(each));
+    throw new UsageError(`${where}: line ${line + ended + 1}: text after the end of a document (...)`);
+  }
+  if (error !== undefined) refuse(error.pos[0], briefMessageOf(error));
+  let open: Scalar.Parsed | undefined;
+  refusingBadYaml(where, () => {
+    visit(yaml, {
+      Pair: (_, { key }) => {
+        if (isCollection(key)) refuse(key.range?.[0] ?? 0, 'a key is no text');
+      },
+      Scalar: (_, node) => {
+        const isBlock = node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED';
+        if (isBlock && (node.range?.[1] ?? 0) >= chunk.length) open = node as Scalar.Parsed;
+      },
+    });
+  });
+  // The parser adds the line break that the file ends without.
+  if (open !== undefined && String(open.value).endsWith('\n') && /\S[^\n]*$/.test(chunk)) {
+    const [start] = open.range;
+    const closed = chunk.slice(start).replace(/^([|>])([0-9]?)\+?([0-9]?)/, '$1$2$3-');
+    return { ...readChunk(`${chunk.slice(0, start)}${closed}\n`, line, file, place), opensLastLine: true };
+  }
+  const value = cleaned(
+    refusingBadYaml(where, () => yaml.toJS() as unknown),
+    where,
+  );
+  const text = chunk.replace(/^[ \t\r]*\n/, '').replace(/[^\n]$/, '$&\n');
+  return { file, place, text, value, yaml };
+}
+
+/** Whether a text is to be filled in by something else first, in a sentence. */
+export function templateHint(text: string): string | undefined {
+  if (text.includes('{{')) return 'looks like a Helm template: use what `helm template` prints';
+  if (text.includes('${')) return 'looks like a template of Terraform or envsubst: use what they write';
+  return undefined;
+}
+
+/** Of a line so many characters are shown before the problem and after it. */
+const shownBefore = 40;
+const shownAfter = 40;
+
+function shown(text: string, line: number, column: number): string {
+  const whole = text.split('\n')[line - 1] ?? '';
+  const from = Math.max(0, column - 1 - shownBefore);
+  return `${whole.slice(from, column - 1 + shownAfter)}\n${' '.repeat(column - 1 - from)}^`;
 }
 
 /** Of YAML that is nested too deep, or whose aliases would fill the memory, the parser throws. Throws `UsageError` for that. */
-export function refusingBadYaml<T>(file: string, read: () => T): T {
+function refusingBadYaml<T>(where: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new UsageError(`${file}: not valid YAML: ${briefMessageOf(error)}`);
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${where}: not valid YAML: ${briefMessageOf(error)}`);
   }
 }
 
-function unpack(document: unknown, file: string, place: string): FoundObject[] {
-  if (Array.isArray(document)) return document.map((value, i) => ({ file, place: `[${i}]`, value: value as unknown }));
-  if (!isRecord(document))
-    throw new UsageError(
-      `${file}${place === '' ? '' : ` ${place}`}: expected a Kubernetes object or List, found ${describeDocument(document)}`,
-    );
-  const kind = document['kind'];
-  if (typeof kind === 'string' && kind.endsWith('List')) return unpackList(document, kind, file, place);
-  return [{ file, place, value: document }];
+/** No object of Kubernetes is nested that deep, and each level takes stack of whatever walks it. */
+const deepest = 200;
+
+/** The value itself, less the fields that are null. Throws `UsageError` where it is nested too deep to be an object of Kubernetes. */
+export function cleaned(value: unknown, where: string, levels = deepest): unknown {
+  if (value === null || typeof value !== 'object') return value;
+  if (levels === 0) throw new UsageError(`${where}: it is nested more than ${deepest} levels deep`);
+  for (const [name, inner] of Object.entries(value)) {
+    if (inner === null && !Array.isArray(value)) Reflect.deleteProperty(value, name);
+    else cleaned(inner, where, levels - 1);
+  }
+  return value;
 }
 
-function unpackList(list: Record<string, unknown>, kind: string, file: string, place: string): FoundObject[] {
-  const items = list['items'];
+function unpack({ file, place, value }: FoundObject): FoundObject[] {
+  if (Array.isArray(value))
+    return value.map((each: unknown, i) => ({ file, place: within(place, `[${i}]`), value: each }));
+  if (!isRecord(value))
+    throw new UsageError(
+      `${placeOf({ file, place })}: expected a Kubernetes object or List, found ${describeDocument(value)}`,
+    );
+  return unpackList({ file, place, value }) ?? [{ file, place, value }];
+}
+
+const within = (place: string, inner: string): string => (place === '' ? inner : `${place} ${inner}`);
+
+/** The items of a List, PodList and the like; undefined for what is none. */
+export function unpackList({ file, place, value }: FoundObject): FoundObject[] | undefined {
+  const kind = isRecord(value) ? value['kind'] : undefined;
+  if (!isRecord(value) || typeof kind !== 'string' || !kind.endsWith('List')) return undefined;
+  const items = value['items'];
+  // Some kinds are only called so (AllowList).
+  if (items === undefined && kind !== 'List') return undefined;
   if (!Array.isArray(items))
-    throw new UsageError(`${file}: ${kind}: items: expected an array, found ${describeDocument(items)}`);
-  const itemKind = kind === 'List' ? undefined : kind.slice(0, -'List'.length);
-  const prefix = place === '' ? '' : `${place} `;
-  return items.map((item: unknown, i) => ({
-    file,
-    place: `${prefix}items[${i}]`,
-    // A PodList leaves out what each item's kind is; a List states it.
-    value:
-      itemKind !== undefined && isRecord(item) ? { apiVersion: list['apiVersion'], kind: itemKind, ...item } : item,
-  }));
+    throw new UsageError(
+      `${placeOf({ file, place })}: ${kind}: items: expected an array, found ${describeDocument(items)}`,
+    );
+  // A PodList leaves out what each item's kind is; a List states it.
+  const own = kind === 'List' ? {} : { apiVersion: value['apiVersion'], kind: kind.slice(0, -'List'.length) };
+  return items.flatMap((item: unknown, i) => {
+    const found = { file, place: within(place, `items[${i}]`), value: isRecord(item) ? { ...own, ...item } : item };
+    return unpackList(found) ?? [found];
+  });
+}
+
+/** File and place, for the beginning or end of a sentence. */
+export function placeOf({ file, place }: Pick<FoundObject, 'file' | 'place'>): string {
+  return place === '' ? file : `${file}: ${place}`;
 }
 
 /** Whether a value is a JSON object. */

@@ -15,6 +15,12 @@ import {
   time,
   type Check,
 } from './check.js';
+import { templateHint } from './read-documents.js';
+
+const filledInText: Check = (value, field) => {
+  nonEmptyText(value, field);
+  if (templateHint(String(value)) !== undefined) throw new FieldError(field, 'a name', value);
+};
 
 /**
  * The fields of Kubernetes' own objects that packing reads, with what the API server would insist on. Files come from
@@ -22,7 +28,7 @@ import {
  */
 const metadata = shape(
   {
-    name: nonEmptyText,
+    name: filledInText,
     namespace: textCheck,
     uid: textCheck,
     labels: mapCheck(textCheck),
@@ -214,6 +220,9 @@ const workload = shape(
   { metadata, spec: shape({ replicas: integerCheck, selector: labelSelector, template: podTemplate }) },
   ['metadata', 'spec'],
 );
+
+/** How kinds are checked besides their own schema. */
+export const anyObject = shape({ metadata }, ['metadata']);
 
 /** How each built-in kind is checked. */
 export const builtInShapes: Readonly<Record<string, Check>> = {

@@ -265,7 +265,7 @@ export const targets: readonly Target[] = [
   target({
     name: 'files of objects',
     input: changedValue({ kind: 'List', apiVersion: 'v1', items: examples }).map((value) => JSON.stringify(value)),
-    read: (text) => loadObjects([written(text)]),
+    read: (text) => loadObjects([written(text)], () => undefined),
     refusals: [UsageError],
     share: 50,
   }),
