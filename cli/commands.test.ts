@@ -75,3 +75,18 @@ test('a command on files takes each option once, but for --objects', async () =>
   );
   await expect(run('--objects', '/nowhere', '--objects', '/nobody', '--catalogue', 'b')).rejects.not.toThrow('twice');
 });
+
+test.each([
+  [['--object', 'a.yaml', '--catalogue', 'b.json'], '--objects'],
+  [['--object=a.yaml'], '--objects'],
+  [['--catalog', 'b.json'], '--catalogue'],
+  [['--objects', 'a.yaml', '--catalogue', 'b.json', '--outptu', 'json'], '--output'],
+])('plan %j: a misspelt option is named, with the one that was meant', async (args, meant) => {
+  let said = '';
+  const program = stowageProgram();
+  const plan = program.commands.find((command) => command.name() === 'plan')!;
+  plan.configureOutput({ writeErr: (text) => void (said += text) }).exitOverride();
+  await expect(program.parseAsync(['plan', ...args], { from: 'user' })).rejects.toThrow();
+  expect(said).toMatch(/unknown option '--(object|catalog|outptu)/);
+  expect(said).toContain(`(Did you mean ${meant}?)`);
+});

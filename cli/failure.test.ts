@@ -1,6 +1,10 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import { DomainError } from '../core/failures.js';
+import { createKubeClient } from '../kube/client.js';
 import { UsageError } from './exit.js';
 import { failureOf } from './failure.js';
 
@@ -28,4 +32,51 @@ test('an API server that does not answer is told without a stack', () => {
 test('what a user did wrong is told alone; a slip of ours with its stack', () => {
   expect(failureOf(new UsageError('no such file'))).toMatchObject({ said: 'stowage: no such file\n' });
   expect(failureOf(new Error('slip')).said).toContain('failure.test');
+});
+
+describe('what is expected to fail prints no stack', () => {
+  const thrown = (work: () => unknown): unknown => {
+    try {
+      return work();
+    } catch (error) {
+      return error;
+    }
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'stowage-kubeconfig-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const saidOf = (text: string) => {
+    const kubeconfig = join(folder, 'config');
+    writeFileSync(kubeconfig, text);
+    return failureOf(thrown(() => createKubeClient({ kubeconfig })));
+  };
+
+  test('a kubeconfig that is not there, is none, or has no current context is bad input, by its path', () => {
+    const missing = failureOf(thrown(() => createKubeClient({ kubeconfig: '/nope' })));
+    expect(missing).toEqual({ status: 2, said: 'stowage: /nope: no such file\n' });
+    const context = 'contexts: [{name: b, context: {cluster: b, user: b}}]';
+    for (const text of ['{', '17', `apiVersion: v1\nkind: Config\n${context}\nclusters: []\nusers: []\n`]) {
+      const { status, said } = saidOf(text);
+      expect({
+        status,
+        lines: said
+          .trim()
+          .split('\n')
+          .filter((line) => line.includes(' at ')),
+      }).toEqual({ status: 2, lines: [] });
+      expect(said).toContain(folder);
+    }
+    expect(saidOf(`apiVersion: v1\nkind: Config\n${context}\nclusters: []\nusers: []\n`).said).toMatch(
+      /current context .* its contexts: b/,
+    );
+  });
+
+  test.each([
+    Object.assign(new Error('spawn aws ENOENT'), { code: 'ENOENT', syscall: 'spawn aws' }),
+    Object.assign(new Error('The security token is invalid'), { $fault: 'client', $metadata: {} }),
+    Object.assign(new Error('Could not load credentials'), { name: 'CredentialsProviderError', tryNextLink: false }),
+    new DOMException('The operation timed out', 'TimeoutError'),
+    new DomainError('Unavailable', 'Temporal cannot be reached at localhost:7233: no'),
+  ])('$message: status 1', (error) => {
+    expect(failureOf(error)).toEqual({ status: 1, said: `stowage: ${error.message}\n` });
+  });
 });

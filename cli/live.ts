@@ -1,4 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
+import { messageOf } from '../core/error-message.js';
+import { DomainError } from '../core/failures.js';
 import { createKubeClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/port.js';
 import { clientConverter } from '../process/encryption/converter.js';
@@ -34,14 +36,14 @@ export function liveSettings(flags: Record<string, string>): Settings {
   }
 }
 
-/** Connects to Temporal, and disconnects when `work` is done. Throws `UsageError` when it is away. */
+/** Connects to Temporal, and disconnects when `work` is done. Throws `Unavailable` when it is away. */
 export async function withClient<T>(settings: Settings, work: (client: Client) => Promise<T>): Promise<T> {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
   const connection = await Connection.connect({
     ...connectOptions(settings),
     connectTimeout: connectTimeoutMs,
   }).catch((error: unknown) => {
-    throw new UsageError(`Temporal cannot be reached at ${address}: ${(error as Error).message}`);
+    throw new DomainError('Unavailable', `Temporal cannot be reached at ${address}: ${messageOf(error)}`);
   });
   try {
     const dataConverter = clientConverter(settings, writeProblem);
@@ -53,7 +55,7 @@ export async function withClient<T>(settings: Settings, work: (client: Client) =
   }
 }
 
-/** Runs `action` with a connection to the cluster, and closes it. Throws `UsageError` when Temporal is away. */
+/** Runs `action` with a connection to the cluster, and closes it. Throws `Unavailable` when Temporal is away. */
 export async function withLive<T>(
   settings: Settings,
   command: string,

@@ -23,6 +23,7 @@ import { liveSettings, withClient } from './live.js';
 import { printFrontier, printPlan } from './plan.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
+import { DomainError } from '../core/failures.js';
 
 /** Settings that have a say in what would be launched, and where that is asked. */
 const planningSettings =
@@ -111,7 +112,7 @@ function cloudOf(settings: Settings, kube: KubeClient, log: Logger): CloudProvid
   }
 }
 
-/** The cluster in a cache that has listed everything. Throws `UsageError` when it cannot be read. */
+/** The cluster in a cache that has listed everything. Throws `Unavailable` when it cannot be read. */
 async function readCluster(
   { kube, cloud, settings }: { kube: Connected; cloud: CloudProvider; settings: Settings },
   ending: AbortSignal,
@@ -135,7 +136,8 @@ async function readCluster(
   } catch (error) {
     if (!patience.aborted) throw error;
     const missing = cache.unsynced.join(', ');
-    throw new UsageError(
+    throw new DomainError(
+      'Unavailable',
       `the cluster at ${kube.server} cannot be read within ${readMs / 1000} s (${missing})${problem}`,
     );
   }

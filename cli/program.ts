@@ -5,6 +5,7 @@ import { liveCommands } from './live-commands.js';
 import { loadOffline } from './offline-code.js';
 import { loadOnline } from './online-code.js';
 import { OnceCommand } from './once-command.js';
+import { probableKey } from '../packing/requirements/typo.js';
 import { printable } from './output/printable.js';
 import { buildInfo } from '../process/gauges/build-info.js';
 
@@ -56,12 +57,14 @@ function addPlan(program: Command): void {
     .argument('[flags...]')
     .addHelpText(
       'after',
-      '\nWithout --objects and --catalogue it plans for a live cluster, and takes what stowage settings lists as flags.' +
+      '\nWithout --objects and --catalogue it plans for a live cluster, and takes what stowage settings lists as flags' +
+        '\n(--kubeconfig names a file, or in-cluster; without it KUBECONFIG, ~/.kube/config and the credentials of a pod follow).' +
         '\nsolveMs is the solve alone, from parsed objects to the plan; with --repeat the catalogue is looked through once.' +
         `\n${exampleText('plan')}`,
     )
-    .action(async (flags: string[], options) => {
+    .action(async (flags: string[], options, command: Command) => {
       const { objects, catalogue, repeat } = options as { objects?: string[]; catalogue?: string; repeat: number };
+      refuseMisspelt(command, flags, objects !== undefined || catalogue !== undefined);
       if (objects === undefined && catalogue === undefined) {
         const { loadPlanLive } = await loadOnline();
         const { planLive } = await loadPlanLive();
@@ -75,6 +78,16 @@ function addPlan(program: Command): void {
       const { planOffline } = await loadOffline({ once: repeat === 1 });
       process.stdout.write(printable(planOffline(options as Parameters<typeof planOffline>[0])));
     });
+}
+
+/** What is no option of a plan for files, or is nearly one, where the options of a live cluster could follow too. */
+function refuseMisspelt(command: Command, flags: readonly string[], isForFiles: boolean): void {
+  for (const flag of flags.filter((each) => each.startsWith('-'))) {
+    const meant = probableKey(flag.replace(/=.*/s, ''), command.options.map(({ long }) => long ?? '')); // prettier-ignore
+    const hint = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+    if (isForFiles || meant === '--objects' || meant === '--catalogue')
+      command.error(`error: unknown option '${flag}'${hint}`);
+  }
 }
 
 function addConsolidate(program: Command): void {
@@ -96,7 +109,10 @@ function addCrds(program: Command): void {
       '--apply',
       'write them to the cluster instead: missing ones are created, older ones get the schemas of this version',
     )
-    .option('--kubeconfig <file>', 'of that cluster (env KUBECONFIG; in-cluster credentials when absent)')
+    .option(
+      '--kubeconfig <file>',
+      'of that cluster, or in-cluster; when absent env KUBECONFIG, ~/.kube/config, then the credentials of a pod',
+    )
     .addHelpText('after', exampleText('crds'))
     .action(async ({ apply, kubeconfig }: { apply?: boolean; kubeconfig?: string }) => {
       if (apply === true) {

@@ -44,9 +44,10 @@ const perLine = 4;
 
 /** The settings of a command by their flags; all of them are too many for its help. */
 function settingsText(flags: readonly string[] | undefined): string {
-  if (flags === undefined) return `${heading}\n  each flag that stowage settings lists`;
+  const found = `--kubeconfig names a file, or in-cluster; without it KUBECONFIG, ~/.kube/config and a pod's own follow`;
+  if (flags === undefined) return `${heading}\n  each flag that stowage settings lists\n  ${found}`;
   const lines = flags.flatMap((_, i) => (i % perLine === 0 ? [`  ${flags.slice(i, i + perLine).join(' ')}`] : []));
-  return `${heading.slice(0, -1)} (stowage settings says what they mean):\n${lines.join('\n')}`;
+  return `${heading.slice(0, -1)} (stowage settings says what they mean):\n${lines.join('\n')}\n  ${found}`;
 }
 
 /** The flags that were given, by their kebab-case names. */

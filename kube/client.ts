@@ -6,6 +6,7 @@ import { createTransport } from './client-transport.js';
 import type { Connection, Credentials } from './client-transport.js';
 import { createRateLimiter, limiterClock } from './limiter.js';
 import type { KubeClient } from './port.js';
+import { briefMessageOf } from '../core/error-message.js';
 
 export interface KubeClientOptions {
   /** A kubeconfig's path, or `in-cluster`. Default: KUBECONFIG, `~/.kube/config`, in-cluster, in this order. */
@@ -65,22 +66,44 @@ async function certificateAuthority(connection: Connection): Promise<string | un
   return typeof ca === 'string' || Buffer.isBuffer(ca) ? Buffer.from(ca).toString('base64') : undefined;
 }
 
+/** No usable kubeconfig: what is wrong, and in which file. */
+export class KubeconfigError extends Error {
+  override readonly name = 'KubeconfigError';
+}
+
+const foundBy = 'KUBECONFIG is not set, ~/.kube/config is not there, and this is no pod of a cluster';
+
 function loadConfig(kubeconfig: string | undefined): KubeConfig {
   const config = new KubeConfig();
-  if (kubeconfig === 'in-cluster') config.loadFromCluster();
-  else if (kubeconfig === undefined) config.loadFromDefault();
-  else config.loadFromFile(kubeconfig);
+  const where = kubeconfig ?? process.env['KUBECONFIG'] ?? '~/.kube/config';
+  try {
+    if (kubeconfig === 'in-cluster') config.loadFromCluster();
+    else if (kubeconfig === undefined) config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (error) {
+    const { code, path = where } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new KubeconfigError(`${path}: no such file`);
+    throw new KubeconfigError(`${where}: no kubeconfig can be read from it: ${briefMessageOf(error)}`);
+  }
+  const cluster = config.getCurrentCluster();
+  if (kubeconfig === undefined && cluster?.server === 'http://localhost:8080')
+    throw new KubeconfigError(`there is no kubeconfig (--kubeconfig): ${foundBy}`);
+  if (cluster === null) {
+    const names = config.contexts.map(({ name }) => name).join(', ');
+    throw new KubeconfigError(
+      `${where}: the current context "${config.currentContext}" has no cluster; its contexts: ${names || 'none'}`,
+    );
+  }
   // client-node refuses plain HTTP, such as that of `kubectl proxy`, unless the check it has no use for is off.
-  config.clusters = config.clusters.map((cluster) =>
-    cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster,
+  config.clusters = config.clusters.map((each) =>
+    each.server.startsWith('http:') ? { ...each, skipTLSVerify: true } : each,
   );
   return config;
 }
 
 function createConnection(load: () => KubeConfig): Connection {
   let config = load();
-  const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error(`the kubeconfig's current context "${config.currentContext}" has no cluster`);
+  const cluster = config.getCurrentCluster()!;
   let cached: { readonly credentials: Promise<Credentials>; readonly until: number } | undefined;
   const read = async (): Promise<Credentials> => {
     const request: https.RequestOptions = {};

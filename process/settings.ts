@@ -124,7 +124,10 @@ const fields = {
   METRICS_PORT: port.default(8080).describe('port of /metrics'),
   HEALTH_PROBE_PORT: port.default(8081).describe('port of /healthz and /readyz'),
   LISTEN_ADDRESS: z.string().default('').describe('address of both ports; all interfaces when empty'),
-  KUBECONFIG: z.string().optional().describe('kubeconfig; in-cluster credentials when absent'),
+  KUBECONFIG: z
+    .string()
+    .optional()
+    .describe('kubeconfig, or in-cluster; when absent ~/.kube/config, then the credentials of a pod'),
   KUBE_CLIENT_QPS: z.coerce.number().min(0).default(200).describe('requests per second to the API server'),
   KUBE_CLIENT_BURST: z.coerce.number().int().min(1).default(300).describe('burst of requests to the API server'),
   DISABLE_LEADER_ELECTION: flag.describe('act without holding the lease'),
