@@ -10,7 +10,7 @@ import { withProvenBounds } from '../packing/prove.js';
 import type { ClusterObjects, PackingInput, PackingSettings } from '../packing/types.js';
 import { UsageError } from './exit.js';
 import { loadObjects } from './objects/load.js';
-import { parseDocument, readText } from './objects/read-documents.js';
+import { parseDocument, readText, textOf } from './objects/read-documents.js';
 import { frontierDocument, frontierText } from './output/frontier.js';
 import { planDocument } from './output/plan-json.js';
 import { planText } from './output/plan-table.js';
@@ -89,7 +89,7 @@ function missingOwners(objects: ClusterObjects): string[] {
     ({ metadata }) => metadata.ownerReferences?.filter((each) => each.controller) ?? [],
   );
   const kinds = new Set(
-    owners.map(({ apiVersion = '', kind }) => `${apiVersion.split('/').slice(0, -1).join()} ${kind}`),
+    owners.map(({ apiVersion, kind }) => `${textOf(apiVersion).split('/').slice(0, -1).join()} ${kind}`),
   );
   return Object.entries(ownerLists).flatMap(([owner, list]) =>
     kinds.has(owner) && (objects[list] ?? []).length === 0
