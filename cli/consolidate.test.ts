@@ -61,7 +61,8 @@ describe('stowage consolidate', () => {
     writeFileSync(file, JSON.stringify({ kind: 'List', apiVersion: 'v1', items }));
     const warnings: string[] = [];
     const text = consolidateOffline({ ...options, objects: [file] }, (line) => warnings.push(line));
-    return { result: JSON.parse(text) as ConsolidationJson & Pick<Consolidation, 'held'>, warnings };
+    const own = warnings.filter((line) => !line.includes('among the objects'));
+    return { result: JSON.parse(text) as ConsolidationJson & Pick<Consolidation, 'held'>, warnings: own };
   }
   const withBudgets = (budgets: object[]) => (object: KubernetesObject) =>
     object.kind === 'NodePool' ? { ...object, ...nodePool('default', { disruption: { budgets } }) } : object;

@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import type { NodePool } from '../api/karpenter/node-pool.js';
+import { labels } from '../api/labels.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
+import { lookUp } from '../core/own.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
 import type { Consolidation, LeastSaving } from '../disruption/consolidation/types.js';
@@ -33,12 +35,24 @@ export function consolidateOffline(options: ConsolidateOptions, warn: (line: str
     leastSavings: leastSavingsOf(objects),
   });
   const totalMs = performance.now() - started;
-  problemsOf(objects, input.now).forEach(warn);
+  [...missingFrom(objects), ...problemsOf(objects, input.now)].forEach(warn);
   for (const name of takenNames(result, objects))
     warn(`Node ${name} has the name that a replacement of this plan has too`);
   return options.output === 'json'
     ? `${JSON.stringify(consolidationDocument(result, totalMs), null, 1)}\n`
     : consolidationText(result, totalMs);
+}
+
+/** What a cluster that has such nodes and pods would hardly lack: an export has left it out. */
+function missingFrom({ nodes = [], pods, nodeClaims = [], podDisruptionBudgets = [] }: ClusterObjects): string[] {
+  const isBound = pods.some(({ spec }) => (spec.nodeName ?? '') !== '');
+  const isPooled = nodes.some(({ metadata }) => lookUp(metadata.labels, labels.nodePool) !== undefined);
+  return [
+    ...(isBound && podDisruptionBudgets.length === 0
+      ? ['no PodDisruptionBudget among the objects: none holds a pod back']
+      : []),
+    ...(isPooled && nodeClaims.length === 0 ? ['no NodeClaim among the objects: no node can be disrupted'] : []),
+  ];
 }
 
 /** What DisruptionPolicies among the objects ask a move to save. */

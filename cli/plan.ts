@@ -1,16 +1,17 @@
 import { warn } from './output/print.js';
 import { performance } from 'node:perf_hooks';
 import { readCommitments, type Commitment } from '../api/stowage/commitments.js';
+import { awsWellKnownLabels } from '../api/aws/labels.js';
 import { coreWellKnownLabels } from '../api/labels.js';
 import { CatalogueError, kwokWellKnownLabels, parseCatalogue } from '../cloud/kwok/catalogue.js';
 import type { InstanceType } from '../core/instance-type.js';
 import { frontierOf } from '../packing/frontier.js';
 import { plan } from '../packing/plan.js';
 import { withProvenBounds } from '../packing/prove.js';
-import type { PackingInput, PackingSettings } from '../packing/types.js';
+import type { ClusterObjects, PackingInput, PackingSettings } from '../packing/types.js';
 import { UsageError } from './exit.js';
 import { loadObjects } from './objects/load.js';
-import { parseDocument, readText } from './objects/read-documents.js';
+import { parseDocument, readText, textOf } from './objects/read-documents.js';
 import { frontierDocument, frontierText } from './output/frontier.js';
 import { planDocument } from './output/plan-json.js';
 import { planText } from './output/plan-table.js';
@@ -59,6 +60,7 @@ export function packingInputOfFiles(
 ): PackingInput {
   const catalogue = readCatalogue(options.catalogue);
   const objects = loadObjects(options.objects, warn);
+  missingOwners(objects).forEach(warn);
   // Nodes have their price without any pool too.
   const pools = objects.nodePools.length === 0 ? [''] : objects.nodePools.map(({ metadata }) => metadata.name ?? '');
   return {
@@ -75,6 +77,30 @@ export function packingInputOfFiles(
   };
 }
 
+const ownerLists = {
+  'apps DaemonSet': 'daemonSets',
+  'apps ReplicaSet': 'replicaSets',
+  'apps StatefulSet': 'statefulSets',
+  ' ReplicationController': 'replicationControllers',
+} as const satisfies Readonly<Record<string, keyof ClusterObjects>>;
+
+/** Kinds that own pods and of which an export has left out every object. */
+function missingOwners(objects: ClusterObjects): string[] {
+  const owners = objects.pods.flatMap(
+    ({ metadata }) => metadata.ownerReferences?.filter((each) => each.controller) ?? [],
+  );
+  const kinds = new Set(
+    owners.map(({ apiVersion, kind }) => `${textOf(apiVersion).split('/').slice(0, -1).join()} ${kind}`),
+  );
+  return Object.entries(ownerLists).flatMap(([owner, list]) =>
+    kinds.has(owner) && (objects[list] ?? []).length === 0
+      ? [
+          `no ${owner.split(' ')[1] ?? ''} among the objects, and pods have some as owners: the answer may differ from the cluster's`,
+        ]
+      : [],
+  );
+}
+
 export function toStderr(line: string): void {
   warn(`stowage: ${line}\n`);
 }
@@ -87,16 +113,26 @@ function commitmentsIn(file: string): readonly Commitment[] {
 
 function readCatalogue(file: string): InstanceType[] {
   try {
-    return parseCatalogue(readText(file));
+    return parseCatalogue(readText(file)).map(withoutUnsaidLabels);
   } catch (error) {
     if (error instanceof CatalogueError) throw new UsageError(`${file}: ${error.message}`);
     throw error;
   }
 }
 
-/** A catalogue's labels are well known to it: a pool need not name them for pods to ask for them. */
+/** What a catalogue does not say of a label of AWS, no type of it has: a requirement on it is not met. */
+function withoutUnsaidLabels(type: InstanceType): InstanceType {
+  const said = new Set([type, ...type.offerings].flatMap(({ requirements }) => requirements.map(({ key }) => key)));
+  const unsaid = awsWellKnownLabels.filter((key) => !said.has(key));
+  return { ...type, requirements: [...type.requirements, ...unsaid.map((key) => ({ key, operator: 'DoesNotExist' as const }))] }; // prettier-ignore
+}
+
+/**
+ * A catalogue's labels are well known to it: a pool need not name them for pods to ask for them. Those of AWS are well
+ * known in any case: a type that lacks one does not satisfy what is required of it.
+ */
 function labelsOf(catalogue: readonly InstanceType[]): string[] {
-  const keys = new Set([...coreWellKnownLabels, ...kwokWellKnownLabels]);
+  const keys = new Set([...coreWellKnownLabels, ...kwokWellKnownLabels, ...awsWellKnownLabels]);
   for (const type of catalogue) {
     for (const { key } of type.requirements) keys.add(key);
     for (const offering of type.offerings) for (const { key } of offering.requirements) keys.add(key);

@@ -184,7 +184,7 @@ function groupTerms(spec: Fields, subnets: readonly Term[], version: OldVersion)
 }
 
 const discoveryTags = (terms: readonly Term[]): string[] =>
-  terms.flatMap(({ tags }) => (tags?.[discovery] === undefined ? [] : [`${tags[discovery]}`]));
+  terms.flatMap(({ tags }) => (tags?.[discovery] === undefined ? [] : [tags[discovery]]));
 
 /** Values of tags that say only that the tag is there. */
 const noName = /^(true|yes|owned|shared|enabled|1|)$|[*?{]/i;

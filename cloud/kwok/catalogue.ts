@@ -43,7 +43,8 @@ export interface CatalogueOptions {
 
 /**
  * Reads a catalogue in the JSON format of Karpenter's KWOK provider: an array of
- * `{name, architecture, operatingSystems[], resources{}, offerings:[{Price, Available?, Requirements[]}]}`.
+ * `{name, architecture, operatingSystems[], resources{}, offerings:[{Price, Available?, Requirements[]}], labels?{}}`;
+ * `labels` are further ones of a type's nodes, which Karpenter's provider does not know.
  * Keys are matched whatever their case, as Go does; unknown keys are ignored; `resources` and `offerings` must be there; `Available` defaults to true and
  * `resources.pods` to 110. Throws `CatalogueError` naming the entry and the field.
  */
@@ -100,11 +101,21 @@ function parseType(value: unknown, index: number, options: CatalogueOptions): In
       { key: memoryLabel, operator: 'In', values: [texts.memory ?? '0'] },
       { key: familyLabel, operator: 'In', values: [familyOf(name)] },
       { key: sizeLabel, operator: 'In', values: [sizeOf(name, cpu)] },
+      ...furtherLabels(fields.get('labels'), place.at('labels')),
     ],
     offerings,
     capacity,
     overhead: options.overhead ?? {},
   };
+}
+
+function furtherLabels(value: unknown, place: Place): NodeSelectorRequirement[] {
+  if (value === undefined) return [];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw place.error('an object', value);
+  return Object.entries(value).map(([key, label]: [string, unknown]) => {
+    if (typeof label !== 'string') throw place.under(key).error('a string', label);
+    return { key, operator: 'In', values: [label] };
+  });
 }
 
 function parseCapacity(value: unknown, place: Place): { capacity: Resources; texts: Record<string, string> } {

@@ -16,7 +16,7 @@ import { contradictoryKey, type Pool } from '../compile/pools.js';
 import { untolerated } from '../../core/tolerations.js';
 import type { Profile, Universe } from '../compile/universe.js';
 import { askerOf, contradiction, limitShortfall, minValuesShortfall } from './shortfalls.js';
-import { keyKeepingOut } from './pool-types.js';
+import { keyKeepingOut, whyNoInstanceType } from './pool-types.js';
 import { offeringTest, unavailableBlocker } from './unavailable.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { PoolLimit } from '../compile/pool-limits.js';
@@ -146,7 +146,7 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
     if (sold !== undefined) return sold;
     const message = compiled.universe.compatible[pool.index]!
       ? 'no instance type that its requirements allow has an available offering'
-      : noTypeText(pool);
+      : noTypeText(pool, compiled.wellKnown);
     return { nodePool, reason: 'Offerings', message };
   }
   const matching = own.filter((profile) => level.constraints.some((each) => satisfies(each, profile.values)));
@@ -171,9 +171,11 @@ function poolBlocker(context: BlockerContext, podClass: PodClass, pool: Pool, to
   );
 }
 
-function noTypeText({ object }: Pool): string {
+function noTypeText({ object, types }: Pool, wellKnown: ReadonlySet<string>): string {
   const key = contradictoryKey(object);
-  return `its requirements allow no instance type${key === undefined ? '' : `: they leave no value for ${key}`}`;
+  const settings = { wellKnownLabels: [...wellKnown], minValuesPolicy: 'BestEffort' as const };
+  const why = key === undefined ? whyNoInstanceType(object, types, settings)?.why : `they leave no value for ${key}`;
+  return `its requirements allow no instance type${why === undefined ? '' : `: ${why}`}`;
 }
 
 /** Which NodePools the pod asks for by name, where this is none of them in any of its alternatives: nothing else of it matters then. */

@@ -76,6 +76,8 @@ function keptOutText(
   const written = readRequirements(pool.spec.template.spec.requirements).get(key);
   if (written !== undefined && isImpossible(written)) return contradiction(pool, key);
   const asked = `${key} ${describeRequirement(requirements.get(key)!)}`;
+  if (!types.some((type) => valuesOf(type, key).length > 0))
+    return `the catalogue has no label ${key}, which the NodePool requires (${describeRequirement(requirements.get(key)!)})`;
   const some = count === types.length ? `none of ${all} has` : `${count} of ${all} lack`;
   return `${some} ${asked}${valuesText(types, key, requirements.get(key)!)}`;
 }

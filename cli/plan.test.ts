@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { awsLabels } from '../api/aws/labels.js';
+import { pod } from '../test/cases/objects.js';
+import { consolidateOffline } from './consolidate.js';
+import { planOffline } from './plan.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'stowage-plan-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const example = 'examples/instance-types.json';
+const pool = (...requirements: object[]) => ({
+  apiVersion: 'karpenter.sh/v1',
+  kind: 'NodePool',
+  metadata: { name: 'default' },
+  spec: {
+    template: {
+      spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, requirements },
+    },
+  },
+});
+
+function given(...items: object[]) {
+  const objects = join(folder, 'objects.json');
+  writeFileSync(objects, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  const warnings: string[] = [];
+  const options = {
+    objects: [objects],
+    catalogue: example,
+    output: 'table',
+    preferencePolicy: 'Respect',
+    minValuesPolicy: 'Strict',
+  } as const;
+  const warn = (line: string): void => void warnings.push(line);
+  return {
+    warnings,
+    plan: (catalogue: string) => planOffline({ ...options, catalogue, repeat: 1 }, warn),
+    consolidate: () => consolidateOffline({ ...options, spotToSpot: false }, warn),
+  };
+}
+
+describe('labels of AWS that a NodePool or a pod requires', () => {
+  const bare = join(folder, 'bare.json');
+  const types = JSON.parse(readFileSync(example, 'utf8')) as { labels?: object }[];
+  writeFileSync(bare, JSON.stringify(types.map((type) => ({ ...type, labels: undefined }))));
+  const keys = ['Category', 'Family', 'Generation', 'Size', 'Cpu', 'Memory'] as const;
+
+  test('count: the example catalogue has them', () => {
+    const category = { key: awsLabels.instanceCategory, operator: 'In', values: ['r'] };
+    expect(given(pool(category), pod('p', {}, { cpu: '1' })).plan(example)).toMatch(/1 +default +r7[gi]\.large/);
+    const nodeSelector = { [awsLabels.instanceFamily]: 'm7i' };
+    expect(given(pool(), pod('p', {}, { cpu: '1' }, { nodeSelector })).plan(example)).toMatch(/1 +default +m7i\.large/);
+  });
+
+  test.each(keys)('a catalogue without instance-%s is told, for NodePools and pods', (name) => {
+    const key = awsLabels[`instance${name}`];
+    for (const requirement of [
+      { key, operator: 'In', values: ['7'] },
+      { key, operator: 'Exists' },
+    ]) {
+      const text = given(pool(requirement), pod('p', {}, { cpu: '1' })).plan(bare);
+      expect(text).toContain(`the catalogue has no label ${key}, which the NodePool requires`);
+    }
+    const text = given(pool(), pod('p', {}, { cpu: '1' }, { nodeSelector: { [key]: '7' } })).plan(bare);
+    expect(text).toContain('0 nodes for 0 pods');
+    expect(text).toContain(key);
+  });
+});
+
+describe('what is missing of the objects is told', () => {
+  const missing = (...items: object[]): string => {
+    const { warnings, consolidate } = given(...items);
+    consolidate();
+    return warnings.join('\n');
+  };
+
+  test('consolidate names PodDisruptionBudgets, and owners that moved pods have', () => {
+    const owned = pod('p', {}, {}, { nodeName: 'n' });
+    const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'u', controller: true };
+    const withOwner = { ...owned, metadata: { ...owned.metadata, ownerReferences: [controller] } };
+    expect(missing(pool(), withOwner)).toMatch(
+      /no ReplicaSet among the objects.*\n.*no PodDisruptionBudget among the objects/,
+    );
+    const budget = {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'b', namespace: 'default' },
+      spec: {},
+    };
+    expect(missing(pool(), { ...owned, metadata: { ...owned.metadata, ownerReferences: [] } }, budget)).toBe('');
+  });
+});
