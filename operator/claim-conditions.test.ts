@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isTrue, timestamp } from '../core/conditions.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { isTrue, timestamp, transitionOf } from '../core/conditions.js';
 import { labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool } from '../test/builders/activity-world.js';
 import type { ActivityWorld } from '../test/builders/activity-world.js';
@@ -98,6 +99,34 @@ describe('what pods do', () => {
     world.kube.put('NodePool', { ...pool, metadata: { ...pool.metadata, generation: 2 } });
     await toldTimes(2);
     expect(isConsolidatable()).toBe(true);
+  });
+
+  // Rule `consolidation/rolling-updates`.
+  test('that restarts consolidateAfter again and again is said with the time since which it does', async () => {
+    await start('30s');
+    const { cache } = world.deps;
+    const claim = (): NodeClaim => cache.get('NodeClaim', { name: 'c1' })!;
+    const since = (): number | undefined => transitionOf(claim().status?.conditions, 'Unsettled');
+    const begin = world.clock.now;
+    const update = async (name: string): Promise<void> => {
+      const at = claim().status?.lastPodEventTime;
+      await world.kube.delete('Pod', { name, namespace: 'default' });
+      await cache.until(() => claim().status?.lastPodEventTime !== at, AbortSignal.timeout(5000));
+    };
+    world.kube.put('Pod', {
+      metadata: { name: 'p2', namespace: 'default' },
+      spec: { nodeName: 'n1', containers: [] },
+      status: { phase: 'Running' },
+    });
+    await update('p1');
+    await cache.until(() => since() !== undefined && !isConsolidatable(), AbortSignal.timeout(5000));
+    world.clock.now += 20_000;
+    await update('p2');
+    expect([timestamp(since()!), isConsolidatable()]).toEqual([timestamp(begin), false]);
+    world.clock.now += 31_000;
+    const pool = nodePool('default', { disruption: { consolidateAfter: '30s' } });
+    world.kube.put('NodePool', { ...pool, metadata: { ...pool.metadata, generation: 2 } });
+    await cache.until(() => since() === undefined && isConsolidatable(), AbortSignal.timeout(5000));
   });
 
   // Rule `consolidation/last-pod-event`.

@@ -3,7 +3,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { isManaged, nodeOf, poolOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
-import { conditionOf, isTrue, timestamp, withCondition, withoutCondition } from '../core/conditions.js';
+import { conditionOf, isTrue, timestamp, transitionOf, withCondition, withoutCondition } from '../core/conditions.js';
 import { consolidatableAt, idleSince } from '../disruption/consolidation/consolidatable.js';
 import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
@@ -133,13 +133,23 @@ async function consolidatable(
   }
   const at = consolidatableAt(view);
   const wanted = at <= context.now();
-  const has = isTrue(claim.status?.conditions, 'Consolidatable');
-  if (wanted !== has) {
+  // A node has had no time to come to rest before consolidateAfter has passed since its initialization.
+  const restable = (transitionOf(claim.status?.conditions, 'Initialized') ?? Number.NaN) + at - (idleSince(view) ?? 0);
+  const changes = Object.entries({
+    Consolidatable: wanted,
+    // Changes with Consolidatable, in one write: since when is what its transition says (consolidation/rolling-updates).
+    Unsettled: !wanted && restable <= context.now(),
+  }).filter(([type, holds]) => holds !== isTrue(claim.status?.conditions, type));
+  if (changes.length > 0) {
     await updateClaim(context.kube, identityOf(claim), ({ status, metadata }) => ({
       status: {
-        conditions: wanted
-          ? withCondition(status?.conditions, { type: 'Consolidatable', status: 'True' }, stampOf(context, metadata))
-          : withoutCondition(status?.conditions, 'Consolidatable'),
+        conditions: changes.reduce(
+          (conditions, [type, holds]) =>
+            holds
+              ? withCondition(conditions, { type, status: 'True' }, stampOf(context, metadata))
+              : withoutCondition(conditions, type),
+          status?.conditions ?? [],
+        ),
       },
     }));
   }

@@ -2,7 +2,7 @@ import { isTrue } from '../../core/conditions.js';
 import { counted } from '../../core/plurals.js';
 import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { consolidatableAt, whyNeverConsolidatable } from '../../disruption/consolidation/consolidatable.js';
+import { whyNotConsolidatable } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import type { DisruptionView } from './contract.js';
 import { whyAnswered } from './open-questions.js';
@@ -102,7 +102,7 @@ function byDrift(view: NodeView, context: DisruptionContext, running: Disruption
 /** What the node, its pods and the pool's own rules say. */
 function byState(view: NodeView, context: DisruptionContext): string[] {
   const why = whyNotCandidate(view, context);
-  const notYet = whyNotYet(view, context.now);
+  const notYet = whyNotConsolidatable(view, context.now);
   const onlyEmpty = view.pool?.spec.disruption.consolidationPolicy === 'WhenEmpty' && !isEmpty(view);
   return [
     ...(why === undefined ? [] : [why]),
@@ -122,10 +122,4 @@ function byMemory(view: NodeView, context: DisruptionContext): string[] {
   const depth = memoryOf(context, view)?.depth ?? 0;
   const chain = `its pods were moved ${counted(depth, 'time')} in a row within a day, and maxMoveChain is ${rules.maxMoveChain}`;
   return [...(rested === undefined ? [] : [rested]), ...(depth < rules.maxMoveChain ? [] : [chain])];
-}
-
-function whyNotYet(view: NodeView, now: number): string | undefined {
-  const at = consolidatableAt(view);
-  if (at <= now) return undefined;
-  return Number.isFinite(at) ? `consolidateAfter holds until ${timeText(at)}` : whyNeverConsolidatable(view);
 }

@@ -1247,6 +1247,30 @@ describe('findDisruptions', () => {
       expect(told('node-c')).toEqual([]);
     });
 
+    // Rule `consolidation/rolling-updates`.
+    test.each([
+      ['for long is said everywhere', 3600, true],
+      ['for a moment is not', 60, false],
+    ])('what keeps a node from coming to rest %s', async (_what, secondsAgo, isSaid) => {
+      putPool({ consolidateAfter: '60s' });
+      putNode('a', [1], [{ type: 'Unsettled', status: 'True', lastTransitionTime: at(secondsAgo) }]);
+      await world.kube.patch(
+        'NodeClaim',
+        { name: 'a' },
+        { status: { lastPodEventTime: at(10) } },
+        { subresource: 'status' },
+      );
+      await mark({
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'db', controller: true }],
+        deletionTimestamp: at(10),
+      });
+      const { details } = await find();
+      const why = await whyNode('node-a');
+      expect(why).toMatch(/pods of StatefulSet default\/db came or left/);
+      expect(details?.stays).toEqual(isSaid ? [{ why, nodes: ['node-a'] }] : []);
+      expect(told('node-a')).toEqual(isSaid ? [`Node DisruptionBlocked: Not disrupted: ${why}`] : []);
+    });
+
     test('of many as many as one payload carries, and the rest counted', async () => {
       putPool({ budgets: [{ nodes: '0' }] });
       for (let n = 0; n < 260; n += 1) putNode(`n${n}`, [1]);

@@ -2,7 +2,7 @@ import { cutText } from '../../core/cut-text.js';
 import { isTrue } from '../../core/conditions.js';
 import { regarding } from '../../core/regarding.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
+import { consolidatableAt, unsettledSince } from '../../disruption/consolidation/consolidatable.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { DisruptionDetails } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
@@ -16,7 +16,7 @@ const mostBytes = 48 * 1024;
 const mostOfWhy = 500;
 const dedupeMs = 15 * 60_000;
 
-/** A consolidatable or drifted node that stays. */
+/** A node that stays though it is consolidatable or drifted, or because it does not come to rest. */
 export interface StayingNode {
   readonly view: NodeView;
   readonly why: string;
@@ -32,12 +32,14 @@ export interface StayingNodes {
 
 /** Whether the node is consolidatable or drifted, regardless of whether that saves anything. */
 export function isConsolidatableOrDrifted(view: NodeView, now: number): boolean {
-  if (view.node === undefined || view.claim.metadata.deletionTimestamp !== undefined) return false;
-  return consolidatableAt(view) <= now || isTrue(view.claim.status?.conditions, 'Drifted');
+  return isRunning(view) && (consolidatableAt(view) <= now || isTrue(view.claim.status?.conditions, 'Drifted'));
 }
 
+const isRunning = ({ node, claim }: NodeView): boolean =>
+  node !== undefined && claim.metadata.deletionTimestamp === undefined;
+
 /**
- * Consolidatable or drifted nodes that stay, and why (surfaces/one-reason). `searched`: the reasons of the last search for those
+ * Consolidatable or drifted nodes that stay, those that do not come to rest (consolidation/rolling-updates), and why (surfaces/one-reason). `searched`: the reasons of the last search for those
  * that are not forbidden; `waits`: of those that the searches found and did not take.
  */
 export function stayingNodes(
@@ -53,7 +55,8 @@ export function stayingNodes(
   const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
   const open = context.views.filter(
     (view) =>
-      isConsolidatableOrDrifted(view, context.now) &&
+      (isConsolidatableOrDrifted(view, context.now) ||
+        (isRunning(view) && unsettledSince(view, context.now) !== undefined)) &&
       !context.claimed.has(uidOf(view)) &&
       !decided.has(nodeNameOf(view)),
   );

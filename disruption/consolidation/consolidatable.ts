@@ -1,5 +1,10 @@
+import type { Pod } from '../../api/kubernetes.js';
+import { compareText } from '../../core/compare-text.js';
 import { isTrue, transitionOf } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
+import { counted } from '../../core/plurals.js';
+import { isOwnedBy, isTerminal, podKey } from '../../core/pods.js';
+import { timeText } from '../../core/time-text.js';
 import { whyNoPool } from '../candidates/candidates.js';
 import type { NodeView } from '../candidates/candidates.js';
 
@@ -29,8 +34,70 @@ export function consolidatableAt(view: NodeView): number {
   return since + parseNillableDuration(pool.spec.disruption.consolidateAfter, 'consolidateAfter');
 }
 
+/** Pods must have come and gone for so many times consolidateAfter, and for so long, before a node is said not to come to rest. */
+const unsettledTimes = 5;
+const unsettledMs = 10 * 60_000;
+
+/** Since when the node has not come to rest, if that is long (consolidation/rolling-updates). */
+export function unsettledSince(view: NodeView, now: number): number | undefined {
+  const since = transitionOf(view.claim.status?.conditions, 'Unsettled');
+  const at = consolidatableAt(view);
+  if (since === undefined || !Number.isFinite(at) || at <= now) return undefined;
+  return now - since < Math.max(unsettledMs, unsettledTimes * (at - idleSince(view)!)) ? undefined : since;
+}
+
+/** Why the node is not consolidatable by that time, and because of which pods (consolidation/consolidate-after). */
+export function whyNotConsolidatable(view: NodeView, by: number): string | undefined {
+  const at = consolidatableAt(view);
+  if (at <= by) return undefined;
+  if (!Number.isFinite(at)) return whyNever(view);
+  const since = unsettledSince(view, by);
+  const after = view.pool?.spec.disruption.consolidateAfter;
+  const holds =
+    since === undefined
+      ? `consolidateAfter holds until ${timeText(at)}`
+      : `consolidateAfter: ${after} has not passed without a pod event since ${timeText(since)}`;
+  const workloads = changedWorkloads(view, 2 * idleSince(view)! - at);
+  if (workloads.length === 0) return holds;
+  const [most, ...others] = workloads;
+  const more = others.length === 0 ? '' : ` and of ${counted(others.length, 'other workload')}`;
+  const rolled = /^(Deployment|StatefulSet) /.test(most!)
+    ? ' (a rolling update counts, also when its pods return to the node)'
+    : '';
+  return `${holds}: pods of ${most}${more} came or left${rolled}`;
+}
+
+/** Whose pods came to the node, ended or began to terminate since then; those with the most such pods first. */
+function changedWorkloads({ pods }: NodeView, since: number): string[] {
+  const counts = new Map<string, number>();
+  for (const pod of pods) {
+    if (isOwnedBy(pod, 'DaemonSet') || !(changedAt(pod) >= since)) continue;
+    const workload = workloadText(pod);
+    counts.set(workload, (counts.get(workload) ?? 0) + 1);
+  }
+  return [...counts].sort(([a, of], [b, than]) => than - of || compareText(a, b)).map(([workload]) => workload);
+}
+
+/** When the last event of the pod was that restarts consolidateAfter (consolidation/last-pod-event). */
+function changedAt(pod: Pod): number {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
+  if (deletionTimestamp !== undefined) return Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  return transitionOf(pod.status?.conditions, isTerminal(pod) ? 'Ready' : 'PodScheduled') ?? Number.NaN;
+}
+
+/** `Deployment namespace/name`; a ReplicaSet is named after its Deployment and the hash of the pod template. */
+function workloadText(pod: Pod): string {
+  const { namespace = 'default', labels, ownerReferences } = pod.metadata;
+  const owner = ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined) return `Pod ${podKey(pod)}`;
+  const suffix = `-${labels?.['pod-template-hash'] ?? ''}`;
+  return owner.kind === 'ReplicaSet' && owner.name.endsWith(suffix)
+    ? `Deployment ${namespace}/${owner.name.slice(0, -suffix.length)}`
+    : `${owner.kind} ${namespace}/${owner.name}`;
+}
+
 /** Why `consolidatableAt` is never, in words. */
-export function whyNeverConsolidatable(view: Pick<NodeView, 'claim' | 'pool'>): string {
+function whyNever(view: Pick<NodeView, 'claim' | 'pool'>): string {
   const { claim, pool } = view;
   const noPool = whyNoPool(view);
   if (noPool !== undefined) return noPool;

@@ -103,7 +103,7 @@ describe('what keeps a node', () => {
         pools: [pool('default', { disruption: { consolidateAfter: '30s' } })],
       },
       {},
-      /^it is consolidatable from .* on$/,
+      /^consolidateAfter holds until \S+Z$/,
     ],
     [
       'consolidateAfter that ends just now',

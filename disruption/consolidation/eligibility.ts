@@ -6,12 +6,11 @@ import { coverageOf, offeringLabelsOf, viewNodes, type CompiledNode as PackedNod
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
 import { countedByBudgets } from '../budgets/pool-counts.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
-import { consolidatableAt, settlesAt, whyNeverConsolidatable } from './consolidatable.js';
+import { settlesAt, whyNotConsolidatable } from './consolidatable.js';
 import { isBufferPod, isEvictable, isMirror, isReschedulable, isTerminating, podKey } from '../../core/pods.js';
 import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 import { NodePrices } from '../candidates/node-prices.js';
 import type { ConsolidationInput } from './types.js';
-import { timeText } from '../../core/time-text.js';
 
 /** A node as consolidation sees it, before packing is involved. */
 export interface ExaminedNode {
@@ -112,12 +111,6 @@ function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
 /** Sorts by name, so that the order of the input does not matter. */
 function byPodName({ metadata: a }: Pod, { metadata: b }: Pod): number {
   return compareText(a.name ?? '', b.name ?? '') || compareText(a.namespace ?? '', b.namespace ?? '');
-}
-
-function whyNotConsolidatable(candidate: NodeView, consolidatableBy: number): string | undefined {
-  const at = consolidatableAt(candidate);
-  if (at <= consolidatableBy) return undefined;
-  return Number.isFinite(at) ? `it is consolidatable from ${timeText(at)} on` : whyNeverConsolidatable(candidate);
 }
 
 /** Why a node that is not empty (consolidation/empty-nodes) may not be disrupted. */
