@@ -56,13 +56,10 @@ describe('what is expected to fail prints no stack', () => {
     const context = 'contexts: [{name: b, context: {cluster: b, user: b}}]';
     for (const text of ['{', '17', `apiVersion: v1\nkind: Config\n${context}\nclusters: []\nusers: []\n`]) {
       const { status, said } = saidOf(text);
-      expect({
-        status,
-        lines: said
-          .trim()
-          .split('\n')
-          .filter((line) => line.includes(' at ')),
-      }).toEqual({ status: 2, lines: [] });
+      expect({ status, stack: said.split('\n').filter((line) => /^\s+at /.test(line)) }).toEqual({
+        status: 2,
+        stack: [],
+      });
       expect(said).toContain(folder);
     }
     expect(saidOf(`apiVersion: v1\nkind: Config\n${context}\nclusters: []\nusers: []\n`).said).toMatch(

@@ -33,7 +33,7 @@ describe('a client from a kubeconfig', () => {
     writeFileSync(kubeconfig, 'users:\n- name: a\n  user: { token: hunter2\n');
 
     expect(() => createKubeClient({ kubeconfig })).toThrow(
-      /broken is no YAML: it cannot be parsed at line \d, column \d/,
+      /broken: no kubeconfig can be read from it: it cannot be parsed at line \d, column \d/,
     );
     expect(() => createKubeClient({ kubeconfig })).not.toThrow(/hunter2/);
   });

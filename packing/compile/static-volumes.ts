@@ -18,7 +18,7 @@ export interface StaticDemand {
 export type StaticSupply = readonly PersistentVolume[] | string;
 
 /** Where the volume can be reached; none: anywhere. */
-export function placesOf({ spec }: PersistentVolume): readonly Requirements[] {
+export function nodesOfVolumes({ spec }: PersistentVolume): readonly Requirements[] {
   const places = (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).map(readTerm);
   return places.some(({ size }) => size === 0) ? [] : places;
 }
@@ -39,7 +39,9 @@ export function staticSupplies(
       pod,
       claims: claims.map(({ key, claim }) => {
         const fitting = all.filter((volume) => fits(volume, claim, key));
-        const near = fitting.filter((volume) => terms.some((term) => reaches(term, placesOf(volume)) !== undefined));
+        const near = fitting.filter((volume) =>
+          terms.some((term) => reaches(term, nodesOfVolumes(volume)) !== undefined),
+        );
         if (fitting.length === 0) supplies.set(key, none(claim));
         return { key, claim, fitting: near.length > 0 ? near : fitting };
       }),
@@ -81,7 +83,7 @@ function choose(
   if (first === undefined) return chosen;
   for (const volume of first) {
     if (chosen.includes(volume)) continue;
-    const left = terms.flatMap((term) => reaches(term, placesOf(volume)) ?? []);
+    const left = terms.flatMap((term) => reaches(term, nodesOfVolumes(volume)) ?? []);
     const all = left.length === 0 ? undefined : choose(others, left, [...chosen, volume]);
     if (all !== undefined) return all;
   }

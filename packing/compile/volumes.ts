@@ -20,7 +20,7 @@ import { isTerminal, isUnassigned } from '../../core/pods.js';
 import { volumeClaimName } from '../../core/volume-claims.js';
 import { readTerm } from './node-terms.js';
 import type { CompiledNode } from './nodes.js';
-import { placesOf, staticSupplies, type StaticDemand, type StaticSupply } from './static-volumes.js';
+import { nodesOfVolumes, staticSupplies, type StaticDemand, type StaticSupply } from './static-volumes.js';
 
 /** What the volumes of a pod ask of its node (volumes/node-needs). */
 export interface VolumeNeeds {
@@ -256,7 +256,7 @@ const noProvisioner = 'kubernetes.io/no-provisioner';
 function supplyNeeds(volumes: readonly PersistentVolume[]): ClaimNeeds {
   const [first] = volumes;
   const driver = first === undefined ? undefined : driverOf(first);
-  const places = volumes.map(placesOf);
+  const places = volumes.map(nodesOfVolumes);
   const alternatives = places.some(({ length }) => length === 0) ? [] : places.flat();
   return { alternatives, ...(driver !== undefined && { driver }) };
 }

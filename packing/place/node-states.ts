@@ -1,7 +1,7 @@
 import type { CSINode } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compile/compiled.js';
-import type { Attachments, CountedNode, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
+import type { Attachments, NodeForTopology, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
 import type { CompiledNode } from '../compile/nodes.js';
@@ -71,7 +71,10 @@ export function nodeStates(compiled: Compiled): NodeState[] {
 }
 
 /** The nodes whose pods topology counts: those that accept pods, and those that are being deleted while pods are held back there. */
-export function countedNodes({ nodes, bound, space }: Compiled, states: readonly NodeState[]): readonly CountedNode[] {
+export function countedNodes(
+  { nodes, bound, space }: Compiled,
+  states: readonly NodeState[],
+): readonly NodeForTopology[] {
   const kinds = new Map<string, NodeKind>();
   const draining = nodes.filter(({ name, deleting }) => deleting && (bound.get(name)?.length ?? 0) > 0);
   return [...states, ...draining.map((view) => ({ view, kind: kindOf(view, space.keys, kinds), host: hostOf(view) }))];

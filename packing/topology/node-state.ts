@@ -5,7 +5,7 @@ import type { HostPort } from '../../core/host-ports.js';
 import type { Rules } from './rules.js';
 
 /** An existing node or NodeClaim in flight, as topology counts its pods. */
-export interface CountedNode {
+export interface NodeForTopology {
   readonly view: CompiledNode;
   /** The kind of the node: nodes with equal taints and equal values of all labels that constraints read. */
   readonly kind: NodeKind;
@@ -16,7 +16,7 @@ export interface CountedNode {
 }
 
 /** An existing node or NodeClaim in flight, while pods are placed on it. */
-export interface NodeState extends CountedNode {
+export interface NodeState extends NodeForTopology {
   readonly index: number;
   /** Free resources; if any is negative, no pod fits (scheduling/free-room). */
   readonly free: Float64Array;

@@ -4,7 +4,7 @@ import type { KeySpace } from '../compile/key-space.js';
 import { normaliseKey } from '../../core/label-aliases.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName, namespaceOf } from '../names.js';
-import type { CountedNode } from './node-state.js';
+import type { NodeForTopology } from './node-state.js';
 import type { TopologyCounts } from './topology-counts.js';
 import type { Group, Groups, Identity } from './groups.js';
 import type { RuleBook } from './rules.js';
@@ -38,7 +38,7 @@ function hasDomains(space: KeySpace, { topologyKey }: PodAffinityTerm): boolean 
 /** Counts running pods, without those that are terminating. */
 export function countRunning(
   compiled: Compiled,
-  nodes: readonly CountedNode[],
+  nodes: readonly NodeForTopology[],
   groups: Groups,
   topologyCounts: TopologyCounts,
   owned: ReadonlyMap<string, readonly Group[]>,

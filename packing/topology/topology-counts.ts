@@ -1,6 +1,6 @@
 import type { Compiled } from '../compile/compiled.js';
 import type { Profile } from '../compile/universe.js';
-import type { CountedNode, NodeState } from './node-state.js';
+import type { NodeForTopology, NodeState } from './node-state.js';
 import type { DaemonPods } from './daemon-pods.js';
 import { includesNode, type Group } from './groups.js';
 import { wants, type Rules } from './rules.js';
@@ -53,7 +53,7 @@ export class TopologyCounts {
 
   constructor(
     private readonly compiled: Compiled,
-    private readonly nodes: readonly CountedNode[],
+    private readonly nodes: readonly NodeForTopology[],
     readonly daemonPods?: DaemonPods,
   ) {}
 
