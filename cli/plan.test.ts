@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { awsLabels } from '../api/aws/labels.js';
+import { labels } from '../api/labels.js';
 import { pod } from '../test/cases/objects.js';
 import { consolidateOffline } from './consolidate.js';
 import { planOffline } from './plan.js';
@@ -81,6 +82,14 @@ describe('labels of AWS that a NodePool or a pod requires', () => {
     const { plan, warnings } = given(pool(gpu, family), pod('p', {}, { cpu: '1' }));
     expect(plan(example)).toContain('1 node for 1 pod');
     expect(advised(warnings)).toEqual([]);
+
+    const ids = join(folder, 'ids.json');
+    const requirement = { key: labels.zoneId, operator: 'In', values: ['z1'] };
+    const offerings = [{ Price: 1, Requirements: [requirement] }];
+    writeFileSync(ids, JSON.stringify([{ ...types[0], offerings }]));
+    const inZone = given(pool(requirement), pod('p', {}, { cpu: '1' }));
+    inZone.plan(ids);
+    expect(advised(inZone.warnings)).toEqual([]);
   });
 });
 

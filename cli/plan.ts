@@ -120,7 +120,11 @@ function missingLabels(
     ].flatMap(({ key, operator }) => (operator === 'NotIn' || operator === 'DoesNotExist' ? [] : [key])),
   );
   const isThere = (key: string): boolean =>
-    catalogue.some(({ requirements }) => requirements.some((each) => each.key === key && each.operator === 'In'));
+    catalogue.some((type) =>
+      [type, ...type.offerings].some(({ requirements }) =>
+        requirements.some((each) => each.key === key && each.operator === 'In'),
+      ),
+    );
   return awsWellKnownLabels
     .filter((key) => required.has(key) && !/capacity-reservation|placement-group/.test(key) && !isThere(key))
     .map((key) => `${file} has no label ${key}, which is required: stowage catalogue prints those of a region of AWS`);
