@@ -12,6 +12,10 @@ export const commandTexts = {
       'show which nodes would be removed, and what would replace them, until no command saves anything; changes nothing',
     example: 'stowage consolidate --objects cluster.json --catalogue instance-types.json --spot-to-spot',
   },
+  catalogue: {
+    description: 'print the instance types, zones and prices of a region of AWS, for plan and consolidate on files',
+    example: 'stowage catalogue --aws-region eu-west-1 > types.json',
+  },
   crds: {
     description: 'print the CustomResourceDefinitions, for kubectl apply -f -',
     example: 'stowage crds --apply --kubeconfig ~/.kube/config',

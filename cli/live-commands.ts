@@ -20,8 +20,15 @@ const order =
     return { command: () => orderCommand(name), run: async (flags) => run(name, flags) };
   };
 
-/** Commands on a live cluster by name, in the order of the help; the code of each is loaded when it is asked for. */
+/** Commands on a live cluster or account by name, in the order of the help; the code of each is loaded when it is asked for. */
 export const liveCommands: ReadonlyMap<CommandName, Load> = new Map<CommandName, Load>([
+  [
+    'catalogue',
+    async () => {
+      const { catalogue, catalogueCommand } = await import('./catalogue.js');
+      return { command: catalogueCommand, run: catalogue };
+    },
+  ],
   [
     'run',
     async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { awsLabels } from '../api/aws/labels.js';
+import { labels } from '../api/labels.js';
 import { pod } from '../test/cases/objects.js';
 import { consolidateOffline } from './consolidate.js';
 import { planOffline } from './plan.js';
@@ -45,6 +46,10 @@ describe('labels of AWS that a NodePool or a pod requires', () => {
   const bare = join(folder, 'bare.json');
   const types = JSON.parse(readFileSync(example, 'utf8')) as { labels?: object }[];
   writeFileSync(bare, JSON.stringify(types.map((type) => ({ ...type, labels: undefined }))));
+  const advised = (warnings: readonly string[]): string[] =>
+    warnings.filter((line) => line.includes('stowage catalogue'));
+  const advice = (key: string): string =>
+    `${bare} has no label ${key}, which is required: stowage catalogue prints those of a region of AWS`;
   const keys = ['Category', 'Family', 'Generation', 'Size', 'Cpu', 'Memory'] as const;
 
   test('count: the example catalogue has them', () => {
@@ -60,12 +65,31 @@ describe('labels of AWS that a NodePool or a pod requires', () => {
       { key, operator: 'In', values: ['7'] },
       { key, operator: 'Exists' },
     ]) {
-      const text = given(pool(requirement), pod('p', {}, { cpu: '1' })).plan(bare);
-      expect(text).toContain(`the catalogue has no label ${key}, which the NodePool requires`);
+      const { plan, warnings } = given(pool(requirement), pod('p', {}, { cpu: '1' }));
+      expect(plan(bare)).toContain(`the catalogue has no label ${key}, which the NodePool requires`);
+      expect(advised(warnings)).toEqual([advice(key)]);
     }
-    const text = given(pool(), pod('p', {}, { cpu: '1' }, { nodeSelector: { [key]: '7' } })).plan(bare);
+    const { plan, warnings } = given(pool(), pod('p', {}, { cpu: '1' }, { nodeSelector: { [key]: '7' } }));
+    const text = plan(bare);
     expect(text).toContain('0 nodes for 0 pods');
     expect(text).toContain(key);
+    expect(advised(warnings)).toEqual([advice(key)]);
+  });
+
+  test('stowage catalogue is not advised where a label may be absent, or is there', () => {
+    const gpu = { key: awsLabels.instanceGpuCount, operator: 'DoesNotExist' };
+    const family = { key: awsLabels.instanceFamily, operator: 'Exists' };
+    const { plan, warnings } = given(pool(gpu, family), pod('p', {}, { cpu: '1' }));
+    expect(plan(example)).toContain('1 node for 1 pod');
+    expect(advised(warnings)).toEqual([]);
+
+    const ids = join(folder, 'ids.json');
+    const requirement = { key: labels.zoneId, operator: 'In', values: ['z1'] };
+    const offerings = [{ Price: 1, Requirements: [requirement] }];
+    writeFileSync(ids, JSON.stringify([{ ...types[0], offerings }]));
+    const inZone = given(pool(requirement), pod('p', {}, { cpu: '1' }));
+    inZone.plan(ids);
+    expect(advised(inZone.warnings)).toEqual([]);
   });
 });
 

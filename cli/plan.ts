@@ -61,6 +61,7 @@ export function packingInputOfFiles(
   const catalogue = readCatalogue(options.catalogue);
   const objects = loadObjects(options.objects, warn);
   missingOwners(objects).forEach(warn);
+  missingLabels(objects, catalogue, options.catalogue).forEach(warn);
   // Nodes have their price without any pool too.
   const pools = objects.nodePools.length === 0 ? [''] : objects.nodePools.map(({ metadata }) => metadata.name ?? '');
   return {
@@ -99,6 +100,34 @@ function missingOwners(objects: ClusterObjects): string[] {
         ]
       : [],
   );
+}
+
+/** Labels of AWS that a NodePool or pod requires and no type of the catalogue has. What is of an account alone no catalogue can have. */
+function missingLabels(
+  { nodePools, pods }: Pick<ClusterObjects, 'nodePools' | 'pods'>,
+  catalogue: readonly InstanceType[],
+  file: string,
+): string[] {
+  const required = new Set(
+    [
+      ...nodePools.flatMap(({ spec }) => spec.template.spec.requirements),
+      ...pods.flatMap(({ spec }) => [
+        ...Object.keys(spec.nodeSelector ?? {}).map((key) => ({ key, operator: 'In' })),
+        ...(
+          spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+        ).flatMap(({ matchExpressions }) => matchExpressions ?? []),
+      ]),
+    ].flatMap(({ key, operator }) => (operator === 'NotIn' || operator === 'DoesNotExist' ? [] : [key])),
+  );
+  const isThere = (key: string): boolean =>
+    catalogue.some((type) =>
+      [type, ...type.offerings].some(({ requirements }) =>
+        requirements.some((each) => each.key === key && each.operator === 'In'),
+      ),
+    );
+  return awsWellKnownLabels
+    .filter((key) => required.has(key) && !/capacity-reservation|placement-group/.test(key) && !isThere(key))
+    .map((key) => `${file} has no label ${key}, which is required: stowage catalogue prints those of a region of AWS`);
 }
 
 export function toStderr(line: string): void {

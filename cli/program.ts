@@ -183,7 +183,8 @@ function addLive(program: Command, name: CommandName): void {
 /** What every command on files takes: where the objects and the catalogue are, how to print, and the policies of packing. */
 function offline(command: Command, { live: alsoLive } = { live: false }): Command {
   const objects = 'kubectl get -o json lists, JSON or YAML objects; - is the standard input';
-  const catalogue = "instance types and prices, in the JSON format of Karpenter's KWOK provider";
+  const catalogue =
+    "instance types and prices, as stowage catalogue prints them, or in the format of Karpenter's KWOK provider";
   return command
     .addOption(new Option('--objects <file...>', objects).makeOptionMandatory(!alsoLive))
     .addOption(new Option('--catalogue <file>', catalogue).makeOptionMandatory(!alsoLive))

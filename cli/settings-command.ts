@@ -47,7 +47,8 @@ function settingsText(flags: readonly string[] | undefined): string {
   const found = `--kubeconfig names a file, or in-cluster; without it KUBECONFIG, ~/.kube/config and a pod's own follow`;
   if (flags === undefined) return `${heading}\n  each flag that stowage settings lists\n  ${found}`;
   const lines = flags.flatMap((_, i) => (i % perLine === 0 ? [`  ${flags.slice(i, i + perLine).join(' ')}`] : []));
-  return `${heading.slice(0, -1)} (stowage settings says what they mean):\n${lines.join('\n')}\n  ${found}`;
+  const last = flags.includes('--kubeconfig') ? `\n  ${found}` : '';
+  return `${heading.slice(0, -1)} (stowage settings says what they mean):\n${lines.join('\n')}${last}`;
 }
 
 /** The flags that were given, by their kebab-case names. */

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { priceFile } from '../cloud/aws/price-file.js';
+import type { AwsOptions } from '../cloud/aws/options.js';
 import { createAwsProvider } from '../cloud/aws/provider.js';
 import { parseCatalogue } from '../cloud/kwok/catalogue.js';
 import { createKwokProvider, kwokOverhead } from '../cloud/kwok/provider.js';
@@ -36,16 +37,30 @@ function readTypes(path: string): readonly InstanceType[] {
   }
 }
 
+/** What the region of AWS that the settings name has to offer, with prices; `onProblem` hears which of these are not current. */
+export function regionTypes(
+  settings: Settings,
+  onProblem: (message: string) => void,
+): Promise<readonly InstanceType[]> {
+  return createAwsProvider(awsOptions(settings, onProblem)).regionTypes();
+}
+
 function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
-  const region = settings.AWS_REGION;
-  if (region === undefined)
-    throw new SettingsError('AWS_REGION (--aws-region) is missing, and this runs on no instance that says it');
   return createAwsProvider({
-    region,
-    clusterName: settings.CLUSTER_NAME,
+    ...awsOptions(settings, (message) => log.warn({}, message)),
     kubernetesVersion: () => kube.serverVersion(),
     apiServerCa: () => kube.certificateAuthority?.() ?? Promise.resolve(undefined),
     clusterDns: () => clusterDns(kube),
+  });
+}
+
+function awsOptions(settings: Settings, onProblem: (message: string) => void): AwsOptions {
+  const region = settings.AWS_REGION;
+  if (region === undefined)
+    throw new SettingsError('AWS_REGION (--aws-region) is missing, and this runs on no instance that says it');
+  return {
+    region,
+    clusterName: settings.CLUSTER_NAME,
     vmMemoryOverheadPercent: settings.VM_MEMORY_OVERHEAD_PERCENT,
     reservedEnis: settings.RESERVED_ENIS,
     isolatedVpc: settings.ISOLATED_VPC,
@@ -54,7 +69,7 @@ function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
     kubeletExpressions: settings.AWS_FEATURE_GATES.endsWith('=true'),
     ...(settings.PRICE_FILE === undefined ? {} : { priceStore: priceFile(settings.PRICE_FILE) }),
     disableDryRun: settings.DISABLE_DRY_RUN,
-    onProblem: (message) => log.warn({}, message),
+    onProblem,
     onCall: traceCall,
     noProxy: settings.NO_PROXY,
     ...(settings.HTTPS_PROXY === undefined ? {} : { httpsProxy: settings.HTTPS_PROXY }),
@@ -64,7 +79,7 @@ function aws(settings: Settings, kube: KubeClient, log: Logger): CloudProvider {
     ...(settings.CLUSTER_CA_BUNDLE === undefined ? {} : { caBundle: settings.CLUSTER_CA_BUNDLE }),
     ...(settings.CLUSTER_SERVICE_CIDR === undefined ? {} : { serviceCidr: settings.CLUSTER_SERVICE_CIDR }),
     ...(settings.INTERRUPTION_QUEUE === '' ? {} : { interruptionQueue: settings.INTERRUPTION_QUEUE }),
-  });
+  };
 }
 
 /** A span for each call that was made, in the trace of who made it. */

@@ -67,7 +67,7 @@ const fields = {
   CLUSTER_SERVICE_CIDR: z.string().optional().describe('address range of services; asked of EKS when absent'),
   AWS_REGION: z
     .string()
-    .min(1)
+    .regex(/^[\da-z-]+$/, 'is no region (such as us-west-2)')
     .optional()
     .describe('region of the instances; the region of its own instance when absent'),
   HTTPS_PROXY: z.url().optional().describe('HTTP proxy for calls to AWS, as http://USER:PASSWORD@HOST:PORT'),

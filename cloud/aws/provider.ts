@@ -15,10 +15,11 @@ import { instanceIdOf } from './instances.js';
 import type { AwsOptions } from './options.js';
 import { createParts } from './parts.js';
 import type { AwsParts } from './parts.js';
+import { regionTypes } from './region-types.js';
 import { Failures } from './sweeping.js';
 
 /** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
-export function createAwsProvider(options: AwsOptions): CloudProvider {
+export function createAwsProvider(options: AwsOptions): AwsProvider {
   const clock = options.clock ?? systemClock;
   let answeredAt: number | undefined;
   const onCall: NonNullable<AwsOptions['onCall']> = (call) => {
@@ -72,6 +73,11 @@ export class AwsProvider implements CloudProvider {
 
   instanceTypes(_pool: unknown, nodeClass: NodeClass): Promise<readonly InstanceType[]> {
     return this.parts.catalogues.of(nodeClass as EC2NodeClass);
+  }
+
+  /** What the region has to offer, for who has no cluster. */
+  regionTypes(): Promise<readonly InstanceType[]> {
+    return regionTypes(this.parts, this.options);
   }
 
   get priceList(): CloudProvider['priceList'] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { canonicalQuantity } from './canonical-quantity.js';
-import { offeringLabels, parseCatalogue } from './catalogue.js';
+import { offeringLabels, parseCatalogue, writeCatalogue } from './catalogue.js';
 
 const large = {
   name: 'm5.large',
@@ -79,6 +79,30 @@ describe('parseCatalogue', () => {
 
   test('keeps back the overhead that the caller names', () => {
     expect(parseCatalogue(JSON.stringify([large]), { overhead: { cpu: 100 } })[0]?.overhead).toEqual({ cpu: 100 });
+  });
+
+  test('reads what a type itself says to keep back, labels with several values and the price of the machine', () => {
+    const offerings = [{ ...large.offerings[0]!, MachinePrice: 0.09 }];
+    const more = { overhead: { cpu: '70m' }, labels: { a: 'x', b: ['y', 'z'] }, offerings };
+    const [type] = parseCatalogue(JSON.stringify([{ ...large, ...more }]), { overhead: { memory: 1 } });
+    expect(type!.overhead).toEqual({ cpu: 70 });
+    expect(type!.requirements.slice(-2)).toEqual([
+      { key: 'a', operator: 'In', values: ['x'] },
+      { key: 'b', operator: 'In', values: ['y', 'z'] },
+    ]);
+    expect(type!.offerings[0]).toMatchObject({ price: 0.096, machinePrice: 0.09 });
+  });
+
+  test('reads what was written, without what has no price', () => {
+    const reserved = { ...large.offerings[0]!, Price: 0, ReservationCapacity: 2 };
+    const more = { overhead: { cpu: '70m' }, labels: { a: 'x', b: ['y', 'z'] } };
+    const types = parse({ ...large, ...more, offerings: [...large.offerings, reserved] }, { ...large, name: 'odd' });
+    expect(parseCatalogue(writeCatalogue(types))).toEqual(types);
+    const [first, ...others] = types[1]!.offerings.map((offering) => ({ ...offering, unpriced: true }));
+    const unpriced = (offerings: readonly object[]) =>
+      writeCatalogue([{ ...types[1]!, offerings: offerings as never }]);
+    expect(parseCatalogue(unpriced([first!, types[1]!.offerings[1]!]))[0]!.offerings).toEqual([types[1]!.offerings[1]]);
+    expect(parseCatalogue(unpriced([first!, ...others]))).toEqual([]);
   });
 
   test('a reservation may have nothing left, and other offerings have none', () => {

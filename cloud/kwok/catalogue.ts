@@ -1,6 +1,7 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
+import { formatResource } from '../../core/quantities.js';
 import { parseResource } from '../../core/resources.js';
 import type { Resources } from '../../core/resources.js';
 import { canonicalQuantity } from './canonical-quantity.js';
@@ -43,8 +44,9 @@ export interface CatalogueOptions {
 
 /**
  * Reads a catalogue in the JSON format of Karpenter's KWOK provider: an array of
- * `{name, architecture, operatingSystems[], resources{}, offerings:[{Price, Available?, Requirements[]}], labels?{}}`;
- * `labels` are further ones of a type's nodes, which Karpenter's provider does not know.
+ * `{name, architecture, operatingSystems[], resources{}, offerings:[{Price, MachinePrice?, Available?, Requirements[]}], labels?{}, overhead?{}}`;
+ * `labels` are further ones of a type's nodes, each with its value or those that it may have, `overhead` is what is kept back from pods, `MachinePrice`
+ * what of a price is for the machine alone: Karpenter's provider knows none of these.
  * Keys are matched whatever their case, as Go does; unknown keys are ignored; `resources` and `offerings` must be there; `Available` defaults to true and
  * `resources.pods` to 110. Throws `CatalogueError` naming the entry and the field.
  */
@@ -105,21 +107,71 @@ function parseType(value: unknown, index: number, options: CatalogueOptions): In
     ],
     offerings,
     capacity,
-    overhead: options.overhead ?? {},
+    overhead: parseOverhead(fields.get('overhead'), place.at('overhead')) ?? options.overhead ?? {},
   };
 }
+
+/** The same types in that format, without offerings that have no price. */
+export function writeCatalogue(types: readonly InstanceType[]): string {
+  const entries = types.flatMap((type) => {
+    const offerings = type.offerings.filter(({ unpriced }) => unpriced !== true);
+    return offerings.length === 0 ? [] : [JSON.stringify(entryOf({ ...type, offerings }))];
+  });
+  return `[\n${entries.join(',\n')}\n]\n`;
+}
+
+/** Labels that follow from other fields of the format. */
+const ownLabels: readonly string[] = [
+  ...[labels.instanceType, labels.arch, labels.os, labels.zone, labels.capacityType],
+  ...kwokWellKnownLabels,
+];
+
+function entryOf({ name, requirements, offerings, capacity, overhead }: InstanceType): object {
+  const said = new Map(requirements.map(({ key, values = [] }) => [key, values]));
+  const further = [...said].filter(([key, values]) => !ownLabels.includes(key) && values.length > 0);
+  return {
+    name,
+    architecture: said.get(labels.arch)?.[0],
+    operatingSystems: said.get(labels.os),
+    resources: quantities(capacity),
+    overhead: quantities(overhead),
+    labels: Object.fromEntries(further.map(([key, values]) => [key, values.length === 1 ? values[0] : values])),
+    offerings: offerings.map(({ price, machinePrice, available, reservationCapacity, requirements: where }) => ({
+      Price: inMillionths(price),
+      ...(machinePrice === undefined ? {} : { MachinePrice: inMillionths(machinePrice) }),
+      Available: available,
+      ...(reservationCapacity === undefined ? {} : { ReservationCapacity: reservationCapacity }),
+      Requirements: where,
+    })),
+  };
+}
+
+const inMillionths = (price: number): number => Number(price.toFixed(6));
+
+const quantities = (amounts: Resources): object =>
+  Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, formatResource(name, amount)]));
 
 function furtherLabels(value: unknown, place: Place): NodeSelectorRequirement[] {
   if (value === undefined) return [];
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw place.error('an object', value);
   return Object.entries(value).map(([key, label]: [string, unknown]) => {
-    if (typeof label !== 'string') throw place.under(key).error('a string', label);
-    return { key, operator: 'In', values: [label] };
+    if (typeof label === 'string') return { key, operator: 'In', values: [label] };
+    if (!Array.isArray(label) || label.length === 0) throw place.under(key).error('a string, or strings', label);
+    return { key, operator: 'In', values: strings(label, place.under(key)) };
   });
 }
 
 function parseCapacity(value: unknown, place: Place): { capacity: Resources; texts: Record<string, string> } {
-  const capacity: Record<string, number> = { pods: 110 };
+  const { amounts, texts } = parseQuantities(value, place);
+  return { capacity: { pods: 110, ...amounts }, texts };
+}
+
+function parseOverhead(value: unknown, place: Place): Resources | undefined {
+  return value === undefined ? undefined : parseQuantities(value, place).amounts;
+}
+
+function parseQuantities(value: unknown, place: Place): { amounts: Resources; texts: Record<string, string> } {
+  const amounts: Record<string, number> = {};
   const texts: Record<string, string> = {};
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw place.error('an object of quantities', value);
@@ -129,9 +181,9 @@ function parseCapacity(value: unknown, place: Place): { capacity: Resources; tex
     const text = typeof quantity === 'string' || typeof quantity === 'number' ? canonicalQuantity(quantity) : undefined;
     if (text === undefined || text.startsWith('-')) throw place.under(name).error(expected, quantity);
     texts[name] = text;
-    capacity[name] = parseResource(name, text);
+    amounts[name] = parseResource(name, text);
   }
-  return { capacity, texts };
+  return { amounts, texts };
 }
 
 function parseOffering(value: unknown, place: Place): Offering {
@@ -143,7 +195,11 @@ function parseOffering(value: unknown, place: Place): Offering {
   const requirements = list(fields.get('requirements'), place.under('Requirements')).map((requirement, i) =>
     parseRequirement(requirement, place.under('Requirements').item(i)),
   );
-  const offering = { requirements, price, available };
+  const machinePrice = fields.get('machineprice');
+  if (machinePrice !== undefined && (typeof machinePrice !== 'number' || machinePrice < 0)) {
+    throw place.under('MachinePrice').error('a number ≥ 0', machinePrice);
+  }
+  const offering = { requirements, price, available, ...(machinePrice === undefined ? {} : { machinePrice }) };
   const reserved = fields.get('reservationcapacity');
   if (reserved === undefined) return offering;
   if (typeof reserved !== 'number' || !Number.isInteger(reserved) || reserved < 0) {
