@@ -6,6 +6,7 @@ import type {
   Namespace,
   Node,
   NodeSelectorRequirement,
+  OwnerReference,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -141,7 +142,7 @@ function daemonSetsAsRun(sets: readonly DaemonSet[], pods: readonly Pod[]): Daem
   });
   const newest = new Map(
     byDate.map((pod) => [
-      `${pod.metadata.namespace ?? 'default'}/${pod.metadata.ownerReferences!.find(({ kind }) => kind === 'DaemonSet')!.name}`,
+      `${pod.metadata.namespace ?? 'default'}/${pod.metadata.ownerReferences!.find(isDaemonSet)!.name}`,
       pod,
     ]),
   );
@@ -177,13 +178,16 @@ function freed({ spec }: Pod, set: DaemonSet): PodSpec {
 
 export const isFinished = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
-export const isDaemonPod = (pod: Pod): boolean =>
-  (pod.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'DaemonSet');
+/** Of the group `apps`, in any version; other groups have DaemonSets too. */
+export const isDaemonSet = ({ apiVersion, kind }: OwnerReference): boolean =>
+  kind === 'DaemonSet' && apiVersion.startsWith('apps/');
+
+export const isDaemonPod = (pod: Pod): boolean => (pod.metadata.ownerReferences ?? []).some(isDaemonSet);
 
 /** A static pod, mirrored by its kubelet. */
 export const isMirror = ({ metadata }: Pod): boolean =>
   metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined ||
-  (metadata.ownerReferences ?? []).some((owner) => owner.kind === 'Node');
+  (metadata.ownerReferences ?? []).some(({ apiVersion, kind }) => kind === 'Node' && !apiVersion.includes('/'));
 
 /** Whether a node is to be planned for: the pod waits for one and nobody else gives it one. */
 export function isProvisionable(pod: Pod): boolean {
