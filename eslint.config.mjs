@@ -47,7 +47,7 @@ const ownKinds = {
   selector: ['callee.object', 'callee.object.left']
     .map(
       (path) =>
-        `CallExpression[${path}.property.name='ownerReferences'] > ArrowFunctionExpression:has([name='kind']):not(:has([name='apiVersion']))`,
+        `CallExpression[${path}.property.name='ownerReferences'] > ArrowFunctionExpression:has(:matches(Property[key.name='kind'], MemberExpression[property.name='kind'])):not(:has([name='apiVersion']))`,
     )
     .join(', '),
   message: 'Use ownerOf or isOwnedBy: kinds of owners are compared with their group.',

@@ -285,6 +285,12 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       breaks: ['over-full'],
     },
     {
+      says: 'daemons of another group do not count',
+      objects: [pool, ...two, { ...daemonSet('agent', requestsOf('100m', '64Mi')), apiVersion: 'example.com/v1' }],
+      plan: plan([both]),
+      breaks: [],
+    },
+    {
       says: 'daemons count as their newest pod requests',
       objects: [
         pool,

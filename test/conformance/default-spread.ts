@@ -97,11 +97,6 @@ export const defaultSelectorCases: readonly Told[] = [
   ),
   same(159, 'an owner of another kind says nothing', selected({}, pod(web, { kind: 'Job' }), [], undefined)),
   same(
-    159,
-    'nor one of that kind of another group',
-    selected(replicaSet({ matchLabels: web }), pod(web, { apiVersion: 'apps.kruise.io/v1' }), [], undefined),
-  ),
-  same(
     166,
     'an owner that is not the controller says nothing',
     selected(replicaSet({ matchLabels: web }), pod(web, { controller: false }), [], undefined),
