@@ -42,6 +42,17 @@ const ownMessages = {
   message: 'Use messageOf of core/error-message.ts.',
 };
 
+/** Kinds of one name are in several API groups. */
+const ownKinds = {
+  selector: ['callee.object', 'callee.object.left']
+    .map(
+      (path) =>
+        `CallExpression[${path}.property.name='ownerReferences'] > ArrowFunctionExpression:has(:matches(Property[key.name='kind'], MemberExpression[property.name='kind'])):not(:has([name='apiVersion']))`,
+    )
+    .join(', '),
+  message: 'Use ownerOf or isOwnedBy: kinds of owners are compared with their group.',
+};
+
 /** What others wrote is shown, never obeyed. */
 const ownOutput = {
   selector:
@@ -114,7 +125,7 @@ export default tseslint.config(
   {
     files: ['**/*.ts'],
     ignores: ['core/error-message.ts'],
-    rules: { 'no-restricted-syntax': ['error', ownMessages] },
+    rules: { 'no-restricted-syntax': ['error', ownMessages, ownKinds] },
   },
   {
     // A plan may leave pods for its next pass, which `provision` alone has. Who asks about pods has an answer for each of them.
@@ -129,6 +140,7 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         ownMessages,
+        ownKinds,
         {
           selector: "CallExpression[callee.property.name='plan'][callee.object.property.name='packer']",
           message: 'Ask by placementOf of activities/placement.ts: it tells pods that a plan defers.',
@@ -143,7 +155,7 @@ export default tseslint.config(
   {
     files: ['cli/**/*.ts'],
     ignores: ['**/*.test.ts', 'cli/output/print.ts'],
-    rules: { 'no-restricted-syntax': ['error', ownMessages, ownOutput] },
+    rules: { 'no-restricted-syntax': ['error', ownMessages, ownKinds, ownOutput] },
   },
   {
     files: pureFolders,

@@ -2,6 +2,7 @@ import { messageOf } from '../core/error-message.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { annotations, labels } from '../api/labels.js';
+import { ownerOf } from '../core/owners.js';
 import { withRegistration } from '../core/registration-health.js';
 import type { RegistrationOutcome } from '../core/registration-health.js';
 import { registrationSubject } from '../cluster/registration-subject.js';
@@ -33,6 +34,6 @@ export async function recordRegistration(
 }
 
 /** A NodePool that was deleted and created again does not own the earlier NodeClaims. */
-function isOwner(pool: NodePool, { metadata }: NodeClaim): boolean {
-  return (metadata.ownerReferences ?? []).some(({ kind, uid }) => kind === 'NodePool' && uid === pool.metadata.uid);
+function isOwner(pool: NodePool, claim: NodeClaim): boolean {
+  return ownerOf(claim, 'NodePool.karpenter.sh')?.uid === pool.metadata.uid;
 }

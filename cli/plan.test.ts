@@ -93,6 +93,28 @@ describe('labels of AWS that a NodePool or a pod requires', () => {
   });
 });
 
+describe('owners of pods (provisioning/owner-kinds)', () => {
+  const ofDaemonSet = (apiVersion?: string): object => {
+    const made = pod('p', {}, { cpu: '1' });
+    const owner = { apiVersion, kind: 'DaemonSet', name: 'd', uid: 'd', controller: true };
+    return { ...made, metadata: { ...made.metadata, ownerReferences: [owner] } };
+  };
+
+  test.each([
+    ['apps/v1', 'No pod is pending'],
+    ['apps/v1beta2', 'No pod is pending'],
+    ['apps.kruise.io/v1alpha1', '1 node for 1 pod'],
+  ])('a pending pod of a DaemonSet of %s: %s', (apiVersion, expected) => {
+    expect(given(pool(), ofDaemonSet(apiVersion)).plan(example)).toContain(expected);
+  });
+
+  test('an owner without its group is refused, by its field', () => {
+    expect(() => given(pool(), ofDaemonSet()).plan(example)).toThrow(
+      'Pod default/p: metadata.ownerReferences[0].apiVersion',
+    );
+  });
+});
+
 describe('what is missing of the objects is told', () => {
   const missing = (...items: object[]): string => {
     const { warnings, consolidate } = given(...items);

@@ -5,13 +5,14 @@ import { awsWellKnownLabels } from '../api/aws/labels.js';
 import { coreWellKnownLabels } from '../api/labels.js';
 import { CatalogueError, kwokWellKnownLabels, parseCatalogue } from '../cloud/kwok/catalogue.js';
 import type { InstanceType } from '../core/instance-type.js';
+import { controllerOf, kindOf, type OwnerKind } from '../core/owners.js';
 import { frontierOf } from '../packing/frontier.js';
 import { plan } from '../packing/plan.js';
 import { withProvenBounds } from '../packing/prove.js';
 import type { ClusterObjects, PackingInput, PackingSettings } from '../packing/types.js';
 import { UsageError } from './exit.js';
 import { loadObjects } from './objects/load.js';
-import { parseDocument, readText, textOf } from './objects/read-documents.js';
+import { parseDocument, readText } from './objects/read-documents.js';
 import { frontierDocument, frontierText } from './output/frontier.js';
 import { planDocument } from './output/plan-json.js';
 import { planText } from './output/plan-table.js';
@@ -79,24 +80,20 @@ export function packingInputOfFiles(
 }
 
 const ownerLists = {
-  'apps DaemonSet': 'daemonSets',
-  'apps ReplicaSet': 'replicaSets',
-  'apps StatefulSet': 'statefulSets',
-  ' ReplicationController': 'replicationControllers',
-} as const satisfies Readonly<Record<string, keyof ClusterObjects>>;
+  'DaemonSet.apps': 'daemonSets',
+  'ReplicaSet.apps': 'replicaSets',
+  'StatefulSet.apps': 'statefulSets',
+  ReplicationController: 'replicationControllers',
+} as const satisfies Partial<Record<OwnerKind, keyof ClusterObjects>>;
 
 /** Kinds that own pods and of which an export has left out every object. */
 function missingOwners(objects: ClusterObjects): string[] {
-  const owners = objects.pods.flatMap(
-    ({ metadata }) => metadata.ownerReferences?.filter((each) => each.controller) ?? [],
-  );
-  const kinds = new Set(
-    owners.map(({ apiVersion, kind }) => `${textOf(apiVersion).split('/').slice(0, -1).join()} ${kind}`),
-  );
+  const owners = objects.pods.flatMap((pod) => controllerOf(pod) ?? []);
+  const kinds = new Set(owners.map(kindOf));
   return Object.entries(ownerLists).flatMap(([owner, list]) =>
     kinds.has(owner) && (objects[list] ?? []).length === 0
       ? [
-          `no ${owner.split(' ')[1] ?? ''} among the objects, and pods have some as owners: the answer may differ from the cluster's`,
+          `no ${owner.split('.')[0] ?? ''} among the objects, and pods have some as owners: the answer may differ from the cluster's`,
         ]
       : [],
   );

@@ -23,20 +23,46 @@ const pod = ({ metadata = {}, spec = {}, status = {} }: PodParts): Pod => ({
   spec: { containers: [], ...spec },
   status,
 });
-const owned = (kind: string) => ({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'owner', uid: 'owner' }] });
+const owned = (kind: string, apiVersion = 'apps/v1') => ({
+  ownerReferences: [{ apiVersion, kind, name: 'owner', uid: 'owner' }],
+});
 const unschedulable = { conditions: [{ type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' }] };
 const ending = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
 describe('mirrors of static pods (candidates/evictable-pods, provisioning/pending-pods)', () => {
   test.each([
     ['by the annotation of its kubelet', { annotations: { 'kubernetes.io/config.mirror': 'abc' } }],
-    ['by its owner', owned('Node')],
+    ['by its owner', owned('Node', 'v1')],
   ])('are known %s, and nobody moves, evicts, drains or launches for them', (_, metadata) => {
     const mirror = pod({ metadata, status: unschedulable });
     expect(isMirror(mirror)).toBe(true);
     for (const is of [isUnassigned, isPending, isProvisionable, isReschedulable, isEvictable])
       expect({ [is.name]: is(mirror) }).toEqual({ [is.name]: false });
     expect(isDrainable(mirror, 0)).toBe(false);
+  });
+});
+
+describe('an owner is compared by kind and API group (provisioning/owner-kinds)', () => {
+  const foreign = {
+    DaemonSet: 'apps.kruise.io/v1alpha1',
+    Node: 'longhorn.io/v1beta2',
+    StatefulSet: 'apps.kruise.io/v1beta1',
+  };
+
+  test.each(['DaemonSet', 'Node'] as const)('a pod of a %s of another group is an ordinary pod', (kind) => {
+    const waiting = pod({ metadata: owned(kind, foreign[kind]), status: unschedulable });
+    const bound = pod({ metadata: owned(kind, foreign[kind]), spec: { nodeName: 'n' } });
+    expect([isUnassigned(waiting), isPending(waiting), isProvisionable(waiting)]).toEqual([true, true, true]);
+    expect([isReschedulable(bound), isEvictable(bound), isDrainable(bound, 0)]).toEqual([true, true, true]);
+  });
+
+  test('a terminating pod of a StatefulSet of another group does not come again', () => {
+    expect(isReschedulable(pod({ metadata: { ...ending, ...owned('StatefulSet') } }))).toBe(true);
+    expect(isReschedulable(pod({ metadata: { ...ending, ...owned('StatefulSet', foreign.StatefulSet) } }))).toBe(false);
+  });
+
+  test.each(['apps/v1', 'apps/v1beta2'])('a DaemonSet of %s is one, whatever the version', (apiVersion) => {
+    expect(isProvisionable(pod({ metadata: owned('DaemonSet', apiVersion), status: unschedulable }))).toBe(false);
   });
 });
 

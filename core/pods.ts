@@ -1,6 +1,7 @@
 import type { Pod } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
 import { longestDurationMs } from './durations.js';
+import { ownerOf, type OwnerKind } from './owners.js';
 import { tolerates } from './tolerations.js';
 
 /** A drain no longer waits for a pod that is still there so long after its deletion timestamp (termination/drained-pods). */
@@ -17,8 +18,8 @@ export function isTerminating({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-export function isOwnedBy({ metadata }: Pod, kind: string): boolean {
-  return metadata.ownerReferences?.some((owner) => owner.kind === kind) ?? false;
+export function isOwnedBy(pod: Pod, kind: OwnerKind): boolean {
+  return ownerOf(pod, kind) !== undefined;
 }
 
 /** Whether it is the mirror of a static pod, which its kubelet runs and which ends with the node. */
@@ -32,7 +33,7 @@ export function toleratesDisruption({ spec }: Pod): boolean {
 
 /** Whether a DaemonSet or a kubelet ties it to its node: no node is launched for it, neither first nor as a replacement. */
 export function isNodeBound(pod: Pod): boolean {
-  return isOwnedBy(pod, 'DaemonSet') || isMirror(pod);
+  return isOwnedBy(pod, 'DaemonSet.apps') || isMirror(pod);
 }
 
 /**
@@ -72,7 +73,7 @@ export function isProvisionable(pod: Pod): boolean {
 /** Whether it needs another node when its own is removed. A terminating pod of a StatefulSet does, because it is created again. */
 export function isReschedulable(pod: Pod): boolean {
   if (isTerminal(pod) || isNodeBound(pod)) return false;
-  return !isTerminating(pod) || isOwnedBy(pod, 'StatefulSet');
+  return !isTerminating(pod) || isOwnedBy(pod, 'StatefulSet.apps');
 }
 
 /** Whether a drain calls the eviction API for it (candidates/evictable-pods). */

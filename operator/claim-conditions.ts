@@ -80,7 +80,7 @@ function claimOfEvent(
   previous: Pod | undefined,
 ): string | undefined {
   const nodeName = pod.spec.nodeName ?? '';
-  if (nodeName === '' || isOwnedBy(pod, 'DaemonSet')) return undefined;
+  if (nodeName === '' || isOwnedBy(pod, 'DaemonSet.apps')) return undefined;
   if (type !== 'deleted' && !isPodEvent(pod, previous)) return undefined;
   const providerId = cache.get('Node', { name: nodeName })?.spec?.providerID;
   return providerId === undefined ? undefined : cache.nodeClaimByProviderId(providerId)?.metadata.name;

@@ -1,6 +1,7 @@
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { finalizers } from '../api/labels.js';
 import type { NodeClass, NodeClassResolution } from '../cloud/port.js';
+import { isManaged, managedClaims, managedPools } from '../cluster/cluster.js';
 import { updateObject } from '../cluster/writes.js';
 import { canonicalJson } from '../core/hash.js';
 import type { OperatorContext } from './context.js';
@@ -33,7 +34,7 @@ export function watchNodeClasses(context: OperatorContext): () => void {
       if (type !== 'deleted' && !same) queue.add(object.metadata.name ?? '');
     }),
     cache.on('NodeClaim', ({ type, object }) => {
-      if (type === 'deleted' && object.spec.nodeClassRef.kind === kind) queue.add(object.spec.nodeClassRef.name);
+      if (type === 'deleted' && isManaged(context, object.spec.nodeClassRef)) queue.add(object.spec.nodeClassRef.name);
     }),
   ];
   return () => {
@@ -57,7 +58,7 @@ export async function resolveNodeClass(
       : { metadata: { finalizers: [...(metadata.finalizers ?? []), finalizers.ec2NodeClass] } },
   );
   if (owned === undefined) return undefined;
-  const resolution = await context.cloud.resolveNodeClass(owned, poolsOf(context, kind, name));
+  const resolution = await context.cloud.resolveNodeClass(owned, poolsOf(context, name));
   for (const event of resolution.events) context.events.publish({ ...event, regarding: regarding(kind, nodeClass) });
   // One may be refused: without its status the node class would never be Ready.
   await settleInTurn([writeAnnotations, writeStatus], (write) =>
@@ -91,11 +92,10 @@ async function writeStatus(
 }
 
 /** The NodePools that launch from a node class. */
-function poolsOf({ cache }: Resolving, kind: NodeClassKind, name: string): readonly NodePool[] {
-  return cache.all('NodePool').filter(({ metadata, spec }) => {
-    const { nodeClassRef } = spec.template.spec;
-    return metadata.deletionTimestamp === undefined && nodeClassRef.kind === kind && nodeClassRef.name === name;
-  });
+function poolsOf(context: Resolving, name: string): readonly NodePool[] {
+  return managedPools(context).filter(
+    ({ metadata, spec }) => metadata.deletionTimestamp === undefined && spec.template.spec.nodeClassRef.name === name,
+  );
 }
 
 /** A merge patch that leaves nothing of the old status that the new one has not. */
@@ -107,7 +107,7 @@ function replacing(before: object | undefined, after: object): object {
 /** Rule `node-classes/deletion`: goes once no NodeClaim refers to it, and takes what the cloud held for it along. */
 async function remove(context: Resolving, kind: NodeClassKind, nodeClass: NodeClass): Promise<Requeue | undefined> {
   const name = nodeClass.metadata.name ?? '';
-  const claims = context.cache.all('NodeClaim').filter(({ spec }) => spec.nodeClassRef.name === name);
+  const claims = managedClaims(context).filter(({ spec }) => spec.nodeClassRef.name === name);
   if (claims.length > 0) {
     const names = claims.slice(0, 5).map(({ metadata }) => metadata.name ?? '');
     context.events.publish({

@@ -7,6 +7,7 @@ import type { CloudProvider, LaunchRequest, NodeClass } from '../../cloud/port.j
 import { DomainError, failures, isDomainError, isTransient } from '../../core/failures.js';
 import { conditionOf } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
+import { ownerOf } from '../../core/owners.js';
 import type { Kind } from '../../kube/port.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { CloudActivities, LaunchInstanceResult } from './contract.js';
@@ -153,7 +154,7 @@ async function launchFailed(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim,
 
 async function requestFor(deps: ActivityDeps, claim: NodeClaim, isFirst: boolean): Promise<LaunchRequest | string> {
   const pool = await poolNow(deps, claim);
-  const owner = claim.metadata.ownerReferences?.find(({ kind }) => kind === 'NodePool');
+  const owner = ownerOf(claim, 'NodePool.karpenter.sh');
   if (pool === undefined && owner !== undefined) return `NodePool ${owner.name} does not exist`;
   const { nodeClassRef } = claim.spec;
   const nodeClass = nodeClassOf(deps, nodeClassRef);

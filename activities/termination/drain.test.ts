@@ -362,17 +362,19 @@ describe('terminating a node', () => {
 
   test('critical pods and DaemonSets go last (termination/tiers)', async () => {
     const { order } = evictions();
-    const daemon = {
-      metadata: { ownerReferences: [{ kind: 'DaemonSet', apiVersion: 'apps/v1', name: 'd', uid: 'd' }] },
-    };
+    const owned = (apiVersion: string) => ({
+      metadata: { ownerReferences: [{ kind: 'DaemonSet', apiVersion, name: 'd', uid: 'd' }] },
+    });
+    const daemon = owned('apps/v1');
     put('a-critical-daemon', { ...daemon, spec: { priorityClassName: 'system-node-critical' } });
     put('b-critical', { spec: { priorityClassName: 'system-cluster-critical' } });
     put('c-daemon', daemon);
+    put('d-of-another-group', owned('apps.kruise.io/v1alpha1'));
     put('d-plain');
 
     await drain();
 
-    expect(order).toEqual(['d-plain', 'c-daemon', 'b-critical', 'a-critical-daemon']);
+    expect(order).toEqual(['d-of-another-group', 'd-plain', 'c-daemon', 'b-critical', 'a-critical-daemon']);
   });
 
   test('a PDB that allows nothing is named, and never violated (termination/eviction)', async () => {

@@ -25,12 +25,12 @@ describe('the steps of a stuck drain', () => {
     metadata: { name, namespace: 'shop', uid: `uid-${name}` },
     ...more,
   });
-  const owned = (name: string, kind: string, owner: string): { metadata: object } => ({
+  const owned = (name: string, kind: string, owner: string, apiVersion = 'apps/v1'): { metadata: object } => ({
     metadata: {
       name,
       namespace: 'shop',
       uid: `uid-${name}`,
-      ownerReferences: [{ apiVersion: 'apps/v1', kind, name: owner, uid: `uid-${owner}`, controller: true }],
+      ownerReferences: [{ apiVersion, kind, name: owner, uid: `uid-${owner}`, controller: true }],
     },
   });
   const pod = (name: string, kind?: string, owner = ''): void => {
@@ -70,6 +70,14 @@ describe('the steps of a stuck drain', () => {
       'a paused rollout',
       () => world.kube.put('Deployment', named('web', { spec: { template, paused: true } })),
       { owner: 'Deployment shop/web', why: 'its rollout is paused' },
+    ],
+    [
+      'a pod of a ReplicaSet of another group',
+      () => {
+        const { metadata } = owned('web-1-a', 'ReplicaSet', 'web-1', 'argoproj.io/v1alpha1');
+        world.kube.put('Pod', { metadata, spec: { nodeName: 'n1', containers: [] }, status: { phase: 'Running' } });
+      },
+      { owner: 'Pod shop/web-1-a', why: 'no Deployment or StatefulSet owns it' },
     ],
     [
       'a StatefulSet that nobody updates',

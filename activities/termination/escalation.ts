@@ -4,6 +4,7 @@ import { cutText } from '../../core/cut-text.js';
 import { isDomainError } from '../../core/failures.js';
 import type { DomainError } from '../../core/failures.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
+import { controllerOf, kindOf } from '../../core/owners.js';
 import { isTerminating, podKey } from '../../core/pods.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { DrainBlocker, EscalationActivities } from './contract.js';
@@ -54,7 +55,7 @@ async function restartOwners(
     const [namespace = '', name = ''] = key.split('/');
     const pod = deps.cache.get('Pod', { namespace, name });
     if (pod === undefined || isTerminating(pod)) continue;
-    const owner = ownerOf(deps, pod);
+    const owner = rolledOutBy(deps, pod);
     if (owner === undefined) {
       refused.set(`Pod ${key}`, 'no Deployment or StatefulSet owns it');
       continue;
@@ -74,18 +75,15 @@ async function restartOwners(
 
 type Owner = Pick<OwnerReference, 'kind' | 'name' | 'uid'> & { readonly kind: 'Deployment' | 'StatefulSet' };
 
-const controllerOf = (references: readonly OwnerReference[] | undefined): OwnerReference | undefined =>
-  references?.find(({ controller }) => controller === true) ?? references?.[0];
-
 /** What rolls the pod out: its StatefulSet, or the Deployment above its ReplicaSet. */
-function ownerOf(deps: Pick<ActivityDeps, 'cache'>, { metadata }: Pod): Owner | undefined {
-  const own = controllerOf(metadata.ownerReferences);
-  if (own?.kind === 'StatefulSet') return { ...own, kind: own.kind };
-  if (own?.kind !== 'ReplicaSet') return undefined;
-  const namespace = metadata.namespace ?? 'default';
-  const set = deps.cache.get('ReplicaSet', { namespace, name: own.name });
-  const above = controllerOf(set?.metadata.ownerReferences);
-  return above?.kind === 'Deployment' ? { ...above, kind: above.kind } : undefined;
+function rolledOutBy(deps: Pick<ActivityDeps, 'cache'>, pod: Pod): Owner | undefined {
+  const own = controllerOf(pod);
+  if (own === undefined) return undefined;
+  if (kindOf(own) === 'StatefulSet.apps') return { ...own, kind: 'StatefulSet' };
+  if (kindOf(own) !== 'ReplicaSet.apps') return undefined;
+  const set = deps.cache.get('ReplicaSet', { namespace: pod.metadata.namespace ?? 'default', name: own.name });
+  const above = set && controllerOf(set);
+  return above && kindOf(above) === 'Deployment.apps' ? { ...above, kind: 'Deployment' } : undefined;
 }
 
 /** A rollout replaces every pod of its owner: none of them may be marked do-not-disrupt (invariants/protection-holds). */
@@ -97,7 +95,7 @@ function whyNotRestarted(deps: ActivityDeps, namespace: string, owner: Owner): s
       (pod) =>
         pod.metadata.namespace === namespace &&
         doNotDisruptUntil(pod, now) !== undefined &&
-        ownerOf(deps, pod)?.uid === owner.uid,
+        rolledOutBy(deps, pod)?.uid === owner.uid,
     );
   return marked === undefined ? undefined : `its pod ${podKey(marked)} is marked do-not-disrupt`;
 }

@@ -16,7 +16,7 @@ const criticalClasses: ReadonlySet<string> = new Set(['system-cluster-critical',
 /** Rule `termination/tiers`: each starts when the one before has left. */
 export function tierOf(pod: Pod): number {
   const critical = criticalClasses.has(pod.spec.priorityClassName ?? '') ? 2 : 0;
-  return critical + (isOwnedBy(pod, 'DaemonSet') ? 1 : 0);
+  return critical + (isOwnedBy(pod, 'DaemonSet.apps') ? 1 : 0);
 }
 
 /** One pass over the pods of the node. */

@@ -6,6 +6,7 @@ import type { ConditionChange } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
 import { counted } from '../../core/plurals.js';
 import type { KubeClient } from '../../kube/port.js';
+import { isOfClassKind } from './pools.js';
 import { failed, okCheck, skipped, someOf, warning } from './check.js';
 import type { Check, CheckOutcome } from './check.js';
 
@@ -97,7 +98,8 @@ export function launchCheck(accountOf: AccountOf, kube: Pick<KubeClient, 'list'>
 const launchesFrom =
   ({ metadata }: EC2NodeClass) =>
   ({ spec }: NodePool): boolean =>
-    spec.template.spec.nodeClassRef.kind === 'EC2NodeClass' && spec.template.spec.nodeClassRef.name === metadata.name;
+    isOfClassKind(spec.template.spec.nodeClassRef, 'EC2NodeClass') &&
+    spec.template.spec.nodeClassRef.name === metadata.name;
 
 /** What a launch is made of was found; whether it would be allowed is what is asked. */
 function isResolved({ status }: EC2NodeClass): boolean {

@@ -11,8 +11,14 @@ const isReady: Condition = { type: 'Ready', status: 'True' };
 const isNotReady: Condition = { type: 'Ready', status: 'False', message: 'SubnetsReady=False' };
 const withoutSubnets: Condition = { type: 'SubnetsReady', status: 'False', reason: 'SubnetsNotFound', message: 'none' };
 
-function pool(kube: FakeKube, name: string, conditions?: Condition[], nodeClass = 'default'): void {
-  const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: nodeClass };
+function pool(
+  kube: FakeKube,
+  name: string,
+  conditions?: Condition[],
+  nodeClass = 'default',
+  group = 'karpenter.k8s.aws',
+): void {
+  const nodeClassRef = { group, kind: 'EC2NodeClass', name: nodeClass };
   const spec = { template: { spec: { nodeClassRef } } } as unknown as NodePool['spec'];
   kube.put('NodePool', { metadata: { name }, spec, ...(conditions === undefined ? {} : { status: { conditions } }) });
 }
@@ -86,7 +92,7 @@ describe('node-classes', () => {
     });
   });
 
-  test('one that a NodePool names must be there; those of other kinds are of no interest', async () => {
+  test('one that a NodePool names must be there; those of other kinds and groups are of no interest', async () => {
     const kube = createFakeKube();
     nodeClass(kube, [isReady]);
     pool(kube, 'a', [isReady], 'gpu');
@@ -94,6 +100,8 @@ describe('node-classes', () => {
       state: 'failed',
       found: 'NodePool a names EC2NodeClass gpu: there is no such object',
     });
+    pool(kube, 'a', [isReady], 'gpu', 'example.com');
+    expect(await nodeClassesCheck(kube, 'EC2NodeClass').run()).toMatchObject({ state: 'ok' });
     kube.put('KWOKNodeClass', { metadata: { name: 'k' }, spec: {}, status: { conditions: [isReady] } });
     expect(await nodeClassesCheck(kube, 'KWOKNodeClass').run()).toMatchObject({ state: 'ok' });
   });

@@ -1,9 +1,12 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { Condition, KubernetesObject } from '../../api/kubernetes.js';
+import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { kubeletAnnotation, kubeletInAnnotation } from '../../api/karpenter/node-pool-rules.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { lookUp } from '../../core/own.js';
+import { groupOf } from '../../core/owners.js';
 import { counted } from '../../core/plurals.js';
+import { resources } from '../../kube/kinds.js';
 import type { KubeClient } from '../../kube/port.js';
 import { lostPoolRemedy, lostPools } from '../../cluster/cluster.js';
 import { failed, okCheck, skipped, someOf, warning } from './check.js';
@@ -51,7 +54,16 @@ export function nodePoolsCheck(kube: Kube): Check {
   };
 }
 
+/** Other groups have node classes of the same names. */
+export function isOfClassKind(
+  { group, kind }: NodePool['spec']['template']['spec']['nodeClassRef'],
+  of: NodeClassKind,
+): boolean {
+  return kind === of && group === groupOf(resources[of].apiVersion);
+}
+
 /** Whether the node classes that NodePools name are there, and all are ready. */
+
 export function nodeClassesCheck(kube: Kube, kind: NodeClassKind): Check {
   return {
     name: 'node-classes',
@@ -61,8 +73,8 @@ export function nodeClassesCheck(kube: Kube, kind: NodeClassKind): Check {
       const [classes, pools] = await Promise.all([kube.list(kind), kube.list('NodePool')]);
       const names = new Set(classes.map(({ metadata }) => metadata.name));
       const missing = pools.filter(({ spec }) => {
-        const { kind: of, name } = spec.template.spec.nodeClassRef;
-        return of === kind && !names.has(name);
+        const ref = spec.template.spec.nodeClassRef;
+        return isOfClassKind(ref, kind) && !names.has(ref.name);
       });
       if (missing.length > 0) {
         const refs = missing.map(({ metadata, spec }) => {

@@ -15,6 +15,7 @@ import { isRecord, placeOf, readObjects, templateHint, textOf, type FoundObject 
 import { anyObject, builtInShapes } from './shapes.js';
 import { cutText } from '../../core/cut-text.js';
 import { hasOwn, lookUp } from '../../core/own.js';
+import { groupOf } from '../../core/owners.js';
 import { withResizedRequests } from '../../core/pod-resize.js';
 
 interface ReadKind {
@@ -68,7 +69,7 @@ export function loadObjects(files: readonly string[], warn: (line: string) => vo
   for (const found of files.flatMap(readObjects)) {
     const kind = kindOf(found);
     const read = lookUp(readKinds, kind);
-    const group = groupOf(found, kind, read);
+    const group = groupRead(found, kind, read);
     if (read === undefined || (group !== undefined && group !== read.group)) continue;
     const object = check(kind, read, found);
     if (isRepeated(object, found, seen) || isOthers(object, warn)) continue;
@@ -78,11 +79,10 @@ export function loadObjects(files: readonly string[], warn: (line: string) => vo
 }
 
 /** Undefined for an object that says none. Throws `UsageError` for objects of Karpenter before v1. */
-function groupOf(found: FoundObject, kind: string, read: ReadKind | undefined): string | undefined {
+function groupRead(found: FoundObject, kind: string, read: ReadKind | undefined): string | undefined {
   const { apiVersion } = found.value as Record<string, unknown>;
   if (typeof apiVersion !== 'string') return undefined;
-  const slash = apiVersion.indexOf('/');
-  const group = slash === -1 ? '' : apiVersion.slice(0, slash);
+  const group = groupOf(apiVersion);
   const isKarpenters = group === 'karpenter.sh' || group === 'karpenter.k8s.aws';
   if (isKarpenters && !apiVersion.endsWith('/v1') && apiVersion !== read?.resource?.apiVersion)
     throw new UsageError(

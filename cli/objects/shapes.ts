@@ -36,7 +36,11 @@ const metadata = shape(
     creationTimestamp: time,
     deletionTimestamp: time,
     ownerReferences: listCheck(
-      shape({ kind: textCheck, name: textCheck, uid: textCheck, controller: flagCheck }, ['kind', 'name']),
+      shape({ apiVersion: textCheck, kind: textCheck, name: textCheck, uid: textCheck, controller: flagCheck }, [
+        'apiVersion',
+        'kind',
+        'name',
+      ]),
     ),
   },
   ['name'],

@@ -19,8 +19,8 @@ const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOStr
 const examine = (world: Partial<World>, more: Partial<ConsolidationInput> = {}): ExaminedNode[] =>
   examineNodes({ ...input({ nodes: [node('n', large)], ...world }), ...more });
 const only = (world: Partial<World>, more: Partial<ConsolidationInput> = {}): ExaminedNode => examine(world, more)[0]!;
-const owned = (kind: string): Pick<Pod['metadata'], 'ownerReferences'> => ({
-  ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o', controller: true }],
+const owned = (kind: string, apiVersion = 'apps/v1'): Pick<Pod['metadata'], 'ownerReferences'> => ({
+  ownerReferences: [{ apiVersion, kind, name: 'o', uid: 'o', controller: true }],
 });
 const meta = (more: Partial<Pod['metadata']>): { metadata: Pod['metadata'] } => ({
   metadata: { name: 'p', namespace: 'default', labels: { app: 'p' }, ...more },
@@ -41,6 +41,13 @@ describe('a node', () => {
     expect(found.movable.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
     expect(found.cost).toBeGreaterThan(2);
     expect([found.pool?.metadata.name, nodePoolOf(found)]).toEqual(['default', 'default']);
+  });
+
+  test('that has a pod of a DaemonSet of another group is not empty (provisioning/owner-kinds)', () => {
+    const pods = ['apps/v1', 'apps.kruise.io/v1alpha1'].map((group, i) =>
+      pod(`p${i}`, 'n', 1, meta({ name: `p${i}`, ...owned('DaemonSet', group) })),
+    );
+    expect(only({ pods }).movable.map(({ metadata }) => metadata.name)).toEqual(['p1']);
   });
 
   test('has its pods by name, then by namespace', () => {

@@ -150,7 +150,7 @@ function rankOf(view: NodeView, now: number): number[] {
 
 /** Nothing runs on it but what runs on every node. */
 function isBare({ pods }: NodeView): boolean {
-  return pods.every((pod) => isTerminal(pod) || isMirror(pod) || isOwnedBy(pod, 'DaemonSet'));
+  return pods.every((pod) => isTerminal(pod) || isMirror(pod) || isOwnedBy(pod, 'DaemonSet.apps'));
 }
 
 function isProtected({ node, pods }: NodeView, now: number): boolean {

@@ -1,6 +1,7 @@
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
 import type { Pod, PodTemplateSpec, Workload } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
+import { ownerOf } from '../../core/owners.js';
 import { parseQuantity, QuantityError } from '../../core/quantities.js';
 import { fullName } from '../names.js';
 import type { ClusterObjects } from '../types.js';
@@ -110,9 +111,7 @@ function newestReplicaSet(
   deployment: string,
 ): Workload | undefined {
   const owned = (objects.replicaSets ?? []).filter(
-    (each) =>
-      inNamespace(each) &&
-      each.metadata.ownerReferences?.some(({ kind, name }) => kind === 'Deployment' && name === deployment) === true,
+    (each) => inNamespace(each) && ownerOf(each, 'Deployment.apps')?.name === deployment,
   );
   owned.sort(
     (a, b) =>

@@ -1,6 +1,7 @@
 import type { DaemonSet, NodeSelector, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
+import { ownerOf } from '../../core/owners.js';
 import { QuantityError } from '../../core/quantities.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
@@ -58,9 +59,7 @@ export function readDaemons(
 function newestPods(pods: readonly Pod[]): Map<string, Pod> {
   const newest = new Map<string, Pod>();
   for (const pod of pods) {
-    const owners = pod.metadata.ownerReferences;
-    if (owners === undefined) continue;
-    const owner = owners.find(({ kind }) => kind === 'DaemonSet');
+    const owner = ownerOf(pod, 'DaemonSet.apps');
     if (owner === undefined) continue;
     const name = `${namespaceOf(pod)}/${owner.name}`;
     const known = newest.get(name);

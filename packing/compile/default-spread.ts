@@ -1,6 +1,7 @@
-import type { LabelSelector, OwnerReference, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
+import type { LabelSelector, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { selects } from '../../core/label-selector.js';
 import { lookUp } from '../../core/own.js';
+import { controllerOf, kindOf } from '../../core/owners.js';
 import { selectorKeys } from './selector-keys.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects, PackingSettings } from '../types.js';
@@ -23,8 +24,8 @@ export class DefaultSpread {
       this.services.push({ namespace: namespaceOf({ metadata }), selector: spec.selector });
     }
     for (const [kind, workloads] of [
-      ['ReplicaSet', objects.replicaSets],
-      ['StatefulSet', objects.statefulSets],
+      ['ReplicaSet.apps', objects.replicaSets],
+      ['StatefulSet.apps', objects.statefulSets],
     ] as const) {
       for (const { metadata, spec } of workloads ?? []) {
         if (spec.selector !== undefined) this.owners.set(`${kind} ${fullName({ metadata })}`, new Owner(spec.selector));
@@ -66,7 +67,7 @@ export class DefaultSpread {
 
   private ownerOf(pod: Pod): Owner | undefined {
     const owner = controllerOf(pod);
-    return owner === undefined ? undefined : this.owners.get(`${owner.kind} ${namespaceOf(pod)}/${owner.name}`);
+    return owner === undefined ? undefined : this.owners.get(`${kindOf(owner)} ${namespaceOf(pod)}/${owner.name}`);
   }
 
   private selectorFor(pod: Pod): LabelSelector | undefined {
@@ -102,7 +103,3 @@ class Owner {
     this.text = `${replaces ? 'R' : 'O'}${JSON.stringify(selector)}`;
   }
 }
-
-/** The owner that is the controller. */
-const controllerOf = ({ metadata }: Pod): OwnerReference | undefined =>
-  metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -1,4 +1,5 @@
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
+import { controllerOf, kindOf } from '../../core/owners.js';
 import { atLeast } from '../../core/pod-resize.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
@@ -17,19 +18,17 @@ export function comingAgain({
     if ((pod.metadata.generation ?? 1) <= 1 || (pod.spec.nodeName ?? '') === '') return pod;
     templates ??= new Map(
       Object.entries({
-        'apps/v1 ReplicaSet': replicaSets,
-        'apps/v1 StatefulSet': statefulSets,
-        'v1 ReplicationController': replicationControllers,
+        'ReplicaSet.apps': replicaSets,
+        'StatefulSet.apps': statefulSets,
+        ReplicationController: replicationControllers,
       }).flatMap(([kind, owners]) =>
         owners.flatMap(({ metadata, spec }): [string, PodSpec][] =>
           spec.template === undefined ? [] : [[`${kind} ${fullName({ metadata })}`, spec.template.spec]],
         ),
       ),
     );
-    const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
-    const template = templates.get(
-      `${owner?.apiVersion ?? ''} ${owner?.kind ?? ''} ${namespaceOf(pod)}/${owner?.name ?? ''}`,
-    );
+    const owner = controllerOf(pod);
+    const template = owner && templates.get(`${kindOf(owner)} ${namespaceOf(pod)}/${owner.name}`);
     return template === undefined ? pod : atLeast(pod, template);
   };
 }

@@ -6,6 +6,7 @@ import { satisfies } from '../compile/key-space.js';
 import type { Daemon } from '../compile/daemons.js';
 import type { CompiledNode } from '../compile/nodes.js';
 import { hostPorts, type HostPort } from '../../core/host-ports.js';
+import { ownerOf } from '../../core/owners.js';
 import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
 import { namespaceOf } from '../names.js';
@@ -49,7 +50,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
     for (const pod of pods) {
       const vector = dimensions.vector(compiled.classes.demandOf(pod).amounts);
       addInto(free, vector, -1);
-      if (isOwnedBy(pod, 'DaemonSet')) addInto(owed, vector, -1);
+      if (isOwnedBy(pod, 'DaemonSet.apps')) addInto(owed, vector, -1);
       ports.push(...hostPorts(pod));
     }
     for (let d = 0; d < free.length; d++) if (owed[d]! > 0) free[d] = free[d]! - owed[d]!;
@@ -85,9 +86,10 @@ const hostOf = ({ labels: own, name }: CompiledNode): string => own[labels.hostn
 /** The DaemonSets, by index, of which none of these pods is. */
 function stillToCome(daemons: readonly Daemon[], pods: readonly Pod[]): number[] {
   const there = new Set(
-    pods
-      .filter((pod) => isOwnedBy(pod, 'DaemonSet'))
-      .flatMap((pod) => pod.metadata.ownerReferences!.map(({ name }) => `${namespaceOf(pod)}/${name}`)),
+    pods.flatMap((pod) => {
+      const owner = ownerOf(pod, 'DaemonSet.apps');
+      return owner === undefined ? [] : `${namespaceOf(pod)}/${owner.name}`;
+    }),
   );
   return daemons.filter(({ name }) => !there.has(name)).map(({ index }) => index);
 }

@@ -105,13 +105,13 @@ describe('host ports of DaemonSets', () => {
 
 describe('DaemonSets of which pods run', () => {
   const created = (day: number): string => `2026-01-0${day}T00:00:00Z`;
-  const running = (name: string, spec: Partial<PodSpec>, day = 1): Pod => ({
+  const running = (name: string, spec: Partial<PodSpec>, day = 1, apiVersion = 'apps/v1'): Pod => ({
     ...pod(name, { namespace: 'kube-system', nodeName: 'elsewhere', ...spec }),
     metadata: {
       name,
       namespace: 'kube-system',
       creationTimestamp: created(day),
-      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'agent', controller: true }],
+      ownerReferences: [{ apiVersion, kind: 'DaemonSet', name: 'agent', uid: 'agent', controller: true }],
     },
   });
   const requesting = (cpu: string): Partial<PodSpec> => ({
@@ -141,6 +141,12 @@ describe('DaemonSets of which pods run', () => {
       requesting('1'),
       [running('a', requesting('7'), 1), running('c', requesting('2'), 3), running('b', requesting('7'), 2)],
       'm4',
+    ],
+    [
+      'and not as those of another group of that name (provisioning/owner-kinds)',
+      requesting('1'),
+      [running('a', requesting('7'), 2, 'apps.kruise.io/v1alpha1')],
+      'm2',
     ],
     ['with their overhead', requesting('1'), [running('a', { ...requesting('1'), overhead: { cpu: '1' } })], 'm4'],
     ['on every host', requesting('1'), [running('a', { ...requesting('2'), ...onHost('elsewhere') })], 'm4'],

@@ -92,6 +92,12 @@ describe('a pod that was resized in place', () => {
     ['smaller than its template counts as that', resized({ cpu: '500m' }, 2), '3', '3'],
     ['larger than its template counts as it is', resized({ cpu: '3' }, 2), '500m', '3'],
     ['of another owner counts as it is', resized({ cpu: '500m' }, 2, { name: 'constructor' }), '3', '500m'],
+    [
+      'of an earlier version of the kind counts as the template',
+      resized({ cpu: '500m' }, 2, { apiVersion: 'apps/v1beta2' }),
+      '3',
+      '3',
+    ],
     ['of a kind of another group counts as it is', resized({ cpu: '500m' }, 2, { apiVersion: 'x/v1' }), '3', '500m'],
     ['and was made smaller by admission alone counts as it is', resized({ cpu: '500m' }, 1), '3', '500m'],
   ])('%s where it moves', (_, web, cpu, expected) => {

@@ -459,7 +459,10 @@ describe('default spread (provisioning/default-spread)', () => {
     expect(zonesOf(result)).toEqual({ 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 });
   });
 
-  test('goes by the owner', () => {
+  test.each([
+    ['apps/v1', { 'zone-a': 1, 'zone-b': 1, 'zone-c': 1 }],
+    ['apps.kruise.io/v1alpha1', { open: 3 }],
+  ])('goes by the owner of its group: %s (provisioning/owner-kinds)', (apiVersion, zones) => {
     const replicaSet = {
       apiVersion: 'apps/v1',
       kind: 'ReplicaSet',
@@ -468,15 +471,9 @@ describe('default spread (provisioning/default-spread)', () => {
     };
     const pods = podsOf(3, 'p', x);
     for (const each of pods) {
-      each.metadata.ownerReferences = [
-        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'rs', uid: 'rs', controller: true },
-      ];
+      each.metadata.ownerReferences = [{ apiVersion, kind: 'ReplicaSet', name: 'rs', uid: 'rs', controller: true }];
     }
-    expect(zonesOf(plan(packingInput({ pods, replicaSets: [replicaSet] }, { settings })))).toEqual({
-      'zone-a': 1,
-      'zone-b': 1,
-      'zone-c': 1,
-    });
+    expect(zonesOf(plan(packingInput({ pods, replicaSets: [replicaSet] }, { settings })))).toEqual(zones);
   });
 
   test('leaves pods with their own constraints, and bare pods, alone', () => {

@@ -116,7 +116,7 @@ function sumPods({ cache }: ActivityDeps): ReadonlyMap<string, PodSums> {
     cache.all('Node').map(({ metadata }) => {
       const name = metadata.name ?? '';
       const live = cache.podsOnNode(name).filter((pod) => !isTerminal(pod));
-      const daemons = live.filter((pod) => isOwnedBy(pod, 'DaemonSet'));
+      const daemons = live.filter((pod) => isOwnedBy(pod, 'DaemonSet.apps'));
       const all = (pods: readonly Pod[], what: 'requests' | 'limits'): Amounts =>
         sum(pods.map(({ spec }) => measure(spec)[what]));
       return [

@@ -207,6 +207,16 @@ const withPorts = (name: string, ports: { hostPort: number; hostIP?: string; pro
 const examples: Readonly<Record<string, readonly Example[]>> = {
   accounting: [
     { says: 'every pod placed once', objects: [pool, ...two], plan: plan([both]), breaks: [] },
+    ...(['apps/v1', 'apps.kruise.io/v1alpha1'] as const).map((apiVersion): Example => {
+      const ownerReferences = [{ apiVersion, kind: 'DaemonSet', name: 'd', uid: 'd' }];
+      const owned = app('p2');
+      return {
+        says: `a pod of a DaemonSet of ${apiVersion} left out`,
+        objects: [pool, app('p1'), { ...owned, metadata: { ...owned.metadata, ownerReferences } }],
+        plan: plan([claim({ pods: ['p1'] })]),
+        breaks: apiVersion === 'apps/v1' ? [] : ['missing-pod'],
+      };
+    }),
     {
       says: 'a pod reported counts',
       objects: [pool, ...two],
@@ -273,6 +283,12 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
       objects: [pool, ...two, daemonSet('agent', requestsOf('100m', '64Mi'))],
       plan: plan([both]),
       breaks: ['over-full'],
+    },
+    {
+      says: 'daemons of another group do not count',
+      objects: [pool, ...two, { ...daemonSet('agent', requestsOf('100m', '64Mi')), apiVersion: 'example.com/v1' }],
+      plan: plan([both]),
+      breaks: [],
     },
     {
       says: 'daemons count as their newest pod requests',

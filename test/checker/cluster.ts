@@ -6,6 +6,7 @@ import type {
   Namespace,
   Node,
   NodeSelectorRequirement,
+  OwnerReference,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -110,7 +111,7 @@ export function readCluster(list: ObjectList, commitments: readonly CommitmentJs
     else kind.push(item);
   }
   const all = <T extends KubernetesObject>(kind: string): T[] => (kinds.get(kind) ?? []) as T[];
-  const nodes = all<Node>('Node');
+  const nodes = all<Node>('Node').filter(isNode);
   const nodeOfProviderId = new Map(nodes.map((node) => [node.spec?.providerID ?? '', name(node)]));
   return {
     pods: byName([...all<Pod>('Pod'), ...bufferPods(all)], podKey),
@@ -120,7 +121,7 @@ export function readCluster(list: ObjectList, commitments: readonly CommitmentJs
       all<Claim>('NodeClaim'),
       (claim) => claim.status?.nodeName ?? nodeOfProviderId.get(claim.status?.providerID ?? '-') ?? name(claim),
     ),
-    daemonSets: daemonSetsAsRun(all<DaemonSet>('DaemonSet'), all<Pod>('Pod')),
+    daemonSets: daemonSetsAsRun(all<DaemonSet>('DaemonSet').filter(isDaemonSet), all<Pod>('Pod')),
     namespaces: byName(all<Namespace>('Namespace'), name),
     volumeClaims: byName(all<PersistentVolumeClaim>('PersistentVolumeClaim'), qualified),
     volumes: byName(all<PersistentVolume>('PersistentVolume'), name),
@@ -141,7 +142,7 @@ function daemonSetsAsRun(sets: readonly DaemonSet[], pods: readonly Pod[]): Daem
   });
   const newest = new Map(
     byDate.map((pod) => [
-      `${pod.metadata.namespace ?? 'default'}/${pod.metadata.ownerReferences!.find(({ kind }) => kind === 'DaemonSet')!.name}`,
+      `${pod.metadata.namespace ?? 'default'}/${pod.metadata.ownerReferences!.find(isDaemonSet)!.name}`,
       pod,
     ]),
   );
@@ -177,13 +178,19 @@ function freed({ spec }: Pod, set: DaemonSet): PodSpec {
 
 export const isFinished = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
-export const isDaemonPod = (pod: Pod): boolean =>
-  (pod.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'DaemonSet');
+type OfKind = Pick<OwnerReference, 'apiVersion' | 'kind'>;
+
+/** Of the group `apps`, in any version; other groups have DaemonSets too. */
+export const isDaemonSet = ({ apiVersion, kind }: OfKind): boolean =>
+  kind === 'DaemonSet' && apiVersion.startsWith('apps/');
+
+const isNode = ({ apiVersion, kind }: OfKind): boolean => kind === 'Node' && !apiVersion.includes('/');
+
+export const isDaemonPod = (pod: Pod): boolean => (pod.metadata.ownerReferences ?? []).some(isDaemonSet);
 
 /** A static pod, mirrored by its kubelet. */
 export const isMirror = ({ metadata }: Pod): boolean =>
-  metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined ||
-  (metadata.ownerReferences ?? []).some((owner) => owner.kind === 'Node');
+  metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined || (metadata.ownerReferences ?? []).some(isNode);
 
 /** Whether a node is to be planned for: the pod waits for one and nobody else gives it one. */
 export function isProvisionable(pod: Pod): boolean {

@@ -5,6 +5,7 @@ import {
   type Cluster,
   type Pool,
   isDaemonPod,
+  isDaemonSet,
   isDeleting,
   isFinished,
   isMirror,
@@ -190,7 +191,9 @@ function daemonPodsOn(cluster: Cluster, classes: PodClasses, node: NewNode): Fin
     [...cluster.pods.values()]
       .filter((pod) => node.claim === undefined && pod.spec.nodeName === node.name && isDaemonPod(pod))
       .flatMap(({ metadata }) =>
-        (metadata.ownerReferences ?? []).map(({ name }) => `${metadata.namespace ?? 'default'}/${name}`),
+        (metadata.ownerReferences ?? [])
+          .filter(isDaemonSet)
+          .map(({ name }) => `${metadata.namespace ?? 'default'}/${name}`),
       ),
   );
   for (const set of daemonsOn(cluster.daemonSets, node.labels, node.taints, node.name)) {

@@ -88,7 +88,12 @@ export const defaultSelectorCases: readonly Told[] = [
   same(
     137,
     'what a ReplicationController selects',
-    selected(controller(web), pod(web, { kind: 'ReplicationController' }), [web, other], [true, false]),
+    selected(
+      controller(web),
+      pod(web, { apiVersion: 'v1', kind: 'ReplicationController' }),
+      [web, other],
+      [true, false],
+    ),
   ),
   same(159, 'an owner of another kind says nothing', selected({}, pod(web, { kind: 'Job' }), [], undefined)),
   same(
@@ -130,7 +135,7 @@ export const defaultSelectorCases: readonly Told[] = [
     'a ReplicationController against the Service: it replaces what that says',
     selected(
       { ...controller({ app: 'legacy' }), ...services(web) },
-      pod(web, { kind: 'ReplicationController' }),
+      pod(web, { apiVersion: 'v1', kind: 'ReplicationController' }),
       [{ app: 'legacy' }, web],
       [true, false],
     ),

@@ -170,10 +170,13 @@ export const deletionCases: readonly Told[] = [
   ),
   same(
     260,
-    'it waits for its claims, one after another',
+    'it waits for its claims, one after another, and not for those of a class of another group',
     going(
       async (it) => {
         for (const each of ['a', 'b']) it.kube.put('NodeClaim', nodeClaim(each));
+        const { nodeClassRef, ...spec } = nodeClaim('c').spec;
+        const foreign = { ...nodeClassRef, group: 'example.com' };
+        it.kube.put('NodeClaim', nodeClaim('c', { spec: { ...spec, nodeClassRef: foreign } }));
         await it.look();
         await it.synced();
         const waits = [[await it.remove(), it.isThere()]];

@@ -23,7 +23,7 @@ export function* dispensable(kube: FakeKube, pool: string): Iterable<string> {
   const volumes = volumesIn(kube);
   for (const node of nodes) {
     const { name = '', labels: own, annotations: notes } = node.metadata;
-    const there = pods.filter((pod) => pod.spec.nodeName === name && !isOwnedBy(pod, 'DaemonSet'));
+    const there = pods.filter((pod) => pod.spec.nodeName === name && !isOwnedBy(pod, 'DaemonSet.apps'));
     if (own?.[labels.nodePool] !== pool || notes?.[annotations.doNotDisrupt] === 'true') continue;
     if (there.some(({ metadata }) => metadata.annotations?.[annotations.doNotDisrupt] === 'true')) continue;
     const others = nodes.filter((other) => other !== node);

@@ -36,7 +36,7 @@ function* ofNodes(kube: FakeKube): Iterable<string> {
   const used = new Set(
     kube
       .kept('Pod')
-      .filter((pod) => !isOwnedBy(pod, 'DaemonSet'))
+      .filter((pod) => !isOwnedBy(pod, 'DaemonSet.apps'))
       .map(({ spec }) => spec.nodeName),
   );
   const consolidated = new Set(

@@ -42,7 +42,7 @@ export class NodeLifecycle {
     const node = this.found(name);
     if (node === undefined || keyOf(node) === undefined) return;
     for (const pod of this.kube.kept('Pod')) {
-      if (pod.spec.nodeName === name && !isOwnedBy(pod, 'DaemonSet')) void this.kube.delete('Pod', refOf(pod));
+      if (pod.spec.nodeName === name && !isOwnedBy(pod, 'DaemonSet.apps')) void this.kube.delete('Pod', refOf(pod));
     }
   }
 
