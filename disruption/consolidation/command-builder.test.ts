@@ -88,6 +88,7 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
     decide: (outcome) => (saves(names(outcome.candidates)) ? { ...outcome, planned: [] } : undefined),
     evaluate: (candidates) =>
       alone(names(candidates)) ? { candidates, placements: [], launches: [{} as Launch], planned: [] } : undefined,
+    insteadOfPart: () => false,
     carryOut,
     isEnough: () => did.length >= commands,
     requiresOnDemand,
@@ -128,7 +129,7 @@ describe('commands', () => {
       planned: (group) => (group === 'a' ? [1, 0, 1] : []),
       prices: [0.1, 0.1],
     });
-    expect(targets[1]).toBe('L0L1L2');
+    expect(targets.at(-1)).toBe('L0L1L2');
     expect(opened).toEqual(['1 is L0', '0 is L1', '1 is L0']);
   });
 

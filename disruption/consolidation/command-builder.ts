@@ -14,6 +14,8 @@ export interface CommandTools {
   readonly decide: (outcome: Outcome) => DecidedOutcome | undefined;
   /** The outcome of removing just these nodes, which stays applied to the simulation. */
   readonly evaluate: (candidates: readonly FleetNode[]) => DecidedOutcome | undefined;
+  /** Whether nodes are deleted, where only a part of the fleet plan could be carried out and would launch nodes for their pods. */
+  readonly insteadOfPart: () => boolean;
   /** Adds the command; returns the nodes that it launches. */
   readonly carryOut: (outcome: DecidedOutcome) => FleetNode[];
   /** Whether there are enough commands. */
@@ -37,6 +39,7 @@ const roundingError = 1e-9;
 /** Builds commands for the nodes that the cheapest fleet does not need, with as many nodes as budgets allow. */
 export class CommandBuilder {
   private readonly simulation: Simulation;
+  private targets: readonly FleetNode[] = [];
 
   constructor(
     private readonly tools: CommandTools,
@@ -56,6 +59,7 @@ export class CommandBuilder {
       while (waiting.length > 0 && !this.tools.isEnough()) {
         const group = this.tools.remove(waiting);
         if (group.length === 0) return;
+        this.targets = targets;
         this.simulation.setTargets(targets);
         const done = this.asPlanned(group, waiting) ?? this.oneLaunch(waiting) ?? this.byItself(group);
         if (done === undefined) postponed.push(...group);
@@ -139,15 +143,42 @@ export class CommandBuilder {
     const { fleetPlan } = this.plan;
     const followed = this.simulation.attempts.byPlan(group, fleetPlan, first);
     if (followed === undefined) return undefined;
-    const outcome = this.tools.decide(followed);
+    let outcome = this.tools.decide(followed);
     if (outcome === undefined) {
       this.simulation.undo();
       return undefined;
+    }
+    if (outcome.launches.length > 0 && this.isPart(group)) {
+      const deletion = this.deletion(group);
+      if (deletion !== undefined && this.tools.insteadOfPart()) {
+        return { candidates: group, launched: this.tools.carryOut(deletion) };
+      }
+      if (deletion !== undefined) this.simulation.undo();
+      outcome = this.tools.decide(this.simulation.attempts.byPlan(group, fleetPlan, first)!)!;
     }
     const launched = this.tools.carryOut(outcome);
     const route = followed.route ?? [];
     const openings = [...new Set(route.flatMap(({ to }) => (typeof to === 'number' ? [to] : [])))];
     fleetPlan.done(route, (index) => launched[openings.indexOf(index)]!.state);
     return { candidates: group, launched };
+  }
+
+  /** Whether the fleet plan removes nodes besides these. */
+  private isPart(group: readonly FleetNode[]): boolean {
+    return this.plan.remove.some((node) => !node.gone && !group.includes(node));
+  }
+
+  /**
+   * The deletion of these nodes, applied in place of a part of the plan: their pods may fit on nodes that the plan removes later. Undoes that part.
+   */
+  private deletion(group: readonly FleetNode[]): DecidedOutcome | undefined {
+    this.simulation.undo();
+    const others = this.plan.remove.filter((node) => !node.gone && !group.includes(node));
+    this.simulation.setTargets([...this.targets, ...others]);
+    const alone = this.tools.evaluate(group);
+    this.simulation.setTargets(this.targets);
+    if (alone === undefined || alone.launches.length === 0) return alone;
+    this.simulation.undo();
+    return undefined;
   }
 }

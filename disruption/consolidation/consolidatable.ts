@@ -1,3 +1,4 @@
+import { controllerOf, kindOf } from '../../core/owners.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { compareText } from '../../core/compare-text.js';
 import { isTrue, transitionOf } from '../../core/conditions.js';
@@ -71,7 +72,7 @@ export function whyNotConsolidatable(view: NodeView, by: number): string | undef
 function changedWorkloads({ pods }: NodeView, since: number): string[] {
   const counts = new Map<string, number>();
   for (const pod of pods) {
-    if (isOwnedBy(pod, 'DaemonSet') || !(changedAt(pod) >= since)) continue;
+    if (isOwnedBy(pod, 'DaemonSet.apps') || !(changedAt(pod) >= since)) continue;
     const workload = workloadText(pod);
     counts.set(workload, (counts.get(workload) ?? 0) + 1);
   }
@@ -87,11 +88,11 @@ function changedAt(pod: Pod): number {
 
 /** `Deployment namespace/name`; a ReplicaSet is named after its Deployment and the hash of the pod template. */
 function workloadText(pod: Pod): string {
-  const { namespace = 'default', labels, ownerReferences } = pod.metadata;
-  const owner = ownerReferences?.find(({ controller }) => controller === true);
+  const { namespace = 'default', labels } = pod.metadata;
+  const owner = controllerOf(pod);
   if (owner === undefined) return `Pod ${podKey(pod)}`;
   const suffix = `-${labels?.['pod-template-hash'] ?? ''}`;
-  return owner.kind === 'ReplicaSet' && owner.name.endsWith(suffix)
+  return kindOf(owner) === 'ReplicaSet.apps' && owner.name.endsWith(suffix)
     ? `Deployment ${namespace}/${owner.name.slice(0, -suffix.length)}`
     : `${owner.kind} ${namespace}/${owner.name}`;
 }

@@ -90,6 +90,21 @@ describe('what is launched', () => {
     expect(launched(result).sort()).toEqual(['for-cpu', 'for-memory']);
   });
 
+  test('nothing for a pod that fits on a node which the plan removes later (consolidation/parts-of-a-plan)', () => {
+    // Two nodes for the pods of `busy` and one for that of `idle` are the cheapest fleet, but only one node may go at a time.
+    const own = type('own', 8, 32, od(0.4));
+    const types = [own, type('half', 4, 16, od(0.2)), type('quarter', 2, 8, od(0.1)), type('lean', 2, 4, od(0.09))];
+    const pods = [
+      needing('web', 'idle', 0.5, 1),
+      ...[3.9, 1.9].map((cpu, i) => needing(`db-${i}`, 'busy', cpu, i === 0 ? 15 : 7)),
+    ];
+    const result = run({ pools: few('1'), nodes: [node('idle', own), node('busy', own)], pods, types });
+    expect(result.commands.map(({ candidates, replacements }) => [candidates, replacements.length])).toEqual([
+      [['idle'], 0],
+    ]);
+    expect(result.priceAfter).toBeCloseTo(0.4, 9);
+  });
+
   test('nothing that the nodes which may go at once cannot pay for', () => {
     // All would fit on one `huge`, which costs more than two nodes; three fit on a `medium`.
     const own = type('own', 8, 32, od(0.5));
