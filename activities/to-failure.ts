@@ -11,7 +11,7 @@ const benign: ReadonlySet<string> = new Set([
 ]);
 
 /** The failure that Temporal is to see for whatever an activity threw (core/failures.ts says what is retried). */
-export function toFailure(error: unknown): Error {
+function toFailure(error: unknown): Error {
   if (error instanceof TemporalFailure || isCancellation(error)) return error as Error;
   if (!isDomainError(error)) return error instanceof Error ? error : new Error(String(error));
   return ApplicationFailure.create({

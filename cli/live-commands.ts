@@ -4,7 +4,7 @@ import type { OrderName } from './order.js';
 import { print } from './output/print.js';
 
 /** A command that parses its own flags, settings of the process among them. */
-export interface LiveCommand {
+interface LiveCommand {
   /** What it takes. */
   readonly command: () => Command;
   /** Gives what is printed. */

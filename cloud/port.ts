@@ -1,4 +1,4 @@
-import type { KubernetesObject, NodeSelectorRequirement } from '../api/kubernetes.js';
+import type { KubernetesObject } from '../api/kubernetes.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { ConditionChange } from '../core/conditions.js';
@@ -287,7 +287,7 @@ export interface Interruption {
   readonly messageId: string;
 }
 
-export interface InterruptionSource {
+interface InterruptionSource {
   /**
    * Receives until `signal` aborts. `handle` resolves once the notice is durable; only then is the message deleted.
    * Malformed and unknown messages are deleted and counted through `onIgnored`.
@@ -298,6 +298,3 @@ export interface InterruptionSource {
     onIgnored?: (reason: string) => void,
   ): Promise<void>;
 }
-
-/** A launch may use any type and zone that these requirements allow; used by providers to filter a catalogue. */
-export type LaunchRequirements = readonly (NodeSelectorRequirement & { minValues?: number })[];

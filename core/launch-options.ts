@@ -78,7 +78,7 @@ export function allocatableOf(type: InstanceType): Resources {
 }
 
 /** Whether every request is met; a resource that is not there is 0. */
-export function fits(requests: Resources, available: Resources): boolean {
+function fits(requests: Resources, available: Resources): boolean {
   return Object.entries(requests).every(([name, amount]) => amount <= (lookUp(available, name) ?? 0));
 }
 

@@ -27,12 +27,12 @@ export function isMirror(pod: Pod): boolean {
   return pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined || isOwnedBy(pod, 'Node');
 }
 
-export function toleratesDisruption({ spec }: Pod): boolean {
+function toleratesDisruption({ spec }: Pod): boolean {
   return spec.tolerations?.some((toleration) => tolerates(toleration, taints.disrupted)) ?? false;
 }
 
 /** Whether a DaemonSet or a kubelet ties it to its node: no node is launched for it, neither first nor as a replacement. */
-export function isNodeBound(pod: Pod): boolean {
+function isNodeBound(pod: Pod): boolean {
   return isOwnedBy(pod, 'DaemonSet.apps') || isMirror(pod);
 }
 

@@ -72,13 +72,13 @@ export interface PodMove {
 }
 
 /** An existing node that pods move to. */
-export interface TargetNode {
+interface TargetNode {
   readonly node: string;
   readonly nodePool: string;
 }
 
 /** Other nodes that were considered, and why they were rejected. */
-export interface Alternative {
+interface Alternative {
   readonly nodes: string;
   readonly why: string;
 }

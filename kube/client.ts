@@ -67,7 +67,7 @@ async function certificateAuthority(connection: Connection): Promise<string | un
 }
 
 /** No usable kubeconfig: what is wrong, and in which file. */
-export class KubeconfigError extends Error {
+class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
 

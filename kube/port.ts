@@ -60,7 +60,7 @@ export interface Kinds {
 }
 
 /** An apiextensions.k8s.io/v1 CustomResourceDefinition, as far as Stowage looks into it. */
-export interface CustomResourceDefinitionObject extends KubernetesObject {
+interface CustomResourceDefinitionObject extends KubernetesObject {
   spec: object;
   status?: { conditions?: Condition[] };
 }
@@ -82,7 +82,7 @@ export interface ResourceAttributes {
 }
 
 /** An authentication.k8s.io/v1 SelfSubjectReview: who the caller is. It is answered, not kept. */
-export interface SelfSubjectReview extends KubernetesObject {
+interface SelfSubjectReview extends KubernetesObject {
   status?: { userInfo?: { username?: string } };
 }
 

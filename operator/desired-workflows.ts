@@ -24,7 +24,7 @@ import type { WorkflowStart, ObservedCluster, ScheduleStart } from './observed-c
 import { desiredForPool } from './desired-for-pool.js';
 
 /** The workflow that creates a NodeClaim starts its launch, and says who waits for it: the reconciler leaves it this long. */
-export const launchGraceMs = 5000;
+const launchGraceMs = 5000;
 
 export interface DesiredWorkflows {
   /** In the order in which they are to be started. */

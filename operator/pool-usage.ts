@@ -56,7 +56,7 @@ function written(sums: Readonly<Record<string, number>>): PoolUsage {
 }
 
 /** Always shown, zero or not (node-pools/status). */
-export const always = ['cpu', 'memory', 'pods', 'ephemeral-storage', 'nodes'];
+const always = ['cpu', 'memory', 'pods', 'ephemeral-storage', 'nodes'];
 
 const nothing = (): Record<string, number> => Object.fromEntries(always.map((name) => [name, 0]));
 const noUsage = written(nothing());

@@ -12,7 +12,6 @@ export type { Filling } from './trial/filling.js';
 export type { NodePlacement } from './trial/journal.js';
 export type { Launches, Way } from './trial/launches.js';
 export type { PurchaseSearch } from './trial/purchases.js';
-export type { Loads } from './trial/placer.js';
 export { Trial, type Launch } from './trial/trial.js';
 export type { Worth } from './trial/worth.js';
 export { surchargeOf } from './bins/surcharge.js';

@@ -2,7 +2,7 @@ import { messageOf } from '../core/error-message.js';
 import type { Log, Metrics } from '../core/telemetry.js';
 
 /** Where a fault was contained: in a handler of changes, in answering a request, or in anything else that nobody waits for. */
-export type FaultSource = 'change' | 'request' | 'callback';
+type FaultSource = 'change' | 'request' | 'callback';
 
 /** Takes an error that is a fault of Stowage itself. */
 export type OnFault = (source: FaultSource, error: unknown, facts?: object) => void;

@@ -221,7 +221,7 @@ const fields = {
 const schema = z.object(fields);
 
 export type Settings = z.output<typeof schema>;
-export type SettingName = keyof typeof fields;
+type SettingName = keyof typeof fields;
 
 /** How long a node with pods on their way is left alone, milliseconds (provisioning/nominated-nodes). */
 export function nominationMsOf({ BATCH_MAX_DURATION }: Pick<Settings, 'BATCH_MAX_DURATION'>): number {
@@ -243,7 +243,7 @@ function isUrl(name: string): boolean {
 }
 
 /** The value of a setting as messages and logs may show it, the one way to quote one: it says of a secret only how long it is. */
-export function shownSetting(name: string, value: string): string {
+function shownSetting(name: string, value: string): string {
   if (secretFiles.has(name)) return shownPath(value);
   return secrets.has(name) || isUrl(name) ? withheld(value) : quoted(value);
 }

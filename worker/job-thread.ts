@@ -12,7 +12,7 @@ type Answer = { readonly id: number; readonly part: AnswerPart } | { readonly id
 export type FromThread = Answer | { readonly kind: 'warm' };
 
 /** What is needed of a `worker_threads` worker. */
-export type PackingWorker = Pick<Worker, 'postMessage' | 'terminate' | 'ref' | 'unref'> & {
+type PackingWorker = Pick<Worker, 'postMessage' | 'terminate' | 'ref' | 'unref'> & {
   on(event: 'message', listener: (message: FromThread) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'exit', listener: (code: number) => void): unknown;

@@ -17,21 +17,21 @@ const typesPerMessage = 25;
 /** Objects that are in no job any more are dropped when they are this share of those that are. */
 const mostStale = 0.25;
 
-export interface ObjectsMessage {
+interface ObjectsMessage {
   readonly kind: 'objects';
   /** Numbers of the objects: from `first` on, one after the other. */
   readonly first: number;
   readonly objects: readonly object[];
 }
 
-export interface TypesMessage {
+interface TypesMessage {
   readonly kind: 'types';
   /** The catalogue that these are the next types of. */
   readonly catalogue: number;
   readonly types: readonly InstanceType[];
 }
 
-export interface DropMessage {
+interface DropMessage {
   readonly kind: 'drop';
   readonly objects: Float64Array;
   readonly catalogues: readonly number[];

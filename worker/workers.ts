@@ -77,7 +77,7 @@ function plain(meta: Record<string, unknown> | undefined): Record<string, unknow
 }
 
 /** The settings of the process that workers read, by the names of their variables. */
-export interface WorkerSettings {
+interface WorkerSettings {
   readonly TEMPORAL_NAMESPACE: string;
   readonly CLOUD_CALLS_PER_SECOND: number;
 }

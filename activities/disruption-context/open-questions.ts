@@ -16,7 +16,7 @@ const order: readonly DisruptionReason[] = ['Empty', 'Drifted', 'Underutilized']
 const uidOf = ({ claim }: NodeView): string => claim.metadata.uid ?? '';
 
 /** The question about the node that a proposal for this reason would only repeat. */
-export function questionAbout(
+function questionAbout(
   { questions }: Pick<DisruptionContext, 'questions'>,
   view: NodeView,
   reason: DisruptionReason,

@@ -17,7 +17,7 @@ const mostOfWhy = 500;
 const dedupeMs = 15 * 60_000;
 
 /** A node that stays though it is consolidatable or drifted, or because it does not come to rest. */
-export interface StayingNode {
+interface StayingNode {
   readonly view: NodeView;
   readonly why: string;
   /** Whether its disruption is forbidden; otherwise it would save too little. */

@@ -7,7 +7,7 @@ import { defineResource, type Resource, type ResourceObject } from '../schema/re
 const localRef = z.object({ name: z.string().min(1).describe('Name in the same namespace.') });
 
 /** The spec of a CapacityBuffer (capacity-buffers/spec). */
-export const capacityBufferSpec = withRules(
+const capacityBufferSpec = withRules(
   z.object({
     provisioningStrategy: z
       .string()
@@ -47,9 +47,9 @@ const capacityBufferStatus = z.object({
   provisioningStrategy: z.string().optional().describe('The strategy in use.'),
 });
 
-export type CapacityBufferSpec = z.output<typeof capacityBufferSpec>;
+type CapacityBufferSpec = z.output<typeof capacityBufferSpec>;
 
-export interface CapacityBufferStatus {
+interface CapacityBufferStatus {
   podTemplateRef?: { name: string } | undefined;
   replicas?: number | undefined;
   podTemplateGeneration?: number | undefined;

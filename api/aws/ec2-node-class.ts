@@ -13,15 +13,7 @@ import {
   subnetSelectorTerms,
 } from './selector-terms.js';
 
-export const amiFamilies = [
-  'AL2',
-  'AL2023',
-  'Bottlerocket',
-  'Custom',
-  'Windows2019',
-  'Windows2022',
-  'Windows2025',
-] as const;
+const amiFamilies = ['AL2', 'AL2023', 'Bottlerocket', 'Custom', 'Windows2019', 'Windows2022', 'Windows2025'] as const;
 
 /** Tag keys that Stowage writes itself. */
 const ownTags = [
@@ -89,7 +81,7 @@ const notEmpty = (what: string): z.ZodString =>
 const aliasFamily = (alias: string): string => alias.split('@')[0] ?? '';
 
 /** The spec of an EC2NodeClass (node-classes/spec). The kubelet's rules are in `kubelet-rules.ts`: a controller runs them. */
-export const ec2NodeClassSpec = withRules(
+const ec2NodeClassSpec = withRules(
   z.object({
     subnetSelectorTerms: subnetSelectorTerms.describe('Which subnets nodes may be in; any term suffices.'),
     securityGroupSelectorTerms: securityGroupSelectorTerms.describe('Which security groups nodes get.'),
@@ -200,7 +192,6 @@ const ec2NodeClassStatus = z.object({
 
 export type EC2NodeClassSpec = z.output<typeof ec2NodeClassSpec>;
 export type AmiFamily = (typeof amiFamilies)[number];
-export type MetadataOptions = EC2NodeClassSpec['metadataOptions'];
 export type ResolvedSubnet = NonNullable<EC2NodeClassStatus['subnets']>[number];
 export type ResolvedSecurityGroup = NonNullable<EC2NodeClassStatus['securityGroups']>[number];
 export type ResolvedAmi = NonNullable<EC2NodeClassStatus['amis']>[number];

@@ -14,8 +14,7 @@ import { lookUp } from '../../core/own.js';
 export type Kubelet = Readonly<Record<string, unknown>>;
 
 /** The condition reason for kubelet settings that cannot be used (node-classes/kubelet-checks). */
-export type KubeletReason =
-  'InvalidKubeletConfiguration' | 'UnsupportedKubeletConfiguration' | 'KubeletExpressionsDisabled';
+type KubeletReason = 'InvalidKubeletConfiguration' | 'UnsupportedKubeletConfiguration' | 'KubeletExpressionsDisabled';
 
 export interface KubeletVerdict {
   readonly reason: KubeletReason;

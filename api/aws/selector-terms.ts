@@ -103,7 +103,7 @@ export const placementGroupSelector = withRules(
 );
 
 /** Families that an alias may name. */
-export const aliasFamilies = ['al2', 'al2023', 'bottlerocket', 'windows2019', 'windows2022', 'windows2025'] as const;
+const aliasFamilies = ['al2', 'al2023', 'bottlerocket', 'windows2019', 'windows2022', 'windows2025'] as const;
 
 const alias = withRules(
   z

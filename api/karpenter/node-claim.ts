@@ -16,7 +16,7 @@ import { nodeClassRef } from './node-class-ref.js';
 import { nodeClaimRequirements } from './requirements.js';
 
 /** The spec of a NodeClaim (node-claims/immutable). It never changes. */
-export const nodeClaimSpec = withTransitions(
+const nodeClaimSpec = withTransitions(
   z.object({
     taints: atomicList(z.array(taint)).optional().describe('Taints that the node keeps.'),
     startupTaints: atomicList(z.array(taint)).optional().describe('Taints that something else takes off the node.'),
@@ -42,7 +42,7 @@ const nodeClaimStatus = z.object({
   conditions: nodeClaimConditions.optional().describe('What holds of the claim.'),
 });
 
-export type NodeClaimSpec = z.output<typeof nodeClaimSpec>;
+type NodeClaimSpec = z.output<typeof nodeClaimSpec>;
 
 export interface NodeClaimStatus {
   nodeName?: string | undefined;

@@ -8,7 +8,7 @@ import { overlayRequirements } from './requirements.js';
 const ordinaryResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
 
 /** The spec of a NodeOverlay (node-overlays/spec). */
-export const nodeOverlaySpec = withRules(
+const nodeOverlaySpec = withRules(
   z.object({
     requirements: overlayRequirements.describe('Which instance types, offerings and pools the overlay is about.'),
     price: z
@@ -40,9 +40,9 @@ export const nodeOverlaySpec = withRules(
 
 const nodeOverlayStatus = z.object({ conditions: conditions.optional().describe('What holds of the overlay.') });
 
-export type NodeOverlaySpec = z.output<typeof nodeOverlaySpec>;
+type NodeOverlaySpec = z.output<typeof nodeOverlaySpec>;
 
-export interface NodeOverlayStatus {
+interface NodeOverlayStatus {
   conditions?: Condition[] | undefined;
 }
 

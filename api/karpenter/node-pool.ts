@@ -86,7 +86,7 @@ const limitsOnlyNodes = (limits: Readonly<Record<string, string>> | undefined): 
   Object.keys(limits ?? {}).every((key) => key === 'nodes');
 
 /** The spec of a NodePool (node-pools/spec). */
-export const nodePoolSpec = withTransitions(
+const nodePoolSpec = withTransitions(
   withRules(
     z.object({
       template: template.describe('What NodeClaims of this pool look like.'),
@@ -127,14 +127,12 @@ const nodePoolStatus = z.object({
   conditions: conditions.optional().describe('What holds of the pool.'),
 });
 
-export type NodePoolSpec = z.output<typeof nodePoolSpec>;
+type NodePoolSpec = z.output<typeof nodePoolSpec>;
 export type NodePoolTemplate = NodePoolSpec['template'];
 export type NodePoolDisruption = NodePoolSpec['disruption'];
 export type Budget = NodePoolDisruption['budgets'][number];
-export type ConsolidationPolicy = NodePoolDisruption['consolidationPolicy'];
-export type NodeSelectorRequirementWithMinValues = NodePoolTemplate['spec']['requirements'][number];
 
-export interface NodePoolStatus {
+interface NodePoolStatus {
   resources?: Record<string, string> | undefined;
   nodes?: number | undefined;
   nodeClassObservedGeneration?: number | undefined;

@@ -4,7 +4,7 @@ import { duration, plainConditions } from '../schema/fields.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 
 /** The spec of a KWOKNodeClass: how simulated nodes are made. */
-export const kwokNodeClassSpec = z
+const kwokNodeClassSpec = z
   .object({
     nodeRegistrationDelay: duration.optional().describe('How long a launched node takes to register.'),
   })
@@ -22,9 +22,9 @@ const kwokNodeClassStatus = z
   .object({ conditions: plainConditions.optional().describe('What holds of the class.') })
   .prefault(readyFromTheStart as { conditions: Condition[] });
 
-export type KWOKNodeClassSpec = z.output<typeof kwokNodeClassSpec>;
+type KWOKNodeClassSpec = z.output<typeof kwokNodeClassSpec>;
 
-export interface KWOKNodeClassStatus {
+interface KWOKNodeClassStatus {
   conditions?: Condition[] | undefined;
 }
 

@@ -20,7 +20,7 @@ export function integer(bounds: { min?: number; max?: number; format?: 'int32' |
 export const quantityPattern = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
 
 /** A Kubernetes quantity; a whole number is read as its text, as Go clients read it. */
-export const quantity = annotate(z.union([z.number().int(), z.string().regex(quantityPattern)]).transform(String), {
+const quantity = annotate(z.union([z.number().int(), z.string().regex(quantityPattern)]).transform(String), {
   'x-kubernetes-int-or-string': true,
 });
 

@@ -4,7 +4,7 @@ import { fromZod, issue, valueAt, type Issue } from './issues.js';
 import { openApi, type OpenApiSchema } from './openapi.js';
 import { brokenTransitions } from './rules.js';
 
-export interface PrinterColumn {
+interface PrinterColumn {
   name: string;
   type: 'string' | 'integer' | 'date' | 'number' | 'boolean';
   jsonPath: string;
@@ -59,8 +59,7 @@ export interface ResourceObject<Spec, Status> extends KubernetesObject {
   status?: Status;
 }
 
-export type Parsed<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: readonly Issue[] };
+type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: readonly Issue[] };
 
 /** What one kind offers: parsing with defaults, validation, and its manifest, all from one schema. */
 export interface Resource<T extends KubernetesObject> {

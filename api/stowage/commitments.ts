@@ -56,7 +56,7 @@ const reservedInstances = z.strictObject({
 
 const commitment = z.discriminatedUnion('kind', [computeSavingsPlan, instanceSavingsPlan, reservedInstances]);
 
-export const commitmentsSchema = z.strictObject({
+const commitmentsSchema = z.strictObject({
   commitments: z.array(commitment).max(200),
 });
 

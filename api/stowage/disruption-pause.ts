@@ -28,7 +28,7 @@ const scope = withRules(
   },
 );
 
-export const disruptionPauseSpec = z.object({
+const disruptionPauseSpec = z.object({
   scope: scope.describe('What no voluntary disruption is begun for.'),
   message: z.string().min(1).max(500).describe('Why, for whoever finds it paused.'),
   requestedBy: z
@@ -45,7 +45,7 @@ const disruptionPauseStatus = z.object({
   conditions: conditions.optional().describe('What holds of the pause.'),
 });
 
-export type DisruptionPauseSpec = z.output<typeof disruptionPauseSpec>;
+type DisruptionPauseSpec = z.output<typeof disruptionPauseSpec>;
 
 /** A DisruptionPause as the API server holds it. */
 export type DisruptionPause = ResourceObject<DisruptionPauseSpec, z.output<typeof disruptionPauseStatus>>;

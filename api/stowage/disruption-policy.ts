@@ -199,15 +199,12 @@ const disruptionPolicyStatus = z.object({
 });
 
 export type DisruptionPolicySpec = z.output<typeof disruptionPolicySpec>;
-export type PolicyApproval = NonNullable<DisruptionPolicySpec['approval']>[number];
 export type MaintenanceWindow = NonNullable<DisruptionPolicySpec['maintenanceWindows']>[number];
 export type DisruptionRate = NonNullable<DisruptionPolicySpec['rates']>[number];
 export type SpotRatio = NonNullable<DisruptionPolicySpec['spotRatio']>;
 export type DriftRollout = NonNullable<DisruptionPolicySpec['driftRollout']>;
-export type DrainStep = NonNullable<DisruptionPolicySpec['drainEscalation']>[number];
-export type RepairStep = DisruptionPolicySpec['repair']['steps'][number];
 
-export interface DisruptionPolicyStatus {
+interface DisruptionPolicyStatus {
   nodePools?: string[] | undefined;
   conditions?: Condition[] | undefined;
 }

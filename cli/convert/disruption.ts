@@ -11,7 +11,7 @@ export interface OldDisruption {
 }
 
 /** Seconds as Kubernetes writes durations. */
-export function secondsText(seconds: number): string {
+function secondsText(seconds: number): string {
   if (seconds > 0 && seconds % 3600 === 0) return `${seconds / 3600}h`;
   return seconds > 0 && seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`;
 }

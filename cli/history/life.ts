@@ -19,7 +19,7 @@ export interface Life {
   readonly notes: readonly string[];
 }
 
-export interface LifeLine {
+interface LifeLine {
   readonly at: string;
   /** Since the line before, milliseconds; absent in the first. */
   readonly afterMs?: number;

@@ -191,7 +191,7 @@ function refusingBadYaml<T>(where: string, read: () => T): T {
 const deepest = 200;
 
 /** The value itself, less the fields that are null. Throws `UsageError` where it is nested too deep to be an object of Kubernetes. */
-export function cleaned(value: unknown, where: string, levels = deepest): unknown {
+function cleaned(value: unknown, where: string, levels = deepest): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (levels === 0) throw new UsageError(`${where}: it is nested more than ${deepest} levels deep`);
   for (const [name, inner] of Object.entries(value)) {

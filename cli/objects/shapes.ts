@@ -173,7 +173,7 @@ const spreadConstraint = both(
   },
 );
 
-export const podSpec = shape(
+const podSpec = shape(
   {
     nodeName: textCheck,
     nodeSelector: mapCheck(textCheck),

@@ -3,7 +3,7 @@ import { lookUp } from '../../core/own.js';
 import type { Activity, DoneRow } from './activity.js';
 
 /** Of all that was done, or of what was done for one reason. Prices in dollars per hour. */
-export interface Sums {
+interface Sums {
   readonly terminated: number;
   /** Of those that were terminated. */
   readonly forced: number;
@@ -62,8 +62,8 @@ const isCommand = ({ kind, outcome }: Pick<DoneRow, 'kind' | 'outcome'>): boolea
   kind === 'consolidate' && outcome === 'done';
 
 /** A node is launched when it is initialized, and gone when its termination says so. */
-export const isLaunched = ({ kind, outcome }: DoneRow): boolean => kind === 'launch' && outcome === 'initialized';
-export const isTerminated = ({ kind, outcome }: DoneRow): boolean =>
+const isLaunched = ({ kind, outcome }: DoneRow): boolean => kind === 'launch' && outcome === 'initialized';
+const isTerminated = ({ kind, outcome }: DoneRow): boolean =>
   kind === 'terminate' && (outcome === 'terminated' || outcome === 'forced');
 
 /** In every form alike: what came to nothing is no row. */

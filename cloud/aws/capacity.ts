@@ -86,7 +86,7 @@ export function kubeReservedCpu(vcpus: number): number {
 }
 
 /** What kubelet is told to keep for itself on a node of this type; the user's values win key by key. */
-export function kubeReserved(info: InstanceTypeInfo, settings: CapacitySettings): Resources {
+function kubeReserved(info: InstanceTypeInfo, settings: CapacitySettings): Resources {
   const pods = families[settings.family].memoryReservedByEniPods ? eniPods(info, 0) : podsOf(info, settings);
   return {
     cpu: kubeReservedCpu(vcpusOf(info)),

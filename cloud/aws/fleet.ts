@@ -2,7 +2,7 @@ import type { CreateFleetCommandInput, FleetLaunchTemplateConfigRequest } from '
 import type { ResolvedSubnet } from '../../api/aws/ec2-node-class.js';
 import type { LaunchOption } from '../../core/launch-options.js';
 import type { LaunchStage } from './launch-choice.js';
-import { kindOf, templateKey, zoneOf } from './launch-choice.js';
+import { reservationKindOf, templateKey, zoneOf } from './launch-choice.js';
 import { tagList } from './tags.js';
 
 export interface FleetInput {
@@ -35,8 +35,8 @@ export function withinConfigs(
 /** The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone (launch/fleet-request). */
 export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
   const spot = input.stage.capacityType === 'spot';
-  const interruptible = input.stage.options.some((option) => kindOf(option) === 'interruptible');
-  const block = input.stage.options.some((option) => kindOf(option) === 'capacity-block');
+  const interruptible = input.stage.options.some((option) => reservationKindOf(option) === 'interruptible');
+  const block = input.stage.options.some((option) => reservationKindOf(option) === 'capacity-block');
   const tags = tagList(input.tags);
   return {
     Type: 'instant',

@@ -14,7 +14,7 @@ export interface IamNames {
 
 type Condition = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 
-export interface IamStatement {
+interface IamStatement {
   readonly Sid: string;
   readonly Effect: 'Allow';
   readonly Action: readonly IamAction[];

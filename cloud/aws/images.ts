@@ -192,7 +192,7 @@ interface AliasParameter {
 }
 
 /** SSM parameters that hold the images of an alias such as `al2023@latest`. Throws `UnsupportedAliasError`. */
-export function aliasParameters(alias: string, kubernetes: string): AliasParameter[] {
+function aliasParameters(alias: string, kubernetes: string): AliasParameter[] {
   const [family, version = 'latest'] = alias.split('@');
   const minor = Number(kubernetes.split('.')[1]);
   const at = (parameter: string, requirements: readonly NodeSelectorRequirement[]): AliasParameter => ({

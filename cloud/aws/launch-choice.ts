@@ -96,9 +96,9 @@ function oneReservationKind(cheapestFirst: readonly LaunchOption[]): readonly La
   const reserved = cheapestFirst.filter((option) => reservationOf(option) !== undefined);
   const cheapest = Math.min(...reserved.map((option) => option.offering.price));
   const kind = ['default', 'capacity-block', 'interruptible'].find((each) =>
-    reserved.some((option) => option.offering.price === cheapest && kindOf(option) === each),
+    reserved.some((option) => option.offering.price === cheapest && reservationKindOf(option) === each),
   );
-  const ofKind = reserved.filter((option) => kindOf(option) === kind);
+  const ofKind = reserved.filter((option) => reservationKindOf(option) === kind);
   const best = new Map<string, LaunchOption>();
   for (const option of kind === 'capacity-block' ? ofKind.slice(0, 1) : ofKind) {
     const place = `${option.type.name}/${zoneOf(option)}`;
@@ -110,7 +110,7 @@ function oneReservationKind(cheapestFirst: readonly LaunchOption[]): readonly La
   return cheapestFirst.filter((option) => reservationOf(option) === undefined || kept.has(option));
 }
 
-export function kindOf(option: LaunchOption): 'default' | 'capacity-block' | 'interruptible' {
+export function reservationKindOf(option: LaunchOption): 'default' | 'capacity-block' | 'interruptible' {
   const { requirements } = option.offering;
   if (pinnedValue(requirements, awsLabels.capacityReservationType) === 'capacity-block') return 'capacity-block';
   return pinnedValue(requirements, awsLabels.capacityReservationInterruptible) === 'true' ? 'interruptible' : 'default';

@@ -15,7 +15,7 @@ import { instanceIdOf } from './instances.js';
 import type { AwsOptions } from './options.js';
 import { createParts } from './parts.js';
 import type { AwsParts } from './parts.js';
-import { regionTypes } from './region-types.js';
+import { typesOfRegion } from './region-types.js';
 import { Failures } from './sweeping.js';
 
 /** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
@@ -77,7 +77,7 @@ export class AwsProvider implements CloudProvider {
 
   /** What the region has to offer, for who has no cluster. */
   regionTypes(): Promise<readonly InstanceType[]> {
-    return regionTypes(this.parts, this.options);
+    return typesOfRegion(this.parts, this.options);
   }
 
   get priceList(): CloudProvider['priceList'] {

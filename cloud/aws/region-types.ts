@@ -10,7 +10,7 @@ import type { AwsParts } from './parts.js';
  * What a node class with the defaults of AL2023 can launch where it has a subnet in every zone of the region: the catalogue of an account without a
  * cluster. Local Zones are left out, because they have other prices.
  */
-export async function regionTypes(
+export async function typesOfRegion(
   { machines, subnets, catalogues }: Pick<AwsParts, 'machines' | 'subnets' | 'catalogues'>,
   { region, onProblem }: Pick<AwsOptions, 'region' | 'onProblem'>,
 ): Promise<readonly InstanceType[]> {

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { lookUp } from '../../core/own.js';
 
-export interface AwsCredentials {
+interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;

@@ -35,7 +35,7 @@ export interface AdmissionContext extends LimitsContext {
 }
 
 /** A node that is not admitted now, and why, in words. */
-export interface RefusedApplicant {
+interface RefusedApplicant {
   readonly node: string;
   readonly why: string;
   /** Whether a pause holds it: a pause outranks every deadline of a policy. */

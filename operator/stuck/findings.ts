@@ -44,7 +44,7 @@ export const stuckKinds = [
  * - `pool`: a NodePool rests, for its NodeClaims were refused.
  * - `pods`: pods have lacked a node for long.
  */
-export type StuckKind = (typeof stuckKinds)[number];
+type StuckKind = (typeof stuckKinds)[number];
 
 /** Something that does not go on as it should. */
 export interface Finding {

@@ -22,7 +22,7 @@ export interface KeptOffers {
 }
 
 /** What holds where items may ride on bins that others open. */
-export interface Riding {
+interface Riding {
   /** Kept offers of each set, those among them that its items may only ride on. */
   readonly offersOfSet: readonly Int32Array[];
   readonly inSet: Uint8Array;

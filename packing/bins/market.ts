@@ -20,7 +20,7 @@ export interface Market {
 }
 
 /** So many pods at least of these items are in bins of the markets that name it. */
-export interface LeastInBins {
+interface LeastInBins {
   readonly items: Int32Array;
   readonly least: number;
 }

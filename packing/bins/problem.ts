@@ -25,7 +25,7 @@ export interface BinOffers {
   readonly capacity: Float64Array;
 }
 
-export interface Items {
+interface Items {
   readonly count: number;
   /** How many pods, by item. */
   readonly pods: Int32Array;

@@ -26,7 +26,7 @@ export function ride(problem: BinProblem, solution: BinSolution, effort: Effort)
 }
 
 /** The same problem where items may ride on bins that others open. Packings in which none rides are packings of it too. */
-export function withRiding(compiled: CompiledProblem): CompiledProblem {
+function withRiding(compiled: CompiledProblem): CompiledProblem {
   const { riding, inSet } = compiled;
   return riding === undefined ? compiled : { ...compiled, inSet: riding.inSet, supply: riding.supply, opens: inSet };
 }

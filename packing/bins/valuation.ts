@@ -2,7 +2,7 @@ import type { CompiledProblem } from './compile.js';
 import type { LimitUsage } from './limits.js';
 
 /** Worth of whole pods, which `itemBound` computes. */
-export interface ItemValues {
+interface ItemValues {
   readonly value: Float64Array;
   readonly tightness: Float64Array;
 }

@@ -8,7 +8,7 @@ import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { BoundContext } from './context.js';
 
 /** Pods under one rule by another key than the host name. */
-export interface Ruled {
+interface Ruled {
   readonly group: Group;
   /** Parts whose pods have the rule and are selected by it. */
   readonly both: number[];
@@ -23,7 +23,7 @@ export interface Ruled {
 }
 
 /** At least so many pods of these parts are in the domain. */
-export interface LeastInDomain {
+interface LeastInDomain {
   readonly key: string;
   readonly domain: string;
   readonly parts: readonly number[];
@@ -31,7 +31,7 @@ export interface LeastInDomain {
 }
 
 /** Pods that must all be in one domain, whichever that is. */
-export interface Together {
+interface Together {
   readonly group: Group;
   readonly parts: readonly number[];
   readonly domains: readonly string[];

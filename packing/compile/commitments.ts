@@ -22,7 +22,7 @@ export interface Term {
  * Price of covered capacity, as a share of the list price. It costs nothing, but other nodes can then not use the commitment;
  * with a price of zero, larger machines than needed would be chosen for small savings elsewhere.
  */
-export const coveredShare = 0.01;
+const coveredShare = 0.01;
 
 /** The order in which AWS applies them: zonal reservations, regional ones, plans of an instance family, compute plans. */
 const order = (commitment: Commitment): number =>

@@ -19,7 +19,7 @@ export interface Coverage {
   readonly nodes: ReadonlyMap<string, CoveredNode>;
 }
 
-export interface CoveredNode {
+interface CoveredNode {
   /** By how much the node is cheaper, dollars per hour. */
   readonly saving: number;
   /** How much it uses of each commitment, by name. */

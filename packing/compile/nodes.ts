@@ -1,5 +1,5 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { Node, Pod, Taint } from '../../api/kubernetes.js';
+import type { Node, Taint } from '../../api/kubernetes.js';
 import { labels, taints as knownTaints } from '../../api/labels.js';
 import { compareText } from '../../core/compare-text.js';
 import { withoutTaint } from '../../core/taints.js';
@@ -32,7 +32,7 @@ const readyLabels = { [labels.registered]: 'true', [labels.initialized]: 'true' 
 export const newNodeLabels: Readonly<Record<string, string>> = { ...readyLabels, [labels.hostname]: ' ' };
 
 /** Whether the node is one of a NodePool. */
-export function isManagedNode({
+function isManagedNode({
   claim,
   labels: own,
 }: {
@@ -60,9 +60,6 @@ export function offeringLabelsOf({
   }
   return found;
 }
-
-/** Pods by the name of their node. */
-export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 
 /** All nodes and NodeClaims in flight, initialized ones first, then by name (scheduling/existing-nodes-first). */
 export function viewNodes(objects: ClusterObjects, without: ReadonlySet<string> | undefined): CompiledNode[] {

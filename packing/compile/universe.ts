@@ -51,7 +51,7 @@ export interface Universe {
 }
 
 /** Nodes that there could be, with these labels by key and these taints. */
-export interface NodeLike {
+interface NodeLike {
   readonly values: readonly (string | undefined)[];
   readonly taints: readonly Taint[];
 }

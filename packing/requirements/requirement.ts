@@ -22,7 +22,7 @@ export function single(value: string): Requirement {
 }
 
 /** Nothing satisfies it, not even a missing label. */
-export const impossible: Requirement = { complement: false, values: [], absent: false };
+const impossible: Requirement = { complement: false, values: [], absent: false };
 
 /** Only a missing label satisfies it. */
 export const doesNotExist: Requirement = { complement: false, values: [], absent: true };

@@ -36,7 +36,7 @@ export interface Group {
   readonly filter: NodeFilter | undefined;
 }
 
-export interface NodeFilter {
+interface NodeFilter {
   /** Node terms of the pod under `nodeAffinityPolicy: Honor`; undefined under Ignore. */
   readonly terms: Level['own'] | undefined;
   /** Tolerations of the pod under `nodeTaintsPolicy: Honor`; undefined under Ignore. */

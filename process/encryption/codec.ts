@@ -8,7 +8,7 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /** As in Temporal's own examples: a nonce, the encrypted payload with its metadata, a tag. */
-export const encryptedEncoding = 'binary/encrypted';
+const encryptedEncoding = 'binary/encrypted';
 const keyIdField = 'encryption-key-id';
 
 const { Payload: payloadType } = proto.temporal.api.common.v1;

@@ -15,7 +15,7 @@ interface Keys {
   readonly byId: ReadonlyMap<string, PayloadKey>;
 }
 
-export const keyBytes = 32;
+const keyBytes = 32;
 /** A mounted Secret follows within a minute or so by itself. */
 const rereadMs = 10_000;
 /** For a key that is not known: it may have come just now. */
@@ -38,7 +38,7 @@ function isKey(text: string): boolean {
 }
 
 /** The keys of a file. Throws `SettingsError` that names file and field, and never a key. */
-export function readKeys(file: string): Keys {
+function readKeys(file: string): Keys {
   const named = `${setting} ${shownPath(file)}`;
   const text = readSecretFile(setting, file).toString('utf8');
   let document: unknown;

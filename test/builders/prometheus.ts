@@ -15,12 +15,12 @@ export function installedPrometheus(): { readonly prometheus?: string; readonly 
 }
 
 /** One series of an instant query. */
-export interface Sample {
+interface Sample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-export interface Rule {
+interface Rule {
   readonly name: string;
   /** `ok` once it was evaluated without a problem. */
   readonly health: string;

@@ -17,7 +17,7 @@ import {
 import type { Random } from '../cases/random.js';
 
 /** A machine as labels have it. */
-export interface Site {
+interface Site {
   readonly zone: string;
   readonly arch: string;
   readonly capacityType: string;
@@ -42,7 +42,7 @@ export interface SmallPool {
 type Key = 'zone' | 'host';
 
 /** Pods with the same labels. Rules are required, and select pods by their app. */
-export interface SmallApp {
+interface SmallApp {
   readonly name: string;
   readonly selector: Partial<Site>;
   readonly tolerates: boolean;

@@ -223,7 +223,7 @@ function podsOf(random: Random, from: Deployment): { pods: Pod[]; others: Kubern
 }
 
 /** Nodes that run pods of their own on about half of what they have. */
-export function halfFullNodes(
+function halfFullNodes(
   random: Random,
   count: number,
   catalogue: readonly CatalogueEntry[],

@@ -9,7 +9,7 @@ import type { Check } from './told.js';
 import { flat, usual } from './world.js';
 
 /** The time of every case; what runs is a day old. */
-export const now = Date.parse('2026-01-02T00:00:00Z');
+const now = Date.parse('2026-01-02T00:00:00Z');
 
 export interface Fleet {
   readonly objects: readonly (KubernetesObject | readonly KubernetesObject[])[];

@@ -1,5 +1,5 @@
 /** What a test of Karpenter's is worth here. */
-export type Verdict = 'same' | 'differs' | 'not applicable';
+type Verdict = 'same' | 'differs' | 'not applicable';
 
 /** A line where a test begins, or the first and the last line of tests that stand together. */
 export type Place = number | readonly [from: number, to: number];

@@ -2,7 +2,7 @@ import type { LabelSelector, PodAffinityTerm, TopologySpreadConstraint } from '.
 import { labels } from '../../api/labels.js';
 import type { PodOptions } from './world.js';
 
-export const selects = (app: string): LabelSelector => ({ matchLabels: { app } });
+const selects = (app: string): LabelSelector => ({ matchLabels: { app } });
 
 type Spread = Pick<PodOptions, 'topologySpreadConstraints'>;
 export const constraint = (more: Partial<TopologySpreadConstraint> = {}): TopologySpreadConstraint => ({

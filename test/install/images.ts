@@ -6,7 +6,7 @@ import { buildForeign, type ForeignImage } from './foreign-image.js';
 
 /** Images of one version each, of the project's Dockerfile. */
 export const versions = ['0.1.0-first', '0.1.0-second'] as const;
-export const temporalImage = 'temporalio/temporal:1.5.1';
+const temporalImage = 'temporalio/temporal:1.5.1';
 export const sandboxImage = 'stowage-test/pause:1';
 
 export interface BuiltImages {

@@ -23,7 +23,7 @@ export interface Choice {
   readonly perHour: number;
 }
 
-export const pool = { metadata: { name: poolName } } as NodePool;
+const pool = { metadata: { name: poolName } } as NodePool;
 /** Room for more than one pool of capacity, and no dear one among them. */
 const mostTypes = 12;
 const leastMemory = 2 * 2 ** 30;

@@ -6,7 +6,7 @@ import { NotPossible, type Choice, type Machines } from './machines.js';
 import { misuses } from './misuses.js';
 import { nodeClassOf, poolName, type ClassName, type Target } from './target.js';
 
-export interface StepWorld {
+interface StepWorld {
   readonly target: Target;
   readonly machines: Machines;
   readonly cluster: Cluster;

@@ -17,7 +17,7 @@ export const databaseUser = 'temporal';
 const installations = '/usr/lib/postgresql';
 
 /** The folder with the newest installed server, initdb, pg_dump and pg_restore; undefined where there is none. */
-export function postgresqlPrograms(): string | undefined {
+function postgresqlPrograms(): string | undefined {
   const versions = existsSync(installations)
     ? readdirSync(installations)
         .map(Number)

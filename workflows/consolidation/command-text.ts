@@ -82,7 +82,7 @@ function more(shown: readonly string[], all: number, between = '; '): string {
   return `${shown.join(between)}${rest > 0 ? `${between}and ${rest} more` : ''}`;
 }
 
-export function candidateText({ instanceType, capacityType, zone, pricePerHour }: Candidate): string {
+function candidateText({ instanceType, capacityType, zone, pricePerHour }: Candidate): string {
   return `${instanceType} ${capacityType} in ${zone}, ${dollars(pricePerHour)}/h`;
 }
 

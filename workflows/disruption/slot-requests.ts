@@ -7,7 +7,7 @@ import { notify } from '../calls/other-workflows.js';
 const mostRequests = 200;
 const mostNodes = 100;
 /** How many nodes one activity call decides about. */
-export const nodesPerCall = 250;
+const nodesPerCall = 250;
 
 /** The state of `disrupt` about open requests for slots, and the last answer to each. */
 export class SlotRequests {

@@ -4,7 +4,7 @@ import type { Progress } from '../progress.js';
 import { timeText } from '../../core/time-text.js';
 
 /** Work that takes longer is reported as stalled, and again after each further interval. */
-export const stalledAfterMs = 2 * 60_000;
+const stalledAfterMs = 2 * 60_000;
 
 /**
  * Shows which step a piece of work is at and since when. Work that takes too long is reported: phase `stalled` with the step, and

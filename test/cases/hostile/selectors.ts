@@ -17,7 +17,7 @@ export function requiredExpression(random: Random): NodeSelectorRequirement {
 }
 
 /** Of a term that is preferred: nobody looks at the values. */
-export function preferredExpression(random: Random): NodeSelectorRequirement {
+function preferredExpression(random: Random): NodeSelectorRequirement {
   return expression(random, anyValue, anyKey(random));
 }
 
@@ -71,7 +71,7 @@ export function selectorOf(random: Random): LabelSelector {
 }
 
 /** Of other namespaces it wants what nobody has: what it may keep away there by right is no matter of planning. */
-export function podTerm(random: Random): PodAffinityTerm {
+function podTerm(random: Random): PodAffinityTerm {
   const topologyKey = random.chance(0.5) ? random.pick(knownKeys) : strangeKey(random);
   if (random.chance(0.8)) return { topologyKey, labelSelector: selectorOf(random) };
   const labelSelector = { matchLabels: { ...labelsOf(random, 2), constructor: 'a__proto__a' } };

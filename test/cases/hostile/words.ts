@@ -37,7 +37,7 @@ export const knownKeys = [
 ] as const;
 
 /** Text that no label may have; preferred affinity, annotations and names of volumes take it. */
-export const illegalText = [
+const illegalText = [
   '__proto__',
   'not a label!',
   'x'.repeat(64),

@@ -40,7 +40,7 @@ function runningDaemons(cluster: Cluster): ReadonlyMap<string, Record<string, nu
 }
 
 /** What a node can hold; a node that is not initialised reports nothing yet, so its claim speaks for it. */
-export function allocatableOf(cluster: Cluster, node: FinalNode): Amounts {
+function allocatableOf(cluster: Cluster, node: FinalNode): Amounts {
   const reported = parseResources(node.node?.status?.allocatable);
   const expected = parseResources(cluster.claims.get(node.name)?.status?.allocatable);
   const total: Record<string, number> = { ...reported };

@@ -224,7 +224,7 @@ export const reserving = (room: readonly (readonly [Reservation, number])[], mor
     })),
   },
 });
-export const onlyReserved: Asked = { capacityTypes: ['reserved'] };
+const onlyReserved: Asked = { capacityTypes: ['reserved'] };
 const rooms = [
   [{ id: 'cr-1', type: 'm5.large', zone: zone1 }, 10],
   [{ id: 'cr-2', type: 'm5.large', zone: zone1 }, 15],

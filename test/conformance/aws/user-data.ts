@@ -31,7 +31,7 @@ export const saying = (look: (text: string) => unknown, given: Given, expected: 
     const said = (await userDataOf({ types, ...given }, asked)).map((text) => JSON.stringify({ of: look(text) }));
     return [...new Set(said)];
   }, [JSON.stringify({ of: expected })]);
-export const picked = (from: Record<string, unknown>, like: object): object =>
+const picked = (from: Record<string, unknown>, like: object): object =>
   Object.fromEntries(Object.keys(like).map((key) => [key, from[key]]));
 
 /** Settings of kubelet that AL2023 gets as they stand. */

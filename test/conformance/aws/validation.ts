@@ -5,7 +5,7 @@ import { gives, same, type Check, type Told } from '../told.js';
 import { refusal } from '../../builders/aws-world.js';
 import { account, type Given } from './account.js';
 
-export const image = {
+const image = {
   ImageId: 'ami-1',
   Name: 'an image',
   Architecture: 'x86_64',

@@ -8,7 +8,7 @@ import { oneOf, op, pod, pods, pool, poolOf, type, zone1, zone2, zone3, type Pod
 const { arch, os, zone, capacityType: capacity, instanceType } = labels;
 
 /** A type for each size, zone, capacity type, operating system and architecture, as dear as it is large. */
-export const assorted: readonly CatalogueEntry[] = [1, 2, 4, 8, 16, 32].flatMap((cpu) =>
+const assorted: readonly CatalogueEntry[] = [1, 2, 4, 8, 16, 32].flatMap((cpu) =>
   [cpu, 2 * cpu, 4 * cpu].flatMap((memory) =>
     [zone1, zone2, zone3].flatMap((where) =>
       ['spot', 'on-demand'].flatMap((kind) =>

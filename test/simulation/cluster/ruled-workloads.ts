@@ -9,11 +9,11 @@ import { StatefulSet } from './stateful-set.js';
 import { addPool, template } from './world.js';
 
 /** A NodePool whose nodes take the pods of one team alone, once an agent has taken its startup taint off. */
-export const dedicatedPool = 'dedicated';
+const dedicatedPool = 'dedicated';
 /** The app that its nodes are for. */
 export const dedicatedApp = 'search';
 const team = { key: 'example.com/team', value: 'search', effect: 'NoSchedule' } satisfies Taint;
-export const startupTaint = { key: 'example.com/agent-not-ready', effect: 'NoExecute' } satisfies Taint;
+const startupTaint = { key: 'example.com/agent-not-ready', effect: 'NoExecute' } satisfies Taint;
 
 const dedicatedSpec = {
   ...defaultSpec,

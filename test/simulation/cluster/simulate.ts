@@ -49,7 +49,7 @@ export interface SimulationResult {
   readonly happened: readonly Happened[];
 }
 
-export interface Happened extends Scripted {
+interface Happened extends Scripted {
   /** Its place among all that the seed has happen. */
   readonly step: number;
 }

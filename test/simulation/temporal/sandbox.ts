@@ -21,7 +21,7 @@ export interface Activation {
 }
 
 /** How a workflow answered: its commands, or why its task failed. */
-export type Answer =
+type Answer =
   { readonly commands: readonly Command[]; readonly flags: readonly number[] } | { readonly failed: string };
 
 /** Who a run is, as far as its code may know. */

@@ -6,7 +6,7 @@ import { param, struct, structs, type Params } from './query.js';
 import type { Candidate } from './strategies.js';
 import { securityGroupIds, type LaunchTemplate } from './templates.js';
 
-export interface Refusal {
+interface Refusal {
   code: string;
   message: string;
 }

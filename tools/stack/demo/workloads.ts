@@ -2,7 +2,7 @@ import type { KubeClient } from '../../../kube/port.js';
 import { deploymentOf } from '../deployment.js';
 
 /** The demo's two kinds of pods: both want one CPU, red ones much more memory. */
-export const colours = {
+const colours = {
   yellow: { cpu: '1', memory: '1G' },
   red: { cpu: '1', memory: '6G' },
 } as const;

@@ -26,7 +26,7 @@ export function parseTaint(text: string): Taint {
 }
 
 /** `a=b,c=d` as kubelet's flags have it; `<` separates eviction signals from thresholds. */
-export function parsePairs(text: string, separator = '='): Record<string, string> {
+function parsePairs(text: string, separator = '='): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (const part of text.split(',').filter((each) => each !== '')) {
     const at = part.indexOf(separator);

@@ -5,8 +5,8 @@ import type { FakeKube } from '../../kube/fake.js';
 import { listed, minuteMs, pickOr } from './happening.js';
 
 /** The taint of another controller, and its finalizer. */
-export const othersTaint = { key: 'example.com/upgrade', effect: 'NoSchedule' } as const;
-export const othersFinalizer = 'example.com/audit';
+const othersTaint = { key: 'example.com/upgrade', effect: 'NoSchedule' } as const;
+const othersFinalizer = 'example.com/audit';
 
 /** What other controllers do to the objects that Stowage keeps, and people who edit them. */
 export const othersHappenings = listed([

@@ -9,7 +9,7 @@ export interface ServiceCall {
   readonly region: string;
 }
 
-export interface TemplateView {
+interface TemplateView {
   readonly id: string;
   /** LaunchTemplateData of the version that is asked for. */
   readonly data: Params;
