@@ -13,7 +13,7 @@ import { canonicalJson } from '../../core/hash.js';
 import { kubeletSettings } from './kubelet.js';
 import { hasExpressions, resolvedKubelet } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
-import { kindOf, launchPlacementOf, reservationOf, templateKey, tenancyOf } from './launch-choice.js';
+import { reservationKindOf, launchPlacementOf, reservationOf, templateKey, tenancyOf } from './launch-choice.js';
 import type { LaunchStage } from './launch-choice.js';
 import type { LaunchTemplates, TemplateInput } from './launch-template.js';
 import { nodeClassTags, nodePoolNameOf } from './tags.js';
@@ -78,7 +78,7 @@ export class TemplatePlanner {
         efaCards,
         keys: [],
         reservation,
-        market: markets[kindOf(option)],
+        market: markets[reservationKindOf(option)],
         placement: launchPlacementOf(option),
         kubelet,
       };
