@@ -1,7 +1,7 @@
 import { awsLabels } from '../../../api/aws/labels.js';
 import type { NodeSelectorRequirement } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
-import { chooseLaunch, kindOf, zoneOf } from '../../../cloud/aws/launch-choice.js';
+import { chooseLaunch, reservationKindOf, zoneOf } from '../../../cloud/aws/launch-choice.js';
 import type { InstanceType, Offering } from '../../../core/instance-type.js';
 import type { LaunchOption } from '../../../core/launch-options.js';
 import { pinnedValue } from '../../../core/launch-options.js';
@@ -119,7 +119,7 @@ const cheapestKind = (at: number, selected: Kind): Told =>
         ],
         [onlyReserved, here],
       );
-      return [[...new Set(options.map(kindOf))], names(options)];
+      return [[...new Set(options.map(reservationKindOf))], names(options)];
       // Of a block one option alone is asked for.
     }, [[selected], selected === 'capacity-block' ? ['cheap'] : ['cheap', 'dear']]),
   );
@@ -149,7 +149,7 @@ const ofOneKind = (at: number, selected: Kind): Told =>
               ),
             ],
             [onlyReserved],
-          ).map(kindOf),
+          ).map(reservationKindOf),
         ),
       ],
       [selected],
