@@ -24,8 +24,8 @@ export interface CapacitySettings {
   readonly reservedEnis: number;
   /** Bytes that nodes of this type and image were seen to have; replaces the estimate (instance-types/known-memory). */
   readonly knownMemory?: number;
-  /** What they were seen to have of other resources, where it is less than what EC2 says. */
-  readonly knownCapacity?: Resources;
+  /** What they were seen to have of another resource, at most what is promised (instance-types/known-memory). */
+  readonly knownCapacity?: (resource: string, promised: number) => number;
 }
 
 export interface MachineResources {
@@ -44,7 +44,7 @@ export function machineResources(info: InstanceTypeInfo, settings: CapacitySetti
   };
   for (const [name, count] of Object.entries(extendedResources(info, settings))) if (count > 0) capacity[name] = count;
   for (const [name, amount] of Object.entries(capacity))
-    capacity[name] = Math.min(amount, lookUp(settings.knownCapacity, name) ?? amount);
+    capacity[name] = settings.knownCapacity?.(name, amount) ?? amount;
   return { capacity, overhead: overheadOf(info, settings, capacity) };
 }
 

@@ -1,4 +1,3 @@
-import type { Resources } from '../../core/resources.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import type { MachineTypes } from './machine-types.js';
@@ -18,8 +17,8 @@ export interface CatalogueInput {
   readonly reservedEnis: number;
   /** Bytes that nodes of a type and image were seen to have. */
   readonly knownMemory?: (type: string, amiId: string) => number | undefined;
-  /** What nodes were seen to have of other resources, less than what EC2 says. */
-  readonly knownCapacity?: (type: string, amiId: string) => Resources | undefined;
+  /** What nodes of a type and image were seen to have of another resource, at most what is promised. */
+  readonly knownCapacity?: (type: string, amiId: string, resource: string, promised: number) => number;
   /** Whether a subnet has run out of addresses for now. */
   readonly subnetExhausted?: (id: string) => boolean;
   /** The group that instances are launched into. */

@@ -110,7 +110,8 @@ export class Catalogues {
       reservedEnis,
       subnetExhausted: (id) => subnets.isExhausted(id),
       knownMemory: (type, amiId) => memory.get(type, amiId),
-      knownCapacity: (type, amiId) => capacity.get(type, amiId, hash),
+      knownCapacity: (instanceType, imageId, resource, promised) =>
+        capacity.least({ instanceType, imageId, nodeClassHash: hash }, resource, promised),
       reservedCount: (id) => reservations.available(id),
     };
   }

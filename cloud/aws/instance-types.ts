@@ -91,7 +91,7 @@ function buildType(
   if (ami === undefined) return undefined;
   const offerings = builder.of(info);
   const knownMemory = input.knownMemory?.(name, ami.id);
-  const knownCapacity = input.knownCapacity?.(name, ami.id);
+  const { knownCapacity } = input;
   const { vmMemoryOverheadPercent, reservedEnis } = input;
   const kubelet = kubeletFor(info, input);
   if (kubelet === undefined) return undefined;
@@ -109,7 +109,7 @@ function buildType(
       vmMemoryOverheadPercent,
       reservedEnis,
       ...(knownMemory === undefined ? {} : { knownMemory }),
-      ...(knownCapacity === undefined ? {} : { knownCapacity }),
+      ...(knownCapacity && { knownCapacity: (resource, promised) => knownCapacity(name, ami.id, resource, promised) }),
     }),
   };
 }
