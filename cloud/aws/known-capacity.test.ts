@@ -16,7 +16,7 @@ describe('what nodes have of a resource', () => {
     ['is not where it is implausible', 'x/nic', { 'x/nic': 1 }, { 'x/nic': 1000 }, 1000],
     ['is not where it is memory, which is known by type and image', 'memory', { memory: 999 }, { memory: 1000 }, 1000],
     ['is not where the node does not say', 'nvidia.com/gpu', {}, { 'nvidia.com/gpu': 4 }, 4],
-    ['is known of any name', 'constructor', { constructor: 3 } as never, { constructor: 4 } as never, 3],
+    ['is known of any name', 'constructor', { constructor: 3 }, { constructor: 4 }, 3],
   ])('%s', (_, resource, capacity, expected, least) => {
     const all = new KnownCapacity();
     all.learn(seen(capacity, expected));
