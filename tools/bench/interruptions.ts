@@ -154,7 +154,7 @@ async function readQueue(
     closing = true;
     void emptied(target).finally(() => stop.abort());
   };
-  await provider.interruptions!.run(
+  await provider.interruptions.run(
     async (notice) => {
       await handle(notice);
       if (mine.has(notice.instanceId)) taken.add(notice.instanceId);
