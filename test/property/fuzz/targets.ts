@@ -216,7 +216,9 @@ export const targets: readonly Target[] = [
   target({
     name: 'objects of older Karpenters',
     input: changedValue(...oldSamples),
-    read: (value) => convertObjects([{ value, where: 'file' } as never], {}),
+    // As a file brings them, which bounds how deep they are nested.
+    read: (value) =>
+      convertObjects([{ value: parseDocument(JSON.stringify(value ?? null), 'file'), where: 'file' } as never], {}),
     refusals: [UsageError],
     share: 20,
   }),
