@@ -5,7 +5,7 @@ import { observe } from '../../tools/stack/demo/observe.js';
 import { nodeOf, within, type LiveWorld } from '../live/world.js';
 import { environmentOf, stowage, stowageHere, type Said } from './stowage.js';
 
-export const patience = 300_000;
+export const patience = 600_000;
 
 /** What is said of an object, everywhere. */
 export interface Surfaces {
@@ -49,7 +49,7 @@ export class People {
     await observe(
       `stowage ${args.join(' ')}`,
       async () => (last = await this.stowage(...args)).code === 0,
-      within(150),
+      within(300),
       () => Promise.resolve(JSON.stringify(last)),
     );
   }
@@ -68,7 +68,7 @@ export class People {
         last = await this.stowage(name, ...args);
         return words.test(last.stdout) ? last.stdout : undefined;
       },
-      within(150),
+      within(300),
       () => Promise.resolve(JSON.stringify(last)),
     );
   }
@@ -78,7 +78,7 @@ export class People {
     return observe(
       what,
       async () => await holds(),
-      within(150),
+      within(300),
       () => this.status(),
     );
   }

@@ -37,7 +37,7 @@ function agreed(what: string, look: () => Promise<Seen>): Promise<string> {
       if (said === undefined || !found.status.includes(said)) return undefined;
       return found.events.some((text) => text.includes(event)) ? said : undefined;
     },
-    within(150),
+    within(300),
     () => Promise.resolve(JSON.stringify(last, null, 1)),
   );
 }
@@ -110,13 +110,13 @@ test(
     await people.world.stack.stopComponent('temporal');
     for (const args of [['why', `pod/${pod}`], ['status'], ['approve', 'x'], ['report']]) {
       const { stderr, code } = await people.stowage(...args);
-      expect([args[0], code]).toEqual([args[0], 2]);
+      expect([args[0], code]).toEqual([args[0], 1]);
       expect(stderr).toMatch(/^stowage: Temporal cannot be reached at /);
     }
     await observe(
       'The event of the pod',
       async () => (await people.told('Pod', pod)).some((text) => text.includes('Temporal: it cannot be reached')),
-      within(150),
+      within(300),
       async () => JSON.stringify(await people.told('Pod', pod)),
     );
   },
