@@ -43,7 +43,7 @@ export default defineConfig({
     sequence: { sequencer: OwnWorldsFirst },
     projects: [
       project('unit', [`${sources}/**/*.test.ts`], { setupFiles: ['test/no-cluster.mjs'] }),
-      // Karpenter's own tests as cases; `npm run conformance` lists them.
+      // Karpenter's own tests as cases; `npm run generate -- conformance` lists them.
       project('conformance', ['test/conformance/**/*.test.ts']),
       project('property', ['test/property/**/*.test.ts']),
       // In simulated time; and the same on Temporal's own server that skips time, where some can be told of nothing else.
@@ -75,7 +75,7 @@ export default defineConfig({
       }),
       // On one stack: what people are asked, order and are told.
       project('situations', ['test/situations/**/*.test.ts'], { ...inRealTime, ...onOwnStacks }),
-      // Needs root and containers: `npm run test:install` gets what is missing, and no part of npm test.
+      // Needs root and containers: `npm run suite -- install` gets what is missing, and no part of npm test.
       project('install', ['test/install/**/*.test.ts'], { ...inRealTime, isolate: true }),
       // Not part of npm test yet: it finds what is still to be mended.
       project('hostile', ['test/hostile/**/*.test.ts'], { ...inRealTime, isolate: true }),

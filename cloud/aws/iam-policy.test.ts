@@ -93,7 +93,7 @@ describe('the IAM policy', () => {
     });
   });
 
-  test('the files in deploy/ are those that tools/docs/iam.mjs writes', () => {
+  test('the files in deploy/ are those that npm run generate writes', () => {
     expect(readFileSync('deploy/iam-policy.json', 'utf8')).toBe(policyJson());
     expect(readFileSync('deploy/iam-cloudformation.yaml', 'utf8')).toBe(cloudFormationYaml());
   });

@@ -14,7 +14,7 @@ import { importNodeImages, startDocker, type Docker } from './docker.js';
 import { removeFolder, run } from './run.js';
 
 // docker-compose.yml as it is, on a daemon of this test's own. Public images have stand-ins of the same names, of this machine's parts.
-const lacks = process.env.STOWAGE_COMPOSE_LACKS ?? 'it is started by npm run test:install';
+const lacks = process.env.STOWAGE_COMPOSE_LACKS ?? 'it is started by npm run suite -- install';
 const suite = lacks === '' ? describe : describe.skip;
 const minutes = (count: number): number => count * 60_000;
 const say = (line: string): void => void process.stderr.write(`  ${line}\n`);

@@ -9,7 +9,7 @@ import { nodeName } from './node.js';
 import { cluster, namespace, sets, startInstallWorld, type InstallWorld } from './world.js';
 
 // Stowage as a user installs it: images of the project's Dockerfile, its chart, pods of a real kubelet, under its own rights.
-const lacks = process.env.STOWAGE_INSTALL_LACKS ?? 'it is started by npm run test:install';
+const lacks = process.env.STOWAGE_INSTALL_LACKS ?? 'it is started by npm run suite -- install';
 const suite = lacks === '' ? describe : describe.skip;
 const minutes = (count: number): number => count * 60_000;
 /** What all roles in one process may take while nothing happens (docs/image.md). */

@@ -9,7 +9,7 @@ import { TemporalProxy } from '../../tools/stack/temporal-proxy/proxy.js';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { useStack } from './shared-stack.js';
 
-// What `npm run test:crash` does to a worker, done to a small one: the points that it comes to, and what is lost there.
+// What `npm run suite -- crash` does to a worker, done to a small one: the points that it comes to, and what is lost there.
 const { stack } = useStack(['temporal']);
 const taskQueue = `crash-points-${randomUUID()}`;
 const deaths: CrashPoint[][] = [];

@@ -140,7 +140,7 @@ async function main(given: Given): Promise<void> {
   }
 }
 
-const program = new Command('aws:conformance')
+const program = new Command('suite -- aws')
   .description(
     'Launches, joins and ends a few machines in a real AWS account, within bounds of money and time, and records the answers',
   )
@@ -167,6 +167,6 @@ const program = new Command('aws:conformance')
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`aws:conformance: ${messageOf(error)}\n`);
+  process.stderr.write(`aws: ${messageOf(error)}\n`);
   process.exitCode = 2;
 }

@@ -32,7 +32,7 @@ export function outdatedFiles() {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes('--check')) {
     const outdated = outdatedFiles();
-    for (const name of outdated) console.error(`${name} is not current: npm run chart writes it`);
+    for (const name of outdated) console.error(`${name} is not current: npm run generate writes it`);
     process.exitCode = outdated.length === 0 ? 0 : 1;
   } else {
     mkdirSync(join(deploy, 'chart', 'files', 'dashboards'), { recursive: true });

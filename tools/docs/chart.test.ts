@@ -8,7 +8,7 @@ import { valuesTable as untypedTable } from './chart/values-table.mjs';
 const outdatedFiles = untyped as () => string[];
 const valuesTable = untypedTable as (text: string) => string;
 
-test('what the chart has from elsewhere is current (npm run chart)', () => {
+test('what the chart has from elsewhere is current (npm run generate)', () => {
   expect(outdatedFiles()).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-// Writes the manifests of the custom resources to deploy/crds/, one file a kind: `npm run crds`.
+// Writes the manifests of the custom resources to deploy/crds/, one file a kind: `npm run generate`.
 import { build } from 'esbuild';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Writes docs/disruption-policy.md from the definition: `npm run disruption-policy`, after `npm run crds`.
+// Writes docs/disruption-policy.md from the definition: `npm run generate`, after crds.mjs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';

@@ -1,4 +1,4 @@
-// Writes docs/settings.md, and what the chart's schema allows under `settings`, from the settings in the code: `npm run settings`.
+// Writes docs/settings.md, and what the chart's schema allows under `settings`, from the settings in the code: `npm run generate`.
 import { build } from 'esbuild';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -14,7 +14,7 @@ function run(command: string, args: readonly string[]): Promise<void> {
   });
 }
 
-/** What a cluster is given: the shipped RBAC and CRDs, the latter as `npm run crds` has written them, and KWOK's rights. */
+/** What a cluster is given: the shipped RBAC and CRDs, the latter as `npm run generate` has written them, and KWOK's rights. */
 const manifests = ['deploy/rbac.yaml', 'deploy/crds', 'tools/stack/kubernetes/rbac-kwok.yaml'];
 
 /** Applies the manifests, and waits until the CRDs are served. */

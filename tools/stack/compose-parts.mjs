@@ -1,4 +1,4 @@
-// What the test of docker-compose.yml needs besides `npm run test:install`'s parts on machines that cannot pull public images: Docker's
+// What the test of docker-compose.yml needs besides `npm run suite -- install`'s parts on machines that cannot pull public images: Docker's
 // compose plugin, Temporal's server with its tools and UI, and a Debian with PostgreSQL and Python. Plain JavaScript on Node's built-ins
 // alone; installed by install.mjs.
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Karpenter's own end-to-end suite, for `npm run test:karpenter`. Plain JavaScript on Node's built-ins alone; installed by install.mjs.
+// Karpenter's own end-to-end suite, for `npm run suite -- karpenter`. Plain JavaScript on Node's built-ins alone; installed by install.mjs.
 import { join } from 'node:path';
 
 /** The release whose APIs Stowage has. */

@@ -1,4 +1,4 @@
-// npm run mutation: how many mutants of the requirement algebra, of topology, of placing and of consolidation the tests of these leave alive.
+// npm run suite -- mutation: how many mutants of the requirement algebra, of topology, of placing and of consolidation the tests of these leave alive.
 // Usage: node tools/test/mutation.mjs [FOLDER|FILE...] [--list] [--beside]   More than a tenth of a folder alive fails.
 // --list says what each living mutant is; --beside judges by the tests beside each file alone, which is quick and says how well a file is tested on its own.
 import { existsSync, readdirSync } from 'node:fs';

@@ -49,9 +49,9 @@ function stepsOf(seeds) {
         ],
       ],
     }),
-    one({ name: 'crash', run: npm('test:crash', '--', '--points', '300', '--minutes', '30') }),
-    one({ name: 'chaos', run: npm('chaos', '--', '--minutes', '30', '--seed', String(night)) }),
-    one({ name: 'postgres', run: npm('test:postgres') }),
+    one({ name: 'crash', run: npm('suite', '--', 'crash', '--points', '300', '--minutes', '30') }),
+    one({ name: 'chaos', run: npm('suite', '--', 'chaos', '--minutes', '30', '--seed', String(night)) }),
+    one({ name: 'postgres', run: npm('suite', '--', 'postgres') }),
   ];
 }
 

@@ -13,6 +13,7 @@ import { root } from '../root.mjs';
  */
 
 const npm = (...args) => ['npm', args];
+const npx = (...args) => ['npx', args];
 const vitest = (project, ...options) => ({ project, options });
 const oneByOne = '--no-file-parallelism';
 
@@ -47,7 +48,7 @@ const stacks = Math.max(1, Math.min(2 * processors, Math.floor((gigabytes - 8) /
 const statics = {
   lint: { name: 'lint', run: npm('run', '-s', 'lint') },
   types: { name: 'types', run: npm('run', '-s', 'typecheck') },
-  format: { name: 'format', run: npm('run', '-s', 'format:check') },
+  format: { name: 'format', run: npx('prettier', '--check', '--cache', '--log-level', 'warn', '.') },
   imports: { name: 'imports', run: npm('run', '-s', 'imports') },
   unused: { name: 'unused', run: npm('run', '-s', 'unused') },
   rules: { name: 'rules', run: npm('run', '-s', 'rules') },
@@ -94,7 +95,11 @@ export const allSteps = [
         { name: 'situations', again: true, ...vitest('situations') },
       ],
       [
-        { name: 'lint-types', yields: true, run: npm('run', '-s', 'lint:types') },
+        {
+          name: 'lint-types',
+          yields: true,
+          run: npx('eslint', '--cache', '--cache-location', 'node_modules/.cache/eslint/', '.'),
+        },
         { name: 'property', again: true, yields: true, ...vitest('property', workers) },
         // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
         { name: 'workflow-server', again: true, ...vitest('workflow-server', workers, ...onServer) },
@@ -114,10 +119,10 @@ export function stepsFor(files, since) {
     one(build),
     sideBySide(
       statics.types,
-      ...(sources.length === 0 ? [] : [{ name: 'lint-types', run: ['npx', ['eslint', ...sources]] }]),
+      ...(sources.length === 0 ? [] : [{ name: 'lint-types', run: npx('eslint', ...sources) }]),
       ...(files.length === 0
         ? []
-        : [{ name: 'format', run: ['npx', ['prettier', '--check', '--ignore-unknown', ...files]] }]),
+        : [{ name: 'format', run: npx('prettier', '--check', '--ignore-unknown', ...files) }]),
       statics.imports,
       statics.rules,
     ),

@@ -1,10 +1,10 @@
-// npm run test:install: Stowage as a user installs it, in containers of a real kubelet, from the project's own Dockerfile and chart; and
+// npm run suite -- install: Stowage as a user installs it, in containers of a real kubelet, from the project's own Dockerfile and chart; and
 // docker-compose.yml on a Docker engine. Where this machine lacks what that needs, it says so, and the tests count as skipped.
 import { spawnSync } from 'node:child_process';
 import { lacks, lacksForCompose } from '../../test/install/machine.mjs';
 import { root } from '../root.mjs';
 
-const say = (line) => process.stderr.write(`test:install: ${line}\n`);
+const say = (line) => process.stderr.write(`install: ${line}\n`);
 const run = (command, args, env = {}) =>
   spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } }).status ?? 1;
 

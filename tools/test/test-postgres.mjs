@@ -1,4 +1,4 @@
-// npm run test:postgres [-- FILE...]: the live suites on Temporal's server of production with PostgreSQL, four history shards and a retention of a
+// npm run suite -- postgres [-- FILE...]: the live suites on Temporal's server of production with PostgreSQL, four history shards and a retention of a
 // day, in place of its development server. Where PostgreSQL is not installed they count as skipped.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -29,8 +29,6 @@ if (isInstalled) {
   ];
   process.exitCode = steps.reduce((failed, [command, args]) => failed || run(command, args), 0);
 } else {
-  console.log(
-    `test:postgres: there is no PostgreSQL below ${installations} (on Debian and Ubuntu: apt install postgresql)`,
-  );
+  console.log(`postgres: there is no PostgreSQL below ${installations} (on Debian and Ubuntu: apt install postgresql)`);
   console.log(`0 passed, 0 failed, ${chosen.length} skipped`);
 }

@@ -24,7 +24,7 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test('both have the same bases, of the Node that test:install has', () => {
+test('both have the same bases, of the Node that the suite of the installation has', () => {
   const [first, second] = files.map((file) => basesOf(readFileSync(file, 'utf8')));
   expect(second).toEqual(first);
   const [, version] =

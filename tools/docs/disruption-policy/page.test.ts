@@ -22,7 +22,7 @@ function pathsIn(value: unknown, known: ReadonlySet<string>, path = ''): string[
   return Object.entries(value).flatMap(([name, own]) => pathsIn(own, known, path === '' ? name : `${path}.${name}`));
 }
 
-test('docs/disruption-policy.md is what the definition says (npm run disruption-policy)', () => {
+test('docs/disruption-policy.md is what the definition says (npm run generate)', () => {
   expect(bare(readFileSync('docs/disruption-policy.md', 'utf8'))).toBe(bare(policyPage(manifest)));
 });
 

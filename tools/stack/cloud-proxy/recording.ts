@@ -1,4 +1,4 @@
-/** What an account answered, with nothing of the account in it. `npm run aws:conformance` writes it. */
+/** What an account answered, with nothing of the account in it. `npm run suite -- aws` writes it. */
 export interface Recording {
   readonly version: 1;
   /** ISO 8601. */

@@ -43,7 +43,7 @@ function positive(text: string): number {
   return value;
 }
 
-const options = new Command('test:crash')
+const options = new Command('crash')
   .description(
     'Plays scenarios side by side on a real local stack, kills the worker at every step of every workflow and the operator after each kind of write, and looks whether all come to what they should.',
   )

@@ -74,7 +74,7 @@ function runSpecs({ stack, tell }: Stage, program: string, args: readonly string
   });
 }
 
-const options = new Command('test:karpenter')
+const options = new Command('karpenter')
   .description(
     'Runs Karpenter’s own end-to-end suite (test/suites/regression of its repository), as it is, against Stowage on a local stack.',
   )
