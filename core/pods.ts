@@ -32,7 +32,7 @@ function toleratesDisruption({ spec }: Pod): boolean {
 }
 
 /** Whether a DaemonSet or a kubelet ties it to its node: no node is launched for it, neither first nor as a replacement. */
-function isNodeBound(pod: Pod): boolean {
+export function isNodeBound(pod: Pod): boolean {
   return isOwnedBy(pod, 'DaemonSet.apps') || isMirror(pod);
 }
 

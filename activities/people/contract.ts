@@ -3,7 +3,7 @@ import type { DisruptionView } from '../disruption-context/contract.js';
 
 /** What becomes of a pod. */
 export interface PodExplanation {
-  readonly state: 'unknown' | 'bound' | 'waiting' | 'planned' | 'unschedulable';
+  readonly state: 'unknown' | 'bound' | 'ended' | 'waiting' | 'planned' | 'unschedulable';
   readonly why: string;
   /** Further facts, each a sentence. */
   readonly details: readonly string[];

@@ -49,6 +49,35 @@ test('a pod that is not there, one that runs, one that nobody has found unschedu
   expect(await explain('batch')).toMatchObject({ why: 'its scheduler, volcano, has not found it unschedulable (yet)' });
 });
 
+test('a pod of a DaemonSet: the node that it waits for, and what its scheduler says, though nothing is launched for it', async () => {
+  const matchFields = [{ key: 'metadata.name', operator: 'In' as const, values: ['n1'] }];
+  put('agent', {
+    affinity: {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } },
+    },
+  });
+  const pod = (await world.kube.get('Pod', { namespace: 'default', name: 'agent' }))!;
+  const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agents', uid: 'ds', controller: true };
+  const message = '0/1 nodes are available: 1 Insufficient cpu.';
+  world.kube.put('Pod', {
+    ...pod,
+    metadata: { ...pod.metadata, ownerReferences: [owner] },
+    status: { ...pod.status, conditions: [{ ...pod.status!.conditions![0]!, message }] },
+  });
+  expect(await explain('agent')).toEqual({
+    state: 'waiting',
+    why: 'it belongs to DaemonSet agents and can run on node n1 only: no node is launched for it',
+    details: [`its scheduler says: ${message}`],
+  });
+});
+
+test('a pod that has ended is said to have ended, whatever node it ran on', async () => {
+  put('done', { nodeName: 'n1' });
+  const pod = (await world.kube.get('Pod', { namespace: 'default', name: 'done' }))!;
+  world.kube.put('Pod', { ...pod, status: { phase: 'Succeeded' } });
+  expect(await explain('done')).toMatchObject({ state: 'ended', why: 'it has ended: Succeeded' });
+});
+
 test('a pending pod: what is launched for it, or what keeps it pending; and nothing is written', async () => {
   put('fits');
   put('huge', { containers: [{ name: 'app', resources: { requests: { cpu: '64' } } }] });

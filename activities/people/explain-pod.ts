@@ -5,7 +5,8 @@ import { awaitingReconciliation, claimLifecycle, conditionOf } from '../../core/
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
 import { verb } from '../../core/plurals.js';
-import { podKey } from '../../core/pods.js';
+import { controllerOf } from '../../core/owners.js';
+import { isNodeBound, isTerminal, podKey } from '../../core/pods.js';
 import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
 import { placesOf, whyNoPlace } from '../../packing/places.js';
 import type { Plan } from '../../packing/types.js';
@@ -30,6 +31,7 @@ export async function explainPod(
 ): Promise<PodExplanation> {
   const pod = deps.cache.get('Pod', { namespace, name });
   if (pod === undefined) return { state: 'unknown', why: `pod ${namespace}/${name} does not exist`, details: [] };
+  if (isTerminal(pod)) return { state: 'ended', why: `it has ended: ${pod.status?.phase ?? ''}`, details: [] };
   const { nodeName } = pod.spec;
   if (nodeName !== undefined && nodeName !== '') {
     return { state: 'bound', node: nodeName, why: `it runs on node ${nodeName}`, details: [] };
@@ -38,6 +40,7 @@ export async function explainPod(
   if (awaited?.own === true) {
     return { state: 'planned', node: awaited.node, why: comingText(deps, awaited.node), details: [] };
   }
+  if (isNodeBound(pod)) return { state: 'waiting', why: whyNodeBound(pod), details: await saidOf(deps, pod) };
   if (!lacksNode(deps, pod)) return { state: 'waiting', why: whyNotOurs(deps, pod), details: [] };
   const refusal = refusalsInForce(deps)(pod);
   if (refusal !== undefined) return { state: 'unschedulable', why: refusalText(refusal), details: [] };
@@ -95,6 +98,17 @@ function whyNotOurs(deps: ActivityDeps, pod: Pod): string {
   const { schedulerName = defaultScheduler } = spec;
   const scheduler = schedulerName === defaultScheduler ? 'kube-scheduler' : `its scheduler, ${schedulerName},`;
   return `${scheduler} has not found it unschedulable (yet)`;
+}
+
+/** The DaemonSet controller pins each of its pods to a node by name. */
+function whyNodeBound(pod: Pod): string {
+  const { nodeSelectorTerms = [] } =
+    pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? {};
+  const fields = nodeSelectorTerms.flatMap(({ matchFields = [] }) => matchFields);
+  const node = fields.find(({ key, operator }) => key === 'metadata.name' && operator === 'In')?.values?.[0];
+  const owner = controllerOf(pod);
+  const whose = owner === undefined ? 'it' : `it belongs to ${owner.kind} ${owner.name} and`;
+  return `${whose} can run ${node === undefined ? 'on its own node' : `on node ${node}`} only: no node is launched for it`;
 }
 
 function placeIn(plan: Plan, key: string): Omit<PodExplanation, 'details'> {
