@@ -67,8 +67,8 @@ describe('cloud-launch', () => {
     status: 'True' as const,
   }));
   kube.put('EC2NodeClass', { ...ec2NodeClass(), status: { conditions } });
-  const told = (status: 'True' | 'False' | 'Unknown') => ({
-    tryOut: () => Promise.resolve({ type: 'ValidationSucceeded', status, reason: 'Why', message: 'because' }),
+  const told = (status: 'True' | 'False' | 'Unknown', reason = 'Why') => ({
+    tryOut: () => Promise.resolve({ type: 'ValidationSucceeded', status, reason, message: 'because' }),
   });
 
   test('would be launched, would be refused, cannot be told', async () => {
@@ -84,6 +84,14 @@ describe('cloud-launch', () => {
     expect(await launchCheck(account(told('Unknown')), kube).run()).toMatchObject({
       state: 'warning',
       found: 'EC2NodeClass default: Why: because',
+    });
+  });
+
+  test('a launch template that no launch has needed yet is no warning: what cannot be tried without it is said', async () => {
+    expect(await launchCheck(account(told('Unknown', 'LaunchTemplateNotFound')), kube).run()).toEqual({
+      state: 'ok',
+      found: 'EC2 would make a launch template for default; a launch can be tried only once the first node needs it',
+      mend: '',
     });
   });
 

@@ -110,18 +110,27 @@ function isResolved({ status }: EC2NodeClass): boolean {
 function launchOutcome(
   tried: readonly { readonly nodeClass: EC2NodeClass; readonly condition: ConditionChange }[],
 ): CheckOutcome {
-  const told = (status: ConditionChange['status']): string[] =>
+  const told = (of: (condition: ConditionChange) => boolean): string[] =>
     tried
-      .filter(({ condition }) => condition.status === status)
+      .filter(({ condition }) => of(condition))
       .map(({ nodeClass, condition: { reason = '', message = '' } }) => {
         return `EC2NodeClass ${nodeClass.metadata.name ?? ''}: ${reason}: ${message}`;
       });
-  const refused = told('False');
+  const refused = told(({ status }) => status === 'False');
   if (refused.length > 0) return failed(someOf(refused, 3), `${policy}, or fix what EC2 names in the node class`);
-  const untold = told('Unknown');
+  const untold = told((condition) => condition.status === 'Unknown' && !lacksTemplate(condition));
   if (untold.length > 0) return warning(someOf(untold, 3), 'try again in a minute');
-  return okCheck(`EC2 would launch from ${counted(tried.length, 'node class', 'node classes')}`);
+  const untried = tried.filter(({ condition }) => lacksTemplate(condition));
+  const would = `EC2 would launch from ${counted(tried.length - untried.length, 'node class', 'node classes')}`;
+  if (untried.length === 0) return okCheck(would);
+  const names = someOf(untried.map(({ nodeClass }) => nodeClass.metadata.name ?? ''));
+  const untriedText = `EC2 would make a launch template for ${names}; a launch can be tried only once the first node needs it`;
+  return okCheck(untried.length === tried.length ? untriedText : `${would}; ${untriedText}`);
 }
+
+/** A template is made for the first launch, and deleted when nothing has launched from it for a while: a launch without it cannot be tried. */
+const lacksTemplate = ({ status, reason }: ConditionChange): boolean =>
+  status === 'Unknown' && reason === 'LaunchTemplateNotFound';
 
 /** Whether the interruption queue is there, may be used, and is being read. */
 export function queueCheck(accountOf: AccountOf): Check {

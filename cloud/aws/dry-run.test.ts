@@ -54,6 +54,13 @@ describe('the dry run of a node class', () => {
     expect(asked()).toBe(3);
   });
 
+  test('a launch template that is not there says nothing of the node class', async () => {
+    const absent = refusal('InvalidLaunchTemplateName.NotFoundException', 'a', 'ec2:RunInstances');
+    const { check } = world(absent, wouldDo);
+    await expect(check()).resolves.toMatchObject({ status: 'Unknown', reason: 'LaunchTemplateNotFound' });
+    await expect(check()).resolves.toMatchObject({ status: 'True' });
+  });
+
   test('what was refused for want of a permission is kept for half an hour', async () => {
     const { check, asked, clock } = world(refusal('UnauthorizedOperation', 'no', 'ec2:RunInstances', 403), wouldDo);
     await expect(check()).resolves.toMatchObject({ status: 'False', reason: 'RunInstancesAuthCheckFailed' });

@@ -35,6 +35,7 @@ const type = 'ValidationSucceeded';
 const ownAnnotations = { [annotations.ec2NodeClassHash]: '', [annotations.ec2NodeClassHashVersion]: '' };
 const cacheMs = 30 * 60_000;
 const succeeded: ConditionChange = { type, status: 'True' };
+const launchTemplateNotFound = 'LaunchTemplateNotFound';
 
 /**
  * Tries a resolved node class out before pods depend on it: makes the launch template of one type for real, then asks
@@ -242,6 +243,10 @@ function resultOf(error: unknown, reason: string, action: string, { spec }: EC2N
     // One that was made here is not known everywhere for some seconds; one that somebody names is to be seen to.
     const status = spec.instanceProfile === undefined ? 'Unknown' : 'False';
     return passing({ type, status, reason: 'InstanceProfileNotFound', message: failure.message });
+  }
+  if (failure.details['reason'] === launchTemplateNotFound) {
+    // Made just now and not known everywhere; or not made at all, where nothing is to be made for a dry run.
+    return passing({ type, status: 'Unknown', reason: launchTemplateNotFound, message: failure.message });
   }
   // What is wrong with the node class is no lacking permission, and goes by its own name.
   const named = typeof failure.details['reason'] === 'string' ? failure.details['reason'] : 'ValidationFailed';
