@@ -17,7 +17,7 @@ import type { StatusReport } from './status-rows.js';
 /** What `disrupt` tells `status`. */
 export type DisruptAnswers = Pick<
   StatusReport,
-  'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay' | 'leastPossiblePerHour'
+  'pauses' | 'nextWindow' | 'refused' | 'stays' | 'moreStay' | 'leastPossiblePerHour' | 'leastPossibleWithout'
 > & {
   readonly capacity: readonly PoolCapacity[];
 };
@@ -56,8 +56,7 @@ export async function disruptState({
   const capacity = await ask('prices', capacityQuery, []);
   const { stays, more: moreStay } = await ask('nodes that stay', staysQuery, { stays: [], more: 0 });
   const nextWindow = await ask('the next window of a budget', nextWindowQuery, undefined);
-  const least = await ask('the lower bound of prices', leastPossibleQuery, undefined);
-  const known = typeof least === 'number' ? { leastPossiblePerHour: least } : {};
+  const least = await ask('the lower bound of prices', leastPossibleQuery, {});
   if (unread.length > 0) reading.addUnread(`${unread.join(', ')} (the workflow disrupt)`, why);
-  return { pauses, refused, capacity, stays, moreStay, nextWindow, ...known };
+  return { pauses, refused, capacity, stays, moreStay, nextWindow, ...least };
 }

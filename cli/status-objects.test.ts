@@ -62,13 +62,25 @@ describe('pods without a place', () => {
 
 test('a NodePool is told with how far it may still grow', () => {
   const row = (limits: object | undefined, status: object): readonly string[] =>
-    poolRow({ metadata: { name: 'a' }, spec: { limits }, status } as unknown as NodePool).limits;
+    poolRow({ metadata: { name: 'a' }, spec: { limits }, status } as unknown as NodePool, []).limits;
   expect(row({ cpu: '1000', nodes: '5' }, { resources: { cpu: '8' }, nodes: 2 })).toEqual([
     'cpu 8 of 1000',
     'nodes 2 of 5',
   ]);
   expect(row({ memory: '1Ti' }, {})).toEqual(['memory 0 of 1Ti']);
   expect(row(undefined, {})).toEqual([]);
+});
+
+test('a NodePool has the nodes that are paid for: those that drain are counted, and said to drain', () => {
+  const going = (status: object): NodeClaim =>
+    ({
+      metadata: { name: 'n', labels: { [labels.nodePool]: 'a' }, deletionTimestamp: '2026-11-23T10:00:00Z' },
+      status,
+    }) as unknown as NodeClaim;
+  const of = (...claims: NodeClaim[]) =>
+    poolRow({ metadata: { name: 'a' }, spec: {}, status: { nodes: 2 } } as unknown as NodePool, claims);
+  expect(of(going({ providerID: 'aws:///a/i-1' }), going({}))).toMatchObject({ nodes: 3, draining: 1 });
+  expect(of()).toMatchObject({ nodes: 2 });
 });
 
 test('a NodePool that was deleted without its NodeClaims is a row, with what to do; claims that are going make none', () => {

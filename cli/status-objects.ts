@@ -25,7 +25,7 @@ export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: n
     podEvents(kube, pods),
   ]);
   return {
-    pools: [...pools.map(poolRow), ...lostPoolRows(pools, claims)],
+    pools: [...pools.map((pool) => poolRow(pool, claims)), ...lostPoolRows(pools, claims)],
     claims: claims.map((claim) => claimRow(claim, now)).sort((a, b) => compareText(a.nodeClaim, b.nodeClaim)),
     declined: [...claims.flatMap(declinedOf), ...pools.flatMap(stoppedRollout)],
     problems,
@@ -34,14 +34,22 @@ export async function clusterRows(kube: StatusKube, pods: readonly Pod[], now: n
   };
 }
 
-export function poolRow({ metadata, spec, status }: NodePool): PoolRow {
+/** status.nodes, as Karpenter's, leaves out nodes that are on their way out; they cost what they cost. */
+export function poolRow({ metadata, spec, status }: NodePool, claims: readonly NodeClaim[]): PoolRow {
   const ready = conditionOf(status?.conditions, 'Ready');
+  const draining = claims.filter(
+    (claim) =>
+      claim.metadata.deletionTimestamp !== undefined &&
+      (claim.status?.providerID ?? '') !== '' &&
+      labelsOf(claim).nodePool === metadata.name,
+  ).length;
   const broken = status?.conditions?.find(({ type, status: value }) => type !== 'Ready' && value === 'False');
   return {
     nodePool: metadata.name ?? '',
     ready: ready?.status ?? 'Unknown',
     message: broken?.message ?? ready?.message ?? '',
-    nodes: status?.nodes ?? 0,
+    nodes: (status?.nodes ?? 0) + draining,
+    ...(draining === 0 ? {} : { draining }),
     limits: Object.entries(spec.limits ?? {}).map(([resource, limit]) => {
       const used = lookUp(status?.resources, resource) ?? (resource === 'nodes' ? (status?.nodes ?? 0) : 0);
       return `${resource} ${used} of ${limit}`;

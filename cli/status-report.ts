@@ -7,10 +7,9 @@ import { findStuck } from '../operator/stuck/findings.js';
 import type { Finding } from '../operator/stuck/findings.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import { unavailableOfferings } from '../worker/offering-store.js';
-import type { PoolCapacity } from '../workflows/messages.js';
 import { disruptState, nothingKnown } from './status-disrupt.js';
 import { clusterRows } from './status-objects.js';
-import type { OfferingRow, PoolRow, StatusReport } from './status-rows.js';
+import type { OfferingRow, StatusReport } from './status-rows.js';
 import type { StatusKube } from './status-reading.js';
 import { StatusReading } from './status-reading.js';
 import { statusWorkflows } from './status-workflows.js';
@@ -50,7 +49,10 @@ export async function statusReport(given: StatusInput): Promise<StatusReport> {
     isAnswered ? disruptState(deps) : nothingKnown,
   ]);
   const { capacity, ...told } = people;
-  const pools = objects.pools.map((pool) => ({ ...pool, ...priceOf(capacity, pool.nodePool) }));
+  const pools = objects.pools.map((pool) => ({
+    ...pool,
+    ...capacity.find(({ nodePool }) => nodePool === pool.nodePool),
+  }));
   const under = { workflows: workflows.rows, moreUnderWay: workflows.more };
   const { unread } = reading;
   return { ...(isAnswered ? {} : { karpenter }), stuck, ...under, unavailable, ...told, ...objects, pools, unread };
@@ -75,16 +77,6 @@ async function stuckFindings(
     lists.list('NodePool'),
   ]);
   return findStuck({ now, ...engine, pods, pools });
-}
-
-function priceOf(
-  capacity: readonly PoolCapacity[],
-  nodePool: string,
-): Pick<PoolRow, 'pricePerHour' | 'leastPossiblePerHour'> {
-  const known = capacity.find((one) => one.nodePool === nodePool);
-  if (known === undefined) return {};
-  const { pricePerHour, leastPossiblePerHour: least } = known;
-  return { pricePerHour, ...(least === undefined ? {} : { leastPossiblePerHour: least }) };
 }
 
 async function offeringRows({ client, cluster, now, reading }: StatusDeps): Promise<OfferingRow[]> {

@@ -41,13 +41,18 @@ export interface PoolRow {
   readonly nodePool: string;
   readonly ready: string;
   readonly message: string;
+  /** As the price counts them: all that have an instance. */
   readonly nodes: number;
+  /** So many of them are on their way out; absent for none. */
+  readonly draining?: number;
   /** How far it may still grow, by resource: `cpu 8 of 1000`. */
   readonly limits: readonly string[];
   /** Dollars per hour; absent when nobody knows. */
   readonly pricePerHour?: number;
   /** The least that the pods which run on them could cost on nodes of the pool, dollars per hour; absent when nobody knows. */
   readonly leastPossiblePerHour?: number;
+  /** So many of these pods are left out of that: nothing could be launched for them now. */
+  readonly leastPossibleWithout?: number;
 }
 
 /** An object whose condition asks for a person: a DisruptionPolicy that is not valid, a node class that is not ready. */
@@ -92,6 +97,7 @@ export interface StatusReport {
   readonly pools: readonly PoolRow[];
   /** The least that all that runs could cost on nodes of any pool, dollars per hour; absent when nobody knows. */
   readonly leastPossiblePerHour?: number;
+  readonly leastPossibleWithout?: number;
   readonly claims: readonly ClaimRow[];
   readonly workflows: readonly WorkflowRow[];
   /** So many more workflows are under way than `workflows` holds; what needs a person is all there. */

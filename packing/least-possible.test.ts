@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import { instanceType, node, offering, packingInput, pod, podsOf, pool } from '../test/builders/packing-fixtures.js';
@@ -20,8 +21,8 @@ describe('what the pods that run cost at least', () => {
       pod('pending'),
     ];
     const { all, byPool } = leastPossible(packingInput({ nodes, pods }, { types: [large] }));
-    expect(all).toBeCloseTo(0.8, 6);
-    expect(byPool.get('default')).toBeCloseTo(0.8, 6);
+    expect(all?.perHour).toBeCloseTo(0.8, 6);
+    expect(byPool.get('default')?.perHour).toBeCloseTo(0.8, 6);
   });
 
   test('is told for each NodePool by itself, and less for all together where one is cheaper', () => {
@@ -41,20 +42,30 @@ describe('what the pods that run cost at least', () => {
     );
     const { all, byPool } = leastPossible(input);
     expect([...byPool]).toEqual([
-      ['dear', expect.closeTo(0.8, 6)],
-      ['fair', expect.closeTo(0.4, 6)],
+      ['dear', { perHour: expect.closeTo(0.8, 6), without: 0 }],
+      ['fair', { perHour: expect.closeTo(0.4, 6), without: 0 }],
     ]);
-    expect(all).toBeCloseTo(0.4, 6);
+    expect(all?.perHour).toBeCloseTo(0.4, 6);
   });
 
-  test('leaves out pods that nothing holds any more, and those that go with their node', () => {
+  test('leaves out pods that nothing holds any more, and counts them; and those that go with their node', () => {
     const daemon = pod('daemon', onNode('a'));
     daemon.metadata.ownerReferences = [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd' }];
     const lost = pod('lost', { ...onNode('a'), nodeSelector: { [labels.zone]: 'nowhere' } });
     const leastOf = (...pods: Pod[]) =>
       leastPossible(packingInput({ nodes: [node('a')], pods }, { types: [large] })).all;
-    expect(leastOf(daemon, lost, pod('p', onNode('a')))).toBeCloseTo(0.8, 6);
-    expect(leastOf(daemon)).toBe(0);
+    expect(leastOf(daemon, lost, pod('p', onNode('a')))).toEqual({ perHour: expect.closeTo(0.8, 6), without: 1 });
+    expect(leastOf(daemon)).toEqual({ perHour: 0, without: 0 });
+  });
+
+  test('counts pods that were moved and are on their way to a NodeClaim which has no node yet', () => {
+    const metadata = { name: 'coming', labels: { [labels.nodePool]: 'default' } };
+    const coming = { metadata, spec: {}, status: { providerID: 'fake://coming' } } as unknown as NodeClaim;
+    const input = packingInput(
+      { nodes: [], nodeClaims: [coming], pods: podsOf(4, 'a', onNode('coming')) },
+      { types: [large] },
+    );
+    expect(leastPossible(input).byPool.get('default')?.perHour).toBeCloseTo(0.8, 6);
   });
 
   test('is not known where nothing can be launched for the pods, as for a NodePool that is not Ready', () => {
@@ -67,13 +78,22 @@ describe('what the pods that run cost at least', () => {
     const leaving = node('a');
     leaving.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
     const pods = podsOf(4, 'a', onNode('a'));
-    expect(leastPossible(packingInput({ nodes: [leaving], pods }, { types: [large] })).all).toBeCloseTo(0.8, 6);
-    expect(leastPossible(packingInput({}, { types: [large] }))).toEqual({ all: 0, byPool: new Map([['default', 0]]) });
+    expect(leastPossible(packingInput({ nodes: [leaving], pods }, { types: [large] })).all?.perHour).toBeCloseTo(
+      0.8,
+      6,
+    );
+    expect(leastPossible(packingInput({}, { types: [large] }))).toEqual({
+      all: { perHour: 0, without: 0 },
+      byPool: new Map([['default', { perHour: 0, without: 0 }]]),
+    });
   });
 
   test('a pod that cannot be worked with harms no other', () => {
     const broken = pod('broken', { ...onNode('a'), requests: { cpu: 'much' } });
     const pods = [...podsOf(4, 'a', onNode('a')), broken];
-    expect(leastPossible(packingInput({ nodes: [node('a')], pods }, { types: [large] })).all).toBeCloseTo(0.8, 6);
+    expect(leastPossible(packingInput({ nodes: [node('a')], pods }, { types: [large] })).all?.perHour).toBeCloseTo(
+      0.8,
+      6,
+    );
   });
 });

@@ -13,23 +13,31 @@ import { RuleBook } from './topology/rules.js';
 import { Namespaces } from './topology/selectors.js';
 import type { PackingInput } from './types.js';
 
-/** What the pods that run on nodes of NodePools cost at least, dollars per hour. */
+/** What pods cost at least. */
+export interface LeastPrice {
+  /** Dollars per hour. */
+  readonly perHour: number;
+  /** So many pods are not among them: nothing could be launched for them now. */
+  readonly without: number;
+}
+
+/** What the pods that run on nodes of NodePools, or are on their way there, cost at least. */
 export interface LeastPossible {
   /** On new nodes of any NodePool; absent where it is not known. */
-  readonly all?: number;
+  readonly all?: LeastPrice;
   /** By NodePool: its own pods on new nodes of it alone. One of which it is not known is not there. */
-  readonly byPool: ReadonlyMap<string, number>;
+  readonly byPool: ReadonlyMap<string, LeastPrice>;
 }
 
 /**
  * Lower bounds for the price of the nodes of NodePools, were all of them launched anew for the pods that run on them (surfaces/least-possible). What
- * the pools cannot launch now, such as for a pod that fits nothing any more, is left out, so that the bounds hold all the same. Where they can launch nothing, and for more
+ * the pools cannot launch now, such as for a pod that fits nothing any more, is left out and counted, so that the bounds hold all the same. Where they can launch nothing, and for more
  * pods than one pass takes, there is none.
  */
 export function leastPossible(input: PackingInput): LeastPossible {
   const onPools = podsByPool(input);
   const all = boundFor(input, [...onPools.values()].flat());
-  const byPool = new Map<string, number>();
+  const byPool = new Map<string, LeastPrice>();
   for (const nodePool of input.objects.nodePools) {
     const bound = boundFor(withPool(input, nodePool), onPools.get(nameOf(nodePool)) ?? []);
     if (bound !== undefined) byPool.set(nameOf(nodePool), bound);
@@ -37,10 +45,11 @@ export function leastPossible(input: PackingInput): LeastPossible {
   return { ...(all === undefined ? {} : { all }), byPool };
 }
 
-function podsByPool({ objects: { nodes, nodePools, pods } }: PackingInput): Map<string, Pod[]> {
+/** Pods that were launched for are bound to their NodeClaim until it has a node. */
+function podsByPool({ objects: { nodes = [], nodeClaims = [], nodePools, pods } }: PackingInput): Map<string, Pod[]> {
   const byPool = new Map(nodePools.map((nodePool): [string, Pod[]] => [nameOf(nodePool), []]));
   const poolOfNode = new Map(
-    (nodes ?? []).map((node) => [nameOf(node), node.metadata.labels?.[labels.nodePool] ?? '']),
+    [...nodeClaims, ...nodes].map((each) => [nameOf(each), each.metadata.labels?.[labels.nodePool] ?? '']),
   );
   for (const pod of pods) {
     if (isReschedulable(pod)) byPool.get(poolOfNode.get(pod.spec.nodeName ?? '') ?? '')?.push(pod);
@@ -54,12 +63,12 @@ const withPool = (input: PackingInput, nodePool: PackingInput['objects']['nodePo
 });
 
 /** As if these pods had no node yet, and no other pod and no node were there. */
-function boundFor(input: PackingInput, running: readonly Pod[]): number | undefined {
-  if (running.length === 0) return 0;
+function boundFor(input: PackingInput, running: readonly Pod[]): LeastPrice | undefined {
+  if (running.length === 0) return { perHour: 0, without: 0 };
   const pods = running.map(withoutNode);
   const objects = { ...input.objects, pods, nodes: [], nodeClaims: [], capacityBuffers: [] };
   const { result } = withoutUnreadable({ ...input, objects }, (each) => boundOf(compile(each)));
-  return result;
+  return result === undefined ? undefined : { perHour: result.perHour, without: pods.length - result.pods };
 }
 
 /** The same object each time, so that what packing keeps by identity is kept. */
@@ -76,7 +85,7 @@ function withoutNode(pod: Pod): Pod {
 
 const copies = new WeakMap<Pod, Pod>();
 
-function boundOf(compiled: Compiled): number | undefined {
+function boundOf(compiled: Compiled): { readonly perHour: number; readonly pods: number } | undefined {
   if (compiled.deferred.length > 0) return undefined;
   const names = new Namespaces(compiled.input.objects.namespaces, namespacesOf(compiled));
   const book = new RuleBook(new Groups(compiled.labelKeys, names), compiled);
@@ -84,7 +93,10 @@ function boundOf(compiled: Compiled): number | undefined {
   const placed = placeable(compiled, feasibility);
   // Where nothing can be launched now, as for a NodePool that is not Ready, zero would say nothing.
   if (placed.size === 0) return undefined;
-  return lowerBoundOfPlaced({ compiled, feasibility, book, nodes: [], free: [] }, placed);
+  return {
+    perHour: lowerBoundOfPlaced({ compiled, feasibility, book, nodes: [], free: [] }, placed),
+    pods: [...placed.values()].reduce((sum, count) => sum + count, 0),
+  };
 }
 
 function placeable(compiled: Compiled, feasibility: Feasibility): Map<PodClass, number> {

@@ -1,4 +1,4 @@
-import type { LeastPossible } from '../../packing/least-possible.js';
+import type { LeastPossible, LeastPrice } from '../../packing/least-possible.js';
 import { rounded } from '../disruption-context/decision-record.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { poolNameOf } from '../disruption-context/disruption-context.js';
@@ -10,25 +10,32 @@ const mostPoolsListed = 200;
 export function capacityDetails(
   { views, pools }: DisruptionContext,
   least: LeastPossible | undefined,
-): Pick<DisruptionDetails, 'capacity' | 'leastPossiblePerHour'> {
+): Pick<DisruptionDetails, 'capacity' | 'leastPossiblePerHour' | 'leastPossibleWithout'> {
   const sums = new Map([...pools.keys()].sort().map((name) => [name, { nodes: 0, pricePerHour: 0 }]));
   for (const view of views) {
     const sum = sums.get(poolNameOf(view));
-    if (sum === undefined || view.node === undefined) continue;
+    // An instance is paid for before it has a Node, and while that drains.
+    if (sum === undefined || (view.claim.status?.providerID ?? '') === '') continue;
     sum.nodes += 1;
     sum.pricePerHour += view.pricePerHour;
   }
   const capacity = [...sums].slice(0, mostPoolsListed).map(([nodePool, { nodes, pricePerHour }]) => {
-    const bound = atMost(pricePerHour, least?.byPool.get(nodePool));
-    const known = bound === undefined ? {} : { leastPossiblePerHour: bound };
+    const known = atMost(pricePerHour, least?.byPool.get(nodePool));
     return { nodePool, nodes, pricePerHour: rounded(pricePerHour), ...known };
   });
   const total = [...sums.values()].reduce((sum, { pricePerHour }) => sum + pricePerHour, 0);
-  const ofAll = atMost(total, least?.all);
-  return { capacity, ...(ofAll === undefined ? {} : { leastPossiblePerHour: ofAll }) };
+  return { capacity, ...atMost(total, least?.all) };
 }
 
 /** The price of running nodes counts even if their offerings are out of capacity now. */
-function atMost(price: number, bound: number | undefined): number | undefined {
-  return bound === undefined ? undefined : rounded(Math.min(price, bound));
+function atMost(
+  price: number,
+  bound: LeastPrice | undefined,
+): Pick<DisruptionDetails, 'leastPossiblePerHour' | 'leastPossibleWithout'> {
+  if (bound === undefined) return {};
+  const { perHour, without } = bound;
+  return {
+    leastPossiblePerHour: rounded(Math.min(price, perHour)),
+    ...(without === 0 ? {} : { leastPossibleWithout: without }),
+  };
 }

@@ -48,6 +48,8 @@ export interface DisruptionDetails {
   readonly capacity?: readonly PoolCapacity[];
   /** What the nodes of all NodePools cost at least, dollars per hour (surfaces/least-possible). */
   readonly leastPossiblePerHour?: number;
+  /** So many pods are not among those; absent for none. */
+  readonly leastPossibleWithout?: number;
   /** Whether `budgets` was cut. */
   readonly budgetsCut?: boolean;
   /** All decisions of this search, also those that are only recommended. */

@@ -32,3 +32,17 @@ b          True        2
 all                    4`.trimStart(),
   );
 });
+
+test('how far a price is above the bound is said only where both are of the same pods and the same moment', () => {
+  const pools = [
+    pool('less', { nodes: 3, draining: 1, pricePerHour: 0.3, leastPossiblePerHour: 0.2, leastPossibleWithout: 1 }),
+    pool('late', { pricePerHour: 0.1, leastPossiblePerHour: 0.2 }),
+  ];
+  expect(poolTable({ pools, leastPossiblePerHour: 0.3, leastPossibleWithout: 2 })).toBe(
+    `
+NODEPOOL   READY   NODES            PRICE PER HOUR   LOWER BOUND                LIMITS   MESSAGE
+less       True    3 (1 draining)   $0.3000          $0.2000 (without 1 pod)
+late       True    2                $0.1000          $0.1000
+all                5 (1 draining)   $0.4000          $0.3000 (without 2 pods)`.trimStart(),
+  );
+});

@@ -1,35 +1,45 @@
 import type { PoolRow, StatusReport } from '../status-rows.js';
+import { counted } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';
 
 /** NodePools with what they cost and the least that they could cost; all together where there are several. */
 export function poolTable({
   pools,
-  leastPossiblePerHour,
-}: Pick<StatusReport, 'pools' | 'leastPossiblePerHour'>): string {
+  ...least
+}: Pick<StatusReport, 'pools' | 'leastPossiblePerHour' | 'leastPossibleWithout'>): string {
   const rows = pools.map((pool) => [
-    ...[pool.nodePool, pool.ready, pool.nodes, ...priceCells(pool)],
+    ...[pool.nodePool, pool.ready, nodesText(pool), ...priceCells(pool)],
     ...[pool.limits.join(', '), pool.message],
   ]);
   return renderTable(
     ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'LOWER BOUND', 'LIMITS', 'MESSAGE'],
-    pools.length < 2 ? rows : [...rows, totalOf(pools, leastPossiblePerHour)],
+    pools.length < 2 ? rows : [...rows, totalOf(pools, least)],
   );
 }
 
 /** Pods may go to a cheaper NodePool: what all cost at least is not the sum of what each does. */
-function totalOf(pools: readonly PoolRow[], least: number | undefined): (string | number)[] {
+function totalOf(pools: readonly PoolRow[], least: Omit<Price, 'pricePerHour'>): (string | number)[] {
   const nodes = pools.reduce((sum, pool) => sum + pool.nodes, 0);
+  const draining = pools.reduce((sum, pool) => sum + (pool.draining ?? 0), 0);
   const known = pools.every(({ pricePerHour }) => pricePerHour !== undefined);
   const price = known ? { pricePerHour: pools.reduce((sum, pool) => sum + (pool.pricePerHour ?? 0), 0) } : {};
-  const bound = least === undefined ? {} : { leastPossiblePerHour: least };
-  return ['all', '', nodes, ...priceCells({ ...price, ...bound }), '', ''];
+  return ['all', '', nodesText({ nodes, draining }), ...priceCells({ ...price, ...least }), '', ''];
 }
 
-type Price = Pick<PoolRow, 'pricePerHour' | 'leastPossiblePerHour'>;
+const nodesText = ({ nodes, draining = 0 }: Pick<PoolRow, 'nodes' | 'draining'>): string | number =>
+  draining === 0 ? nodes : `${nodes} (${draining} draining)`;
 
-function priceCells({ pricePerHour: price, leastPossiblePerHour: least }: Price): string[] {
+type Price = Pick<PoolRow, 'pricePerHour' | 'leastPossiblePerHour' | 'leastPossibleWithout'>;
+
+/** How far a price is above a bound of other pods, or of another moment, would say nothing. */
+function priceCells({
+  pricePerHour: price,
+  leastPossiblePerHour: least,
+  leastPossibleWithout: without = 0,
+}: Price): string[] {
   if (price === undefined) return ['', ''];
   if (least === undefined) return [hourly(price), ''];
-  const above = least > 0 ? ` (+${Math.round((price / least - 1) * 100)}%)` : '';
-  return [hourly(price), `${hourly(least)}${above}`];
+  if (without > 0) return [hourly(price), `${hourly(least)} (without ${counted(without, 'pod')})`];
+  const above = least > 0 && price >= least ? ` (+${Math.round((price / least - 1) * 100)}%)` : '';
+  return [hourly(price), `${hourly(Math.min(least, price))}${above}`];
 }

@@ -174,6 +174,8 @@ export interface PoolCapacity {
   readonly pricePerHour: number;
   /** For the pods that run on them, on new nodes of the pool (surfaces/least-possible); absent where it is not known. */
   readonly leastPossiblePerHour?: number;
+  /** So many of these pods are left out of it: nothing could be launched for them now; absent for none. */
+  readonly leastPossibleWithout?: number;
 }
 
 /** Whether a node may be disrupted now, and if not why. */
@@ -248,7 +250,8 @@ export const disruptionFinishedSignal = defineSignal<[DisruptionFinished]>('disr
 export const runningQuery = defineQuery<readonly RunningDisruption[]>('running');
 export const capacityQuery = defineQuery<readonly PoolCapacity[]>('capacity');
 /** What the nodes of all NodePools would cost at least, dollars per hour (surfaces/least-possible). */
-export const leastPossibleQuery = defineQuery<number | undefined>('leastPossible');
+export const leastPossibleQuery =
+  defineQuery<Pick<PoolCapacity, 'leastPossiblePerHour' | 'leastPossibleWithout'>>('leastPossible');
 export const budgetsQuery = defineQuery<readonly BudgetView[]>('budgets');
 /** Answers from the last findings, which are bounded; the update of the same name looks at the cluster again. */
 export const whyNotQuery = defineQuery<NodeVerdict, [string]>('whyNot');

@@ -58,8 +58,12 @@ export class LastFindings {
     return this.details?.capacity ?? [];
   }
 
-  get leastPossible(): number | undefined {
-    return this.details?.leastPossiblePerHour;
+  get leastPossible(): Pick<DisruptionDetails, 'leastPossiblePerHour' | 'leastPossibleWithout'> {
+    const { leastPossiblePerHour, leastPossibleWithout } = this.details ?? {};
+    return {
+      ...(leastPossiblePerHour === undefined ? {} : { leastPossiblePerHour }),
+      ...(leastPossibleWithout === undefined ? {} : { leastPossibleWithout }),
+    };
   }
 
   get stays(): NodesThatStay {
