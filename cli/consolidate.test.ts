@@ -100,6 +100,33 @@ describe('stowage consolidate', () => {
     ]);
   });
 
+  test('says which pods were resized in place below the template that they come again from', () => {
+    const template = (cpu: string) => ({
+      metadata: {},
+      spec: { containers: [{ name: 'app', resources: { requests: { cpu } } }] },
+    });
+    const replicas = (name: string, cpu: string) => ({
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: { name, namespace: 'default' },
+      spec: { selector: {}, template: template(cpu) },
+    });
+    const bound = made.objects.find(({ kind }) => kind === 'Node')!.metadata.name!;
+    const own = (name: string, owner: string) => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        ...{ name, namespace: 'default', generation: 2 },
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: owner, controller: true }],
+      },
+      spec: { nodeName: bound, ...template('10m').spec },
+    });
+    const objects = [replicas('web', '20m'), replicas('same', '10m'), own('web-1', 'web'), own('same-1', 'same')];
+    expect(changed((object) => object, objects).warnings).toEqual([
+      'resized in place, and counted as large as the template of their owner where they move: default/web-1',
+    ]);
+  });
+
   test('warns of a node that is called as a replacement is', () => {
     const n = printed.commands.findIndex(({ replacements }) => replacements.length > 0);
     const taken = printed.commands[n]!.candidates[0]!;

@@ -3,12 +3,14 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import { labels } from '../api/labels.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import { lookUp } from '../core/own.js';
+import { podKey } from '../core/pods.js';
 import { budgetProblems } from '../disruption/budgets/budget-problems.js';
 import { consolidateFleet } from '../disruption/consolidation/search.js';
 import type { Consolidation, LeastSaving } from '../disruption/consolidation/types.js';
 import { effectivePolicyOf } from '../disruption/policies/effective-policy.js';
 import { policyProblems } from '../disruption/budgets/policy-problems.js';
 import { rulesOf } from '../disruption/policies/pool-rules.js';
+import { comingAgain } from '../packing/compile/moved-pods.js';
 import type { ClusterObjects } from '../packing/types.js';
 import { asAtRest } from './objects/complete.js';
 import { consolidationDocument } from './output/consolidation-json.js';
@@ -35,7 +37,7 @@ export function consolidateOffline(options: ConsolidateOptions, warn: (line: str
     leastSavings: leastSavingsOf(objects),
   });
   const totalMs = performance.now() - started;
-  [...missingFrom(objects), ...problemsOf(objects, input.now)].forEach(warn);
+  [...missingFrom(objects), ...resizedAmong(objects), ...problemsOf(objects, input.now)].forEach(warn);
   for (const name of takenNames(result, objects))
     warn(`Node ${name} has the name that a replacement of this plan has too`);
   return options.output === 'json'
@@ -52,6 +54,17 @@ function missingFrom({ nodes = [], pods, nodeClaims = [], podDisruptionBudgets =
       ? ['no PodDisruptionBudget among the objects: none holds a pod back']
       : []),
     ...(isPooled && nodeClaims.length === 0 ? ['no NodeClaim among the objects: no node can be disrupted'] : []),
+  ];
+}
+
+/** Pods that are counted larger than they run, since their owner creates them anew when they move. */
+function resizedAmong(objects: ClusterObjects): string[] {
+  const comesAgain = comingAgain(objects);
+  const resized = objects.pods.filter((pod) => comesAgain(pod) !== pod);
+  if (resized.length === 0) return [];
+  const more = resized.length > 3 ? ` and ${resized.length - 3} more` : '';
+  return [
+    `resized in place, and counted as large as the template of their owner where they move: ${resized.slice(0, 3).map(podKey).join(', ')}${more}`,
   ];
 }
 

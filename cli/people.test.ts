@@ -141,6 +141,11 @@ describe('the status', () => {
     );
   });
 
+  test('nothing is under way only where no workflow waits, not even one that is blocked', () => {
+    expect(statusText(state([]))).toContain('Under way\n  nothing');
+    expect(statusText(state([row({ blockedBy: 'pdb/shop/web (never)' })]))).not.toContain('Under way');
+  });
+
   test('nodes that could go and stay are grouped by what keeps them, those of most nodes first (surfaces/one-reason)', () => {
     const stays = [
       { why: 'PodDisruptionBudget shop/web forbids evicting pod shop/web-0', nodes: ['n1'] },
@@ -149,7 +154,7 @@ describe('the status', () => {
     expect(statusText(state([], { stays, moreStay: 7 }))).toContain(
       [
         'Nodes that could go but stay',
-        '  n2, n3, n4 and 1 more: budget 0 allows no more for Underutilized',
+        '  n2, n3, n4 and 1 more, each: budget 0 allows no more for Underutilized',
         '  n1: PodDisruptionBudget shop/web forbids evicting pod shop/web-0',
         '  and 7 more nodes: stowage why node/NAME',
       ].join('\n'),

@@ -92,8 +92,8 @@ async function whyPod(live: Live, namespace: string, name: string): Promise<Why>
 }
 
 function launchText(launch: WhyWorkflow | undefined): string[] {
-  const why = launch?.facts['why'];
-  return why === undefined ? [] : [`why this node: ${String(why)}`];
+  const planned = launch?.facts['planned'];
+  return planned === undefined ? [] : [`why this node: it was planned as ${String(planned)}`];
 }
 
 async function whyNode(live: Live, name: string): Promise<Why> {
@@ -183,7 +183,7 @@ function rolloutQuery(cluster: string, claim: NodeClaim): string[] {
   ];
 }
 
-/** Why that node was chosen stands in the fixed details of its launch. */
+/** What was planned, and why, stands in the fixed details of the launch; the cloud may have chosen another offering of those allowed. */
 async function launchReason(client: Client, workflowId: string): Promise<string | undefined> {
   const described = await client.connection.withDeadline(Date.now() + timeoutMs, () =>
     client.workflow.getHandle(workflowId).describe(),
@@ -197,8 +197,8 @@ async function explained(client: Client, workflowId: string, state: string): Pro
     const told = await client.connection.withDeadline(Date.now() + timeoutMs, () =>
       client.workflow.getHandle(workflowId).query(explainQuery),
     );
-    const why = parseWorkflowId(workflowId)?.kind === 'launch' ? await launchReason(client, workflowId) : undefined;
-    return { workflowId, state, ...told, facts: { ...(why === undefined ? {} : { why }), ...told.facts } };
+    const planned = parseWorkflowId(workflowId)?.kind === 'launch' ? await launchReason(client, workflowId) : undefined;
+    return { workflowId, state, ...told, facts: { ...(planned === undefined ? {} : { planned }), ...told.facts } };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     return { workflowId, state, phase: 'not known (no worker answers)', facts: {} };

@@ -37,7 +37,7 @@ export function withResizedRequests(pod: Pod): Pod {
   return { ...pod, spec: { ...spec, ...changed } };
 }
 
-/** The pod as its owner creates it anew from `template`: at least as large as either. */
+/** The pod as its owner creates it anew from `template`: at least as large as either. The same object where it is as large as that. */
 export function atLeast(pod: Pod, template: PodSpec): Pod {
   const whole = (own: readonly Container[], other: readonly Container[] = []): Container[] =>
     own.map((each) =>
@@ -46,21 +46,22 @@ export function atLeast(pod: Pod, template: PodSpec): Pod {
         other.find(({ name }) => name === each.name),
       ),
     );
-  const { containers, initContainers } = pod.spec;
-  return {
-    ...pod,
-    spec: {
-      ...withMore(pod.spec, template),
-      containers: whole(containers, template.containers),
-      ...(initContainers !== undefined && { initContainers: whole(initContainers, template.initContainers) }),
-    },
-  };
+  const { containers: own, initContainers: first = [] } = pod.spec;
+  const spec = withMore(pod.spec, template);
+  const containers = whole(own, template.containers);
+  const initContainers = whole(first, template.initContainers);
+  const isLarger =
+    spec !== pod.spec ||
+    containers.some((each, i) => each !== own[i]) ||
+    initContainers.some((each, i) => each !== first[i]);
+  return isLarger ? { ...pod, spec: { ...spec, containers, ...(pod.spec.initContainers && { initContainers }) } } : pod;
 }
 
 function withMore<T extends { resources?: Container['resources'] }>(own: T, other: T | undefined): T {
   if (other?.resources === undefined) return own;
   const [live, asked] = [own, other].map(({ resources }) => ({ ...resources?.limits, ...resources?.requests }));
-  return { ...own, resources: { ...own.resources, requests: most([live!, asked!]) } };
+  const requests = most([live!, asked!]);
+  return isSame(live!, requests) ? own : { ...own, resources: { ...own.resources, requests } };
 }
 
 function withStatus<T extends Resized>(

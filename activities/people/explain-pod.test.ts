@@ -83,7 +83,7 @@ test('a pending pod: what is launched for it, or what keeps it pending; and noth
   put('huge', { containers: [{ name: 'app', resources: { requests: { cpu: '64' } } }] });
   const fits = await explain('fits');
   expect(fits.state).toBe('planned');
-  expect(fits.why).toMatch(/a node of NodePool default is launched: m5.xlarge in a \(spot\)/);
+  expect(fits.why).toMatch(/a node of NodePool default is planned for it: m5.xlarge in a \(spot\)/);
   const huge = await explain('huge');
   expect(huge.state).toBe('unschedulable');
   expect(huge.details[0]).toMatch(/^default: cpu 64 exceeds/);

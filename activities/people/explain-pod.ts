@@ -118,7 +118,7 @@ function placeIn(plan: Plan, key: string): Omit<PodExplanation, 'details'> {
       return { state: 'planned', node: place.node, why: `it fits on ${place.node}, which exists or is being launched` };
     case 'launched': {
       const { nodePool, why } = place.claim;
-      return { state: 'planned', why: `a node of NodePool ${nodePool} is launched: ${why}` };
+      return { state: 'planned', why: `a node of NodePool ${nodePool} is planned for it: ${why}` };
     }
     case 'ignored':
       return { state: 'waiting', why: whyNoPlace(place)! };

@@ -122,7 +122,8 @@ function underWay({ workflows, moreUnderWay, drift, claims }: StatusReport): str
   ];
   const coming = claims.filter(({ state }) => state === 'registering' || state === 'initializing').length;
   const starting = coming === 0 ? [] : [`  ${counted(coming, 'node')} ${verb(coming, 'is', 'are')} starting`];
-  return parts.length + starting.length === 0 ? ['  nothing'] : [...starting, ...parts];
+  if (parts.length + starting.length > 0) return [...starting, ...parts];
+  return workflows.length === 0 ? ['  nothing'] : [];
 }
 
 const driftLine = ({ nodePool, drifted, disrupting, nodes }: DriftRow): string =>
@@ -195,7 +196,9 @@ function staying({ stays, moreStay }: StatusReport): string[] {
   return [
     ...sorted.slice(0, reasonsShown).map(({ why, nodes }) => {
       const more = nodes.length > nodesShown ? ` and ${nodes.length - nodesShown} more` : '';
-      return `  ${nodes.slice(0, nodesShown).join(', ')}${more}: ${why}`;
+      // What is said is said of each of them.
+      const each = nodes.length > 1 ? ', each' : '';
+      return `  ${nodes.slice(0, nodesShown).join(', ')}${more}${each}: ${why}`;
     }),
     ...(hidden === 0 ? [] : [`  and ${counted(hidden, 'more node')}: stowage why node/NAME`]),
   ];

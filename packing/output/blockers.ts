@@ -318,19 +318,30 @@ function resourceBlocker(
     let largest = -Infinity;
     for (const profile of profiles) largest = Math.max(largest, compiled.offers.of(profile).largest[d]!);
     if (demand[d]! <= largest) continue;
-    const type = typeOfAmount(compiled, profiles, d, largest);
     const amount = `${resource} ${formatResource(resource, demand[d]!)}`;
     const isThere = (): boolean =>
       profiles.some(({ rows }) => rows.some((row) => allocatableOf(compiled, row)[d]! >= demand[d]!));
     const message =
       largest > 0
-        ? `${amount} exceeds what the largest type allowed leaves for pods, ${type}`
+        ? `${amount} exceeds ${whatIsLeft(compiled, profiles, d, largest)}`
         : isThere()
           ? `DaemonSets leave no room for ${amount} on the instance types that the pod may use`
           : `no instance type that the pod may use has ${resource}${whoseHaveIt(compiled, profiles[0]!.pool, d)}`;
     return { nodePool: name, reason: 'Resources', subject: resource, message };
   }
   return { nodePool: name, reason: 'Resources', message: 'no single instance type has enough of every resource' };
+}
+
+/** The most that pods have of a resource on a new node. The node class sizes disks, of all types alike but for those that use their instance store. */
+function whatIsLeft(compiled: Compiled, profiles: readonly Profile[], d: number, largest: number): string {
+  const resource = compiled.dimensions.names[d]!;
+  const isOfNodeClass = profiles.every((profile) => {
+    const { rows, capacity, largest: all } = compiled.offers.of(profile);
+    return rows.every((_, i) => capacity[i * all.length + d] === largest);
+  });
+  return resource === 'ephemeral-storage' && isOfNodeClass
+    ? `what the disk of a new node leaves for pods, ${formatResource(resource, largest)}: the node class sizes it, whatever the type`
+    : `what the largest type allowed leaves for pods, ${typeOfAmount(compiled, profiles, d, largest)}`;
 }
 
 /** Which requirements of the pool leave out the types that have the resource. */

@@ -117,7 +117,9 @@ describe('anti-affinity', () => {
     counts.addSelected(rules.antiAffinity[0]!, 'zone-a', 1);
     expect(blocker()?.message).toBe('its topology rules allow no domain together');
     counts.addSelected(rules.antiAffinity[0]!, 'zone-b', 1);
-    expect(blocker()).toEqual(blocked(zone, `every ${zone} has a pod that its anti-affinity keeps away from`));
+    expect(blocker()).toEqual(
+      blocked(zone, `every ${zone} that it may use has a pod that its anti-affinity keeps away from`),
+    );
   });
 
   test('of pods in every domain', () => {
@@ -131,7 +133,9 @@ describe('anti-affinity', () => {
     for (const group of rules.matched) if (group !== rulesOf(shy).antiAffinity[0]) counts.addOwner(group, 'zone-b', 1);
     expect(blocker()?.message).toBe(together);
     counts.addOwner(rulesOf(shy).antiAffinity[0]!, 'zone-b', 1);
-    expect(blocker()).toEqual(blocked(zone, `every ${zone} has a pod whose anti-affinity keeps it away`));
+    expect(blocker()).toEqual(
+      blocked(zone, `every ${zone} that it may use has a pod whose anti-affinity keeps it away`),
+    );
   });
 
   test('of pods keeps nobody out who could be nowhere', () => {

@@ -27,12 +27,12 @@ export function topologyBlocker(
   }
   for (const group of rules.antiAffinity) {
     if (view.domains(group).every((domain) => topologyCounts.count(group, domain) > 0)) {
-      return blocker(group, `every ${group.key} has a pod that its anti-affinity keeps away from`);
+      return blocker(group, `every ${group.key} that it may use has a pod that its anti-affinity keeps away from`);
     }
   }
   for (const group of rules.matched) {
     if (view.isExcludedByOthers(group))
-      return blocker(group, `every ${group.key} has a pod whose anti-affinity keeps it away`);
+      return blocker(group, `every ${group.key} that it may use has a pod whose anti-affinity keeps it away`);
   }
   const [affinity] = rules.hostAffinity;
   if (affinity !== undefined) {

@@ -239,12 +239,12 @@ describe('DaemonSet pods are partners of topology rules on the nodes that they w
     expect(poolsOf(made([shy], partner({ nodeSelector: inPool('a') })))).toEqual(['b']);
     expect(made([shy], partner()).newNodeClaims).toEqual([]);
     expect(reasons(made([shy], partner()))).toEqual([
-      'a, b: its anti-affinity keeps it away from DaemonSet kube-system/agent, which runs there',
+      'a, b: its anti-affinity keeps it away from DaemonSet kube-system/agent, whose pods would run there',
     ]);
     const shunned = pod('p', { labels: { app: 'web' } });
     const shunning = partner({ affinity: apart(key, 'web') });
     expect(reasons(made([shunned], shunning))).toEqual([
-      'a, b: the anti-affinity of DaemonSet kube-system/agent, which runs there, keeps it away',
+      'a, b: the anti-affinity of DaemonSet kube-system/agent, whose pods would run there, keeps it away',
     ]);
     expect(poolsOf(made([shunned], partner({ affinity: apart(key, 'web'), nodeSelector: inPool('a') })))).toEqual([
       'b',

@@ -181,7 +181,7 @@ describe('each group of types is told with what stops it first', () => {
       { beside: 3 },
       [
         'm5 (2 types): cpu 5 exceeds what they leave for pods, at most 4 on m5.x4',
-        `c5 (2 types): every ${zone} has a pod that its anti-affinity keeps away from`,
+        `c5 (2 types): every ${zone} that it may use has a pod that its anti-affinity keeps away from`,
       ],
     ],
     [

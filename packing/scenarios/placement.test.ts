@@ -537,6 +537,20 @@ describe('types and prices', () => {
     ]);
   });
 
+  test('what exceeds the disk that every type has alike names the node class, which sizes it; where types differ, the largest', () => {
+    const large = { cpu: '1', requests: { cpu: '1', 'ephemeral-storage': '100Gi' } };
+    const typesWith = (...disks: string[]) =>
+      disks.map((disk, i) => instanceType(`m${i}`, { cpu: 4, resources: { 'ephemeral-storage': disk } }));
+    const said = (...disks: string[]) =>
+      reasons(plan(packingInput({ pods: [pod('p', large)] }, { types: typesWith(...disks) })));
+    expect(said('20Gi', '20Gi')).toEqual([
+      'default: ephemeral-storage 100Gi exceeds what the disk of a new node leaves for pods, 20Gi: the node class sizes it, whatever the type',
+    ]);
+    expect(said('20Gi', '80Gi')).toEqual([
+      'default: ephemeral-storage 100Gi exceeds what the largest type allowed leaves for pods, m1',
+    ]);
+  });
+
   test('extended resources need a type that has them', () => {
     const gpu = instanceType('g4', { cpu: 4, price: 3, resources: { 'nvidia.com/gpu': '1' } });
     const pods = [pod('plain'), pod('gpu', { requests: { 'nvidia.com/gpu': '1' } })];

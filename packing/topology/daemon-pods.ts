@@ -107,7 +107,7 @@ export class DaemonPods {
       return this.told(
         this.selectedBy(unmet)[0]!,
         unmet,
-        (name) => `DaemonSet ${name}, whose pods its affinity wants, does not run there`,
+        (name) => `DaemonSet ${name}, whose pods its affinity wants, would not run there`,
       );
     }
     return this.conflictWith(rules, profile.values, this.runningOn(profile)) ?? this.crowded(rules, profile);
@@ -121,7 +121,7 @@ export class DaemonPods {
         return this.told(
           d,
           shunning,
-          (name) => `the anti-affinity of DaemonSet ${name}, which runs there, keeps it away`,
+          (name) => `the anti-affinity of DaemonSet ${name}, whose pods would run there, keeps it away`,
         );
       }
     }
@@ -131,7 +131,7 @@ export class DaemonPods {
         return this.told(
           d,
           group,
-          (name) => `its anti-affinity keeps it away from DaemonSet ${name}, which runs there`,
+          (name) => `its anti-affinity keeps it away from DaemonSet ${name}, whose pods would run there`,
         );
       }
     }

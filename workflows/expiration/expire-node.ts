@@ -126,7 +126,7 @@ class Expiration {
       if (view === undefined) return undefined;
       const rest = view.beginAt - workflowNow();
       if (this.isExpedited || rest <= 0) return view;
-      this.progress.enter('not due', { waitingFor: 'expireAfter', until: view.beginAt });
+      this.progress.enter('not due', { waitingFor: 'the time to replace it before it expires', until: view.beginAt });
       const how = await this.oversight.wait(Math.min(rest, rereadEveryMs), {
         summary: `${this.input.claim.name} to expire`,
         until: () => this.changed,
