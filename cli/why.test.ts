@@ -108,13 +108,19 @@ test('a claim that somebody made by hand is of no NodePool', () => {
 });
 
 test.each(['web-0', 'pod/', 'service/web', 'pod/a/b', 'constructor/a'])('%s is no subject', async (subject) => {
-  await expect(why([subject])).rejects.toThrow(`"${subject}": expected pod/NAME, node/NAME or nodeclaim/NAME`);
+  await expect(why([subject])).rejects.toThrow(
+    `"${subject}": expected pod/NAME, node/NAME, nodeclaim/NAME or nodepool/NAME`,
+  );
 });
 
-test.each(['nodeclaim.karpenter.sh/a', 'NodeClaims/a', 'nodeclaims.karpenter.sh/a', 'po/web-0', 'nodes/n1'])(
-  '%s is a subject, as kubectl has it',
-  async (subject) => {
-    // The next thing that it needs.
-    await expect(why([subject])).rejects.toThrow('CLUSTER_NAME');
-  },
-);
+test.each([
+  'nodeclaim.karpenter.sh/a',
+  'NodeClaims/a',
+  'nodeclaims.karpenter.sh/a',
+  'po/web-0',
+  'nodes/n1',
+  'nodepools.karpenter.sh/a',
+])('%s is a subject, as kubectl has it', async (subject) => {
+  // The next thing that it needs.
+  await expect(why([subject])).rejects.toThrow('CLUSTER_NAME');
+});

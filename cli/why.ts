@@ -8,6 +8,7 @@ import { compareText } from '../core/compare-text.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import type { ExplainPodInput } from '../workflows/messages.js';
 import {
+  budgetsQuery,
   explainQuery,
   openWorkflowsQuery,
   quotedForQuery,
@@ -23,30 +24,38 @@ import { liveSettings, readTimeoutMs, withLive } from './live.js';
 import type { Live } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
+import { karpenterLease } from '../process/settings.js';
+import { isTerminal } from '../core/pods.js';
+import { statusReport } from './status-report.js';
+import { nodesToShow, poolAnswer } from './why/pool-answer.js';
 import { lastRuns } from './why/last-runs.js';
 import { claimAnswer, claimText, whyText, type ClaimKnown, type Why, type WhyWorkflow } from './why/claim-answer.js';
 
 const timeoutMs = 5000;
 const workflowsShown = 20;
 
+const subjects = 'pod/NAME, node/NAME, nodeclaim/NAME or nodepool/NAME';
+
 export function whyCommand(): Command {
   return settingsCommand('why')
-    .argument('<subject>', 'pod/NAME, node/NAME or nodeclaim/NAME')
+    .argument('<subject>', subjects)
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
     .addOption(new Option('-o, --output <form>', 'how to print').choices(['text', 'json']).default('text'));
 }
 
-/** `stowage why pod/NAME | node/NAME | nodeclaim/NAME`: why it is where it is, and what is under way for it, as text. */
+/** `stowage why`: why a pod, node or NodeClaim is where it is, or what a NodePool does and what keeps it from that, with what is under way, as text. */
 export async function why(args: readonly string[]): Promise<string> {
   const command = whyCommand();
   command.parse(args, { from: 'user' });
   const { output, namespace = 'default', ...flags } = givenFlags(command);
   const { kind, name } = subjectOf(command.args[0] ?? '');
+  const settings = liveSettings(flags);
   const found = await withLive(
-    liveSettings(flags),
+    settings,
     'why',
     async (live) => {
       if (kind === 'pod') return whyPod(live, namespace, name);
+      if (kind === 'nodepool') return whyPool(live, karpenterLease(settings), name);
       return kind === 'node' ? whyNode(live, name) : whyClaim(live, name);
     },
     readTimeoutMs,
@@ -55,14 +64,21 @@ export async function why(args: readonly string[]): Promise<string> {
 }
 
 /** As people and kubectl write it: `node/a`, `nodes/a`, `nodeclaim.karpenter.sh/a`. */
-function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim'; readonly name: string } {
+function subjectOf(text: string): { readonly kind: 'pod' | 'node' | 'nodeclaim' | 'nodepool'; readonly name: string } {
   const [kind, name, ...more] = text.split('/');
-  const known = { pod: 'pod', po: 'pod', node: 'node', no: 'node', nodeclaim: 'nodeclaim' } as const;
+  const known = {
+    pod: 'pod',
+    po: 'pod',
+    node: 'node',
+    no: 'node',
+    nodeclaim: 'nodeclaim',
+    nodepool: 'nodepool',
+  } as const;
   const found = Object.entries(known).find(
     ([each]) => each === kind?.toLowerCase().replace(/\..*$/, '').replace(/s$/, ''),
   )?.[1];
   if (found !== undefined && name !== undefined && name !== '' && more.length === 0) return { kind: found, name };
-  throw new UsageError(`"${text}": expected pod/NAME, node/NAME or nodeclaim/NAME`);
+  throw new UsageError(`"${text}": expected ${subjects}`);
 }
 
 async function whyPod(live: Live, namespace: string, name: string): Promise<Why> {
@@ -121,6 +137,25 @@ async function whyOf(live: Live, subject: string, claim: NodeClaim): Promise<Why
   const answer = claimAnswer({ claim, workflows, verdict });
   const named = node === undefined ? '' : `, node ${node}`;
   return { subject, answer, details: [`it is ${claimText(claim)}${named}`, ...waiting(claim)], workflows };
+}
+
+async function whyPool(live: Live, lease: ReturnType<typeof karpenterLease>, name: string): Promise<Why> {
+  const { kube, client, cluster } = live;
+  const pool = await kube.get('NodePool', { name });
+  const report = await statusReport({ ...live, karpenterLease: lease, now: Date.now() });
+  if (pool === undefined && report.pools.every(({ nodePool }) => nodePool !== name))
+    throw new UsageError(`NodePool ${name} does not exist`);
+  const budgets = await client.connection
+    .withDeadline(Date.now() + timeoutMs, () =>
+      client.workflow.getHandle(workflowIds.disrupt(cluster)).query(budgetsQuery),
+    )
+    .catch(() => []);
+  const podsByNode = new Map<string, number>();
+  for (const node of nodesToShow(report, name)) {
+    const pods = await kube.list('Pod', { fieldSelector: `spec.nodeName=${node}` }).catch(() => undefined);
+    if (pods !== undefined) podsByNode.set(node, pods.filter((pod) => !isTerminal(pod)).length);
+  }
+  return poolAnswer({ name, pool, report, budgets, podsByNode });
 }
 
 async function claimOfNode({ kube }: Live, node: string): Promise<NodeClaim | undefined> {

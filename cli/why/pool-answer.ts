@@ -1,0 +1,134 @@
+import type { NodePool } from '../../api/karpenter/node-pool.js';
+import { conditionOf } from '../../core/conditions.js';
+import { lookUp } from '../../core/own.js';
+import { counted } from '../../core/plurals.js';
+import { parseResources, type Resources } from '../../core/resources.js';
+import { timeText } from '../../core/time-text.js';
+import type { BudgetView } from '../../workflows/messages.js';
+import { pauseLine } from '../output/people-table.js';
+import { hourly } from '../output/table.js';
+import { statusPodsText } from '../status-objects.js';
+import type { ClaimRow, StatusReport } from '../status-rows.js';
+import type { Why } from './claim-answer.js';
+
+const nodesShown = 10;
+const workflowsShown = 20;
+
+/** What is known of a NodePool. */
+export interface PoolKnown {
+  readonly name: string;
+  /** Undefined for one that was deleted without its nodes. */
+  readonly pool: NodePool | undefined;
+  readonly report: StatusReport;
+  readonly budgets: readonly BudgetView[];
+  /** How many pods its nodes have, as far as that was asked. */
+  readonly podsByNode: ReadonlyMap<string, number>;
+}
+
+/** The nodes of which `poolAnswer` shows the pods. */
+export const nodesToShow = ({ claims }: Pick<StatusReport, 'claims'>, nodePool: string): string[] =>
+  claims
+    .filter((claim) => claim.nodePool === nodePool && claim.node !== '')
+    .slice(0, nodesShown)
+    .map(({ node }) => node);
+
+/** What keeps it from launching, then its nodes and their price, the pods that it cannot take, and what limits disruption there. */
+export function poolAnswer(known: PoolKnown): Why {
+  const { name, report } = known;
+  return {
+    subject: `nodepool ${name}`,
+    answer: whatItDoes(known),
+    details: [
+      ...conditionsOf(known),
+      ...nodesOf(known),
+      ...report.unplaced
+        .filter(({ why }) => why.includes(`${name}: `))
+        .map(({ why, pods }) => `${counted(pods.length, 'pod')} that it cannot take: ${statusPodsText(pods)}: ${why}`),
+      ...disruptionOf(known),
+      ...report.unread.map((line) => `could not be read: ${line}`),
+    ],
+    workflows: report.workflows
+      .filter(({ nodePool }) => nodePool === name)
+      .slice(0, workflowsShown)
+      .map(({ workflowId, phase, waitingFor, until, facts }) => ({
+        ...{ workflowId, state: 'running', phase, facts },
+        ...(waitingFor === '' ? {} : { waitingFor }),
+        ...(until === '' ? {} : { until }),
+      })),
+  };
+}
+
+function whatItDoes({ name, pool, report: { karpenter, pools } }: PoolKnown): string {
+  if (pool === undefined) return `is gone: ${pools.find(({ nodePool }) => nodePool === name)?.message ?? ''}`;
+  const { metadata, spec, status } = pool;
+  if (metadata.deletionTimestamp !== undefined) return 'is being deleted: it launches nothing, and its nodes drain';
+  if (karpenter !== undefined) return `launches nothing: ${karpenter.holder} holds the lease ${karpenter.lease}`;
+  const ready = conditionOf(status?.conditions, 'Ready');
+  if (ready?.status !== 'True') {
+    const { reason = '', message = '' } = ready ?? { message: 'it has no condition Ready' };
+    return `launches nothing: it is not Ready: ${[reason, message].filter((text) => text !== '').join(': ')}`;
+  }
+  const full = fullLimits(pool);
+  if (full.length > 0) return `launches nothing more: its limits are used up: ${full.join(', ')}`;
+  return spec.replicas === undefined
+    ? 'launches nodes for pending pods that fit it'
+    : `keeps ${counted(spec.replicas, 'node')}, whatever pods there are`;
+}
+
+function fullLimits({ spec, status }: NodePool): string[] {
+  const used: Resources = { nodes: status?.nodes ?? 0, ...parseResources(status?.resources) };
+  return Object.entries(parseResources(spec.limits))
+    .filter(([resource, limit]) => (lookUp(used, resource) ?? 0) >= limit)
+    .map(([resource]) => `${resource} ${String(spec.limits?.[resource])}`);
+}
+
+function conditionsOf({ pool }: PoolKnown): string[] {
+  return (pool?.status?.conditions ?? [])
+    .filter(({ type, status }) => status === 'False' && type !== 'Ready')
+    .map(({ type, reason = '', message = '' }) => `${type} is False: ${reason}: ${message}`);
+}
+
+function nodesOf({ name, report: { pools, claims }, podsByNode }: PoolKnown): string[] {
+  const row = pools.find(({ nodePool }) => nodePool === name);
+  const own = claims.filter(({ nodePool }) => nodePool === name);
+  const draining = row?.draining === undefined ? '' : `, ${row.draining} of them draining`;
+  const price = row?.pricePerHour === undefined ? '' : ` at ${hourly(row.pricePerHour)} per hour`;
+  const limits = row === undefined || row.limits.length === 0 ? '' : `; limits: ${row.limits.join(', ')}`;
+  const pods = (node: string): string => {
+    const count = podsByNode.get(node);
+    return count === undefined ? '' : `, ${counted(count, 'pod')}`;
+  };
+  const line = ({ nodeClaim, node, instanceType, capacityType, zone, state, message }: ClaimRow): string => {
+    const what = instanceType === '' ? '' : ` (${instanceType} ${capacityType} in ${zone})`;
+    const why = message === '' ? '' : `: ${message}`;
+    return node === ''
+      ? `nodeclaim ${nodeClaim}${what}: ${state}${why}`
+      : `node ${node}${what}: ${state}${pods(node)}${why}`;
+  };
+  return [
+    `it has ${counted(row?.nodes ?? own.length, 'node')}${draining}${price}${limits}`,
+    ...own.slice(0, nodesShown).map(line),
+    ...(own.length > nodesShown ? [`and ${own.length - nodesShown} more: stowage status -o json`] : []),
+  ];
+}
+
+/** Pauses that reach it, what its budgets allow, and which of its nodes stay for what. */
+function disruptionOf({ name, report: { pauses, stays, claims }, budgets }: PoolKnown): string[] {
+  const nodes = new Set(claims.filter(({ nodePool }) => nodePool === name).map(({ node }) => node));
+  const reaches = ({ scope: { kind, name: of = '' } }: StatusReport['pauses'][number]): boolean =>
+    kind === 'cluster' || kind === 'reason' || (kind === 'nodePool' ? of === name : nodes.has(of));
+  return [
+    ...pauses.filter(reaches).map((pause) => `paused: ${pauseLine(pause)}`),
+    ...budgets
+      .filter(({ nodePool }) => nodePool === name)
+      .map(({ reason, allowed, disrupting, total, ruledBy, changesAt }) => {
+        const rule = ruledBy === undefined ? '' : ` (${ruledBy})`;
+        const change = changesAt === undefined ? '' : `; that changes at ${timeText(changesAt)}`;
+        return `${reason}: ${allowed} of ${counted(total, 'node')} may be disrupted now${rule}, ${disrupting} being disrupted${change}`;
+      }),
+    ...stays.flatMap(({ why, nodes: staying }) => {
+      const own = staying.filter((node) => nodes.has(node));
+      return own.length === 0 ? [] : [`${own.slice(0, nodesShown).join(', ')} could go but stay: ${why}`];
+    }),
+  ];
+}
