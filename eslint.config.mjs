@@ -7,6 +7,7 @@ const product = [
   'api',
   'core',
   'packing',
+  'bound',
   'disruption',
   'cloud',
   'kube',
@@ -18,7 +19,14 @@ const product = [
   'process',
   'cli',
 ].map((folder) => `${folder}/**/*.ts`);
-const pureFolders = ['core/**/*.ts', 'packing/**/*.ts', 'disruption/**/*.ts', 'workflows/**/*.ts', 'api/**/*.ts'];
+const pureFolders = [
+  'core/**/*.ts',
+  'packing/**/*.ts',
+  'bound/**/*.ts',
+  'disruption/**/*.ts',
+  'workflows/**/*.ts',
+  'api/**/*.ts',
+];
 const nonDeterministic = [
   ['process', 'Pure code takes its settings as arguments.'],
   ['console', 'Pure code returns what it has to say.'],

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { OwnWorldsFirst } from './test/live/own-worlds-first.mjs';
 
 const sources =
-  '{api,core,packing,disruption,cloud,kube,cluster,workflows,activities,worker,operator,process,cli,tools,test/cases,test/checker,test/simulation}';
+  '{api,core,packing,bound,disruption,cloud,kube,cluster,workflows,activities,worker,operator,process,cli,tools,test/cases,test/checker,test/simulation}';
 
 const minutes = 60_000;
 // Projects add to what stands below for all of them.

@@ -1,4 +1,4 @@
-import type { Frontier, FrontierPoint } from '../../packing/frontier.js';
+import type { Frontier, FrontierPoint } from '../../bound/frontier.js';
 import type { Plan } from '../../packing/types.js';
 import { counted } from '../../core/plurals.js';
 import { hourly, renderTable } from './table.js';

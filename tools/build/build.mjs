@@ -22,6 +22,7 @@ const folders = [
   'api',
   'core',
   'packing',
+  'bound',
   'disruption',
   'cloud',
   'kube',

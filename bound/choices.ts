@@ -5,9 +5,9 @@ import {
   splitByCount,
   withRanges,
   type CountRange,
-} from '../bins/bin-counts.js';
-import type { Content, MarketContent, MarketProblem } from '../bins/market.js';
-import { patternBound, type BinCount } from '../bins/pattern-bound.js';
+} from './bin-counts.js';
+import type { Content, MarketContent, MarketProblem } from './market.js';
+import { patternBound, type BinCount } from './pattern-bound.js';
 import type { ForcedByRules } from './forced.js';
 import type { Pinned } from './market-problem.js';
 

@@ -1,13 +1,13 @@
-import type { BoundFor, PlacedClass } from './bound/context.js';
-import { leastPriceOfPlaced } from './bound/least-price.js';
-import { compile, type Compiled } from './compile/compiled.js';
-import type { PodClass } from './compile/classes.js';
-import { withoutUnreadable } from './exclude-objects.js';
-import { fullName } from './names.js';
-import { rulesIgnoredByProof } from './bound/ignored-by-proof.js';
-import { explainedAbove } from './solve/solve.js';
-import { nearEnough, WorkingPlan } from './solve/working-plan.js';
-import type { PackingInput, Plan } from './types.js';
+import type { BoundFor, PlacedClass } from './context.js';
+import { leastPriceOfPlaced } from './least-price.js';
+import { compile, type Compiled } from '../packing/compile/compiled.js';
+import type { PodClass } from '../packing/compile/classes.js';
+import { withoutUnreadable } from '../packing/exclude-objects.js';
+import { fullName } from '../packing/names.js';
+import { rulesIgnoredByProof } from './ignored-by-proof.js';
+import { explainedAbove } from '../packing/solve/solve.js';
+import { nearEnough, WorkingPlan } from '../packing/solve/working-plan.js';
+import type { PackingInput, Plan } from '../packing/types.js';
 
 /** Work for one bound of one plan: a second, which few plans need. Twice as much brought one of ten large plans nearer. */
 const usualUnits = 20_000_000;

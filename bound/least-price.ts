@@ -1,7 +1,7 @@
-import type { Content } from '../bins/market.js';
-import type { Part } from '../place/part.js';
-import type { PodClass } from '../compile/classes.js';
-import type { Level } from '../compile/relaxation-levels.js';
+import type { Content } from './market.js';
+import type { Part } from '../packing/place/part.js';
+import type { PodClass } from '../packing/compile/classes.js';
+import type { Level } from '../packing/compile/relaxation-levels.js';
 import type { BoundContext, Placed } from './context.js';
 import { forcedByTopology, type ForcedByRules } from './forced.js';
 import { Choices } from './choices.js';
