@@ -35,6 +35,7 @@ import { karpenterOnKwok, Peer } from './peer.js';
 import { type PlanResult, measurePlans, orderNote } from './plans.js';
 import { simulationTable } from './scale-down-report.js';
 import { simulateScaleDown } from '../../test/simulation/scale-down/scale-down.js';
+import { pieceNames, type Piece } from './without.js';
 import { planTable, summaries, summaryMarkdown, summaryTable } from './report.js';
 
 /** Sizes that show growth without taking the afternoon. */
@@ -80,6 +81,12 @@ const sizeList = (text: string): Sizes => {
   if (from > to) throw new InvalidArgumentError('expected the smaller size first.');
   return { from, to };
 };
+const pieceList = (text: string): Piece[] =>
+  text.split(',').map((name) => {
+    const piece = pieceNames.find((known) => known === name);
+    if (piece === undefined) throw new InvalidArgumentError(`expected some of ${pieceNames.join(', ')}.`);
+    return piece;
+  });
 const kindList = (text: string): Kind[] => text.split(',').map(oneKind);
 function oneKind(text: string): Kind {
   const kind = kinds.find((known) => known === text);
@@ -101,6 +108,7 @@ interface BenchOptions {
   firstSeed: number;
   repeats: number;
   cold: number;
+  without: readonly Piece[];
   warm?: number;
   peer: boolean;
   peerMaxPods: number;
@@ -142,6 +150,12 @@ const program = new Command('bench')
     '--warm <n>',
     "solves in one process for Stowage's warm time, 1 for none; otherwise as many as compile the code and take seconds",
     whole,
+  )
+  .option(
+    '--without <list>',
+    `pieces of the search that do nothing, to see what they are worth: ${pieceNames.join(', ')}`,
+    pieceList,
+    [],
   )
   .option('--no-peer', 'Stowage alone')
   .option('--peer-max-pods <n>', 'no Karpenter for larger cases', whole, 20_000)
@@ -273,8 +287,15 @@ async function bench(options: BenchOptions): Promise<number> {
   }
   const results: PlanResult[] = [];
   await forEachCase(options, async (files) => {
-    const { repeats, cold: coldRepeats, warm: warmRepeats = usualWarm(files.size), peerMaxPods } = options;
-    const result = await measurePlans(peer, files, { repeats, coldRepeats, warmRepeats, peerMaxPods, ...timeouts });
+    const { repeats, cold: coldRepeats, warm: warmRepeats = usualWarm(files.size), peerMaxPods, without } = options;
+    const result = await measurePlans(peer, files, {
+      repeats,
+      coldRepeats,
+      warmRepeats,
+      peerMaxPods,
+      without,
+      ...timeouts,
+    });
     results.push(result);
     say(progress(result));
   });

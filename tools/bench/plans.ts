@@ -3,6 +3,7 @@ import type { PlanJson, Violation } from '../../test/checker/types.js';
 import type { CaseFiles } from './case-files.js';
 import type { Peer } from './peer.js';
 import { stowagePlan } from './stowage.js';
+import type { Piece } from './without.js';
 
 /** One plan, judged. */
 export interface Judged {
@@ -55,6 +56,8 @@ export interface PlanOptions {
   readonly peerTimeoutMs: number;
   /** Karpenter takes too long beyond so many pods. */
   readonly peerMaxPods: number;
+  /** Pieces of the search that do nothing. */
+  readonly without: readonly Piece[];
 }
 
 /** Has both engines plan for one case and judges what they say. */

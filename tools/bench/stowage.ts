@@ -4,6 +4,7 @@ import type { PlanJson } from '../../test/checker/types.js';
 import { median } from './median.js';
 import { complaint, runNode } from './processes.js';
 import { repositoryRoot } from './repository.js';
+import { withoutPieces, type Piece } from './without.js';
 
 export interface StowageRun {
   readonly plan: PlanJson;
@@ -22,9 +23,9 @@ const program = (): string => join(repositoryRoot(), 'bin', 'stowage');
 export async function stowagePlan(
   objects: string,
   catalogue: string,
-  options: { coldRepeats?: number; warmRepeats: number; timeoutMs: number },
+  options: { coldRepeats?: number; warmRepeats: number; timeoutMs: number; without?: readonly Piece[] },
 ): Promise<StowageRun | string> {
-  const args = [program(), 'plan', '--objects', objects, '--catalogue', catalogue, '-o', 'json'];
+  const args = [...withoutPieces(options.without ?? []), program(), 'plan', '--objects', objects, '--catalogue', catalogue, '-o', 'json'];
   const cold = await runNode(args, options.timeoutMs);
   if (cold.status !== 0) return complaint(cold);
   const plan = JSON.parse(cold.stdout) as PlanJson;
