@@ -25,7 +25,17 @@ export async function stowagePlan(
   catalogue: string,
   options: { coldRepeats?: number; warmRepeats: number; timeoutMs: number; without?: readonly Piece[] },
 ): Promise<StowageRun | string> {
-  const args = [...withoutPieces(options.without ?? []), program(), 'plan', '--objects', objects, '--catalogue', catalogue, '-o', 'json'];
+  const args = [
+    ...withoutPieces(options.without ?? []),
+    program(),
+    'plan',
+    '--objects',
+    objects,
+    '--catalogue',
+    catalogue,
+    '-o',
+    'json',
+  ];
   const cold = await runNode(args, options.timeoutMs);
   if (cold.status !== 0) return complaint(cold);
   const plan = JSON.parse(cold.stdout) as PlanJson;
