@@ -1,12 +1,10 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Condition } from '../api/kubernetes.js';
 import { updateClaim } from '../cluster/writes.js';
-import { claimLifecycle, isTrue, withCondition, withReady } from '../core/conditions.js';
-import type { ConditionChange } from '../core/conditions.js';
+import { claimLifecycle, isTrue, withCondition, withReady, type ConditionChange } from '../core/conditions.js';
 import { messageOf } from '../core/error-message.js';
 import { isDomainError } from '../core/failures.js';
-import { formatResource } from '../core/quantities.js';
-import type { Resources } from '../core/resources.js';
+import { formatResource, type Resources } from '../core/quantities.js';
 import type { ClaimRef } from '../workflows/messages.js';
 import type { ActivityDeps } from './deps.js';
 

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { parseNillableDuration } from '../core/durations.js';
 import { isReschedulable } from '../core/pods.js';
-import { snakeCase } from '../core/snake-case.js';
+import { snakeCase } from '../core/text.js';
 import { nodeOf, poolOf } from '../cluster/cluster.js';
 import type { ActivityDeps } from './deps.js';
 import { labelsOf } from '../cluster/node-labels.js';

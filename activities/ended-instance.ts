@@ -3,7 +3,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { EndedInstance } from '../cloud/port.js';
 import { conditionOf, isTrue } from '../core/conditions.js';
 import { instanceEnded } from '../core/registration-health.js';
-import { regarding } from '../core/regarding.js';
+import { regarding } from '../core/events.js';
 import type { ActivityDeps } from './deps.js';
 import { recordRegistration } from './registration-health.js';
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../core/error-message.js';
-import { inBatches } from '../core/in-batches.js';
+import { inBatches } from '../core/at-once.js';
 import { isDomainError } from '../core/failures.js';
 import { currentAttempt } from './attempt.js';
 import type { ActivityDeps } from './deps.js';

@@ -1,4 +1,4 @@
-import { regarding } from '../core/regarding.js';
+import { regarding } from '../core/events.js';
 import type { ExcludedObject } from '../packing/types.js';
 import type { ActivityDeps } from './deps.js';
 

@@ -1,4 +1,4 @@
-import { compareText } from '../core/compare-text.js';
+import { compareText } from '../core/text.js';
 import { plan } from '../packing/plan.js';
 import { withProvenBound } from './prove.js';
 import type { PackingInput, Plan } from '../packing/types.js';

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { messageOf } from '../core/error-message.js';
-import { onOneLine } from '../core/printable.js';
+import { onOneLine } from '../core/text.js';
 import { exitStatus } from './exit.js';
 
 /** Errors of the clients of Temporal, Kubernetes and clouds: a refusal, or no answer. By name: the class may be of another bundle. */

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { printable } from '../core/printable.js';
+import { printable } from '../core/text.js';
 import { refusals } from '../workflows/messages.js';
 import { UsageError } from './exit.js';
 import { RefusedError } from './temporal.js';

@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import { DurationError, parseDuration } from '../core/durations.js';
-import type { ExpediteOrder, Explanation, HoldOrder, Order } from '../workflows/messages.js';
 import {
+  type ExpediteOrder,
+  type Explanation,
+  type HoldOrder,
+  type Order,
   abortSignal,
   abortUpdate,
   approveSignal,
@@ -24,8 +27,8 @@ import { findWorkflow } from './find-workflow.js';
 import { orForced } from './force.js';
 import { settingsCommand, steeringSettings } from './settings-command.js';
 import { ordered, withTemporal } from './temporal.js';
-import { onOneLine } from '../core/printable.js';
-import { timeText } from '../core/time-text.js';
+import { onOneLine } from '../core/text.js';
+import { timeText } from '../core/time.js';
 
 /** Orders to one running disruption. */
 export type OrderName = 'approve' | 'reject' | 'abort' | 'expedite' | 'retry' | 'hold' | 'rollback';

@@ -1,8 +1,7 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { compareText } from '../core/compare-text.js';
+import { compareText } from '../core/text.js';
 import { parseWorkflowId } from '../core/ids.js';
-import type { Explanation } from '../workflows/messages.js';
-import { explainQuery, openWorkflowsQuery, searchAttributes } from '../workflows/messages.js';
+import { type Explanation, explainQuery, openWorkflowsQuery, searchAttributes } from '../workflows/messages.js';
 import type { WorkflowRow } from './status-rows.js';
 
 interface StatusWorkflows {

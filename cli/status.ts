@@ -1,10 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Command } from 'commander';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { statusReport } from './status-report.js';
 import { karpenterLease } from '../process/settings.js';
 import { liveSettings, readTimeoutMs, withLive } from './live.js';
-import { printable } from '../core/printable.js';
+import { printable } from '../core/text.js';
 import { emit } from './output/print.js';
 import { statusText } from './output/status-table.js';
 import { givenFlags, settingsCommand } from './settings-command.js';

@@ -5,7 +5,7 @@ import { TemporalClusterIdentityStore } from '../process/cluster-identity.js';
 import { isOwnCluster } from './authorise.js';
 import { UsageError } from './exit.js';
 import { liveSettings, withLive, type Live } from './live.js';
-import { counted } from '../core/plurals.js';
+import { counted } from '../core/text.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { releaseObjects, stopDeployments, type Released } from './uninstall/cluster.js';
 import { deleteSchedules, terminateWorkflows } from './uninstall/engine.js';

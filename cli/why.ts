@@ -1,14 +1,12 @@
-import type { Command } from 'commander';
-import { Option } from 'commander';
-import { WorkflowNotFoundError } from '@temporalio/client';
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { type Command, Option } from 'commander';
+import { WorkflowNotFoundError, type Client, type WorkflowExecutionInfo } from '@temporalio/client';
 import type { PodExplanation } from '../activities/people/contract.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
-import { compareText } from '../core/compare-text.js';
+import { compareText } from '../core/text.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
-import type { ExplainPodInput } from '../workflows/messages.js';
 import {
   budgetsQuery,
+  type ExplainPodInput,
   explainQuery,
   openWorkflowsQuery,
   quotedForQuery,
@@ -20,8 +18,7 @@ import { tailOf } from '../operator/stuck/history-tail.js';
 import { labelsOf } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { UsageError } from './exit.js';
-import { liveSettings, readTimeoutMs, withLive } from './live.js';
-import type { Live } from './live.js';
+import { liveSettings, readTimeoutMs, withLive, type Live } from './live.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { messageOf } from '../core/error-message.js';
 import { karpenterLease } from '../process/settings.js';

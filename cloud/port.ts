@@ -5,7 +5,7 @@ import type { ConditionChange } from '../core/conditions.js';
 import type { DomainError } from '../core/failures.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Result } from '../core/result.js';
-import type { Resources } from '../core/resources.js';
+import type { Resources } from '../core/quantities.js';
 
 /**
  * What Stowage asks of a cloud. Every method may be called twice with no harm. Expected outcomes are values;

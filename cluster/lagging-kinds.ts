@@ -1,4 +1,4 @@
-import { settleAll } from '../core/settle-all.js';
+import { settleAll } from '../core/at-once.js';
 import type { ClusterCache, Kind } from '../kube/port.js';
 
 /** Those of the kinds of which the cache may lack something that happened until `since`, milliseconds of the epoch. */

@@ -2,7 +2,7 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
 import { annotations, labels } from '../api/labels.js';
 import { isTrue } from '../core/conditions.js';
-import { parseResource, parseResources } from '../core/resources.js';
+import { parseResource, parseResources } from '../core/quantities.js';
 import { managedClaims, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 

@@ -6,7 +6,7 @@ import type { Plan } from '../packing/types.js';
 import { managedClaims, nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 import { podsAwaitingNodes } from './awaited-nodes.js';
-import { inBatches } from '../core/in-batches.js';
+import { inBatches } from '../core/at-once.js';
 
 /** Annotations of an object have 256 KiB together; the pods that a claim names take a quarter at most. */
 const longestText = 64 * 1024;

@@ -7,7 +7,7 @@ import { canonicalJson, hashText } from '../core/hash.js';
 import { podRefusalsOf } from '../core/pod-refusals.js';
 import type { PodRefusal } from '../core/pod-refusals.js';
 import { isReschedulable, isUnassigned } from '../core/pods.js';
-import { timeText } from '../core/time-text.js';
+import { timeText } from '../core/time.js';
 import { idleSince } from '../disruption/consolidation/consolidatable.js';
 import { nodeOf } from './cluster.js';
 import type { ClusterDeps } from './deps.js';

@@ -1,5 +1,5 @@
 import { backOffMs } from './back-off.js';
-import { timeText } from './time-text.js';
+import { timeText } from './time.js';
 
 /*
  * What a NodePool remembers of NodeClaims that the API server refused (an admission policy, a quota, a rule of the CRD): kept as an

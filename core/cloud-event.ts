@@ -1,6 +1,6 @@
 import { digestOf } from './hash.js';
 import { lookUp } from './own.js';
-import type { EventSubject } from './regarding.js';
+import type { EventSubject } from './events.js';
 
 /** What is told to a webhook: the names are part of its contract (docs/notifications.md). */
 type NotificationType = 'question' | 'blocked' | 'forced' | 'failed' | 'paused' | 'launched' | 'disrupted';

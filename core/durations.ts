@@ -1,4 +1,4 @@
-import { quoted } from './cut-text.js';
+import { quoted } from './text.js';
 import { lookUp } from './own.js';
 
 /** Longer than anything that says a time. Longer texts are not read: objects may hold any. */

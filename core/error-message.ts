@@ -1,4 +1,4 @@
-import { cutText } from './cut-text.js';
+import { cutText } from './text.js';
 
 /** What a failure says; whatever else was thrown, as text. Of a call that Temporal refused, what the server said, too. */
 export function messageOf(error: unknown): string {

@@ -1,5 +1,5 @@
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
-import type { Resources } from './resources.js';
+import type { Resources } from './quantities.js';
 
 /** What can be bought: an instance type in one zone under one capacity type. */
 export interface Offering {

@@ -2,7 +2,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
 import { int64Of } from './int64.js';
 import type { InstanceType, Offering } from './instance-type.js';
-import type { Resources } from './resources.js';
+import type { Resources } from './quantities.js';
 import { lookUp } from './own.js';
 
 /** Something that a claim may be launched as: a type with one of its offerings. */

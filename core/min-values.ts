@@ -1,5 +1,5 @@
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
-import { normaliseKey } from './label-aliases.js';
+import { normaliseKey } from './labels.js';
 
 /**
  * The values of a key that count towards `minValues` of a requirement (min-values/counted): those that a type, or one of its

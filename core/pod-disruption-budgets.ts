@@ -1,5 +1,5 @@
 import type { Pod, PodDisruptionBudget } from '../api/kubernetes.js';
-import { selects } from './label-selector.js';
+import { selects } from './labels.js';
 import { isEvictable, podKey } from './pods.js';
 
 /**

@@ -1,7 +1,6 @@
 import type { Container, ContainerStatus, Pod, PodSpec, ResourceList } from '../api/kubernetes.js';
-import { QuantityError } from './quantities.js';
+import { QuantityError, parseResource } from './quantities.js';
 import { lookUp } from './own.js';
-import { parseResource } from './resources.js';
 
 /** Requests of a container, or of a pod as a whole. */
 type Resized = Pick<Container, 'resources'>;

@@ -2,7 +2,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { taints } from '../api/labels.js';
 import { longestDurationMs } from './durations.js';
 import { ownerOf, type OwnerKind } from './owners.js';
-import { tolerates } from './tolerations.js';
+import { tolerates } from './taints.js';
 
 /** A drain no longer waits for a pod that is still there so long after its deletion timestamp (termination/drained-pods). */
 const stuckTerminatingMs = 60_000;

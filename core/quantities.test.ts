@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatResource, parseQuantity, QuantityError } from './quantities.js';
-import { parseResource, parseResources } from './resources.js';
+import { formatResource, parseQuantity, QuantityError, parseResource, parseResources } from './quantities.js';
 
 describe('parseQuantity', () => {
   test.each([

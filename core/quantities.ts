@@ -1,4 +1,4 @@
-import { quoted } from './cut-text.js';
+import { quoted } from './text.js';
 import { lookUp } from './own.js';
 
 /** A Kubernetes quantity that does not parse. */
@@ -52,7 +52,7 @@ export function parseQuantity(quantity: string | number, field = 'quantity'): nu
 
 const binary = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki'] as const;
 
-/** Writes an amount of `core/resources.ts` as Kubernetes does: `1500m`, `4`, `16Gi`. */
+/** Writes an amount as Kubernetes does: `1500m`, `4`, `16Gi`. */
 export function formatResource(name: string, amount: number): string {
   if (name === 'cpu') return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
   if (name !== 'memory' && !name.includes('storage') && !name.startsWith('hugepages-')) return String(amount);
@@ -61,4 +61,22 @@ export function formatResource(name: string, amount: number): string {
     if (amount !== 0 && amount % unit === 0) return `${amount / unit}${suffix}`;
   }
   return String(amount);
+}
+
+/**
+ * Amounts by resource name. `cpu` is in millicores; every other resource is in its base unit
+ * (bytes for memory and storage, a count for pods and extended resources). All are whole numbers.
+ */
+export type Resources = Readonly<Record<string, number>>;
+
+/** Reads a Kubernetes ResourceList. Throws `QuantityError` naming the resource when a quantity does not parse. */
+export function parseResources(list: Readonly<Record<string, string | number>> | undefined): Resources {
+  const resources: Record<string, number> = {};
+  for (const [name, quantity] of Object.entries(list ?? {})) resources[name] = parseResource(name, quantity);
+  return resources;
+}
+
+/** One quantity in the unit that `Resources` keeps it in, rounded up. */
+export function parseResource(name: string, quantity: string | number): number {
+  return Math.ceil(parseQuantity(quantity, name) * (name === 'cpu' ? 1000 : 1) - 1e-9);
 }

@@ -1,5 +1,5 @@
 import type { NodeSelectorRequirement } from '../api/kubernetes.js';
-import type { Resources } from './resources.js';
+import type { Resources } from './quantities.js';
 
 /*
  * What messages of every kind refer to; workflows/messages.ts gives it out.

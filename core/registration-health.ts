@@ -1,6 +1,6 @@
 import type { Condition } from '../api/kubernetes.js';
 import type { ConditionChange } from './conditions.js';
-import { timeText } from './time-text.js';
+import { timeText } from './time.js';
 
 /** Karpenter's ring holds this many outcomes, and half of them failed means unhealthy (node-pools/registration-health). */
 const slots = 4;

@@ -1,4 +1,5 @@
-import { compareText } from './compare-text.js';
+import { compareText } from './text.js';
+
 /** How long an offering that was out of capacity is left alone, in milliseconds (launch/unavailable-offerings). */
 export const unavailableMs = 180_000;
 

@@ -1,4 +1,4 @@
-import { longestName } from '../core/object-names.js';
+import { longestName } from '../core/names.js';
 import { DomainError } from '../core/failures.js';
 import { hashText } from '../core/hash.js';
 import { limiterClock } from './limiter.js';

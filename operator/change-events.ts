@@ -5,8 +5,8 @@ import { annotations } from '../api/labels.js';
 import { labelsOf, poolText } from '../cluster/node-labels.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';
-import { timeText } from '../core/time-text.js';
-import { regarding, type EventSubject } from '../core/regarding.js';
+import { timeText } from '../core/time.js';
+import { regarding, type EventSubject } from '../core/events.js';
 import type { OperatorContext } from './context.js';
 
 type Context = Pick<OperatorContext, 'cache' | 'events'>;

@@ -7,7 +7,7 @@ import { updateClaim, updateNode } from '../cluster/writes.js';
 import { backOffMs } from '../core/back-off.js';
 import { isTrue } from '../core/conditions.js';
 import { lookUp } from '../core/own.js';
-import { settleAll } from '../core/settle-all.js';
+import { settleAll } from '../core/at-once.js';
 import { labelOfRef } from '../packing/compile/pools.js';
 import type { OperatorContext } from './context.js';
 import { tellingRefusals } from './refused-writes.js';

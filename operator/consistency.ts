@@ -3,14 +3,12 @@ import type { Node } from '../api/kubernetes.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
-import { conditionOf, isTrue, withCondition } from '../core/conditions.js';
-import type { ConditionChange } from '../core/conditions.js';
-import { shortfalls } from '../core/node-shape.js';
-import { formatResource } from '../core/quantities.js';
+import { conditionOf, isTrue, withCondition, type ConditionChange } from '../core/conditions.js';
+import { formatResource, parseResources } from '../core/quantities.js';
 import type { OperatorContext } from './context.js';
-import { WorkQueue } from './work-queue.js';
-import type { Requeue } from './work-queue.js';
-import { regarding } from '../core/regarding.js';
+import { WorkQueue, type Requeue } from './work-queue.js';
+import { regarding } from '../core/events.js';
+import { lookUp } from '../core/own.js';
 
 const everyMs = 600_000;
 
@@ -66,4 +64,31 @@ function consistency({ spec, status }: NodeClaim, node: Node): ConditionChange {
     return `expected ${wanted} of resource ${resource}, but found ${there} (${share}% of expected)`;
   });
   return { type, status: 'False', reason: 'ConsistencyCheckFailed', message: message.join(', ') };
+}
+
+/** A node that has less than this share of what its instance type promised is not what was bought (registration/consistency). */
+const leastShare = 0.9;
+
+/** A resource of which a node has less than it should. Amounts are in the units of core/quantities.ts. */
+interface Shortfall {
+  readonly resource: string;
+  readonly expected: number;
+  readonly found: number;
+}
+
+/**
+ * What of the requested resources a node's capacity falls short of (registration/consistency). Resources that
+ * nobody asked for and those that the type was not known to have are left out.
+ */
+export function shortfalls(
+  requested: Readonly<Record<string, string>> | undefined,
+  expected: Readonly<Record<string, string>> | undefined,
+  found: Readonly<Record<string, string>> | undefined,
+): readonly Shortfall[] {
+  const promised = parseResources(expected);
+  const there = parseResources(found);
+  return Object.entries(parseResources(requested))
+    .filter(([, amount]) => amount > 0)
+    .map(([resource]) => ({ resource, expected: lookUp(promised, resource) ?? 0, found: lookUp(there, resource) ?? 0 }))
+    .filter((each) => each.expected > 0 && each.found < each.expected * leastShare);
 }

@@ -5,7 +5,7 @@ import { isManaged, managedClaims, managedPools } from '../cluster/cluster.js';
 import { updateObject } from '../cluster/writes.js';
 import { canonicalJson } from '../core/hash.js';
 import type { OperatorContext } from './context.js';
-import { settleInTurn } from '../core/settle-all.js';
+import { settleInTurn } from '../core/at-once.js';
 import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';

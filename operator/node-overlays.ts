@@ -8,7 +8,7 @@ import type { ConditionChange } from '../core/conditions.js';
 import { gateIsOff } from '../core/feature-gates.js';
 import { applyOverlays } from '../packing/compile/overlays.js';
 import type { OperatorContext } from './context.js';
-import { settleInTurn } from '../core/settle-all.js';
+import { settleInTurn } from '../core/at-once.js';
 import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 

@@ -8,8 +8,14 @@ import { registrationSubject } from '../cluster/registration-subject.js';
 import { updateObject } from '../cluster/writes.js';
 import { podRefusalsOf } from '../core/pod-refusals.js';
 import { claimRefusalOf } from '../core/claim-refusals.js';
-import { conditionOf, nodePoolReadiness, withCondition, withoutCondition, withReady } from '../core/conditions.js';
-import type { ConditionChange } from '../core/conditions.js';
+import {
+  conditionOf,
+  nodePoolReadiness,
+  withCondition,
+  withoutCondition,
+  withReady,
+  type ConditionChange,
+} from '../core/conditions.js';
 import { registrationHealth } from '../core/registration-health.js';
 import { gateIsOff } from '../core/feature-gates.js';
 import { isStatic } from '../disruption/static-capacity/static-capacity.js';
@@ -19,14 +25,13 @@ import type { InstanceType } from '../core/instance-type.js';
 import { whyNoInstanceType, type NoInstanceType } from '../packing/output/pool-types.js';
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
-import { settleInTurn } from '../core/settle-all.js';
+import { settleInTurn } from '../core/at-once.js';
 import { tellingRefusals } from './refused-writes.js';
-import { WorkQueue } from './work-queue.js';
-import type { Requeue } from './work-queue.js';
+import { WorkQueue, type Requeue } from './work-queue.js';
 import { lookUp } from '../core/own.js';
-import { regarding } from '../core/regarding.js';
-import { listedNames } from '../core/listed-names.js';
-import { timeText } from '../core/time-text.js';
+import { regarding } from '../core/events.js';
+import { listedNames } from '../core/text.js';
+import { timeText } from '../core/time.js';
 import { usage } from './pool-usage.js';
 
 /** Nodes are counted this long after they have changed, milliseconds: once for all changes of that time. */

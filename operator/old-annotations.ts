@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../api/kubernetes.js';
 import { annotations } from '../api/labels.js';
 import type { EventToPublish } from '../kube/port.js';
 import type { OperatorContext } from './context.js';
-import { regarding } from '../core/regarding.js';
+import { regarding } from '../core/events.js';
 
 const repeatMs = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { managedPools, nodeClassOf } from '../cluster/cluster.js';
-import { regarding } from '../core/regarding.js';
+import { regarding } from '../core/events.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { parseWorkflowId } from '../core/ids.js';
-import { regarding, type EventSubject } from '../core/regarding.js';
-import { timeText } from '../core/time-text.js';
+import { regarding, type EventSubject } from '../core/events.js';
+import { timeText } from '../core/time.js';
 import { explainQuery, openWorkflowsQuery, questionText, searchAttributes } from '../workflows/messages.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';

@@ -1,5 +1,5 @@
-import type { Client } from '@temporalio/client';
 import {
+  type Client,
   ScheduleAlreadyRunning,
   ScheduleNotFoundError,
   WorkflowExecutionAlreadyStartedError,
@@ -8,20 +8,18 @@ import {
 import type { SignalDefinition } from '@temporalio/common';
 import { describeWorkflow } from './describe-workflow.js';
 import { foreignIn, foreignReason, foreignRemedy } from './foreign-workflow.js';
-import { compareText } from '../core/compare-text.js';
+import { compareText } from '../core/text.js';
 import { parseWorkflowId, workflowIds, type WorkflowKind } from '../core/ids.js';
-import type {
-  BatchWindow,
-  ClaimRef,
-  HandleInterruptionInput,
-  InterruptionNotice,
-  KeepReplicasInput,
-  Pause,
-  RepairNodeInput,
-  SlotHolder,
-  TerminateNodeInput,
-} from '../workflows/messages.js';
 import {
+  type BatchWindow,
+  type ClaimRef,
+  type HandleInterruptionInput,
+  type InterruptionNotice,
+  type KeepReplicasInput,
+  type Pause,
+  type RepairNodeInput,
+  type SlotHolder,
+  type TerminateNodeInput,
   clusterChangedSignal,
   interruptionSignal,
   nodeChangedSignal,

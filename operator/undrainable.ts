@@ -3,13 +3,13 @@ import type { PodDisruptionBudget } from '../api/kubernetes.js';
 import { isManaged, nodeOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
-import { compareText } from '../core/compare-text.js';
+import { compareText } from '../core/text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../core/conditions.js';
 import { undrainablePods } from '../core/pod-disruption-budgets.js';
 import { isTerminating } from '../core/pods.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
-import { regarding } from '../core/regarding.js';
+import { regarding } from '../core/events.js';
 
 /** What of a NodeClaim would hold up every disruption of it for ever, while nobody changes it. */
 const type = 'DisruptionBlocked';

@@ -1,6 +1,6 @@
 import type { Log, Metrics } from '../core/telemetry.js';
 import { messageOf } from '../core/error-message.js';
-import { inBatches } from '../core/in-batches.js';
+import { inBatches } from '../core/at-once.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import {

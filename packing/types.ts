@@ -21,7 +21,7 @@ import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Commitment } from '../api/stowage/commitments.js';
 import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { InstanceType } from '../core/instance-type.js';
-import type { Resources } from '../core/resources.js';
+import type { Resources } from '../core/quantities.js';
 
 /** Of pods that cost more than the cheapest do. */
 export type Tier = 'demanding' | 'heavy' | 'apart';

@@ -1,6 +1,6 @@
 import type { LimiterClock } from '../kube/limiter.js';
 import type { World } from './world.js';
-import { counted } from '../core/plurals.js';
+import { counted } from '../core/text.js';
 
 /** One thing that a probe goes by; `problem` says in a person's words what is not as it should be. */
 export interface ProbeCheck {

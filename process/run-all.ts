@@ -10,25 +10,28 @@ import { clientConverter, workerConverter } from './encryption/converter.js';
 import { containFaults } from './faults.js';
 import { serveHttp } from './http.js';
 import { sendOrderPolicy } from './order-headers.js';
-import { ProcessProgress, readyChecks } from './probes.js';
-import type { Role } from './probes.js';
+import { ProcessProgress, readyChecks, type Role } from './probes.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { withRegion } from './region.js';
 import { exportSdkMetrics } from './sdk-metrics.js';
 import { SettingsError } from './settings.js';
-import { connectTemporal, retryUntilWorks, renewConnections, watchTemporal } from './temporal.js';
-import type { TemporalConnections } from './temporal.js';
+import {
+  connectTemporal,
+  retryUntilWorks,
+  renewConnections,
+  watchTemporal,
+  type TemporalConnections,
+} from './temporal.js';
 import { connectOptions } from './temporal-options.js';
 import { readSettingsWithProfile } from './temporal-profile.js';
 import { installRuntime, runWorkers } from '../worker/workers.js';
 import { TemporalDeployment } from './versions/deployment.js';
 import { buildIdFor, Rollout } from './versions/rollout.js';
-import { createWorld } from './world.js';
+import { createWorld, type World } from './world.js';
 import type { Tracing } from './tracing/export.js';
 import { startTracing } from './tracing/tracing.js';
-import type { World } from './world.js';
 import { messageOf } from '../core/error-message.js';
-import { printable } from '../core/printable.js';
+import { printable } from '../core/text.js';
 
 export interface RunOptions {
   /** Default `all`: operator and worker in one process. */

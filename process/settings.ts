@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { messageOf } from '../core/error-message.js';
-import { quoted } from '../core/cut-text.js';
+import { quoted } from '../core/text.js';
 import { parseDuration } from '../core/durations.js';
 import { parseFeatureGates } from '../core/feature-gates.js';
 import { orderPolicies } from '../core/orders.js';

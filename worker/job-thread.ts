@@ -6,7 +6,7 @@ import type { Job, JobInput, JobResult } from './packing-jobs.js';
 import { PackingQueue, type Queued } from './packing-queue.js';
 import { SnapshotSender } from './snapshots.js';
 import type { Duty } from './warm-up.js';
-import { counted } from '../core/plurals.js';
+import { counted } from '../core/text.js';
 
 type Answer = { readonly id: number; readonly part: AnswerPart } | { readonly id: number; readonly error: string };
 export type FromThread = Answer | { readonly kind: 'warm' };

@@ -4,7 +4,7 @@ import type { AskedQuestion, Explanation, Failing } from './messages.js';
 import { factsTable } from './facts-table.js';
 import { explainQuery, phaseQuery, searchAttributes } from './messages.js';
 import { noteIgnoredSignals, setQueryHandler } from './handlers.js';
-import { timeText } from '../core/time-text.js';
+import { timeText } from '../core/time.js';
 
 /** Facts as they are to be from now on: one that is undefined is none any more. */
 export type ChangedFacts = Readonly<Record<string, string | number | boolean | undefined>>;

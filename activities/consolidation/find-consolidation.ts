@@ -4,8 +4,7 @@ import { candidateOf, cataloguesOf, nodeNameOf } from '../../cluster/cluster.js'
 import type { ActivityDeps } from '../deps.js';
 import { publishExcluded } from '../publish-excluded.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
-import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { poolNameOf, modeOf } from '../disruption-context/disruption-context.js';
+import { type DisruptionContext, poolNameOf, modeOf } from '../disruption-context/disruption-context.js';
 import { searchFingerprint, withoutCatalogue } from '../disruption-context/search-fingerprint.js';
 import { betterThanAnswered, withAnswered } from './better-proposals.js';
 import { isConsolidatable, otherMode, searchInput } from './search-input.js';
@@ -16,7 +15,7 @@ import { waitsOfCommands } from './waiting-commands.js';
 import { SearchMemory } from './search-memory.js';
 import { StableSince } from '../disruption-context/stable-since.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
-import { listedNames } from '../../core/listed-names.js';
+import { listedNames } from '../../core/text.js';
 
 /** How often the cluster is searched again without any change (consolidation/when-it-searches). */
 const searchEveryMs = 5 * 60_000;

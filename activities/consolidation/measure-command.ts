@@ -1,4 +1,4 @@
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 import { labels } from '../../api/labels.js';
 import type { FinishedCommand, SavingsMeasured } from '../../workflows/messages.js';
 import { nodeViews, nodeNameOf } from '../../cluster/cluster.js';

@@ -1,6 +1,6 @@
 import { nodeNameOf } from '../../cluster/cluster.js';
 import { disruptionInput } from '../../cluster/packing-input.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { limitOf } from '../../disruption/budgets/limits.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
@@ -9,8 +9,13 @@ import type { PackingInput } from '../../packing/types.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';
 import type { ActivityDeps } from '../deps.js';
 import { allowedToPropose, whyAnswered } from '../disruption-context/open-questions.js';
-import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { allowedFor, poolNameOf, rulesByPool, modeOf } from '../disruption-context/disruption-context.js';
+import {
+  type DisruptionContext,
+  allowedFor,
+  poolNameOf,
+  rulesByPool,
+  modeOf,
+} from '../disruption-context/disruption-context.js';
 import { memoryOf, whyNotMovedAgain } from '../disruption-context/node-memory.js';
 import { pausableOf, whyPaused } from '../disruption-context/paused.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';

@@ -1,6 +1,6 @@
 import type { Node } from '../../api/kubernetes.js';
 import { taints } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { isDeletingNode, managedClaims, nodeOf } from '../../cluster/cluster.js';

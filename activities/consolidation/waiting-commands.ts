@@ -1,5 +1,5 @@
 import { nodeNameOf } from '../../cluster/cluster.js';
-import { listedNames } from '../../core/listed-names.js';
+import { listedNames } from '../../core/text.js';
 import { consolidatableAt, settlesAt } from '../../disruption/consolidation/consolidatable.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';

@@ -1,4 +1,4 @@
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import type { ActivityDeps } from '../deps.js';
 import { rulesByPool, type DisruptionContext } from '../disruption-context/disruption-context.js';

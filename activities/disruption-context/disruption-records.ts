@@ -1,7 +1,7 @@
 import { annotations } from '../../api/labels.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
-import { inBatches } from '../../core/in-batches.js';
+import { inBatches } from '../../core/at-once.js';
 import { listOf, number, object, oneOf, text, type Shape } from '../../core/shapes.js';
 import { rememberedForMs } from '../../disruption/budgets/limits.js';
 import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';

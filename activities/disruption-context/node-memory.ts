@@ -1,4 +1,4 @@
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { PoolRules } from '../../disruption/policies/pool-rules.js';

@@ -1,5 +1,5 @@
-import { cutText } from '../../core/cut-text.js';
-import { timeText } from '../../core/time-text.js';
+import { cutText } from '../../core/text.js';
+import { timeText } from '../../core/time.js';
 import type { NodeWaits } from '../../workflows/messages.js';
 
 /** Why the last search did not take a node that may be disrupted. */

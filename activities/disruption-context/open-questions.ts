@@ -7,7 +7,7 @@ import type { DisruptionContext } from './disruption-context.js';
 import { allowedFor, poolNameOf, rulesByPool } from './disruption-context.js';
 import { whyBackedOff } from './node-memory.js';
 import { pausableOf, whyPaused } from './paused.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 import type { DisruptionReason } from '../../api/disruption-reasons.js';
 
 /** The order of the methods (candidates/methods-in-order): an earlier one takes a question's place. */

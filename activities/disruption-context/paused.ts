@@ -1,5 +1,5 @@
 import { pauseScopeText, pauseStops } from '../../core/pause-scope.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 import { nodeNameOf } from '../../cluster/cluster.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { Pause } from '../../workflows/messages.js';

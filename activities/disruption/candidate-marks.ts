@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { annotations, taints } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { conditionOf, isTrue, withCondition, withoutCondition } from '../../core/conditions.js';
 import { messageOf } from '../../core/error-message.js';
 import { hasTaint, withoutTaint } from '../../core/taints.js';
@@ -18,7 +18,7 @@ import { beyondBudgets } from './budgets-at-the-taint.js';
 import { steerPods } from '../consolidation/steering.js';
 import { taintNode } from '../termination/mark-nodes.js';
 import { updateClaim, updateNode } from '../../cluster/writes.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 import { budgetReasons, disruptionReasons } from '../../api/disruption-reasons.js';
 
 type Marked = Pick<Candidate, 'claim' | 'node'>;

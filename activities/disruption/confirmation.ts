@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { Candidate, DisruptionMethod } from '../../workflows/messages.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { podKey } from '../../core/pods.js';

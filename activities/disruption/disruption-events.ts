@@ -1,5 +1,5 @@
 import type { ActivityDeps } from '../deps.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 
 const warnings: ReadonlySet<string> = new Set(['DisruptionBlocked', 'ConsolidationRejected', 'DrainForced']);
 

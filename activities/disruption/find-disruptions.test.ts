@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Condition } from '../../api/kubernetes.js';

@@ -17,7 +17,7 @@ import { SkippedNodes } from '../drift/skipped-nodes.js';
 import { findEmpty } from '../consolidation/find-empty.js';
 import { findStaticDrift, waitsOfStaticDrift } from '../drift/find-static-drift.js';
 import type { UnlaunchablePools } from '../drift/find-static-drift.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 import { LeastPrice } from './least-price.js';
 import { writeRecords } from '../disruption-context/disruption-records.js';
 import { mootQuestions } from './moot-questions.js';

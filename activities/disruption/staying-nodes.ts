@@ -1,6 +1,6 @@
-import { cutText } from '../../core/cut-text.js';
+import { cutText } from '../../core/text.js';
 import { isTrue } from '../../core/conditions.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt, unsettledSince } from '../../disruption/consolidation/consolidatable.js';
 import { nodeNameOf } from '../../cluster/cluster.js';

@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { transitionOf } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isReschedulable } from '../../core/pods.js';

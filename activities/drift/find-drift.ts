@@ -1,15 +1,13 @@
 import type { NodeView } from '../../disruption/candidates/candidates.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { podKey } from '../../core/pods.js';
-import { whyNoPlace } from '../../packing/places.js';
-import type { Place } from '../../packing/places.js';
+import { whyNoPlace, type Place } from '../../packing/places.js';
 import type { PlannedClaim } from '../../packing/types.js';
 import { candidateOf, cataloguesOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { ActivityDeps } from '../deps.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
-import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
+import { type DisruptionContext, isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import { allowedToPropose } from '../disruption-context/open-questions.js';
 import { whyNotDrift } from '../disruption-context/why-not-drift.js';
 import { isStatic } from '../../disruption/static-capacity/static-capacity.js';

@@ -1,5 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
-import { counted, verb } from '../../core/plurals.js';
+import { compareText, counted, verb } from '../../core/text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { isStatic } from '../../disruption/static-capacity/static-capacity.js';
@@ -7,8 +6,7 @@ import { blankClaim } from '../provisioning/blank-claim.js';
 import { candidateOf, nodeNameOf } from '../../cluster/cluster.js';
 import type { Proposal, Proposals } from '../disruption-context/decision-record.js';
 import type { ActivityDeps } from '../deps.js';
-import type { DisruptionContext } from '../disruption-context/disruption-context.js';
-import { isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
+import { type DisruptionContext, isInScope, poolNameOf } from '../disruption-context/disruption-context.js';
 import type { NodeWait } from '../disruption-context/node-waits.js';
 import { allowedToPropose } from '../disruption-context/open-questions.js';
 import { whyNotDrift } from '../disruption-context/why-not-drift.js';

@@ -17,7 +17,7 @@ import type { RolloutActivities, RolloutRules, RolloutTarget, RolloutView } from
 import { withFailures } from '../to-failure.js';
 import { updateObject } from '../../cluster/writes.js';
 import { hasOwn, lookUp } from '../../core/own.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 
 const mostCandidates = 100;
 

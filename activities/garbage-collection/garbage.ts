@@ -16,8 +16,7 @@ import type {
 import type { ActivityDeps } from '../deps.js';
 import { countDisrupted } from '../disrupted-metrics.js';
 import { withFailures } from '../to-failure.js';
-import { inBatches } from '../../core/in-batches.js';
-import { once } from '../../core/once.js';
+import { inBatches, once } from '../../core/at-once.js';
 import { lookUp } from '../../core/own.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { deleteLaunchedClaim, getClaim, updateNode } from '../../cluster/writes.js';

@@ -3,7 +3,7 @@ import { nodeOf, poolOf } from '../../cluster/cluster.js';
 import { identityOf, labelsOf } from '../../cluster/node-labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { graceOf, isDrainable, isReschedulable } from '../../core/pods.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 import { policyOf } from '../../disruption/policies/policies.js';
 import { noteEndedUnregistered } from '../ended-instance.js';
 import { taintCandidates } from '../disruption/candidate-marks.js';

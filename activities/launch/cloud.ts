@@ -19,7 +19,7 @@ import { setConditions } from '../claim-status.js';
 import { tagInstance, tagUntagged } from './tagging.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim } from '../../cluster/writes.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** An older NodeClaim may have been launched by an attempt that is not known here. */

@@ -24,7 +24,7 @@ import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
 import { instanceEnded } from '../../core/registration-health.js';
 import { hasUnregisteredTaint } from '../../core/taints.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 
 /** Activities of `launchNode` on the API server (docs/behaviour/registration.md). Each reads the live claim and writes over that version. */
 export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {

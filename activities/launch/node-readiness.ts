@@ -2,7 +2,7 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node, Taint } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
-import { parseResource } from '../../core/resources.js';
+import { parseResource } from '../../core/quantities.js';
 import { lookUp } from '../../core/own.js';
 import { isSameTaint } from '../../core/taints.js';
 

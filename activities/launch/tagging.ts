@@ -7,7 +7,7 @@ import type { CloudActivities, TagInstanceResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 import { isDomainError, isTransient } from '../../core/failures.js';
 import { lookUp } from '../../core/own.js';
 import { messageOf } from '../../core/error-message.js';

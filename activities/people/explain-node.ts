@@ -1,4 +1,4 @@
-import { cutText } from '../../core/cut-text.js';
+import { cutText } from '../../core/text.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import type { NodeVerdict, Pause, RunningDisruption } from '../../workflows/messages.js';
 import type { DisruptionView } from '../disruption-context/contract.js';

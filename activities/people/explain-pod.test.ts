@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Pod } from '../../api/kubernetes.js';
 import { createActivityWorld, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';

@@ -4,7 +4,7 @@ import { labels } from '../../api/labels.js';
 import { awaitingReconciliation, claimLifecycle, conditionOf } from '../../core/conditions.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { pinnedValue } from '../../core/launch-options.js';
-import { verb } from '../../core/plurals.js';
+import { verb } from '../../core/text.js';
 import { controllerOf } from '../../core/owners.js';
 import { isNodeBound, isTerminal, podKey } from '../../core/pods.js';
 import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
@@ -17,7 +17,7 @@ import { preferencesHonoured } from '../provisioning/ignored-preferences.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { refusalsInForce, refusalText } from '../../cluster/refused-pods.js';
 import { lacksNode, awaitedNode } from '../../cluster/awaited-nodes.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 const defaultScheduler = 'default-scheduler';
 const mostBlockers = 10;

@@ -1,13 +1,12 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { messageOf } from '../../core/error-message.js';
-import { selects } from '../../core/label-selector.js';
+import { selects } from '../../core/labels.js';
 import { isPending } from '../../core/pods.js';
 import type { ActivityDeps } from '../deps.js';
-import { inBatches } from '../../core/in-batches.js';
+import { inBatches } from '../../core/at-once.js';
 import { labelsOf } from '../../cluster/node-labels.js';
-import { nominate } from './pod-nominator.js';
-import type { PodNominator } from './pod-nominator.js';
+import { nominate, type PodNominator } from './pod-nominator.js';
 import { plannedPods, podsToNominate } from '../../cluster/planned-pods.js';
 import { nominatedNode } from '../../cluster/awaited-nodes.js';
 

@@ -17,12 +17,11 @@ import { withBackOff } from './refused-claims.js';
 import { areSettling } from './settling-pools.js';
 import { excludedText, publishExcluded } from '../publish-excluded.js';
 import { withFailures } from '../to-failure.js';
-import { failedToScheduleText, nominatedText } from '../../core/pod-events.js';
+import { failedToScheduleText, nominatedText, regarding } from '../../core/events.js';
 import { isPending, podKey } from '../../core/pods.js';
 import { refusalsInForce, refusalText } from '../../cluster/refused-pods.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { forgetBoundPods, recordRefusedPods } from './refused-pods.js';
-import { regarding } from '../../core/regarding.js';
 
 /**
  * How long to wait for instances of NodeClaims in total and per call. A call occupies a slot of the queue, so calls are short and

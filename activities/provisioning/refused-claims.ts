@@ -1,14 +1,13 @@
 import { messageOf } from '../../core/error-message.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
-import { nextRefusal, claimRefusalOf } from '../../core/claim-refusals.js';
-import type { ClaimRefusal, Refusing } from '../../core/claim-refusals.js';
+import { nextRefusal, claimRefusalOf, type ClaimRefusal, type Refusing } from '../../core/claim-refusals.js';
 import type { RestingPool } from '../../workflows/messages.js';
 import type { ActivityDeps } from '../deps.js';
 import { updateObject } from '../../cluster/writes.js';
-import { regarding } from '../../core/regarding.js';
-import { timeText } from '../../core/time-text.js';
-import { listedNames } from '../../core/listed-names.js';
+import { regarding } from '../../core/events.js';
+import { timeText } from '../../core/time.js';
+import { listedNames } from '../../core/text.js';
 
 /**
  * Notes on the NodePool that a NodeClaim of it was refused, so that it rests for a while. Gives until when: also where the note

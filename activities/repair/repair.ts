@@ -1,4 +1,4 @@
-import { snakeCase } from '../../core/snake-case.js';
+import { snakeCase } from '../../core/text.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
@@ -6,8 +6,7 @@ import type { DisruptionPolicySpec } from '../../api/stowage/disruption-policy.j
 import { parseDuration } from '../../core/durations.js';
 import { effectivePolicyOf } from '../../disruption/policies/effective-policy.js';
 import { approvalFor, whyOnlyRecommended } from '../../disruption/policies/pool-rules.js';
-import type { Unhealthy } from '../../disruption/repair/repair.js';
-import { conditionToRepair, declinedText, tooManyUnhealthy } from '../../disruption/repair/repair.js';
+import { type Unhealthy, conditionToRepair, declinedText, tooManyUnhealthy } from '../../disruption/repair/repair.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import { candidateOf, managedClaims, nodeOf, poolOf } from '../../cluster/cluster.js';
 import type { RepairActivities, RepairView } from './contract.js';
@@ -15,7 +14,7 @@ import type { ActivityDeps } from '../deps.js';
 import { labelsOf } from '../../cluster/node-labels.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim } from '../../cluster/writes.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 
 const blockedEventMs = 900_000;
 

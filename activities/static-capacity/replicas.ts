@@ -4,8 +4,14 @@ import { labels } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import type { NodeView } from '../../disruption/candidates/candidates.js';
 import { replacementsIn } from '../../disruption/static-capacity/replacements.js';
-import { isStatic, nodeLimit, staticCounts, staticPlan } from '../../disruption/static-capacity/static-capacity.js';
-import type { StaticCounts, StaticPlan } from '../../disruption/static-capacity/static-capacity.js';
+import {
+  isStatic,
+  nodeLimit,
+  staticCounts,
+  staticPlan,
+  type StaticCounts,
+  type StaticPlan,
+} from '../../disruption/static-capacity/static-capacity.js';
 import { blankClaim } from '../provisioning/blank-claim.js';
 import { claimPlans } from '../provisioning/claim-plans.js';
 import { isManaged, nodeOf } from '../../cluster/cluster.js';
@@ -13,7 +19,7 @@ import type { ActivityDeps } from '../deps.js';
 import { identityOf } from '../../cluster/node-labels.js';
 import type { ReplicasActivities, ReplicasView } from './contract.js';
 import { withFailures } from '../to-failure.js';
-import { counted, verb } from '../../core/plurals.js';
+import { counted, verb } from '../../core/text.js';
 
 /** The most NodeClaims of one call, to bound its payload. */
 const createdAtOnce = 25;

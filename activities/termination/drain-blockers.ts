@@ -1,10 +1,9 @@
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText, counted, verb } from '../../core/text.js';
 import { budgetKey, neverEvictable } from '../../core/pod-disruption-budgets.js';
-import { counted, verb } from '../../core/plurals.js';
 import { podKey } from '../../core/pods.js';
 import type { DrainBlocker, DrainCause } from './contract.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 /** How many blockers a result lists; the others are counted. */
 const mostBlockers = 5;

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels, taints } from '../../api/labels.js';
-import { blockerName } from '../../core/blocker-text.js';
+import { blockerName } from '../../core/text.js';
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { DomainError } from '../../core/failures.js';
-import { createActivityWorld, nodeClaim, nodePool } from '../../test/builders/activity-world.js';
-import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { createActivityWorld, nodeClaim, nodePool, type ActivityWorld } from '../../test/builders/activity-world.js';
 import type { DrainInput, DrainProgress } from './contract.js';
 import { createDrainActivities } from './drain.js';
 import { createTerminationActivities } from './termination.js';

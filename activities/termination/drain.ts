@@ -1,15 +1,13 @@
-import { blockerText } from '../../core/blocker-text.js';
-import { compareText } from '../../core/compare-text.js';
+import { blockerText, compareText } from '../../core/text.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { graceOf, isDrainable, isTerminating, podKey } from '../../core/pods.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { bindingBudgets } from '../../core/pod-disruption-budgets.js';
 import type { DrainActivities, DrainBlocker, DrainInput, DrainProgress, DueInput } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
-import { PodEvictor, tierOf } from './pod-evictor.js';
-import type { Pass } from './pod-evictor.js';
+import { PodEvictor, tierOf, type Pass } from './pod-evictor.js';
 import { EvictionOrder } from './eviction-order.js';
-import { inBatches } from '../../core/in-batches.js';
+import { inBatches } from '../../core/at-once.js';
 import { instanceIsGone } from './instance-watch.js';
 import { labelsOf } from '../../cluster/node-labels.js';
 import { reportConditions } from '../claim-status.js';

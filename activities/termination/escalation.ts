@@ -1,8 +1,7 @@
 import type { OwnerReference, Pod, Workload } from '../../api/kubernetes.js';
 import { timestamp } from '../../core/conditions.js';
-import { cutText } from '../../core/cut-text.js';
-import { isDomainError } from '../../core/failures.js';
-import type { DomainError } from '../../core/failures.js';
+import { cutText, counted, blockerText } from '../../core/text.js';
+import { isDomainError, type DomainError } from '../../core/failures.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
 import { controllerOf, kindOf } from '../../core/owners.js';
 import { isTerminating, podKey } from '../../core/pods.js';
@@ -10,9 +9,7 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import type { DrainBlocker, EscalationActivities } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { withFailures } from '../to-failure.js';
-import { regarding } from '../../core/regarding.js';
-import { blockerText } from '../../core/blocker-text.js';
-import { counted } from '../../core/plurals.js';
+import { regarding } from '../../core/events.js';
 
 /** What `kubectl rollout restart` writes into a pod template. */
 const restartedAt = 'kubectl.kubernetes.io/restartedAt';

@@ -1,6 +1,6 @@
 import type { Pod, ResourceList } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
-import { parseResources } from '../../core/resources.js';
+import { compareText } from '../../core/text.js';
+import { parseResources } from '../../core/quantities.js';
 import { graceOf, podKey } from '../../core/pods.js';
 import { podRequests, QuantityReader } from '../../packing/compile/pod-requests.js';
 import { lookUp } from '../../core/own.js';

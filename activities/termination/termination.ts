@@ -21,7 +21,7 @@ import { deleteLaunchedClaim, getClaim, updateClaim, updateNode } from '../../cl
 import { instanceIsGone } from './instance-watch.js';
 import { cordonHeldNode, heldNode, markNodes } from './mark-nodes.js';
 import { stampedDeadline } from './stamped-deadline.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 
 type BeginInput = Parameters<TerminationActivities['beginTermination']>[0];
 

@@ -1,15 +1,15 @@
 import type { Condition } from '../../api/kubernetes.js';
 import type { ConditionChange } from '../../core/conditions.js';
 import { isDrainable } from '../../core/pods.js';
-import { volumeClaimName } from '../../core/volume-claims.js';
+import { volumeClaimName } from '../../core/names.js';
 import type { DrainInput, DrainProgress } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { volumeBlockers } from './drain-blockers.js';
 import { instanceIsGone } from './instance-watch.js';
 import { ensureMarked, nodesOfDrain } from './mark-nodes.js';
 import { reportConditions } from '../claim-status.js';
-import { regarding } from '../../core/regarding.js';
-import { counted } from '../../core/plurals.js';
+import { regarding } from '../../core/events.js';
+import { counted } from '../../core/text.js';
 
 /**
  * One pass (termination/volumes): volumes of pods that were drained must let go; past the deadline nobody waits, and a node whose

@@ -9,21 +9,17 @@ import type { KubernetesObject } from '../../api/kubernetes.js';
 import type { OpenApiSchema } from '../../api/schema/openapi.js';
 import type { Resource } from '../../api/schema/resource.js';
 import { kubeletAnnotation, kubeletInAnnotation, nodePoolIssues } from '../../api/karpenter/node-pool-rules.js';
-import { cutText } from '../../core/cut-text.js';
+import { cutText, counted } from '../../core/text.js';
 import { canonicalJson } from '../../core/hash.js';
 import { FieldError } from '../objects/check.js';
 import { isRecord, textOf } from '../objects/read-documents.js';
 import type { InputObject, InputText } from './documents.js';
 import { asText, Fields } from './fields.js';
-import { convertNodeClass } from './node-class.js';
-import type { IdentityDefaults } from './node-class.js';
-import { convertNodePool, convertProvisioner } from './node-pool.js';
-import type { ConvertedPool } from './node-pool.js';
-import { Notes } from './notes.js';
-import type { Note } from './notes.js';
+import { convertNodeClass, type IdentityDefaults } from './node-class.js';
+import { convertNodePool, convertProvisioner, type ConvertedPool } from './node-pool.js';
+import { Notes, type Note } from './notes.js';
 import { namesOldKeys, renameKeys } from './workloads.js';
 import { lookUp } from '../../core/own.js';
-import { counted } from '../../core/plurals.js';
 
 export interface Conversion {
   /** Documents of YAML, in the order of the input. */

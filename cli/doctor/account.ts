@@ -1,14 +1,12 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { CloudAccount } from '../../cloud/port.js';
-import { isTrue } from '../../core/conditions.js';
-import type { ConditionChange } from '../../core/conditions.js';
+import { isTrue, type ConditionChange } from '../../core/conditions.js';
 import { isDomainError } from '../../core/failures.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { KubeClient } from '../../kube/port.js';
 import { isOfClassKind } from './pools.js';
-import { failed, okCheck, skipped, someOf, warning } from './check.js';
-import type { Check, CheckOutcome } from './check.js';
+import { failed, okCheck, skipped, someOf, warning, type Check, type CheckOutcome } from './check.js';
 
 /** Undefined where the provider has no account. Throws where its settings do not work. */
 export type AccountOf = () => CloudAccount | undefined;

@@ -1,7 +1,6 @@
 import type { LimiterClock } from '../../kube/limiter.js';
-import { counted } from '../../core/plurals.js';
-import { failed, okCheck, skipped, warning } from './check.js';
-import type { Check, CheckOutcome } from './check.js';
+import { counted } from '../../core/text.js';
+import { failed, okCheck, skipped, warning, type Check, type CheckOutcome } from './check.js';
 
 /** Karpenter's lease is taken for live up to so far in the future. */
 const noticeableMs = 5000;

@@ -2,9 +2,8 @@ import { crdManifests } from '../../api/crds.js';
 import { isTrue } from '../../core/conditions.js';
 import { lookUp } from '../../core/own.js';
 import type { Kinds, KubeClient } from '../../kube/port.js';
-import { failed, okCheck, someOf } from './check.js';
-import type { Check, CheckOutcome } from './check.js';
-import { counted } from '../../core/plurals.js';
+import { failed, okCheck, someOf, type Check, type CheckOutcome } from './check.js';
+import { counted } from '../../core/text.js';
 
 type Definition = Kinds['CustomResourceDefinition'];
 

@@ -1,9 +1,8 @@
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { LimiterClock } from '../../kube/limiter.js';
 import { desiredSchedules } from '../../operator/desired-workflows.js';
 import { inQueue } from '../../operator/stuck/findings.js';
-import { failed, okCheck, someOf, warning } from './check.js';
-import type { Check, CheckOutcome } from './check.js';
+import { failed, okCheck, someOf, warning, type Check, type CheckOutcome } from './check.js';
 import type { EngineReader } from './ports.js';
 import { oldestTemporal } from '../../process/engine-version.js';
 import { isOlder, versionIn } from '../../core/versions.js';

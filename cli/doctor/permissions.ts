@@ -1,9 +1,8 @@
 import { isDomainError } from '../../core/failures.js';
-import { inBatches } from '../../core/in-batches.js';
-import { counted } from '../../core/plurals.js';
+import { inBatches } from '../../core/at-once.js';
+import { counted } from '../../core/text.js';
 import type { KubeClient, ResourceAttributes } from '../../kube/port.js';
-import { failed, okCheck, someOf, warning } from './check.js';
-import type { Check, CheckOutcome } from './check.js';
+import { failed, okCheck, someOf, warning, type Check, type CheckOutcome } from './check.js';
 import { roles, usualKarpenterLease } from './rights.js';
 
 export interface RightsWhere {

@@ -5,12 +5,11 @@ import { kubeletAnnotation, kubeletInAnnotation } from '../../api/karpenter/node
 import { conditionOf, isTrue } from '../../core/conditions.js';
 import { lookUp } from '../../core/own.js';
 import { groupOf } from '../../core/owners.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { resources } from '../../kube/kinds.js';
 import type { KubeClient } from '../../kube/port.js';
 import { lostPoolRemedy, lostPools } from '../../cluster/cluster.js';
-import { failed, okCheck, skipped, someOf, warning } from './check.js';
-import type { Check, CheckOutcome } from './check.js';
+import { failed, okCheck, skipped, someOf, warning, type Check, type CheckOutcome } from './check.js';
 
 /** The kinds of node class, by the CLOUD_PROVIDER that serves them. */
 export const nodeClassKinds = { aws: 'EC2NodeClass', kwok: 'KWOKNodeClass' } as const;

@@ -1,8 +1,7 @@
 import { labels } from '../../api/labels.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { KubeClient } from '../../kube/port.js';
-import { failed, okCheck, skipped } from './check.js';
-import type { Check, CheckOutcome } from './check.js';
+import { failed, okCheck, skipped, type Check, type CheckOutcome } from './check.js';
 
 /**
  * Whether instances are launched where the cluster's nodes are. Nothing else need tell: a queue, subnets and images of the same names and tags

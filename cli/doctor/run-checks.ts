@@ -1,7 +1,6 @@
 import type { LimiterClock } from '../../kube/limiter.js';
-import { counted } from '../../core/plurals.js';
-import { failed, skipped } from './check.js';
-import type { Check, CheckResult, CheckOutcome } from './check.js';
+import { counted } from '../../core/text.js';
+import { failed, skipped, type Check, type CheckResult, type CheckOutcome } from './check.js';
 import { messageOf } from '../../core/error-message.js';
 
 const usualDeadlineMs = 15_000;

@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { millisecondsOf } from '../../core/timestamps.js';
+import { millisecondsOf } from '../../core/time.js';
 import type { WorkflowEnding, Started, Step } from './records.js';
 
 export type HistoryEvent = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];

@@ -1,6 +1,6 @@
 import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import type { RepairView } from '../../activities/repair/contract.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type {
   ConsolidateInput,
   ConsolidateResult,
@@ -15,7 +15,7 @@ import { hourly } from '../output/table.js';
 import { callOf, fieldsOf, phaseOf, resultOf, taintText } from './read-fields.js';
 import type { Step } from './records.js';
 import type { About, Describer } from './describer.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
   ['waiting for a disruption slot', 'waits for a disruption slot'],

@@ -1,9 +1,9 @@
 import type { HandleInterruptionResult, InterruptionNotice } from '../../workflows/messages.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { fieldsOf, phaseOf, resultOf, taintText, textOr } from './read-fields.js';
 import type { Step } from './records.js';
 import type { Describer } from './describer.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
   ['replacing', 'a replacement is launched before the drain'],

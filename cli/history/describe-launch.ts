@@ -1,5 +1,5 @@
 import type { LaunchInstanceResult, NodeSync } from '../../activities/launch/contract.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { LaunchNodeInput, LaunchOutcome } from '../../workflows/messages.js';
 import { hourly } from '../output/table.js';
 import { callOf, fieldsOf, resultOf, textOr } from './read-fields.js';

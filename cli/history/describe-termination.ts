@@ -1,12 +1,12 @@
 import type { DrainProgress, TerminationStart } from '../../activities/termination/contract.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../../workflows/messages.js';
 import { blockedTexts } from '../../workflows/termination/drain-text.js';
 import { age } from '../output/status-table.js';
 import { attributeOf, byText, callOf, fieldsOf, phaseOf, resultOf, textOr } from './read-fields.js';
 import type { Step } from './records.js';
 import type { Describer } from './describer.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 const phases: ReadonlyMap<string, string> = new Map([
   ['stopping the launch', 'the launch is stopped first'],

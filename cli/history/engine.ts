@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { millisecondsOf } from '../../core/timestamps.js';
+import { millisecondsOf } from '../../core/time.js';
 import { searchAttributes } from '../../workflows/messages.js';
-import { decodeHistory } from './decode.js';
-import type { HistoryEvent } from './decode.js';
+import { decodeHistory, type HistoryEvent } from './decode.js';
 import { decrypted } from './decrypt.js';
 import type { RunRef, Step } from './records.js';
 

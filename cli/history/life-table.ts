@@ -1,8 +1,8 @@
 import type { Life, OpenWorkflow } from './life.js';
 import { age } from '../output/status-table.js';
 import { renderTable } from '../output/table.js';
-import { onOneLine } from '../../core/printable.js';
-import { timeText } from '../../core/time-text.js';
+import { onOneLine } from '../../core/text.js';
+import { timeText } from '../../core/time.js';
 
 /** A node's life for a person: a line a step, with the time since the one before. */
 export function lifeText(life: Life): string {

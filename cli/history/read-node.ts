@@ -1,12 +1,11 @@
 import type { Node } from '../../api/kubernetes.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { ConsolidateInput } from '../../workflows/messages.js';
+import { type ConsolidateInput, quotedForQuery, searchAttributes } from '../../workflows/messages.js';
 import { parseWorkflowId } from '../../core/ids.js';
-import { instanceOfProviderId } from '../../core/provider-id.js';
-import { inBatches } from '../../core/in-batches.js';
-import { counted } from '../../core/plurals.js';
+import { instanceOfProviderId } from '../../core/names.js';
+import { inBatches } from '../../core/at-once.js';
+import { counted } from '../../core/text.js';
 import type { KubeClient } from '../../kube/port.js';
-import { quotedForQuery, searchAttributes } from '../../workflows/messages.js';
 import type { Engine, Listed } from './engine.js';
 import { fieldsOf, resultOf } from './read-fields.js';
 import { readPlannedPods } from './planned-pods.js';

@@ -1,4 +1,4 @@
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { NodeRecords } from './records.js';
 
 const hourMs = 3_600_000;

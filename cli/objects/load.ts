@@ -13,7 +13,7 @@ import { UsageError } from '../exit.js';
 import { FieldError } from './check.js';
 import { isRecord, placeOf, readObjects, templateHint, textOf, type FoundObject } from './read-documents.js';
 import { anyObject, builtInShapes } from './shapes.js';
-import { cutText } from '../../core/cut-text.js';
+import { cutText } from '../../core/text.js';
 import { hasOwn, lookUp } from '../../core/own.js';
 import { groupOf } from '../../core/owners.js';
 import { withResizedRequests } from '../../core/pod-resize.js';

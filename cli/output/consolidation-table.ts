@@ -1,7 +1,6 @@
 import type { Consolidation, ConsolidationCommand } from '../../disruption/consolidation/types.js';
 import { excludedObjectsText } from './excluded-objects.js';
-import { onOneLine } from '../../core/printable.js';
-import { counted } from '../../core/plurals.js';
+import { onOneLine, counted } from '../../core/text.js';
 import { hourly, renderTable } from './table.js';
 
 const shownNames = 3;

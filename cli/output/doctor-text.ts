@@ -1,5 +1,4 @@
-import { onOneLine } from '../../core/printable.js';
-import { counted } from '../../core/plurals.js';
+import { onOneLine, counted } from '../../core/text.js';
 import type { CheckResult, CheckState } from '../doctor/check.js';
 
 const states: readonly CheckState[] = ['failed', 'warning', 'skipped', 'ok'];

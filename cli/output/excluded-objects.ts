@@ -1,5 +1,5 @@
 import type { ExcludedObject } from '../../packing/types.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 
 const shown = 10;
 

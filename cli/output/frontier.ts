@@ -1,6 +1,6 @@
 import type { Frontier, FrontierPoint } from '../../bound/frontier.js';
 import type { Plan } from '../../packing/types.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { hourly, renderTable } from './table.js';
 
 /** Price against number of nodes as `stowage plan --frontier -o json` prints it. */

@@ -1,8 +1,8 @@
-import { onOneLine } from '../../core/printable.js';
+import { onOneLine } from '../../core/text.js';
 import { pauseScopeText } from '../../core/pause-scope.js';
 import type { Pause, Refused } from '../../workflows/messages.js';
 import { renderTable } from './table.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 export function pauseLine(pause: Pause): string {
   const { scope, until, actor, reason } = onOneLine(pause);

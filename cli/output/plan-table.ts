@@ -1,9 +1,7 @@
 import { podsWithRelaxedPreferences } from '../../packing/output/relaxed-pods.js';
 import type { Plan, PlannedClaim, RelaxedPod, Unschedulable } from '../../packing/types.js';
 import { excludedObjectsText } from './excluded-objects.js';
-import { onOneLine } from '../../core/printable.js';
-import { listedNames } from '../../core/listed-names.js';
-import { counted, verb } from '../../core/plurals.js';
+import { onOneLine, listedNames, counted, verb } from '../../core/text.js';
 import { hourly, renderTable } from './table.js';
 
 const shownReasons = 20;

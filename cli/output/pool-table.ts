@@ -1,5 +1,5 @@
 import type { PoolRow, StatusReport } from '../status-rows.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { hourly, renderTable } from './table.js';
 
 /** NodePools with what they cost and the least that they could cost; all together where there are several. */

@@ -1,4 +1,4 @@
-import { printable } from '../../core/printable.js';
+import { printable } from '../../core/text.js';
 
 /** On the standard output, for a person. */
 export function print(text: string, then?: () => void): void {

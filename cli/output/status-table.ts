@@ -12,11 +12,10 @@ import { arePoolsUnread } from '../status-reading.js';
 import { statusPodsText } from '../status-objects.js';
 import { pauseTable, refusedTable } from './people-table.js';
 import { lookUp } from '../../core/own.js';
-import { counted, verb } from '../../core/plurals.js';
+import { counted, verb, onOneLine } from '../../core/text.js';
 import { poolTable } from './pool-table.js';
 import { renderTable } from './table.js';
-import { onOneLine } from '../../core/printable.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 /**
  * What the cluster has and what Stowage is doing about it, for a person: what needs one, what is wrong, what is under way, what

@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { onOneLine } from '../../core/printable.js';
+import { onOneLine } from '../../core/text.js';
 
 const plain = {
   top: '',

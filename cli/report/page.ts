@@ -3,7 +3,7 @@ import { headline, newestOf, orderText, tookMs } from './report-table.js';
 import { hourly } from '../output/table.js';
 import { nodesChart, savingsChart, type Chart } from './charts.js';
 import { timeParts, titleOf, type ActivityReport } from './sums.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 const shownLast = 100;
 

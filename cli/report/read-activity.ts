@@ -1,7 +1,7 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { parseWorkflowId } from '../../core/ids.js';
-import { inBatches } from '../../core/in-batches.js';
-import { counted } from '../../core/plurals.js';
+import { inBatches } from '../../core/at-once.js';
+import { counted } from '../../core/text.js';
 import { quotedForQuery, searchAttributes } from '../../workflows/messages.js';
 import { temporalEngine } from '../history/engine.js';
 import type { Run, RunRef } from '../history/records.js';

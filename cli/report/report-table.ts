@@ -1,11 +1,9 @@
-import { compareText } from '../../core/compare-text.js';
-import { onOneLine } from '../../core/printable.js';
-import { counted } from '../../core/plurals.js';
+import { compareText, counted, onOneLine } from '../../core/text.js';
 import type { DoneRow, Forced, OrderGiven } from './activity.js';
 import { savedBy, titleOf, type ActivityReport, type ReasonSum, type Totals } from './sums.js';
 import { age } from '../output/status-table.js';
 import { hourly, renderTable } from '../output/table.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 const shownLast = 10;
 /** Of orders and forced drains, the newest so many. */

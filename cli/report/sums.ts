@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { lookUp } from '../../core/own.js';
 import type { Activity, DoneRow } from './activity.js';
 

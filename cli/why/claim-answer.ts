@@ -4,8 +4,8 @@ import { labelsOf, poolText } from '../../cluster/node-labels.js';
 import { claimLifecycle } from '../../core/conditions.js';
 import { parseWorkflowId } from '../../core/ids.js';
 import type { Explanation, NodeVerdict } from '../../workflows/messages.js';
-import { onOneLine } from '../../core/printable.js';
-import { timeText } from '../../core/time-text.js';
+import { onOneLine } from '../../core/text.js';
+import { timeText } from '../../core/time.js';
 
 /** What `stowage why` found out, for `-o json`. */
 export interface Why {

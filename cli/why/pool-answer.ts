@@ -1,9 +1,9 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { conditionOf } from '../../core/conditions.js';
 import { lookUp } from '../../core/own.js';
-import { counted } from '../../core/plurals.js';
-import { parseResources, type Resources } from '../../core/resources.js';
-import { timeText } from '../../core/time-text.js';
+import { counted } from '../../core/text.js';
+import { parseResources, type Resources } from '../../core/quantities.js';
+import { timeText } from '../../core/time.js';
 import type { BudgetView } from '../../workflows/messages.js';
 import { pauseLine } from '../output/people-table.js';
 import { hourly } from '../output/table.js';

@@ -1,8 +1,6 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import type { AmiFamily, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
-import { parseQuantity } from '../../core/quantities.js';
-import { parseResource } from '../../core/resources.js';
-import type { Resources } from '../../core/resources.js';
+import { parseQuantity, parseResource, type Resources } from '../../core/quantities.js';
 import { branchInterfacesOf } from './branch-interfaces.js';
 import { families } from './families.js';
 import { kubeletSettings } from './kubelet.js';

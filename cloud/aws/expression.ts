@@ -1,4 +1,4 @@
-import { quoted } from '../../core/cut-text.js';
+import { quoted } from '../../core/text.js';
 import { lookUp } from '../../core/own.js';
 
 /** An expression that cannot be read or worked out. */

@@ -3,7 +3,7 @@ import type { EC2NodeClassSpec, ResolvedAmi } from '../../api/aws/ec2-node-class
 import { awsLabels } from '../../api/aws/labels.js';
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { isDomainError } from '../../core/failures.js';
 import { lookUp } from '../../core/own.js';
 import { CachedByKey } from './cached.js';

@@ -1,4 +1,4 @@
-import type { Resources } from '../../core/resources.js';
+import type { Resources } from '../../core/quantities.js';
 
 /** What a node of a type and image really has, and what its claim said that it would have. */
 export interface ObservedCapacity {

@@ -1,13 +1,11 @@
 import { awsLabels } from '../../api/aws/labels.js';
-import { capacityTypes, labels } from '../../api/labels.js';
-import type { CapacityType } from '../../api/labels.js';
+import { capacityTypes, labels, type CapacityType } from '../../api/labels.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { hashText } from '../../core/hash.js';
 import { countedValues } from '../../core/min-values.js';
-import { admits, launchOptions, pinnedValue } from '../../core/launch-options.js';
-import type { LaunchOption } from '../../core/launch-options.js';
-import { parseResources } from '../../core/resources.js';
+import { admits, launchOptions, pinnedValue, type LaunchOption } from '../../core/launch-options.js';
+import { parseResources } from '../../core/quantities.js';
 import { lookUp } from '../../core/own.js';
 
 /** One attempt at a launch: what one CreateFleet asks for. */

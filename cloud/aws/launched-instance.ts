@@ -5,13 +5,10 @@ import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { allocatableOf, pinnedLabels, pinnedValue } from '../../core/launch-options.js';
-import type { LaunchOption } from '../../core/launch-options.js';
-import { parseResources } from '../../core/resources.js';
-import type { Resources } from '../../core/resources.js';
+import { allocatableOf, pinnedLabels, pinnedValue, type LaunchOption } from '../../core/launch-options.js';
+import { parseResources, type Resources } from '../../core/quantities.js';
 import type { LaunchedInstance, LaunchRequest } from '../port.js';
-import { providerIdOf } from './instances.js';
-import type { Ec2Instance } from './instances.js';
+import { providerIdOf, type Ec2Instance } from './instances.js';
 import { capacityTypeOf, tenancyOf, zoneOf } from './launch-choice.js';
 import { nodePoolNameOf } from './tags.js';
 

@@ -1,5 +1,5 @@
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { DomainError } from '../../core/failures.js';
 import { digestOf } from '../../core/hash.js';
 import { Cached } from './cached.js';

@@ -3,7 +3,7 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
 import { tagFilters } from './tag-filters.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { unavailableMs } from '../../core/unavailable-offerings.js';
 
 /** A subnet with what a launch needs to know of it. */

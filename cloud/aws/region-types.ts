@@ -1,6 +1,6 @@
 import { ec2NodeClasses, type EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { messageOf } from '../../core/error-message.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { AwsOptions } from './options.js';

@@ -1,6 +1,6 @@
 import type { CapacityReservation, DescribeCapacityReservationsCommandInput } from '@aws-sdk/client-ec2';
 import type { EC2NodeClassSpec, ResolvedCapacityReservation } from '../../api/aws/ec2-node-class.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { isDomainError } from '../../core/failures.js';
 import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';

@@ -1,7 +1,7 @@
 import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { instanceTags, labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 
 /** Names the NodeClaim that an instance is of; written at launch so that a lost answer can be found again. */
 const claimTag = 'karpenter.sh/nodeclaim';

@@ -3,7 +3,7 @@ import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import { labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { pinnedValue } from '../../core/launch-options.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import type { LaunchRequest } from '../port.js';
 import type { ClusterFacts } from './cluster-facts.js';
 import { families } from './families.js';
@@ -13,8 +13,14 @@ import { canonicalJson } from '../../core/hash.js';
 import { kubeletSettings } from './kubelet.js';
 import { hasExpressions, resolvedKubelet } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
-import { reservationKindOf, launchPlacementOf, reservationOf, templateKey, tenancyOf } from './launch-choice.js';
-import type { LaunchStage } from './launch-choice.js';
+import {
+  reservationKindOf,
+  launchPlacementOf,
+  reservationOf,
+  templateKey,
+  tenancyOf,
+  type LaunchStage,
+} from './launch-choice.js';
 import type { LaunchTemplates, TemplateInput } from './launch-template.js';
 import { nodeClassTags, nodePoolNameOf } from './tags.js';
 import type { UserDataSizes } from './user-data-sizes.js';

@@ -1,11 +1,9 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { formatResource } from '../../core/quantities.js';
-import { parseResource } from '../../core/resources.js';
-import type { Resources } from '../../core/resources.js';
+import { formatResource, parseResource, type Resources } from '../../core/quantities.js';
 import { canonicalQuantity } from './canonical-quantity.js';
-import { cutText, longestMessage } from '../../core/cut-text.js';
+import { cutText, longestMessage } from '../../core/text.js';
 import { messageOf } from '../../core/error-message.js';
 
 /** Label keys that the KWOK provider's instance types define besides the core ones. */

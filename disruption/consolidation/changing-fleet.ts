@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { fullName } from '../../packing/names.js';
 import { Budgets } from './command-budgets.js';
 import type { PodMove } from '../command.js';

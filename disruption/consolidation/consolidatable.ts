@@ -1,13 +1,11 @@
 import { controllerOf, kindOf } from '../../core/owners.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText, counted } from '../../core/text.js';
 import { isTrue, transitionOf } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
-import { counted } from '../../core/plurals.js';
 import { isOwnedBy, isTerminal, podKey } from '../../core/pods.js';
-import { timeText } from '../../core/time-text.js';
-import { whyNoPool } from '../candidates/candidates.js';
-import type { NodeView } from '../candidates/candidates.js';
+import { timeText } from '../../core/time.js';
+import { whyNoPool, type NodeView } from '../candidates/candidates.js';
 
 /** When consolidateAfter begins to count (consolidation/consolidate-after): at the last pod event, or at initialization. */
 export function idleSince({ claim }: Pick<NodeView, 'claim'>): number | undefined {

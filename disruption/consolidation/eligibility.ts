@@ -1,7 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, PodDisruptionBudget } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { coverageOf, offeringLabelsOf, viewNodes, type CompiledNode as PackedNode } from '../../packing/trial.js';
 import { blockingBudget, whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
 import { countedByBudgets } from '../budgets/pool-counts.js';

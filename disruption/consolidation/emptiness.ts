@@ -1,11 +1,9 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { isBufferPod } from '../../core/pods.js';
-import { ruledByText } from '../budgets/budgets.js';
-import type { Allowance } from '../budgets/budgets.js';
-import { whyNotCandidate } from '../candidates/candidates.js';
-import type { CandidateContext, NodeView } from '../candidates/candidates.js';
+import { ruledByText, type Allowance } from '../budgets/budgets.js';
+import { whyNotCandidate, type CandidateContext, type NodeView } from '../candidates/candidates.js';
 import { disruptionCost } from '../candidates/disruption-cost.js';
 import { consolidatableAt } from './consolidatable.js';
 

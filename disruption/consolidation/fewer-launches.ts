@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { Launch } from '../../packing/trial.js';
 import { countedPrice, priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';

@@ -1,7 +1,7 @@
 import { isBufferPod } from '../../core/pods.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { NodeState, PodClass } from '../../packing/trial.js';
 import type { ExaminedNode } from './eligibility.js';
 

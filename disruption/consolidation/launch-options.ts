@@ -1,5 +1,5 @@
 import { annotations, capacityTypes, labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { readRequirements } from '../../packing/requirements/requirements.js';
 import { satisfiedBy } from '../../packing/requirements/requirement.js';
 import type { Launches, Way } from '../../packing/trial.js';

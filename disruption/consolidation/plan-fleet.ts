@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { surchargeOf, type Filling, type Launch, type PurchaseSearch, type Worth } from '../../packing/trial.js';
 import { byPricePerCost, countedPrice, priceOfAll, type FleetNode } from './fleet.js';
 import type { Outcome } from './outcome.js';

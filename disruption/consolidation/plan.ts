@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { NodePlacement, Launch } from '../../packing/trial.js';
 import { FleetPlan } from './fleet-plan.js';
 import { hasOnDemand } from './on-demand-nodes.js';

@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { FleetNode } from './fleet.js';
 import type { Rejection } from './types.js';
 

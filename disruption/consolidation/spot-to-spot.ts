@@ -1,4 +1,4 @@
-import { verb } from '../../core/plurals.js';
+import { verb } from '../../core/text.js';
 
 /** How many types a replacement needs if a single spot node is replaced by spot (consolidation/spot-to-spot). */
 const leastTypes = 15;

@@ -1,7 +1,7 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
-import { compareText } from '../../core/compare-text.js';
-import { selects } from '../../core/label-selector.js';
+import { compareText } from '../../core/text.js';
+import { selects } from '../../core/labels.js';
 
 /** The policy that rules a pool: of those that select it the heaviest, of equals the first by name; often none. */
 export function policyOf(

@@ -1,9 +1,8 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { counted, verb } from '../../core/plurals.js';
-import { compareText } from '../../core/compare-text.js';
+import { counted, verb, compareText } from '../../core/text.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import type { NodeView } from '../candidates/candidates.js';
 import { evictionCost } from '../candidates/disruption-cost.js';
 import { isMirror, isOwnedBy, isTerminal } from '../../core/pods.js';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { millisecondsOf } from '../../core/timestamps.js';
+import { millisecondsOf } from '../../core/time.js';
 
 /** The SDK's own types of what Temporal answers. */
 type Reversed = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistoryReverse']>>;

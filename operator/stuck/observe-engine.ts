@@ -1,8 +1,8 @@
 import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { millisecondsOf } from '../../core/timestamps.js';
-import { inBatches } from '../../core/in-batches.js';
-import { compareText } from '../../core/compare-text.js';
+import { millisecondsOf } from '../../core/time.js';
+import { inBatches } from '../../core/at-once.js';
+import { compareText } from '../../core/text.js';
 import { workflowIds } from '../../core/ids.js';
 import { lookUp } from '../../core/own.js';
 import {
@@ -13,8 +13,7 @@ import {
   taskQueues,
 } from '../../workflows/messages.js';
 import { describeWorkflow } from '../describe-workflow.js';
-import { foreignIn } from '../foreign-workflow.js';
-import type { ForeignWorkflow } from '../foreign-workflow.js';
+import { foreignIn, type ForeignWorkflow } from '../foreign-workflow.js';
 import { rootMessage, tailOf, type HistoryTail } from './history-tail.js';
 import { observeFailed } from './observe-failed.js';
 import { observePaused } from './observe-paused.js';

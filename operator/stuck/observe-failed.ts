@@ -1,6 +1,6 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { compareText } from '../../core/compare-text.js';
-import { inBatches } from '../../core/in-batches.js';
+import { compareText } from '../../core/text.js';
+import { inBatches } from '../../core/at-once.js';
 import { quotedForQuery, searchAttributes } from '../../workflows/messages.js';
 import { describeWorkflow } from '../describe-workflow.js';
 import { tailOf } from './history-tail.js';

@@ -8,7 +8,7 @@ import { WorkQueue } from '../work-queue.js';
 import { findStuck, planningFinding, stuckKinds } from './findings.js';
 import type { Finding } from './findings.js';
 import type { ObservedEngine } from './observed.js';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 
 /** Whatever is stuck is told within a minute: one look in vain, or one that takes long, is allowed for. */
 const everyMs = 20_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { seeded } from '../../tools/bench/bins-cases.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { hasBit } from './bits.js';
 import type { BinProblem, BinSolution } from './problem.js';
 import { ride } from './riding.js';

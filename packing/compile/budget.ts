@@ -1,5 +1,5 @@
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { Resume, Tier } from '../types.js';
 import { crowdedKeys, crowdedValues, type CrowdedKeys, type OpenKeys } from './crowded-keys.js';

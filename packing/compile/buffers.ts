@@ -1,6 +1,6 @@
 import type { CapacityBuffer } from '../../api/autoscaling/capacity-buffer.js';
 import type { Pod, PodTemplateSpec, Workload } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { ownerOf } from '../../core/owners.js';
 import { parseQuantity, QuantityError } from '../../core/quantities.js';
 import { fullName } from '../names.js';

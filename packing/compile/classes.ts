@@ -1,6 +1,6 @@
 import { isBufferPod } from '../../core/pods.js';
 import type { Affinity, Pod, PodAffinityTerm } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { QuantityError } from '../../core/quantities.js';
 import { mapped } from '../lists.js';
 import { fullName } from '../names.js';

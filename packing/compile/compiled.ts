@@ -1,9 +1,8 @@
-import { isBufferPod } from '../../core/pods.js';
+import { isBufferPod, isGated } from '../../core/pods.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { coreWellKnownLabels, labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
-import { isGated } from '../../core/pods.js';
+import { compareText } from '../../core/text.js';
 import { sortFew } from '../sort-few.js';
 import { admitWithinTerms, termsPerPass } from './budget.js';
 import { bufferPods } from './buffers.js';
@@ -36,9 +35,8 @@ import { coveredCatalogues, overlaidCatalogues, catalogueSupplyOf, storeOf } fro
 import { unusedPools } from './unused-pools.js';
 import type { Universe } from './universe.js';
 import { mapped } from '../lists.js';
-import { normaliseKey } from '../../core/label-aliases.js';
-import type { PoolLimit } from './pool-limits.js';
-import { poolLimits } from './pool-limits.js';
+import { normaliseKey } from '../../core/labels.js';
+import { type PoolLimit, poolLimits } from './pool-limits.js';
 import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { PackingInput, Resume } from '../types.js';
 import { lookUp } from '../../core/own.js';

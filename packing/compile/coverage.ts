@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import { lookUp } from '../../core/own.js';
 import { isTerminal } from '../../core/pods.js';

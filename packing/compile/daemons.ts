@@ -1,6 +1,6 @@
 import type { DaemonSet, NodeSelector, Pod, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { ownerOf } from '../../core/owners.js';
 import { QuantityError } from '../../core/quantities.js';
 import { fullName, namespaceOf } from '../names.js';

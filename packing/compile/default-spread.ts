@@ -1,5 +1,5 @@
 import type { LabelSelector, Pod, TopologySpreadConstraint } from '../../api/kubernetes.js';
-import { selects } from '../../core/label-selector.js';
+import { selects } from '../../core/labels.js';
 import { lookUp } from '../../core/own.js';
 import { controllerOf, kindOf } from '../../core/owners.js';
 import { selectorKeys } from './selector-keys.js';

@@ -1,9 +1,8 @@
 import type { Pod, PodAffinityTerm } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { selects } from '../../core/label-selector.js';
+import { selects, normaliseKey } from '../../core/labels.js';
 import { namespaceOf } from '../names.js';
-import { normaliseKey } from '../../core/label-aliases.js';
 import type { Requirements } from '../requirements/requirements.js';
 import { mostDomains } from './key-space.js';
 import { topologyKeysOf } from './pod-terms.js';

@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { describeRequirement, satisfiedBy, type Requirement } from '../requirements/requirement.js';
 import { canonicalText, type Requirements } from '../requirements/requirements.js';
 

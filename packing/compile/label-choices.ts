@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { canonicalText } from '../requirements/requirements.js';
 import { satisfiedBy } from '../requirements/requirement.js';
 import type { Constraint } from './key-space.js';

@@ -1,8 +1,8 @@
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { selects } from '../../core/label-selector.js';
+import { selects } from '../../core/labels.js';
 import { machinePrice } from './commitments.js';
 import { nameOf } from '../names.js';
 

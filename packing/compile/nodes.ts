@@ -1,10 +1,10 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { Node, Taint } from '../../api/kubernetes.js';
 import { labels, taints as knownTaints } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { withoutTaint } from '../../core/taints.js';
 import { nameOf } from '../names.js';
-import { normaliseKey } from '../../core/label-aliases.js';
+import { normaliseKey } from '../../core/labels.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
 

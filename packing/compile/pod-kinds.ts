@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { fullName, namespaceOf } from '../names.js';
 import { isEqual, isSameDemand } from './pod-key.js';
 

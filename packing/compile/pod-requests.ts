@@ -1,5 +1,5 @@
 import type { Container, PodSpec, ResourceList } from '../../api/kubernetes.js';
-import { parseResource } from '../../core/resources.js';
+import { parseResource } from '../../core/quantities.js';
 import { lookUp } from '../../core/own.js';
 
 /** Parses quantities, each distinct one once. Throws `QuantityError`, which names the resource. */
@@ -19,7 +19,7 @@ export class QuantityReader {
 type Amounts = Map<string, number>;
 
 /**
- * The requests of a pod, in the units of `core/resources.ts`: the maximum of all containers together and each init container
+ * The requests of a pod, in the units of `core/quantities.ts`: the maximum of all containers together and each init container
  * while it runs. Sidecars (init containers that restart always) count from their start on. Pod-level requests replace the sum,
  * and overhead is added. `pods` is always 1.
  */

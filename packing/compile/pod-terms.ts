@@ -1,6 +1,6 @@
 import type { Affinity, NodeSelectorTerm, Pod, PodAffinityTerm, PodSpec } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { normaliseKey } from '../../core/label-aliases.js';
+import { normaliseKey } from '../../core/labels.js';
 import { crowdedValues, type CrowdedKeys } from './crowded-keys.js';
 import { plainRequests } from './pod-key.js';
 import { hostPorts } from '../../core/host-ports.js';

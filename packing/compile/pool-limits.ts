@@ -1,4 +1,4 @@
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import { labels } from '../../api/labels.js';
 import type { Pool } from './pools.js';
 import type { Coverage } from './coverage.js';

@@ -7,7 +7,7 @@ import { annotations, labels } from '../../api/labels.js';
 import { claimRefusalOf, podsBackedOff, whyBackedOffPool } from '../../core/claim-refusals.js';
 import { whyFailingPoolRests } from '../../core/registration-health.js';
 import { nodePoolReadiness } from '../../core/conditions.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { doesNotExist, single, type Requirement } from '../requirements/requirement.js';
 import {
@@ -20,7 +20,7 @@ import {
 } from '../requirements/requirements.js';
 import { inCanonicalOrder } from './catalogue-order.js';
 import { freshValue } from './fresh-value.js';
-import { untolerated } from '../../core/tolerations.js';
+import { untolerated } from '../../core/taints.js';
 
 /** A NodePool that may launch nodes. */
 export interface Pool {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { rankRows } from './row-ranks.js';
 
 type Row = Parameters<typeof rankRows>[0][number];

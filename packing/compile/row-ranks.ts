@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 
 /** An offering of an instance type. */

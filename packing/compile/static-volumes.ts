@@ -1,9 +1,8 @@
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
-import { selects } from '../../core/label-selector.js';
+import { compareText } from '../../core/text.js';
+import { selects } from '../../core/labels.js';
 import { lookUp } from '../../core/own.js';
-import { QuantityError } from '../../core/quantities.js';
-import { parseResource } from '../../core/resources.js';
+import { QuantityError, parseResource } from '../../core/quantities.js';
 import { nameOf } from '../names.js';
 import { impossibleKey, join, type Requirements } from '../requirements/requirements.js';
 import { readTerm, requiredTerms } from './node-terms.js';

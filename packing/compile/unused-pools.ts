@@ -2,7 +2,7 @@ import type { Toleration } from '../../api/kubernetes.js';
 import type { Pool } from './pools.js';
 import type { Level } from './relaxation-levels.js';
 import { clashingKey } from '../requirements/requirements.js';
-import { untolerated } from '../../core/tolerations.js';
+import { untolerated } from '../../core/taints.js';
 
 /** Offerings of all NodePools together that are few enough to keep for whoever may come. */
 const mostOfferings = 100_000;

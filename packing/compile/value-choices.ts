@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { accepts, isEmptyRequirement, type Requirement } from '../requirements/requirement.js';
 import { freshValue } from './fresh-value.js';
 import { mostDomains, type KeySpace } from './key-space.js';

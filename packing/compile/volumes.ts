@@ -7,17 +7,15 @@ import type {
   StorageClass,
 } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { single, requirementOf } from '../requirements/requirement.js';
-import { normaliseKey } from '../../core/label-aliases.js';
+import { single, requirementOf, type Requirement } from '../requirements/requirement.js';
+import { normaliseKey } from '../../core/labels.js';
 import { canonicalText, impossibleKey, join, narrow, type Requirements } from '../requirements/requirements.js';
-import type { Requirement } from '../requirements/requirement.js';
 import { fullName, nameOf, namespaceOf } from '../names.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
-import { listedNames } from '../../core/listed-names.js';
-import { compareText } from '../../core/compare-text.js';
+import { listedNames, compareText } from '../../core/text.js';
 import { isTerminal, isUnassigned } from '../../core/pods.js';
-import { volumeClaimName } from '../../core/volume-claims.js';
+import { volumeClaimName } from '../../core/names.js';
 import { readTerm } from './node-terms.js';
 import type { CompiledNode } from './nodes.js';
 import { nodesOfVolumes, staticSupplies, type StaticDemand, type StaticSupply } from './static-volumes.js';

@@ -1,7 +1,7 @@
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { HostPort } from '../../core/host-ports.js';
-import { normaliseKey } from '../../core/label-aliases.js';
+import { normaliseKey } from '../../core/labels.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Constraint } from '../compile/key-space.js';
 import { alikeText, portText, shunnedText } from '../compile/launchables.js';
@@ -13,6 +13,7 @@ import { type Requirement, single, requirementOf } from '../requirements/require
 import { type Requirements, join } from '../requirements/requirements.js';
 import type { ClaimCandidates, ClaimContext } from './claim-context.js';
 import { reservationOfRow } from './spare-reservations.js';
+
 /** What must not stay open. */
 interface Pins {
   /** By key: as the claim says it. */

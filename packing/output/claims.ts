@@ -1,7 +1,7 @@
 import { annotations, labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { Resources } from '../../core/resources.js';
+import type { Resources } from '../../core/quantities.js';
 import { sortFew } from '../sort-few.js';
 import { portText, shunnedText, type Launchable } from '../compile/launchables.js';
 import type { Row } from '../compile/universe.js';

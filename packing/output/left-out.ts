@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { honouredPreferences, ignoredPreferences } from '../compile/preferences.js';
 import { fullName } from '../names.js';

@@ -1,11 +1,11 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { coreWellKnownLabels } from '../../api/labels.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { distinctValues, meetsMinValues, minValuesRulesOf, type MinValuesRule } from '../compile/min-values.js';
 import { templateRequirements } from '../compile/pools.js';
 import { describeRequirement, isImpossible, type Requirement } from '../requirements/requirement.js';
-import { normaliseKey } from '../../core/label-aliases.js';
+import { normaliseKey } from '../../core/labels.js';
 import { impossibleKey, readRequirements, type Requirements } from '../requirements/requirements.js';
 import type { PackingSettings } from '../types.js';
 import { probableKey } from '../requirements/typo.js';

@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Level } from '../compile/relaxation-levels.js';

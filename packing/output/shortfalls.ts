@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';

@@ -1,4 +1,4 @@
-import { normaliseKey } from '../../core/label-aliases.js';
+import { normaliseKey } from '../../core/labels.js';
 import { openRows, type Launchable } from '../compile/launchables.js';
 import type { Row } from '../compile/universe.js';
 import type { Requirements } from '../requirements/requirements.js';

@@ -1,6 +1,5 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText, counted } from '../../core/text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { counted } from '../../core/plurals.js';
 import type { Cause, TypeGroup } from '../types.js';
 
 /** Names that a group of types lists, and families that its title names. */

@@ -1,12 +1,12 @@
 import { labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Pool } from '../compile/pools.js';
 import { lookUp } from '../../core/own.js';
 import { newNodeLabels } from '../compile/nodes.js';
 import { intersect, isImpossible, requirementOf, satisfiedBy, type Requirement } from '../requirements/requirement.js';
-import { normaliseKey } from '../../core/label-aliases.js';
+import { normaliseKey } from '../../core/labels.js';
 import { clashingKey, type Requirements } from '../requirements/requirements.js';
 import type { Blocker, Cause } from '../types.js';
 

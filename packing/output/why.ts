@@ -1,4 +1,4 @@
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Row } from '../compile/universe.js';

@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { Group } from '../topology/groups.js';
 import type { Cell, Cells } from './cells.js';
 import type { Feasibility } from './feasibility.js';

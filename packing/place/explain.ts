@@ -4,8 +4,7 @@ import type { Rules } from '../topology/rules.js';
 import type { Blocker } from '../types.js';
 import type { Cell } from './cells.js';
 import { selectsOwn } from './host-rules.js';
-import { listedNames } from '../../core/listed-names.js';
-import { counted } from '../../core/plurals.js';
+import { listedNames, counted } from '../../core/text.js';
 
 /**
  * The topology rule that keeps the next pod out of every domain; the first one in the order of checks. `admits`: whether all rules together allow a cell;

@@ -6,7 +6,7 @@ import { listedTogether } from '../compile/listed-together.js';
 import { meetsMinValues, minValuesRulesOf } from '../compile/min-values.js';
 import { holdsOne, portsFree } from '../compile/offers.js';
 import type { Pool } from '../compile/pools.js';
-import { untolerated } from '../../core/tolerations.js';
+import { untolerated } from '../../core/taints.js';
 import { noProfiles, type Profile } from '../compile/universe.js';
 import { emptyList } from '../lists.js';
 import type { DaemonConflict } from '../topology/daemon-pods.js';

@@ -1,5 +1,5 @@
 import { labels } from '../../api/labels.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { minValuesRulesOf } from '../compile/min-values.js';

@@ -1,4 +1,4 @@
-import type { CSINode } from '../../api/kubernetes.js';
+import type { CSINode, Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Attachments, NodeForTopology, NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';
@@ -11,8 +11,7 @@ import { isOwnedBy } from '../../core/pods.js';
 import { toleratingDaemons } from '../compile/pools.js';
 import { namespaceOf } from '../names.js';
 import type { Volumes } from '../compile/volumes.js';
-import { parseResource } from '../../core/resources.js';
-import type { Pod } from '../../api/kubernetes.js';
+import { parseResource } from '../../core/quantities.js';
 import { lookUp } from '../../core/own.js';
 
 export type { NodeKind, NodeState, PlacedPod } from '../topology/node-state.js';

@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import { fullName } from '../names.js';
 import type { Incumbent } from './incumbent.js';
 import type { PlacementState } from './placement-state.js';

@@ -1,6 +1,6 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
-import { normaliseKey } from '../../core/label-aliases.js';
+import { compareText } from '../../core/text.js';
+import { normaliseKey } from '../../core/labels.js';
 import {
   describeRequirement,
   doesNotExist,
@@ -10,8 +10,8 @@ import {
   single,
   write,
   type Requirement,
+  type WrittenRequirement,
 } from './requirement.js';
-import type { WrittenRequirement } from './requirement.js';
 import { lookUp } from '../../core/own.js';
 
 /** Requirements by label key; a key that is missing is free. */

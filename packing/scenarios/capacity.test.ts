@@ -4,7 +4,7 @@ import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import type { Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import {
   instanceType,
   node,

@@ -1,4 +1,4 @@
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName } from '../names.js';
 import { isBetterFor, type FoundNodes } from '../bins/surcharge.js';

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText } from '../../core/text.js';
 import type { PodClass } from '../compile/classes.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Level } from '../compile/relaxation-levels.js';

@@ -4,7 +4,7 @@ import type { Daemon } from '../compile/daemons.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Profile } from '../compile/universe.js';
-import { untolerated } from '../../core/tolerations.js';
+import { untolerated } from '../../core/taints.js';
 import { emptyList } from '../lists.js';
 import { includesNode, type Group, type Groups, type Identity } from './groups.js';
 

@@ -1,13 +1,12 @@
 import type { LabelSelector, PodAffinityTerm, Taint, TopologySpreadConstraint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { selects } from '../../core/label-selector.js';
+import { selects, normaliseKey } from '../../core/labels.js';
 import { satisfies } from '../compile/key-space.js';
 import type { Level } from '../compile/relaxation-levels.js';
-import { untolerated } from '../../core/tolerations.js';
+import { untolerated } from '../../core/taints.js';
 import { labelText } from '../compile/label-text.js';
 import { selectorText } from '../compile/pod-key.js';
 import { filtered, mapped } from '../lists.js';
-import { normaliseKey } from '../../core/label-aliases.js';
 import { chosenByAll, withLabelKeys, type Chosen, type Namespaces } from './selectors.js';
 import { lookUp } from '../../core/own.js';
 

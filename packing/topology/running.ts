@@ -1,7 +1,7 @@
 import type { PodAffinityTerm } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { KeySpace } from '../compile/key-space.js';
-import { normaliseKey } from '../../core/label-aliases.js';
+import { normaliseKey } from '../../core/labels.js';
 import type { Compiled } from '../compile/compiled.js';
 import { fullName, namespaceOf } from '../names.js';
 import type { NodeForTopology } from './node-state.js';

@@ -1,5 +1,5 @@
 import type { LabelSelector, Namespace, PodAffinityTerm } from '../../api/kubernetes.js';
-import { selects } from '../../core/label-selector.js';
+import { selects } from '../../core/labels.js';
 import { nameOf } from '../names.js';
 import { lookUp } from '../../core/own.js';
 

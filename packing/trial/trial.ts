@@ -1,6 +1,6 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
-import { compareText } from '../../core/compare-text.js';
+import { compareText, counted } from '../../core/text.js';
 import { compile, type Compiled } from '../compile/compiled.js';
 import { coverageOf, type Coverage } from '../compile/coverage.js';
 import { termsPerTrial } from '../compile/budget.js';
@@ -15,7 +15,6 @@ import { countedNodes, nodeStates, type NodeState } from '../place/node-states.j
 import type { Part } from '../place/part.js';
 import { Groups } from '../topology/groups.js';
 import { RuleBook } from '../topology/rules.js';
-import { counted } from '../../core/plurals.js';
 import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
 import type { PackingInput, PlannedClaim } from '../types.js';
@@ -23,8 +22,7 @@ import { Journal, JournaledTopologyCounts } from './journal.js';
 import { Launches } from './launches.js';
 import { TrialLimits } from './limits.js';
 import { Placer, type Loads } from './placer.js';
-import { Purchases } from './purchases.js';
-import type { PurchaseSearch } from './purchases.js';
+import { Purchases, type PurchaseSearch } from './purchases.js';
 import { withCandidates } from './with-candidates.js';
 import { Worth } from './worth.js';
 

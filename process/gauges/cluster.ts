@@ -1,7 +1,6 @@
 import { isTrue } from '../../core/conditions.js';
-import { parseResources } from '../../core/resources.js';
-import { whyNotCandidate } from '../../disruption/candidates/candidates.js';
-import type { NodeView } from '../../disruption/candidates/candidates.js';
+import { parseResources } from '../../core/quantities.js';
+import { whyNotCandidate, type NodeView } from '../../disruption/candidates/candidates.js';
 import { consolidatableAt } from '../../disruption/consolidation/consolidatable.js';
 import { isEmpty } from '../../disruption/consolidation/emptiness.js';
 import { isProvisionable } from '../../core/pods.js';

@@ -1,8 +1,6 @@
 import type { Node } from '../../api/kubernetes.js';
-import { parseResources } from '../../core/resources.js';
-import type { Resources } from '../../core/resources.js';
-import type { Family, Sample } from './family.js';
-import { inBaseUnits, secondsSince } from './family.js';
+import { parseResources, type Resources } from '../../core/quantities.js';
+import { type Family, type Sample, inBaseUnits, secondsSince } from './family.js';
 import type { PodSums, Scrape } from './scrape.js';
 import { lookUp } from '../../core/own.js';
 

@@ -1,10 +1,8 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { parseResources } from '../../core/resources.js';
-import { allowance } from '../../disruption/budgets/budgets.js';
-import type { PoolCount } from '../../disruption/budgets/budgets.js';
+import { parseResources } from '../../core/quantities.js';
+import { allowance, type PoolCount } from '../../disruption/budgets/budgets.js';
 import { countPools } from '../../disruption/budgets/pool-counts.js';
-import type { Family, Sample } from './family.js';
-import { inBaseUnits } from './family.js';
+import { type Family, type Sample, inBaseUnits } from './family.js';
 import type { Scrape } from './scrape.js';
 
 const reasons = ['Empty', 'Underutilized', 'Drifted'] as const;

@@ -14,7 +14,7 @@ export type Labels = Readonly<Record<string, string>>;
 type Catalogues = ReadonlyMap<string, readonly InstanceType[]>;
 type Amounts = ReadonlyMap<string, number>;
 
-/** What the pods of a node add up to, in the units of `core/resources.ts`. */
+/** What the pods of a node add up to, in the units of `core/quantities.ts`. */
 export interface PodSums {
   readonly requests: Amounts;
   readonly limits: Amounts;

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { regarding } from '../../core/regarding.js';
+import { regarding } from '../../core/events.js';
 import type { EventToPublish } from '../../kube/port.js';
 import { Notifier, notifying, signatureOf, type NotifierOptions } from './notifier.js';
 

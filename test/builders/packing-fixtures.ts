@@ -1,9 +1,8 @@
-import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { nodePools } from '../../api/karpenter/node-pool.js';
+import { type NodePool, nodePools } from '../../api/karpenter/node-pool.js';
 import type { Node, NodeSelectorRequirement, Pod, PodSpec, ResourceList, Taint } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import type { ClusterObjects, PackingInput, PackingSettings, Plan } from '../../packing/types.js';
 
 const zones = ['zone-a', 'zone-b', 'zone-c'];

@@ -1,5 +1,5 @@
 import type { KubernetesObject, Pod, PodTemplateSpec, ResourceList } from '../../api/kubernetes.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import { podRequests } from './pods.js';
 
 interface Buffer extends KubernetesObject {

@@ -1,5 +1,5 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import type { Amounts } from './pods.js';
 import { normalKey } from './selectors.js';
 import type { CatalogueEntry } from './types.js';

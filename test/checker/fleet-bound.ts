@@ -1,5 +1,5 @@
 import type { Node, Pod } from '../../api/kubernetes.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import { hostnameKey, readMachineTypes } from './catalogue.js';
 import { type Cluster, isDeleting, readCluster } from './cluster.js';
 import { checkBudgets, checkCandidates, mustMove, podsOn } from './disruption.js';

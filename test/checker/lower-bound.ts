@@ -1,4 +1,4 @@
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import { type Launch, type Placement, daemonsOn, launchesOf, mayFitLabels, totalRequests } from './placement.js';
 import { type PodClass, addAmounts } from './pods.js';
 import { fixedLabels } from './prices.js';

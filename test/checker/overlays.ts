@@ -1,5 +1,5 @@
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import type { MachineType, Offer } from './catalogue.js';
 import type { Cluster, Overlay, Pool } from './cluster.js';
 import { normalKey, valueSatisfies } from './selectors.js';

@@ -1,5 +1,5 @@
 import type { Container, Pod, PodSpec } from '../../api/kubernetes.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 
 export type Amounts = Readonly<Record<string, number>>;
 

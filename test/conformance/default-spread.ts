@@ -1,6 +1,6 @@
 import type { LabelSelector, OwnerReference, Pod } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
-import { selects } from '../../core/label-selector.js';
+import { selects } from '../../core/labels.js';
 import { DefaultSpread } from '../../packing/compile/default-spread.js';
 import type { ClusterObjects } from '../../packing/types.js';
 import { gives, same, type Check, type Told } from './told.js';

@@ -10,7 +10,7 @@ import { labels, taints } from '../../api/labels.js';
 import { offering } from '../cases/catalogues.js';
 import { inValues, nodePool } from '../cases/objects.js';
 import { FakeCloud } from '../simulation/cloud/fake.js';
-import { parseResources } from '../../core/resources.js';
+import { parseResources } from '../../core/quantities.js';
 import { observe } from '../../tools/stack/demo/observe.js';
 import { createClusterCache } from '../../kube/cache.js';
 import { createKubeClient } from '../../kube/client.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { cutText } from '../../core/cut-text.js';
+import { cutText } from '../../core/text.js';
 import { targets, type Target } from './fuzz/targets.js';
 
 /** Cases of the quickest readers; `STOWAGE_FUZZ_CASES=1000000` plays more. */

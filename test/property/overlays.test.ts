@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { NodeOverlay } from '../../api/karpenter/node-overlay.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import { parseResource } from '../../core/resources.js';
+import { parseResource } from '../../core/quantities.js';
 import { adjusted, applyOverlays } from '../../packing/compile/overlays.js';
 import { templateRequirements } from '../../packing/compile/pools.js';
 import { intersect, isImpossible } from '../../packing/requirements/requirement.js';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import type { CommandName } from '../../cli/command-texts.js';
 import { failureOf } from '../../cli/failure.js';
 import { liveCommands } from '../../cli/live-commands.js';
-import { printable } from '../../core/printable.js';
+import { printable } from '../../core/text.js';
 import { messageOf } from '../../core/error-message.js';
 import type { LiveWorld } from '../live/world.js';
 

@@ -8,7 +8,7 @@ export default {
     schema: [],
     messages: {
       outcome:
-        'One that rejects loses what becomes of the others: use forEachItem or forEachBestEffort of activities/for-each-item.ts, or settleAll of core/settle-all.ts, or catch what fails inside.',
+        'One that rejects loses what becomes of the others: use forEachItem or forEachBestEffort of activities/for-each-item.ts, or settleAll of core/at-once.ts, or catch what fails inside.',
     },
   },
   create(context) {

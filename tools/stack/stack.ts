@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { settleAll } from '../../core/settle-all.js';
+import { settleAll } from '../../core/at-once.js';
 import { applyManifests } from './apply.js';
 import { cloudComponents, egressFolder, motoEndpoint, seedCloud } from './cloud.js';
 import { authorityFile } from './cloud-proxy/egress.js';

@@ -1,5 +1,4 @@
-import { dollars } from '../../core/dollars.js';
-import { counted } from '../../core/plurals.js';
+import { dollars, counted } from '../../core/text.js';
 import type { Question } from '../people/consent.js';
 import type { Candidate, ClaimPlan, ConsolidateInput, Decision, Explanation } from '../messages.js';
 

@@ -1,15 +1,20 @@
 import { CancellationScope } from '@temporalio/workflow';
-import { counted } from '../../core/plurals.js';
-import { settleAll } from '../../core/settle-all.js';
+import { counted } from '../../core/text.js';
+import { settleAll } from '../../core/at-once.js';
 import { workflowNow } from '../clock.js';
 import { CommandConsent } from './command-consent.js';
 import { commandFacts, summaryOf } from './command-text.js';
 import { reportEnd, steerPodsTo } from './disrupt-signals.js';
-import { EarlyEnd } from './early-end.js';
-import type { EarlyOutcome } from './early-end.js';
+import { EarlyEnd, type EarlyOutcome } from './early-end.js';
 import { setSignalHandler } from '../handlers.js';
-import type { Candidate, ConsolidateInput, ConsolidateResult, Decision } from '../messages.js';
-import { nominatedSignal, searchAttributes } from '../messages.js';
+import {
+  type Candidate,
+  type ConsolidateInput,
+  type ConsolidateResult,
+  type Decision,
+  nominatedSignal,
+  searchAttributes,
+} from '../messages.js';
 import { isAborted } from '../people/accepted-orders.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';
 import { awaitUnreadPause } from '../people/unread-pause.js';

@@ -1,12 +1,16 @@
 import { log, sleep } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
-import type { MeasureSavingsInput, MeasureSavingsResult, SavingsMeasured } from '../messages.js';
-import { savingsQuery, searchAttributes } from '../messages.js';
-import { dollars } from '../../core/dollars.js';
+import {
+  type MeasureSavingsInput,
+  type MeasureSavingsResult,
+  type SavingsMeasured,
+  savingsQuery,
+  searchAttributes,
+} from '../messages.js';
+import { dollars, counted } from '../../core/text.js';
 import { setQueryHandler } from '../handlers.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
-import { counted } from '../../core/plurals.js';
 
 const hour = 3_600_000;
 const measuredAfterMs: readonly number[] = [hour, 24 * hour];

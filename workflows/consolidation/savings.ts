@@ -2,7 +2,7 @@ import { ParentClosePolicy, startChild, workflowInfo } from '@temporalio/workflo
 import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
-import { dollars } from '../../core/dollars.js';
+import { dollars } from '../../core/text.js';
 import type { Candidate, ConsolidateInput, Decision } from '../messages.js';
 import { isStartedAlready } from '../calls/other-workflows.js';
 import type { measureSavings } from './measure-savings.js';

@@ -1,7 +1,6 @@
 import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
-import { cutText } from '../../core/cut-text.js';
-import { compareText } from '../../core/compare-text.js';
-import { longestName } from '../../core/object-names.js';
+import { cutText, compareText } from '../../core/text.js';
+import { longestName } from '../../core/names.js';
 import { approvalWaitText } from '../../disruption/policies/approval-wait-text.js';
 import { workflowNow } from '../clock.js';
 import type {

@@ -18,7 +18,7 @@ import { Outbox } from '../calls/other-workflows.js';
 import { WaitingWorkflows } from './waiting-workflows.js';
 import { Steering } from './steering.js';
 import { Watchdog } from '../entity/watchdog.js';
-import { settleInTurn } from '../../core/settle-all.js';
+import { settleInTurn } from '../../core/at-once.js';
 import { SlotGrants } from './slot-grants.js';
 import { Commands } from './commands.js';
 import { handleOrders, handleQueries, handleSignals } from './disrupt-handlers.js';

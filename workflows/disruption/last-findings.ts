@@ -11,7 +11,7 @@ import type {
 } from '../messages.js';
 import { nextWindowOf, planOf, poolsOf, verdictOf } from './disrupt-answers.js';
 import { UndecidedWatch } from './undecided.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 /** What the last search for commands found, and answers to people's queries from it. */
 export class LastFindings {

@@ -1,6 +1,6 @@
 import type { DisruptionView } from '../../activities/disruption-context/contract.js';
 import { alongsideKept } from '../../disruption/command.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { workflowNow } from '../clock.js';
 import { untilHistoryFull } from '../history-limit.js';
 import type { SlotDecision, SlotRequest } from '../messages.js';

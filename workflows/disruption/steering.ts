@@ -2,11 +2,10 @@ import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowNow } from '../clock.js';
 import { repeatForever } from '../entity/failed-steps.js';
-import type { MoveTargets, SteeredCommand, SteeringState } from '../messages.js';
-import { steeredSignal } from '../messages.js';
+import { type MoveTargets, type SteeredCommand, type SteeringState, steeredSignal } from '../messages.js';
 import type { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 
 /**
  * Steering ends after this time even if the drain goes on: the drain is then blocked, and new pods should not be kept off other

@@ -1,5 +1,5 @@
 import type { DisruptionDetails, DisruptionsFound } from '../../activities/disruption/contract.js';
-import { cutText } from '../../core/cut-text.js';
+import { cutText } from '../../core/text.js';
 import type { Undecided } from '../messages.js';
 
 /** How long candidates may be without a command before that is shown. */

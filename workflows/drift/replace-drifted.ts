@@ -3,15 +3,17 @@ import type { RolloutRules, RolloutView } from '../../activities/drift/contract.
 import { waveBackOffMs, isStopped, pollAfterMs, waveSize } from '../../disruption/drift/rollout.js';
 import { workflowNow } from '../clock.js';
 import { isContinueAsNewDue } from '../history-limit.js';
-import type {
-  ClaimRef,
-  Explanation,
-  Order,
-  ReplaceDriftedInput,
-  ReplaceDriftedResult,
-  RolloutState,
+import {
+  type ClaimRef,
+  type Explanation,
+  type Order,
+  type ReplaceDriftedInput,
+  type ReplaceDriftedResult,
+  type RolloutState,
+  refusals,
+  rolloutChangedSignal,
+  searchAttributes,
 } from '../messages.js';
-import { refusals, rolloutChangedSignal, searchAttributes } from '../messages.js';
 import { refuse } from '../people/orders.js';
 import { handleRollback } from './rollback-handlers.js';
 import { isAborted } from '../people/accepted-orders.js';
@@ -24,7 +26,7 @@ import { Outbox } from '../calls/other-workflows.js';
 import { Slots } from '../calls/slots.js';
 import { questionAfterFailures, questionBeforeWaves } from './rollout-questions.js';
 import { WaveReplacements } from './wave-replacements.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { setSignalHandler } from '../handlers.js';
 
 const hour = 3_600_000;

@@ -1,7 +1,7 @@
 import { CancellationScope, isCancellation, log, sleep } from '@temporalio/workflow';
 import { workflowNow } from '../clock.js';
 import type { Progress } from '../progress.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 /** Work that takes longer is reported as stalled, and again after each further interval. */
 const stalledAfterMs = 2 * 60_000;

@@ -1,4 +1,4 @@
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 import type { ExpireNodeInput } from '../messages.js';
 import { searchAttributes } from '../messages.js';
 import { Progress } from '../progress.js';

@@ -18,7 +18,7 @@ import { notify } from '../calls/other-workflows.js';
 import { NodeReplacement } from '../replacement/replacement.js';
 import { ViaProvision } from '../replacement/via-provision.js';
 import { setSignalHandler } from '../handlers.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 /** Time between EC2's interruption notice and the end of the instance. */
 const noticeMs = 120_000;

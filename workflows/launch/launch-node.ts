@@ -8,8 +8,9 @@ import {
 } from '@temporalio/workflow';
 import type { ClaimView, NodeSync, RefusedWrite } from '../../activities/launch/contract.js';
 import { workflowNow } from '../clock.js';
-import type { LaunchNodeInput, LaunchOutcome } from '../messages.js';
 import {
+  type LaunchNodeInput,
+  type LaunchOutcome,
   launchSettledSignal,
   nodeChangedSignal,
   replacementSettledSignal,
@@ -23,8 +24,7 @@ import { notify } from '../calls/other-workflows.js';
 import { LaunchAttempts, lastMessage } from './launch-attempts.js';
 import { OutageAwareTimeout } from './outage-aware-timeout.js';
 import { setSignalHandler } from '../handlers.js';
-import { counted } from '../../core/plurals.js';
-import { dollars } from '../../core/dollars.js';
+import { counted, dollars } from '../../core/text.js';
 import { backOffMs } from '../../core/back-off.js';
 import { launchTimeoutMs, registrationTimeoutMs } from '../../core/launch-timeouts.js';
 

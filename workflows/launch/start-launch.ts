@@ -7,11 +7,11 @@ import {
   startChild,
 } from '@temporalio/workflow';
 import { workflowIds } from '../../core/ids.js';
-import { settleAll } from '../../core/settle-all.js';
+import { settleAll } from '../../core/at-once.js';
 import type { launchNode } from './launch-node.js';
 import type { LaunchBatchInput, LaunchNodeInput, LaunchStart } from '../messages.js';
 import { isStartedAlready } from '../calls/other-workflows.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 
 /**
  * Starts the NodeClaim's `launchNode` as a child that is abandoned to run on its own. If it runs already, because the operator

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../core/durations.js';
-import { longestName } from '../../core/object-names.js';
+import { longestName } from '../../core/names.js';
 import { isSameScope, pauseScopeText, pauseStops } from '../../core/pause-scope.js';
 import { disruptionReasons } from '../../disruption/command.js';
 import { workflowNow } from '../clock.js';

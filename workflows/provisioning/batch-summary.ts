@@ -1,6 +1,5 @@
 import type { CreatedClaim, PlanNodesResult } from '../../activities/provisioning/contract.js';
-import { dollars } from '../../core/dollars.js';
-import { counted } from '../../core/plurals.js';
+import { dollars, counted } from '../../core/text.js';
 import type { BatchSummary, ClaimPlan, Explanation } from '../messages.js';
 import { leftOutFact } from '../people/oversight-messages.js';
 

@@ -1,9 +1,8 @@
-import type { LaunchBatchInput } from '../messages.js';
-import { searchAttributes } from '../messages.js';
-import { settleAll } from '../../core/settle-all.js';
+import { type LaunchBatchInput, searchAttributes } from '../messages.js';
+import { settleAll } from '../../core/at-once.js';
 import { startLaunch } from '../launch/start-launch.js';
 import { Progress } from '../progress.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 
 /** Starts up to a hundred launches of a large plan, and ends. The launches go on without a parent. */
 export async function launchBatch({ cluster, launches }: LaunchBatchInput): Promise<void> {

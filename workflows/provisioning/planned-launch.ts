@@ -1,5 +1,5 @@
 import type { CreatedClaim, PlanNodesResult } from '../../activities/provisioning/contract.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { LaunchStart, ReplacementRequest } from '../messages.js';
 import { waitersOf } from './replacement-answers.js';
 

@@ -1,5 +1,5 @@
 import type { CreatedClaim, PlanNodesResult } from '../../activities/provisioning/contract.js';
-import { counted, verb } from '../../core/plurals.js';
+import { counted, verb } from '../../core/text.js';
 import type { ClaimRef, ReplacementRequest, ReplacementsPlanned } from '../messages.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;

@@ -17,7 +17,7 @@ import { repairQuestion } from './repair-question.js';
 import { RepairTermination } from './repair-termination.js';
 import { Slots, type Slot } from '../calls/slots.js';
 import { setSignalHandler } from '../handlers.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 /** How often to check again while too many nodes are unhealthy (repair/at-most-a-fifth). */
 const blockedRetryMs = 5 * 60_000;

@@ -1,14 +1,13 @@
 import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import { workflowIds } from '../../core/ids.js';
-import { counted } from '../../core/plurals.js';
-import { settleAll } from '../../core/settle-all.js';
+import { counted } from '../../core/text.js';
+import { settleAll } from '../../core/at-once.js';
 import { workflowNow } from '../clock.js';
 import { notifyEntity } from '../calls/entity-signals.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
 import { startLaunch } from '../launch/start-launch.js';
-import type { Decision } from '../messages.js';
-import { deletingNodesSignal } from '../messages.js';
+import { type Decision, deletingNodesSignal } from '../messages.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { notify } from '../calls/other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';

@@ -1,10 +1,9 @@
 import { isCancellation, log, workflowInfo } from '@temporalio/workflow';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import type { Candidate, ClaimRef } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
 import { activitiesOf } from '../calls/proxies.js';
-import type { TerminationEnd, TerminationRequest } from '../termination/start-termination.js';
-import { runTermination } from '../termination/start-termination.js';
+import { type TerminationEnd, type TerminationRequest, runTermination } from '../termination/start-termination.js';
 import type { Readiness, ReplacementSource } from './source.js';
 
 /** Which NodeClaim to drain and terminate, why, and until when. */

@@ -1,13 +1,19 @@
 import { getExternalWorkflowHandle, patched, workflowInfo } from '@temporalio/workflow';
 import { backOffMs } from '../../core/back-off.js';
 import { workflowIds } from '../../core/ids.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 import { signalEntity } from '../calls/entity-signals.js';
 import { workflowNow } from '../clock.js';
 import { setSignalHandler } from '../handlers.js';
 import { AwaitedLaunches } from '../launch/awaited-launches.js';
-import type { ClaimRef, ReplacementRequest, ReplacementsPlanned } from '../messages.js';
-import { deletingNodesSignal, replacementsPlannedSignal, replaceSignal } from '../messages.js';
+import {
+  type ClaimRef,
+  type ReplacementRequest,
+  type ReplacementsPlanned,
+  deletingNodesSignal,
+  replacementsPlannedSignal,
+  replaceSignal,
+} from '../messages.js';
 import { notify } from '../calls/other-workflows.js';
 import type { Readiness, ReplacementSource } from './source.js';
 

@@ -2,16 +2,18 @@ import { allHandlersFinished, workflowInfo } from '@temporalio/workflow';
 import type { CreatedClaim } from '../../activities/provisioning/contract.js';
 import type { ReplicasView } from '../../activities/static-capacity/contract.js';
 import { backOffMs } from '../../core/back-off.js';
-import { settleAll } from '../../core/settle-all.js';
+import { settleAll } from '../../core/at-once.js';
 import { workflowNow } from '../clock.js';
-import type {
-  ClaimRef,
-  KeepReplicasCarried,
-  KeepReplicasInput,
-  KeepReplicasResult,
-  ReplicasState,
+import {
+  type ClaimRef,
+  type KeepReplicasCarried,
+  type KeepReplicasInput,
+  type KeepReplicasResult,
+  type ReplicasState,
+  replacementSettledSignal,
+  replicasChangedSignal,
+  searchAttributes,
 } from '../messages.js';
-import { replacementSettledSignal, replicasChangedSignal, searchAttributes } from '../messages.js';
 import { Changes } from '../entity/changes.js';
 import { runEntity } from '../entity/run-entity.js';
 import { untilHistoryFull } from '../history-limit.js';
@@ -23,7 +25,7 @@ import { Oversight } from '../people/oversight.js';
 import { Progress } from '../progress.js';
 import { activitiesOf } from '../calls/proxies.js';
 import { setSignalHandler } from '../handlers.js';
-import { counted } from '../../core/plurals.js';
+import { counted } from '../../core/text.js';
 
 /** Many NodeClaims change at once: wait for the changes to settle, then read once. */
 const settleMs = 500;

@@ -1,5 +1,5 @@
-import { blockerName, blockerText } from '../../core/blocker-text.js';
-import { timeText } from '../../core/time-text.js';
+import { blockerName, blockerText } from '../../core/text.js';
+import { timeText } from '../../core/time.js';
 import type { DrainBlocker, DrainProgress } from '../../activities/termination/contract.js';
 import type { ExpediteOrder } from '../messages.js';
 

@@ -10,7 +10,7 @@ import type { Activities } from '../calls/proxies.js';
 import { heldByBudget, protectedText } from './drain-text.js';
 import { Escalation } from './escalation.js';
 import type { EscalationState, Stuck } from './escalation.js';
-import { timeText } from '../../core/time-text.js';
+import { timeText } from '../../core/time.js';
 
 /** Timeout of a question that no later step ends. */
 const longestQuestionMs = 30 * 24 * 3_600_000;

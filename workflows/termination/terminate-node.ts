@@ -5,13 +5,17 @@ import type {
   DrainProgress,
   TerminationStart,
 } from '../../activities/termination/contract.js';
-import { instanceOfProviderId } from '../../core/provider-id.js';
+import { instanceOfProviderId } from '../../core/names.js';
 import { workflowNow } from '../clock.js';
 import { isHistoryLong } from '../history-limit.js';
 import { Deadline } from './deadline.js';
 import { blockedTexts, endedBy, endedProtection, endingText, podsText, waitText } from './drain-text.js';
-import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../messages.js';
-import { searchAttributes } from '../messages.js';
+import {
+  type ExpediteOrder,
+  type TerminateNodeInput,
+  type TerminateNodeResult,
+  searchAttributes,
+} from '../messages.js';
 import { LaunchStop } from './stop-launch.js';
 import { PollInterval } from './poll-interval.js';
 import { ordersAnswered, Oversight } from '../people/oversight.js';

@@ -1,10 +1,7 @@
-import { compareText } from '../../../core/compare-text.js';
-import { kubeletSettings } from '../kubelet.js';
-import type { KubeletSettings } from '../kubelet.js';
-import { kubeletLabels, kubeletTaintText } from './input.js';
-import type { UserDataInput } from './input.js';
-import { isMime, readMime, writeMime } from './mime.js';
-import type { MimePart } from './mime.js';
+import { compareText } from '../../../core/text.js';
+import { kubeletSettings, type KubeletSettings } from '../kubelet.js';
+import { kubeletLabels, kubeletTaintText, type UserDataInput } from './input.js';
+import { isMime, readMime, writeMime, type MimePart } from './mime.js';
 
 const script = 'text/x-shellscript; charset="us-ascii"';
 

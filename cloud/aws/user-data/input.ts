@@ -1,6 +1,6 @@
 import type { AmiFamily } from '../../../api/aws/ec2-node-class.js';
 import type { Taint } from '../../../api/kubernetes.js';
-import { compareText } from '../../../core/compare-text.js';
+import { compareText } from '../../../core/text.js';
 
 /** What a node is told when it starts (launch-templates/user-data). */
 export interface UserDataInput {

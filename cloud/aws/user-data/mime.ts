@@ -1,4 +1,4 @@
-import { cutText } from '../../../core/cut-text.js';
+import { cutText } from '../../../core/text.js';
 import { DomainError } from '../../../core/failures.js';
 
 /** One part of a MIME multipart document, as cloud-init and nodeadm read them. */

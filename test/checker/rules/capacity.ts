@@ -1,4 +1,4 @@
-import { parseResources } from '../../../core/resources.js';
+import { parseResources } from '../../../core/quantities.js';
 import { capacityTypeKey, zoneKey } from '../catalogue.js';
 import type { Policy, Pool } from '../cluster.js';
 import { type FinalNode, type Placement, launchesOf } from '../placement.js';

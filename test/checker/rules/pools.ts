@@ -1,7 +1,7 @@
 import type { NodeSelectorRequirement } from '../../../api/kubernetes.js';
 import type { MachineType } from '../catalogue.js';
 import { coveredPrice } from '../commitments.js';
-import { parseResources } from '../../../core/resources.js';
+import { parseResources } from '../../../core/quantities.js';
 import type { FinalNode, Placement } from '../placement.js';
 import { type Amounts, addAmounts } from '../pods.js';
 import { normalKey, valueSatisfies } from '../selectors.js';

@@ -1,6 +1,5 @@
-import { parseResources } from '../../../core/resources.js';
-import type { Cluster } from '../cluster.js';
-import { isDaemonPod } from '../cluster.js';
+import { parseResources } from '../../../core/quantities.js';
+import { type Cluster, isDaemonPod } from '../cluster.js';
 import { type FinalNode, type Launch, type Placement, daemonsOn, totalRequests } from '../placement.js';
 import { type Amounts, type PodClass, addAmounts, podRequests } from '../pods.js';
 import type { Violation } from '../types.js';

@@ -1,7 +1,6 @@
 import type { NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/kubernetes.js';
-import type { Cluster } from '../cluster.js';
-import { parseResources } from '../../../core/resources.js';
-import { isDeleting, isFinished } from '../cluster.js';
+import { type Cluster, isDeleting, isFinished } from '../cluster.js';
+import { parseResources } from '../../../core/quantities.js';
 import { hostnameKey } from '../catalogue.js';
 import type { FinalNode, Placement } from '../placement.js';
 import { podKey } from '../pods.js';

@@ -1,5 +1,5 @@
 import { labels } from '../../../api/labels.js';
-import { parseResources } from '../../../core/resources.js';
+import { parseResources } from '../../../core/quantities.js';
 import { nodeViews } from '../../../cluster/cluster.js';
 import { staticCounts } from '../../../disruption/static-capacity/static-capacity.js';
 import { providerIdOf, runningNode } from '../running/nodes.js';

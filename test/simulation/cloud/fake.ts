@@ -1,10 +1,14 @@
 import { DomainError } from '../../../core/failures.js';
 import type { InstanceType } from '../../../core/instance-type.js';
-import { allocatableOf, launchOptions, pinnedLabels, pinnedValue } from '../../../core/launch-options.js';
-import type { LaunchOption } from '../../../core/launch-options.js';
-import { parseResources } from '../../../core/resources.js';
-import { err, ok } from '../../../core/result.js';
-import type { Result } from '../../../core/result.js';
+import {
+  allocatableOf,
+  launchOptions,
+  pinnedLabels,
+  pinnedValue,
+  type LaunchOption,
+} from '../../../core/launch-options.js';
+import { parseResources } from '../../../core/quantities.js';
+import { err, ok, type Result } from '../../../core/result.js';
 import { labels } from '../../../api/labels.js';
 import { FakeReservations, type FakeReservation } from './reservations.js';
 import type {

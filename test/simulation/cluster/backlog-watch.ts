@@ -3,7 +3,7 @@ import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../../../api/kubernetes.js';
 import { isTrue } from '../../../core/conditions.js';
 import { isUnassigned, podKey } from '../../../core/pods.js';
-import { parseResources } from '../../../core/resources.js';
+import { parseResources } from '../../../core/quantities.js';
 import { podRequests, QuantityReader } from '../../../packing/compile/pod-requests.js';
 import { hasRules } from '../scale-down/scheduling-rules.js';
 import { isDisruptedByChoice, reasonOf } from './by-choice.js';

@@ -1,11 +1,10 @@
 import type { Node, Pod } from '../../../api/kubernetes.js';
 import { annotations, labels } from '../../../api/labels.js';
 import { isOwnedBy } from '../../../core/pods.js';
-import { parseResources } from '../../../core/resources.js';
+import { parseResources } from '../../../core/quantities.js';
 import { zones } from '../../cases/kwok.js';
 import type { FakeKube } from '../kube/fake.js';
-import { isAdmitted, volumesIn } from '../scale-down/scheduling-rules.js';
-import type { Surroundings, VolumesOfPods } from '../scale-down/scheduling-rules.js';
+import { isAdmitted, volumesIn, type Surroundings, type VolumesOfPods } from '../scale-down/scheduling-rules.js';
 
 interface Room {
   readonly cpu: number;

@@ -1,5 +1,5 @@
 import type { Node, Pod } from '../../../api/kubernetes.js';
-import { parseResources } from '../../../core/resources.js';
+import { parseResources } from '../../../core/quantities.js';
 import { pod } from '../../cases/objects.js';
 import type { SimulatedCluster } from './world.js';
 

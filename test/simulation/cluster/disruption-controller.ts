@@ -1,6 +1,6 @@
 import { isTrue } from '../../../core/conditions.js';
 import { isTerminating } from '../../../core/pods.js';
-import { selects } from '../../../core/label-selector.js';
+import { selects } from '../../../core/labels.js';
 import type { SimulatedCluster } from './world.js';
 
 /** Who says how many pods of an app there are to be. */

@@ -1,7 +1,6 @@
 import { labels, taints } from '../../../api/labels.js';
 import { withCondition } from '../../../core/conditions.js';
-import { formatResource } from '../../../core/quantities.js';
-import type { Resources } from '../../../core/resources.js';
+import { formatResource, type Resources } from '../../../core/quantities.js';
 import type { Random } from '../../cases/random.js';
 import type { LaunchedInstance } from '../../../cloud/port.js';
 import type { FakeCloud } from '../cloud/fake.js';

@@ -1,5 +1,5 @@
 import type { ObjectMeta, Pod } from '../../../api/kubernetes.js';
-import { compareText } from '../../../core/compare-text.js';
+import { compareText } from '../../../core/text.js';
 import { timestamp } from '../../../core/conditions.js';
 import { canonicalJson } from '../../../core/hash.js';
 import { DomainError } from '../../../core/failures.js';

@@ -1,6 +1,6 @@
 import type { Pod, PodDisruptionBudget } from '../../../api/kubernetes.js';
 import { DomainError } from '../../../core/failures.js';
-import { selects } from '../../../core/label-selector.js';
+import { selects } from '../../../core/labels.js';
 import { copyOf } from './copy.js';
 import { FakeStorage, graceOf, refOf } from './fake-storage.js';
 import { compareVersions, resources } from '../../../kube/kinds.js';

@@ -1,16 +1,21 @@
 import type { Node, Pod } from '../../../api/kubernetes.js';
 import { labels } from '../../../api/labels.js';
 import { isTrue } from '../../../core/conditions.js';
-import { parseResources } from '../../../core/resources.js';
+import { parseResources } from '../../../core/quantities.js';
 import { isTerminating, podKey } from '../../../core/pods.js';
 import { podRequests, QuantityReader } from '../../../packing/compile/pod-requests.js';
 import { Flag, Inbox } from './clock.js';
 import { latencies } from './latencies.js';
 import { priorityOf, victimsOf } from './preemption.js';
-import { hasRules, isAdmitted, noVolumes, volumesIn } from './scheduling-rules.js';
-import type { Surroundings } from './scheduling-rules.js';
-import { favourites, fits, resourceNames } from './scheduler-scores.js';
-import type { Amounts, SchedulerNode, SchedulerPod } from './scheduler-scores.js';
+import { hasRules, isAdmitted, noVolumes, volumesIn, type Surroundings } from './scheduling-rules.js';
+import {
+  favourites,
+  fits,
+  resourceNames,
+  type Amounts,
+  type SchedulerNode,
+  type SchedulerPod,
+} from './scheduler-scores.js';
 import type { ClusterParts } from './world.js';
 
 /** kube-scheduler: binds one pod after the other; those that fit nowhere are tried again when something has changed. */

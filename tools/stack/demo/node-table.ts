@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { searchAttributes } from '../../../workflows/messages.js';
 import { hourly, renderTable } from '../../../cli/output/table.js';
-import { counted } from '../../../core/plurals.js';
+import { counted } from '../../../core/text.js';
 import type { CloudProxyControl, InstanceView } from '../cloud-proxy/control.js';
 import type { Setting } from '../stage.js';
 

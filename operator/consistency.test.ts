@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { shortfalls } from './node-shape.js';
+import { shortfalls } from './consistency.js';
 
 describe('shortfalls (registration/consistency)', () => {
   test.each<[string, string, string, boolean]>([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { settleAll, settleInTurn } from './settle-all.js';
+import { settleAll, settleInTurn, once } from './at-once.js';
 
 test('every one is waited for, in order, and what failed first is told after', async () => {
   await expect(settleAll([3, 1, 2], (n) => Promise.resolve(n * 2))).resolves.toEqual([6, 2, 4]);
@@ -24,4 +24,19 @@ test('one after the other, and one that fails keeps no other from its turn', asy
   await expect(settleInTurn([1, 2], work)).rejects.toThrow('first');
   expect(begun).toEqual([1, 2]);
   await expect(settleInTurn([2], work)).resolves.toBeUndefined();
+});
+
+test.each([
+  ['a value', 7],
+  ['nothing', undefined],
+  ['a no', false],
+])('%s is asked for once, when it is needed', (_, value) => {
+  let asked = 0;
+  const answer = once(() => {
+    asked += 1;
+    return value;
+  });
+  expect(asked).toBe(0);
+  expect([answer(), answer()]).toEqual([value, value]);
+  expect(asked).toBe(1);
 });

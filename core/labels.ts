@@ -1,5 +1,6 @@
 import type { LabelSelector } from '../api/kubernetes.js';
 import { lookUp } from './own.js';
+import { labelAliases } from '../api/labels.js';
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
@@ -24,4 +25,9 @@ export function selects(selector: LabelSelector | undefined, labels: Labels): bo
         return value === undefined;
     }
   });
+}
+
+/** The current name of a label key (labels/aliases). */
+export function normaliseKey(key: string): string {
+  return lookUp(labelAliases, key) ?? key;
 }

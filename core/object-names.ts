@@ -1,2 +1,0 @@
-/** The longest name of an object in Kubernetes. */
-export const longestName = 253;
