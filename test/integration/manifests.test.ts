@@ -12,6 +12,7 @@ import { convert } from '../../cli/convert.js';
 import type { CloudProvider } from '../../cloud/port.js';
 import { isTrue } from '../../core/conditions.js';
 import { plan } from '../../packing/plan.js';
+import { examples, policyOf } from '../../tools/docs/disruption-policy/examples.mjs';
 import { awsProvider, briefLags, resolved } from './aws-subject.js';
 import { useStack } from './shared-stack.js';
 
@@ -50,10 +51,9 @@ describe('stowage convert', () => {
 
 describe('docs/disruption-policy.md', () => {
   test('its examples are accepted by the API server', async () => {
-    const page = readFileSync('docs/disruption-policy.md', 'utf8');
-    const examples = [...page.matchAll(/^```yaml\n([^]*?)^```/gm)].map(([, yaml = '']) => yaml);
-    const answers = await create(examples.join('\n---\n'));
-    expect(answers).toHaveLength(examples.length);
+    const fields = Object.keys(examples);
+    const answers = await create(fields.map(policyOf).join('\n---\n'));
+    expect(answers).toHaveLength(fields.length);
     for (const answer of answers) expect(answer).toMatch(/ created \(server dry run\)$/);
   });
 });

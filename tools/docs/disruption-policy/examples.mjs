@@ -9,13 +9,13 @@ nodePoolSelector:
     - { key: team, operator: In, values: [shop, pay] }
 `,
   },
-  weight: { says: 'Takes precedence over every policy of the same NodePool with a lower weight:', yaml: 'weight: 50' },
+  weight: { says: 'Takes precedence over policies with lower weight:', yaml: 'weight: 50' },
   mode: {
-    says: 'Decide, publish event `ConsolidationCandidate` about what would be disrupted, and leave every node alone:',
+    says: 'Only event `ConsolidationCandidate` says what would be disrupted:',
     yaml: 'mode: Recommend',
   },
   approval: {
-    says: 'Questions about drift wait for two days, and without an answer drift continues. All other questions wait for a day, and without an answer nothing happens:',
+    says: 'Unanswered, drift continues after two days; anything else is rejected after a day:',
     yaml: `
 approval:
   - { reasons: [Drifted], timeout: 48h, onTimeout: Approve }
@@ -23,7 +23,7 @@ approval:
 `,
   },
   maintenanceWindows: {
-    says: 'Underutilized and drifted nodes are disrupted at night from Monday to Thursday, at most a fifth of the pool in a night. All other reasons apply at any time:',
+    says: 'Underutilized and drifted nodes at night, at most a fifth of the pool a night; other reasons at any time:',
     yaml: `
 maintenanceWindows:
   - name: nights
@@ -35,7 +35,7 @@ maintenanceWindows:
 `,
   },
   rates: {
-    says: 'At most two nodes within ten minutes, and at most a tenth of the pool within an hour for drift:',
+    says: 'At most two nodes within ten minutes, for drift also a tenth of the pool within an hour:',
     yaml: `
 rates:
   - { nodes: '2', per: 10m }
@@ -43,7 +43,7 @@ rates:
 `,
   },
   savings: {
-    says: 'No pod is moved for less than 5% of what its node costs, nor for less than five cents an hour:',
+    says: 'At least 5% and five cents an hour:',
     yaml: `
 savings:
   minimumPercent: 5
@@ -51,16 +51,16 @@ savings:
 `,
   },
   nodeCost: {
-    says: 'Each node costs two cents an hour for an agent, so fewer, larger nodes are preferred:',
+    says: 'Two cents an hour for an agent, so fewer, larger nodes are preferred:',
     yaml: "nodeCost: '0.02'",
   },
   coolDown: { says: 'A node to which pods were moved stays for half an hour:', yaml: 'coolDown: 30m' },
   maxMoveChain: {
-    says: 'Consolidation of the pool pauses if it has moved one workload a fourth time within a day:',
+    says: 'It pauses at the fourth move within a day:',
     yaml: 'maxMoveChain: 3',
   },
   spotRatio: {
-    says: 'Four fifths of the vCPUs run on spot in every zone, but 16 of them always run on-demand:',
+    says: 'Four fifths of the vCPUs of each zone on spot, but 16 always on-demand:',
     yaml: `
 spotRatio:
   spotPercent: 80
@@ -69,7 +69,7 @@ spotRatio:
 `,
   },
   expiration: {
-    says: 'The replacement is launched up to a day and two hours before `expireAfter`. A node that has waited for a budget for a day after it is removed anyway:',
+    says: 'Replacing begins up to 26 hours before `expireAfter`; a day after it the node goes anyway:',
     yaml: `
 expiration:
   mode: ReplaceFirst
@@ -79,7 +79,7 @@ expiration:
 `,
   },
   driftRollout: {
-    says: 'One node is replaced and watched for 20 minutes, then three, then nine, never more than a fifth of the pool. If more than a tenth fail, the template is rolled back:',
+    says: 'One node, then three, then nine, each wave watched for 20 minutes; if more than a tenth fail, the template is rolled back:',
     yaml: `
 driftRollout:
   canary: '1'
@@ -91,7 +91,7 @@ driftRollout:
 `,
   },
   drainEscalation: {
-    says: 'A drain that makes no progress is reported after ten minutes; after two hours a person is asked whether to force it:',
+    says: 'A stuck drain is reported after ten minutes; after two hours a person is asked whether to force it:',
     yaml: `
 drainEscalation:
   - { after: 10m, action: Notify }
@@ -99,11 +99,11 @@ drainEscalation:
 `,
   },
   rebalanceRecommendation: {
-    says: 'A spot node that EC2 considers at risk is replaced before the notice arrives:',
+    says: 'A node at risk is replaced before the notice comes:',
     yaml: 'rebalanceRecommendation: Replace',
   },
   repair: {
-    says: 'A broken node is rebooted, and replaced if that does not help within ten minutes. Nothing is repaired while more than 30% of the pool is broken:',
+    says: 'Reboot, replace after ten minutes, then force; nothing while more than 30% of the pool is broken:',
     yaml: `
 repair:
   maximumUnhealthyPercent: 30
