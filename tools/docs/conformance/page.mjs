@@ -69,7 +69,7 @@ export function conformancePage(suites, apart, { commit, suites: upstream }, of 
   return `# ${of.title}
 
 The results of the tests of Karpenter's ${of.owner} suites, test by test: commit \`${commit.slice(0, 12)}\` of ${of.repository}, everything below \`pkg/\`. Written by
-\`npm run conformance\` from \`${of.folder}\`, whose cases rewrite each test in the terms of this project, as a small cluster with its expected result. Line numbers link to the
+\`npm run generate -- conformance\` from \`${of.folder}\`, whose cases rewrite each test in the terms of this project, as a small cluster with its expected result. Line numbers link to the
 original test. \`npm test\` runs the cases. The checker also judges the plans. Tests of a running
 process (\`test/conformance/running\`) run against the whole product, its operator, workflows and activities, in simulated time ([docs/simulation](simulation.md)).
 
