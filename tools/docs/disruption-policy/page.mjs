@@ -1,4 +1,4 @@
-import { examples, policyOf } from './examples.mjs';
+import { examples } from './examples.mjs';
 
 /** The fields below a schema that hold values themselves, by their paths; lists are marked by `[]`. */
 export function leavesOf(schema, path = '') {
