@@ -5,6 +5,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import type { coresdk, temporal } from '@temporalio/proto';
 import type { ActivityWorker } from './activity-worker.js';
 import { millisOf } from './durations.js';
+import type { BilledAction } from './engine-options.js';
 import { fromPayloads, toFailure, toPayload } from './payloads.js';
 import type { Failure } from './run.js';
 
@@ -30,6 +31,8 @@ export interface ActivityHost {
   /** Milliseconds that a message takes now. */
   latencyMs(): number;
   fateOf(type: string, workflowId: string): AttemptFate;
+  /** Notes an action of Temporal Cloud. */
+  bill(action: BilledAction, activityType: string): void;
   /** Hears of each attempt that failed. */
   noteFailure(type: string, attempt: number, why: string): void;
   /** The activity is over, for the workflow. */
@@ -114,12 +117,14 @@ export class ActivityTask {
       return;
     }
     const environment = new MockActivityEnvironment(this.info(), { logger: silent });
+    this.host.bill('activity attempt', activityType ?? '');
     const fate = this.host.fateOf(activityType ?? '', this.owner.workflowId);
     const limitMs = Math.min(
       millisOf(this.schedule.startToCloseTimeout) ?? Number.POSITIVE_INFINITY,
       this.deadline - Date.now(),
     );
     const heartbeatMs = millisOf(this.schedule.heartbeatTimeout) ?? limitMs;
+    this.billHeartbeats(environment, heartbeatMs);
     const timer = setTimeout(() => this.timedOut(attempt, 'START_TO_CLOSE'), Math.min(limitMs, 2 ** 31 - 1));
     const attempt: Attempt = { worker, environment, timer };
     this.running = attempt;
@@ -140,6 +145,16 @@ export class ActivityTask {
       (result) => report(() => this.completed(result)),
       (error: unknown) => report(() => this.threw(error)),
     );
+  }
+
+  /** As the SDK sends them: one at once, the next after four fifths of the timeout. */
+  private billHeartbeats(environment: MockActivityEnvironment, timeoutMs: number): void {
+    let nextAt = 0;
+    environment.on('heartbeat', () => {
+      if (Date.now() < nextAt) return;
+      nextAt = Date.now() + 0.8 * timeoutMs;
+      this.host.bill('heartbeat', this.schedule.activityType ?? '');
+    });
   }
 
   /** The process that ran an attempt has died. */

@@ -1,11 +1,14 @@
 import { millisOf } from './durations.js';
 import { fromPayload } from './payloads.js';
 import type { Failure, Run, RunStart, RunStatus } from './run.js';
+import type { BilledAction } from './engine-options.js';
 import type { Command, Job } from './sandbox.js';
 
 /** What the server does for a run's commands. */
 export interface CommandHost {
   latencyMs(): number;
+  /** Notes an action of Temporal Cloud. */
+  bill(action: BilledAction, run: Run, name?: string): void;
   find(workflowId: string, runId?: string): Run | undefined;
   begin(start: Pick<RunStart, 'workflowId' | 'workflowType' | 'taskQueue' | 'args'> & Partial<RunStart>): Run;
   add(run: Run, job: Job): void;
@@ -32,6 +35,7 @@ const handlers: Handlers = {
   startTimer: (engine, run, { seq, startToFireTimeout }) => {
     const number = seq ?? 0;
     run.historyLength += 1;
+    engine.bill('timer', run);
     startTimer(engine, run, number, Date.now() + (millisOf(startToFireTimeout) ?? 0));
   },
   cancelTimer: (_, run, { seq }) => {
@@ -67,13 +71,15 @@ const handlers: Handlers = {
     const job = { seq, ...(failure === undefined ? {} : { failure }) };
     engine.add(run, { resolveRequestCancelExternalWorkflow: job });
   },
-  upsertWorkflowSearchAttributes: (_, run, { searchAttributes }) => {
+  upsertWorkflowSearchAttributes: (engine, run, { searchAttributes }) => {
+    engine.bill('search attributes', run);
     run.historyLength += 1;
     for (const [name, payload] of Object.entries(searchAttributes?.indexedFields ?? {})) {
       run.attributes.set(name, fromPayload(payload));
     }
   },
-  setPatchMarker: (_, run) => {
+  setPatchMarker: (engine, run) => {
+    engine.bill('patch marker', run);
     // The marker, and the search attribute by which runs of a patch are found.
     run.historyLength += 2;
   },
@@ -140,6 +146,7 @@ function startChild(engine: CommandHost, run: Run, command: NonNullable<Command[
       whenParentCloses: parentClosePolicies[parentClosePolicy ?? 0],
     });
     run.children.set(number, child);
+    engine.bill('child', child);
     engine.add(run, { resolveChildWorkflowExecutionStart: { seq: number, succeeded: { runId: child.start.runId } } });
   });
 }

@@ -10,12 +10,28 @@ export interface EngineFaults {
   fateOf(activityType: string, workflowId: string): AttemptFate;
 }
 
+/** What Temporal Cloud bills as an action. A child, a Schedule and a signal that starts a workflow have their own besides that start. */
+export type BilledAction =
+  | 'start'
+  | 'child'
+  | 'schedule'
+  | 'signal'
+  | 'update'
+  | 'query'
+  | 'timer'
+  | 'activity attempt'
+  | 'heartbeat'
+  | 'search attributes'
+  | 'patch marker';
+
 export interface EngineOptions {
   readonly random: Random;
   readonly sandboxes: SandboxFactory;
   readonly faults: EngineFaults;
   /** Hears of what happens, for reports. */
   readonly onEvent?: (line: string) => void;
+  /** Hears of every action: the type of its workflow, and the name of the signal or activity where it has one. */
+  readonly onAction?: (action: BilledAction, workflowType: string, name?: string) => void;
   /** Closed runs are kept with all that they did, to be queried and replayed. */
   readonly keepsClosed?: boolean;
   /** A run whose history gets so long is a problem. */

@@ -5,7 +5,7 @@ import { keep, renew } from './backup.js';
 import type { KeptRun } from './backup.js';
 import { carryOut, startTimer, tellTerminated } from './commands.js';
 import type { CommandHost } from './commands.js';
-import type { EngineOptions, StartOptions } from './engine-options.js';
+import type { BilledAction, EngineOptions, StartOptions } from './engine-options.js';
 import { toPayloads } from './payloads.js';
 import { PendingUpdates } from './pending-updates.js';
 import { Pollers } from './pollers.js';
@@ -109,6 +109,7 @@ export class SimulatedTemporal implements CommandHost {
     this.latest.set(run.id, run);
     if (this.options.keepsClosed === true) this.kept.push(run);
     this.note(run, 'started');
+    this.bill('start', run);
     this.add(run, {
       initializeWorkflow: {
         startTime: msToTs(Date.now()),
@@ -127,6 +128,7 @@ export class SimulatedTemporal implements CommandHost {
   }
 
   deliver(run: Run, job: Job): void {
+    this.bill('signal', run, job.signalWorkflow?.signalName ?? '');
     if (run.isOpen) run.signals.push(job);
     this.add(run, job);
   }
@@ -220,6 +222,7 @@ export class SimulatedTemporal implements CommandHost {
         whenPolled: (taskQueue, then) => this.pollers.whenPolled(taskQueue, then),
         latencyMs: () => faults.latencyMs(),
         fateOf: (type, workflowId) => faults.fateOf(type, workflowId),
+        bill: (action, type) => this.bill(action, run, type),
         noteFailure: (type, attempt, why) => {
           this.say(run, `attempt ${attempt} of ${type} failed: ${why}`);
           this.onAttemptFailed(`${type} of ${run.id} failed: ${why}`);
@@ -246,6 +249,7 @@ export class SimulatedTemporal implements CommandHost {
 
   /** Has a run handle an update, and gives what its handler answers. */
   update(run: Run, name: string, args: readonly unknown[]): Promise<unknown> {
+    this.bill('update', run, name);
     return this.updates.send(run, name, args, (job) => this.add(run, job));
   }
 
@@ -255,6 +259,7 @@ export class SimulatedTemporal implements CommandHost {
 
   /** Asks a run that a worker has, or can replay, by a query job; its answer is what the command says. */
   ask(run: Run, job: Job): Promise<readonly Command[]> {
+    this.bill('query', run, job.queryWorkflow?.queryType ?? '');
     return this.tasks.ask(run, job);
   }
 
@@ -278,6 +283,10 @@ export class SimulatedTemporal implements CommandHost {
   async stop(): Promise<void> {
     this.pollers.clear();
     await Promise.all([...this.latest.values()].map((run) => this.cache.forget(run)));
+  }
+
+  bill(action: BilledAction, run: Run, name?: string): void {
+    this.options.onAction?.(action, run.start.workflowType, name);
   }
 
   noteTask(): void {

@@ -36,6 +36,8 @@ export class Schedules {
     const { workflowType, workflowId, taskQueue, args } = action;
     const id = `${workflowId}-scheduled`;
     if (this.engine.find(id)?.isOpen === true) return;
-    this.engine.start(workflowType, { workflowId: id, taskQueue, args });
+    const run = this.engine.start(workflowType, { workflowId: id, taskQueue, args });
+    // A Schedule's own two actions for each run.
+    for (let own = 0; own < 2; own++) this.engine.bill('schedule', run);
   }
 }
