@@ -79,7 +79,6 @@ const subjects = {
     termination: ['people'],
     'static-capacity': ['launch', 'people', 'termination'],
     people: [],
-    'garbage-collection': [],
   },
   activities: {
     'disruption-context': ['provisioning'],
@@ -94,7 +93,6 @@ const subjects = {
     termination: ['disruption-context', 'people'],
     'static-capacity': ['provisioning'],
     people: ['disruption-context', 'consolidation', 'provisioning'],
-    'garbage-collection': [],
   },
 };
 const betweenSubjects = Object.entries(subjects).flatMap(([layer, own]) =>

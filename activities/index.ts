@@ -8,7 +8,6 @@ import { createDrainActivities } from './termination/drain.js';
 import { createEntityActivities } from './entities.js';
 import { createEscalationActivities } from './termination/escalation.js';
 import { createLaunchActivities } from './launch/launch.js';
-import { createGarbageActivities } from './garbage-collection/garbage.js';
 import { createInterruptionActivities } from './interruption/inspect-instance.js';
 import { createNodeExplanationActivities, createPodExplanationActivities } from './people/explanations.js';
 import { createPauseActivities } from './people/pauses.js';
@@ -40,7 +39,6 @@ export function createActivities(deps: ActivityDeps): Readonly<Record<TaskQueue,
   const cloud = {
     ...createCloudActivities(deps),
     ...createInterruptionActivities(deps),
-    ...createGarbageActivities(deps),
   };
   // Workers of these queues serve all activities that interruptions and terminations use.
   const ending = withHeartbeats({ ...control, ...cloud, ...createDrainActivities(deps) });

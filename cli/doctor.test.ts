@@ -15,7 +15,6 @@ const engine: EngineReader = {
   namespace: away,
   searchAttributes: away,
   queues: away,
-  schedule: away,
   recordedUid: away,
 };
 

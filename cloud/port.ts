@@ -93,9 +93,6 @@ export interface CloudProvider {
    */
   readonly poolEvents?: ((pools: readonly PoolOfClass[]) => Promise<readonly PoolEvent[]>) | undefined;
 
-  /** Reads catalogue and prices again where they are kept (instance-types/catalogue-age). */
-  refresh?(): Promise<void>;
-
   /** Removes what earlier launches left in the cloud and nothing uses any more. */
   sweep?(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void>;
 

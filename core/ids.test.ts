@@ -7,7 +7,6 @@ describe('workflow ids', () => {
     [workflowIds.provision('prod'), 'provision', []],
     [workflowIds.launch('prod', 'u-1'), 'launch', ['u-1']],
     [workflowIds.drift('prod', 'p-1', 'abc'), 'drift', ['p-1', 'abc']],
-    [workflowIds.collectGarbage('prod'), 'collectGarbage', []],
   ])('%s can be read back', (id, kind, subject) => {
     expect(parseWorkflowId(id)).toEqual({ cluster: 'prod', kind, subject });
   });

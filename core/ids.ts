@@ -22,12 +22,8 @@ export const workflowIds = {
     `${cluster}/consolidate/${hashText([...candidateUids].sort().join(','))}`,
   /** By the first run of the move that is measured: one move has one workflow id and may run again. */
   savings: (cluster: string, moveRunId: string) => `${cluster}/savings/${moveRunId}`,
-  collectGarbage: (cluster: string) => `${cluster}/collect-garbage`,
-  refreshCatalogue: (cluster: string) => `${cluster}/refresh-catalogue`,
-  reportSavings: (cluster: string) => `${cluster}/report-savings`,
   offerings: (cluster: string) => `${cluster}/offerings`,
   explainPod: (cluster: string, namespace: string, pod: string) => `${cluster}/explain/${namespace}/${pod}`,
-  sweepCloud: (cluster: string) => `${cluster}/sweep-cloud`,
 } as const;
 
 /** The Schedule that says which Kubernetes cluster the name stands for. */
@@ -49,12 +45,8 @@ const segments: Readonly<Record<string, WorkflowKind>> = {
   replace: 'replace',
   consolidate: 'consolidate',
   savings: 'savings',
-  'collect-garbage': 'collectGarbage',
-  'refresh-catalogue': 'refreshCatalogue',
-  'report-savings': 'reportSavings',
   offerings: 'offerings',
   explain: 'explainPod',
-  'sweep-cloud': 'sweepCloud',
 };
 
 /** The inverse of `workflowIds`; undefined for an id that is none of ours. */

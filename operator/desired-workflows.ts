@@ -11,7 +11,6 @@ import { parseNillableDuration } from '../core/durations.js';
 import { parseWorkflowId, workflowIds } from '../core/ids.js';
 import { conditionToRepair } from '../disruption/repair/repair.js';
 import type {
-  CloudUpkeepInput,
   DisruptInput,
   HandleInterruptionInput,
   LaunchNodeInput,
@@ -20,7 +19,7 @@ import type {
   ExpireNodeInput,
   TerminateNodeInput,
 } from '../workflows/messages.js';
-import type { WorkflowStart, ObservedCluster, ScheduleStart } from './observed-cluster.js';
+import type { WorkflowStart, ObservedCluster } from './observed-cluster.js';
 import { desiredForPool } from './desired-for-pool.js';
 
 /** The workflow that creates a NodeClaim starts its launch, and says who waits for it: the reconciler leaves it this long. */
@@ -209,18 +208,6 @@ function repairOf(observed: ObservedCluster, claim: NodeClaim): readonly Workflo
       summary: `${name}: unhealthy`,
       afterCompletion: 'keepCompleted',
     },
-  ];
-}
-
-const minute = 60_000;
-
-/** What is done over and over runs by Schedules, whoever leads. */
-export function desiredSchedules(cluster: string): readonly ScheduleStart[] {
-  const input: CloudUpkeepInput = { cluster };
-  return [
-    { scheduleId: workflowIds.collectGarbage(cluster), type: 'collectGarbage', input, everyMs: 2 * minute },
-    { scheduleId: workflowIds.refreshCatalogue(cluster), type: 'refreshCatalogue', input, everyMs: 12 * 60 * minute },
-    { scheduleId: workflowIds.sweepCloud(cluster), type: 'sweepCloud', input, everyMs: 30 * minute },
   ];
 }
 

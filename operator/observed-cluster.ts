@@ -19,14 +19,6 @@ export interface WorkflowStart {
   readonly afterCompletion: 'startAgain' | 'keepCompleted';
 }
 
-/** Work that Temporal repeats by a Schedule. */
-export interface ScheduleStart {
-  readonly scheduleId: string;
-  readonly type: string;
-  readonly input: object;
-  readonly everyMs: number;
-}
-
 /** What the reconciler reads of Kubernetes and of the settings. */
 export interface ObservedCluster {
   readonly cluster: string;

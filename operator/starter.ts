@@ -1,10 +1,4 @@
-import {
-  type Client,
-  ScheduleAlreadyRunning,
-  ScheduleNotFoundError,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
 import { describeWorkflow } from './describe-workflow.js';
 import { foreignIn, foreignReason, foreignRemedy } from './foreign-workflow.js';
@@ -35,8 +29,7 @@ import {
   taskQueues,
 } from '../workflows/messages.js';
 import { entityStart } from './desired-workflows.js';
-import type { ScheduleStart, WorkflowStart } from './observed-cluster.js';
-import { isCurrentSchedule, scheduleOf } from './schedules.js';
+import type { WorkflowStart } from './observed-cluster.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
 /** Queries are answered by a worker, if there is one, milliseconds. */
@@ -250,34 +243,6 @@ export class Starter implements WorkflowEngine {
     const signal =
       kind === 'replicas' ? replicasChangedSignal : kind === 'drift' ? rolloutChangedSignal : nodeChangedSignal;
     await this.signal(workflowId, signal);
-  }
-
-  /** One that is missing is created, one that differs is changed, but for its pause. */
-  async ensureSchedule(schedule: ScheduleStart): Promise<void> {
-    const { scheduleId } = schedule;
-    const handle = this.client.schedule.getHandle(scheduleId);
-    const wanted = scheduleOf(schedule, this.taskQueue);
-    try {
-      if (isCurrentSchedule(await handle.describe(), wanted)) return;
-      await handle.update(({ state: { paused, note }, ...previous }) => {
-        const state = { paused, ...(note === undefined ? {} : { note }) };
-        return { ...previous, ...wanted, state };
-      });
-    } catch (error) {
-      if (!(error instanceof ScheduleNotFoundError)) throw error;
-      await this.client.schedule.create({ scheduleId, ...wanted }).catch((failure: unknown) => {
-        if (!(failure instanceof ScheduleAlreadyRunning)) throw failure;
-      });
-    }
-  }
-
-  /** Has garbage collected now; a collection that runs is as good. */
-  async collectGarbage(): Promise<void> {
-    try {
-      await this.client.schedule.getHandle(workflowIds.collectGarbage(this.cluster)).trigger();
-    } catch (error) {
-      if (!(error instanceof ScheduleNotFoundError)) throw error;
-    }
   }
 
   private async signal<Args extends unknown[]>(

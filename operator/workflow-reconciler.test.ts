@@ -8,8 +8,8 @@ import { annotations, finalizers, labels } from '../api/labels.js';
 import { nodeClaim, nodePool } from '../test/builders/activity-world.js';
 import { claimAt, cluster, clusterOf, created, situations, window } from '../test/builders/observed-clusters.js';
 import type { Situation, Stage } from '../test/builders/observed-clusters.js';
-import { desiredSchedules, desiredWorkflows, entityStart } from './desired-workflows.js';
-import type { ObservedCluster, ScheduleStart, WorkflowStart } from './observed-cluster.js';
+import { desiredWorkflows, entityStart } from './desired-workflows.js';
+import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
 import { WorkflowReconciler } from './workflow-reconciler.js';
 import type { WorkflowEngine } from './workflow-reconciler.js';
 
@@ -25,7 +25,6 @@ const typesFor = (claims: readonly NodeClaim[], pools: readonly NodePool[] = [])
 class FakeEngine implements WorkflowEngine {
   readonly open = new Set<string>();
   readonly completed = new Set<string>();
-  readonly schedules = new Set<string>();
   readonly starts: string[] = [];
   readonly woken: string[] = [];
   disruptTold = 0;
@@ -48,11 +47,6 @@ class FakeEngine implements WorkflowEngine {
   wake(workflowId: string): Promise<void> {
     if (this.refuses(workflowId)) return refusal(workflowId);
     this.woken.push(workflowId);
-    return Promise.resolve();
-  }
-  ensureSchedule({ scheduleId }: ScheduleStart): Promise<void> {
-    if (this.refuses(scheduleId)) return refusal(scheduleId);
-    this.schedules.add(scheduleId);
     return Promise.resolve();
   }
   disrupt(): Promise<void> {
@@ -168,17 +162,6 @@ describe('which workflows have to run', () => {
     expect(starts.slice(2).map(({ workflowId }) => workflowId)).toEqual(['test/launch/uid-c']);
     expect(unreadable).toEqual([{ object: 'NodeClaim broken', error: expect.stringContaining('expireAfter') }]);
   });
-
-  test('schedules have an id and an input of the cluster', () => {
-    const schedules = desiredSchedules('test');
-
-    expect(schedules.map(({ scheduleId }) => scheduleId)).toEqual([
-      'test/collect-garbage',
-      'test/refresh-catalogue',
-      'test/sweep-cloud',
-    ]);
-    expect(schedules.every(({ input }) => 'cluster' in input)).toBe(true);
-  });
 });
 
 describe('reconciler', () => {
@@ -237,24 +220,18 @@ describe('reconciler', () => {
           const observed = clusterOf(inCluster);
           const { starts } = desiredWorkflows(observed);
           const wanted = starts.map(({ workflowId }) => workflowId);
-          const schedules = desiredSchedules('test').map(({ scheduleId }) => scheduleId);
           const among = (chosen: readonly number[]): ReadonlySet<string> =>
-            new Set(chosen.flatMap((i) => [...schedules, ...wanted][i] ?? []));
+            new Set(chosen.flatMap((i) => wanted[i] ?? []));
           const engine = new FakeEngine();
           engine.lag = lag;
           const reconciler = reconcilerOf(engine, () => observed);
 
           for (const { removed, completed, refused } of all) {
-            for (const id of among(removed)) {
-              engine.open.delete(id);
-              engine.schedules.delete(id);
-            }
+            for (const id of among(removed)) engine.open.delete(id);
             for (const id of among(completed)) if (engine.open.delete(id)) engine.completed.add(id);
             const refusedNow = among(refused);
             engine.refuses = (id) => refusedNow.has(id);
             await reconciler.pass().catch((error: unknown) => expect(String(error)).toContain('RESOURCE_EXHAUSTED'));
-            // A refused call costs no other its turn.
-            for (const id of schedules) if (!refusedNow.has(id)) expect(engine.schedules).toContain(id);
           }
           engine.refuses = () => false;
           for (let pass = 0; pass <= lag + 1; pass++) await reconciler.pass();
@@ -264,7 +241,6 @@ describe('reconciler', () => {
               afterCompletion !== 'keepCompleted' || !engine.completed.has(workflowId),
           );
           expect(engine.open).toEqual(new Set(kept.map(({ workflowId }) => workflowId)));
-          expect(engine.schedules).toEqual(new Set(schedules));
         },
       ),
       { numRuns: 200 },
@@ -282,18 +258,15 @@ describe('reconciler', () => {
     await reconciler.pass();
     engine.open.delete('test/launch/uid-b');
     engine.open.delete('test/disrupt');
-    engine.schedules.clear();
     engine.disruptTold = 0;
-    const refused = new Set(['test/disrupt', 'test/collect-garbage', 'test/launch/uid-gone']);
+    const refused = new Set(['test/disrupt', 'test/launch/uid-gone']);
     engine.refuses = (id) => refused.has(id);
 
     const report = await reconciler.pass().then(() => '', String);
 
     expect(report).toContain('1 of 2 workflows could not be started: test/disrupt: RESOURCE_EXHAUSTED');
-    expect(report).toContain('1 of 3 Schedules could not be ensured: test/collect-garbage: RESOURCE_EXHAUSTED');
     expect(report).toContain('1 of 2 workflows could not be woken: test/launch/uid-gone: RESOURCE_EXHAUSTED');
     expect(engine.open).toContain('test/launch/uid-b');
-    expect([...engine.schedules]).toEqual(['test/refresh-catalogue', 'test/sweep-cloud']);
     expect(engine.woken).toEqual(['test/launch/uid-gone-too']);
     expect(engine.disruptTold).toBe(1);
   });

@@ -3,16 +3,9 @@ import { messageOf } from '../core/error-message.js';
 import { inBatches } from '../core/at-once.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
-import {
-  desiredForClaim,
-  desiredSchedules,
-  desiredWorkflows,
-  launchDueIn,
-  taintedByClosed,
-  withoutObject,
-} from './desired-workflows.js';
+import { desiredForClaim, desiredWorkflows, launchDueIn, taintedByClosed, withoutObject } from './desired-workflows.js';
 import { desiredForPool } from './desired-for-pool.js';
-import type { ObservedCluster, ScheduleStart, WorkflowStart } from './observed-cluster.js';
+import type { ObservedCluster, WorkflowStart } from './observed-cluster.js';
 import type { Requeue } from './work-queue.js';
 
 /** Temporal, as the reconciler sees it. Starting what runs already is no error. */
@@ -22,8 +15,6 @@ export interface WorkflowEngine {
   start(workflow: WorkflowStart): Promise<'started' | 'known'>;
   /** Has a running workflow look at its object again. */
   wake(workflowId: string): Promise<void>;
-  /** Creates it, or gives it today's interval and input. */
-  ensureSchedule(schedule: ScheduleStart): Promise<void>;
   /** Has `disrupt` look at the cluster. */
   disrupt(): Promise<void>;
 }
@@ -64,9 +55,6 @@ export class WorkflowReconciler {
     const isRestart = this.passes++ > 0;
     const failures = [
       await this.startMissing(starts, isRestart),
-      await eachDone(desiredSchedules(observed.cluster), 'Schedules could not be ensured', (schedule) =>
-        this.engine.ensureSchedule(schedule),
-      ),
       await eachDone(this.objectlessTwice(observed, running), 'workflows could not be woken', (id) =>
         this.engine.wake(id),
       ),

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleNotFoundError } from '@temporalio/client';
-import { identityScheduleId, workflowIds } from '../core/ids.js';
+import { identityScheduleId } from '../core/ids.js';
 import { taskQueues } from '../workflows/messages.js';
 
 /** Says which Kubernetes cluster a cluster's name stands for in a Temporal namespace: by the UID of its namespace `kube-system`. */
@@ -14,7 +14,7 @@ export interface ClusterIdentityStore {
 
 /**
  * Kept as a Schedule that never fires: its id is taken once, it is not closed or forgotten after a retention as workflows are, and no
- * worker needs to run for it. Triggered by hand it collects garbage, as another Schedule does every two minutes.
+ * worker needs to run for it. There is no workflow of its type: triggered by hand, it fails its tasks until somebody terminates it.
  */
 export class TemporalClusterIdentityStore implements ClusterIdentityStore {
   private readonly scheduleId: string;
@@ -47,8 +47,8 @@ export class TemporalClusterIdentityStore implements ClusterIdentityStore {
         memo: { kubeSystemUid: uid },
         action: {
           type: 'startWorkflow',
-          workflowType: 'collectGarbage',
-          workflowId: workflowIds.collectGarbage(cluster),
+          workflowType: 'identity',
+          workflowId: scheduleId,
           taskQueue: taskQueues(cluster).control,
           args: [{ cluster }],
         },

@@ -195,7 +195,7 @@ async function run(world: World, { role, progress, tracing }: Running, signal: A
   }
 }
 
-/** What workers do stands still with them: workflows that Schedules start meanwhile wait for one, each Schedule's at most once. */
+/** What workers do stands still with them. */
 async function workersOn(
   world: World,
   connections: TemporalConnections,

@@ -111,7 +111,6 @@ export function registeringWhereLacking(engine: WorkflowEngine, register: () => 
     },
     start: (workflow) => engine.start(workflow),
     wake: (workflowId) => engine.wake(workflowId),
-    ensureSchedule: (schedule) => engine.ensureSchedule(schedule),
     disrupt: () => engine.disrupt(),
   };
 }

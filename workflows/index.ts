@@ -1,5 +1,4 @@
 // The entry point of the workflow bundle. The name of each export is the workflow type in Temporal.
-export { collectGarbage } from './garbage-collection/collect-garbage.js';
 export { consolidate } from './consolidation/consolidate.js';
 export { disrupt } from './disruption/disrupt.js';
 export { explainPod } from './people/explain-pod.js';
@@ -11,7 +10,6 @@ export { measureSavings } from './consolidation/measure-savings.js';
 export { provision } from './provisioning/provision.js';
 export { repairNode } from './repair/repair-node.js';
 export { offerings } from './provisioning/offerings.js';
-export { refreshCatalogue, sweepCloud } from './launch/cloud-upkeep.js';
 export { replaceDrifted } from './drift/replace-drifted.js';
 export { replaceNode } from './replacement/replace-node.js';
 export { expireNode } from './expiration/expire-node.js';

@@ -65,8 +65,8 @@ describe('the id under which a workflow is started', () => {
     expect(wrongId(type, `${id}-2`, [input])).toBe(`its id is ${id}-2: give ${id}`);
   });
 
-  test.each(['collectGarbage', 'sweepCloud', 'explainPod', 'measureSavings', 'refreshCatalogue', 'launchBatch'])(
-    'of %s may be any: a Schedule or a plan makes it',
+  test.each(['explainPod', 'measureSavings', 'launchBatch'])(
+    'of %s may be any: a person, a command or a plan makes it',
     (type) => {
       expect(wrongId(type, 'any', [{ cluster: 'c' }])).toBeUndefined();
     },

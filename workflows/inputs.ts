@@ -20,7 +20,6 @@ const candidate = object({ claim, node: text, nodePool: text });
  * @testOnly every workflow type has to have one
  */
 export const inputShapes: ReadonlyMap<string, Shape> = new Map([
-  ['collectGarbage', ofCluster],
   ['consolidate', object({ cluster: text, reason: text, candidates: listOf(candidate) })],
   ['disrupt', ofCluster],
   ['expireNode', object({ cluster: text, claim, nodePool: text, expiresAt: epochMs })],
@@ -35,11 +34,9 @@ export const inputShapes: ReadonlyMap<string, Shape> = new Map([
   ],
   ['offerings', ofCluster],
   ['provision', object({ cluster: text, window: object({ idleMs: span, maxMs: span }) })],
-  ['refreshCatalogue', ofCluster],
   ['repairNode', ofClaim],
   ['replaceDrifted', object({ cluster: text, nodePool: text, poolUid: text, hash: text })],
   ['replaceNode', object({ cluster: text, reason: text, candidate, withinMs: span })],
-  ['sweepCloud', ofCluster],
   ['terminateNode', object({ cluster: text, claim, nodePool: text, reason: text })],
 ]);
 

@@ -18,7 +18,6 @@ export * from './interruption/interruption-messages.js';
 export type * from './repair/repair-messages.js';
 export * from './static-capacity/replicas-messages.js';
 export * from './termination/termination-messages.js';
-export type * from './garbage-collection/garbage-messages.js';
 export * from './people/oversight-messages.js';
 export * from './people/pause-messages.js';
 export type * from './people/explain-pod-messages.js';

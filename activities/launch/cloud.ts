@@ -3,20 +3,19 @@ import { activityInfo } from '@temporalio/activity';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { labels } from '../../api/labels.js';
-import type { CloudProvider, LaunchRequest, NodeClass } from '../../cloud/port.js';
+import type { CloudProvider, LaunchRequest } from '../../cloud/port.js';
 import { DomainError, failures, isDomainError, isTransient } from '../../core/failures.js';
 import { conditionOf } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
 import { ownerOf } from '../../core/owners.js';
-import type { Kind } from '../../kube/port.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { CloudActivities, LaunchInstanceResult } from './contract.js';
-import { cataloguesOf, managedClaims, managedPools, nodeClassOf, poolOf } from '../../cluster/cluster.js';
+import { cataloguesOf, managedPools, nodeClassOf, poolOf } from '../../cluster/cluster.js';
 import { currentAttempt } from '../attempt.js';
 import type { ActivityDeps } from '../deps.js';
 import { withOverlays, overlaysInEffect } from '../../cluster/overlays.js';
 import { setConditions } from '../claim-status.js';
-import { tagInstance, tagUntagged } from './tagging.js';
+import { tagInstance } from '../../cluster/tagging.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim } from '../../cluster/writes.js';
 import { regarding } from '../../core/events.js';
@@ -37,7 +36,6 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
   return withFailures<CloudActivities>({
     launchInstance: ({ claim, isFirst = false }) => launch(deps, claim, isFirst),
     tagInstance: (input) => tagInstance(deps, input),
-    tagUntagged: () => tagUntagged(deps),
     terminateInstance: async ({ claim, providerId }) => {
       const state = await deps.cloud.terminate(providerId, launchedAt(deps, claim));
       deps.log.info({ providerId, state }, 'terminating an instance');
@@ -51,8 +49,6 @@ export function createCloudActivities(deps: ActivityDeps): CloudActivities {
     findInstance: async ({ providerId }) => ({
       state: (await deps.cloud.get(providerId)) === undefined ? 'gone' : 'there',
     }),
-    refreshCatalogue: async () => deps.cloud.refresh?.(),
-    sweepCloud: () => deleteUnused(deps),
   });
 }
 
@@ -122,12 +118,6 @@ async function report(
     await deps.offerings.refused(unavailable);
   }
   if (result.ok) await deps.offerings.succeeded(result.value);
-}
-
-/** Rules `launch-templates/unused-are-deleted`, `node-classes/instance-profiles`: what no node class and no claim refers to any more. */
-async function deleteUnused(deps: ActivityDeps): Promise<void> {
-  const nodeClasses = deps.cache.all(deps.cloud.nodeClassKind.kind as Kind) as readonly NodeClass[];
-  await deps.cloud.sweep?.(nodeClasses, managedClaims(deps));
 }
 
 /** Shows other failures on the NodeClaim; they are retried until the launch timeout (launch/other-failures). */

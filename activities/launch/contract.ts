@@ -1,3 +1,4 @@
+import type { TagInstanceResult } from '../../cluster/tagging.js';
 import type { LaunchedInstance } from '../../cloud/port.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 
@@ -35,11 +36,6 @@ export type LaunchInstanceResult =
    */
   | { readonly state: 'failed'; readonly message: string; readonly tookMs: number; readonly isUnavailable?: boolean }
   | { readonly state: 'gone' };
-
-export type TagInstanceResult =
-  | { readonly state: 'tagged' | 'gone' }
-  /** `isOfAll`: other instances would be refused as well. */
-  | { readonly state: 'failed'; readonly message: string; readonly isOfAll?: boolean };
 
 export type NodeSync =
   | { readonly state: 'gone' | 'deleting' }
@@ -89,8 +85,6 @@ export interface CloudActivities {
   launchInstance(input: { claim: ClaimRef; isFirst?: boolean }): Promise<LaunchInstanceResult>;
   /** Adds the tags that need the Node's name, once. A refusal of the cloud is shown on the NodeClaim. */
   tagInstance(input: { claim: ClaimRef; providerId: string; nodeName: string }): Promise<TagInstanceResult>;
-  /** As `tagInstance`, for all nodes without these tags; ends at a refusal that applies to all. Returns how many were tagged. */
-  tagUntagged(): Promise<{ readonly tagged: number; readonly failed?: string }>;
   terminateInstance(input: { claim: ClaimRef; providerId: string }): Promise<{ state: 'terminating' | 'gone' }>;
   /** Restarts the machine; `unsupported` where the provider cannot. */
   rebootInstance(input: {
@@ -99,8 +93,4 @@ export interface CloudActivities {
   }): Promise<{ state: 'rebooting' | 'gone' | 'unsupported' }>;
   /** Whether the instance is gone; changes nothing. */
   findInstance(input: { providerId: string }): Promise<{ state: 'there' | 'gone' }>;
-  /** Reads instance types and prices again (instance-types/catalogue-age). */
-  refreshCatalogue(): Promise<void>;
-  /** Removes launch templates and instance profiles that nothing uses any more (launch-templates/unused-are-deleted, node-classes/instance-profiles). */
-  sweepCloud(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { ClaimRef } from '../../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync, RefusedWrite } from './contract.js';
 import { conditionsWith, setConditions, quantitiesOf } from '../claim-status.js';
 import type { ActivityDeps } from '../deps.js';
-import { countDisrupted } from '../disrupted-metrics.js';
+import { countDisrupted } from '../../cluster/disrupted-metrics.js';
 import { endedWhileAwaited, noteEndedUnregistered } from '../ended-instance.js';
 import { InitializationBatches } from './initialization-batches.js';
 import { isUnregistered } from '../../cluster/cluster.js';

@@ -10,7 +10,7 @@ import { nodeOf, nodesOfInstance, poolOf } from '../../cluster/cluster.js';
 import type { TerminationActivities, TerminationStart } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { currentAttempt } from '../attempt.js';
-import { countDisrupted } from '../disrupted-metrics.js';
+import { countDisrupted } from '../../cluster/disrupted-metrics.js';
 import { whyPaused } from '../disruption-context/paused.js';
 import { activePauses } from '../people/pauses.js';
 import { identityOf } from '../../cluster/node-labels.js';

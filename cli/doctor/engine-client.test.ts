@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ScheduleNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { createEngineReader } from './engine-client.js';
 
@@ -57,15 +56,6 @@ describe('the reader of Temporal', () => {
 
     expect(missing).toContain('StowageCluster');
     expect(mistyped).toEqual([{ name: 'StowagePhase', wanted: 'KEYWORD', found: 'TEXT' }]);
-  });
-
-  test('a Schedule is there, paused or not, or is not there', async () => {
-    const scheduleOf = (description: () => Promise<object>) =>
-      reader({ schedule: described(description) }).engine.schedule('c/sweep-cloud');
-
-    expect(await scheduleOf(() => Promise.resolve({ state: { paused: true } }))).toEqual({ isPaused: true });
-    expect(await scheduleOf(() => Promise.reject(new ScheduleNotFoundError('gone', 'c/sweep-cloud')))).toBeUndefined();
-    await expect(scheduleOf(() => Promise.reject(new Error('away')))).rejects.toThrow('away');
   });
 
   test('the cluster that the name stands for is the one that is recorded', async () => {

@@ -1,4 +1,4 @@
-import { isGrpcServiceError, ScheduleNotFoundError } from '@temporalio/client';
+import { isGrpcServiceError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { observeQueues } from '../../operator/stuck/observe-engine.js';
@@ -44,15 +44,6 @@ export function createEngineReader(
         };
       }),
     queues: () => within(() => observeQueues(client, cluster)),
-    schedule: (id) =>
-      within(async () => {
-        try {
-          return { isPaused: (await client.schedule.getHandle(id).describe()).state.paused };
-        } catch (error) {
-          if (error instanceof ScheduleNotFoundError) return undefined;
-          throw error;
-        }
-      }),
     recordedUid: () => within(() => new TemporalClusterIdentityStore(client, cluster).read()),
   };
 }

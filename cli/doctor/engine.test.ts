@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { desiredSchedules } from '../../operator/desired-workflows.js';
 import type { ObservedQueue } from '../../operator/stuck/observed.js';
-import { namespaceCheck, schedulesCheck, searchAttributesCheck, taskQueuesCheck, temporalCheck } from './engine.js';
+import { namespaceCheck, searchAttributesCheck, taskQueuesCheck, temporalCheck } from './engine.js';
 import { oldestTemporal } from '../../process/engine-version.js';
 
 const away = () => Promise.reject(new Error('away'));
@@ -97,27 +96,5 @@ describe('task-queues', () => {
 
   test('Temporal away is the runner’s to tell', async () => {
     await expect(taskQueuesCheck({ queues: away }, { now: () => now }).run()).rejects.toThrow('away');
-  });
-});
-
-describe('schedules', () => {
-  const ids = desiredSchedules('c').map(({ scheduleId }) => scheduleId);
-  const verdict = (schedule: (id: string) => { isPaused: boolean } | undefined) =>
-    schedulesCheck({ schedule: (id) => Promise.resolve(schedule(id)) }, 'c').run();
-
-  test('there, missing, paused', async () => {
-    expect(await verdict(() => ({ isPaused: false }))).toMatchObject({ state: 'ok', found: '3 Schedules' });
-    expect(await verdict((id) => (id === ids[1] ? undefined : { isPaused: true }))).toMatchObject({
-      state: 'failed',
-      found: `missing: ${ids[1] ?? ''}`,
-    });
-    expect(await verdict((id) => ({ isPaused: id === ids[2] }))).toMatchObject({
-      state: 'warning',
-      found: `${ids[2] ?? ''} is paused`,
-    });
-  });
-
-  test('Temporal away is the runner’s to tell', async () => {
-    await expect(schedulesCheck({ schedule: away }, 'c').run()).rejects.toThrow('away');
   });
 });

@@ -1,6 +1,5 @@
 import { counted } from '../../core/text.js';
 import type { LimiterClock } from '../../kube/limiter.js';
-import { desiredSchedules } from '../../operator/desired-workflows.js';
 import { inQueue } from '../../operator/stuck/findings.js';
 import { failed, okCheck, someOf, warning, type Check, type CheckOutcome } from './check.js';
 import type { EngineReader } from './ports.js';
@@ -97,32 +96,6 @@ export function taskQueuesCheck(engine: Pick<EngineReader, 'queues'>, clock: Pic
       const [late] = findings;
       if (late !== undefined) return warning(someOf(texts, 10), late.then);
       return okCheck(`workers poll all ${counted(new Set(queues.map(({ name }) => name)).size, 'queue')}`);
-    },
-  };
-}
-
-/** Whether the Schedules are there and not paused. */
-export function schedulesCheck(engine: Pick<EngineReader, 'schedule'>, cluster: string): Check {
-  return {
-    name: 'schedules',
-    needs: ['temporal-namespace'],
-    unanswered,
-    run: async () => {
-      const ids = desiredSchedules(cluster).map(({ scheduleId }) => scheduleId);
-      const found = await Promise.all(ids.map((id) => engine.schedule(id)));
-      const missing = ids.filter((_, i) => found[i] === undefined);
-      if (missing.length > 0) {
-        return failed(
-          `missing: ${missing.join(', ')}`,
-          "the operator that leads makes them within two minutes: see operator, and the operator's log",
-        );
-      }
-      const [paused] = ids.filter((_, i) => found[i]?.isPaused === true);
-      if (paused === undefined) return okCheck(counted(ids.length, 'Schedule'));
-      return warning(
-        `${paused} is paused`,
-        `temporal schedule toggle --unpause --schedule-id ${paused} --reason REASON`,
-      );
     },
   };
 }

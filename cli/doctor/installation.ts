@@ -9,7 +9,7 @@ import type { Check } from './check.js';
 import { clockCheck } from './clock.js';
 import { clusterNameCheck } from './cluster-name.js';
 import { definitionsCheck } from './definitions.js';
-import { namespaceCheck, schedulesCheck, searchAttributesCheck, taskQueuesCheck, temporalCheck } from './engine.js';
+import { namespaceCheck, searchAttributesCheck, taskQueuesCheck, temporalCheck } from './engine.js';
 import { kubernetesCheck } from './kubernetes.js';
 import { permissionsCheck } from './permissions.js';
 import { regionCheck } from './region.js';
@@ -55,7 +55,6 @@ function inTemporal({ settings, kube, engine, clock }: Installation): Check[] {
     searchAttributesCheck(engine, namespace),
     clusterNameCheck(kube, engine, cluster),
     taskQueuesCheck(engine, clock),
-    schedulesCheck(engine, cluster),
   ];
 }
 

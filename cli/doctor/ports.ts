@@ -11,8 +11,6 @@ export interface EngineReader {
     readonly mistyped: readonly { readonly name: string; readonly wanted: string; readonly found: string }[];
   }>;
   queues(): Promise<readonly ObservedQueue[]>;
-  /** Undefined where there is no Schedule of that id. */
-  schedule(id: string): Promise<{ readonly isPaused: boolean } | undefined>;
   /** UID of the `kube-system` that the cluster's name stands for; undefined while nobody has recorded one. */
   recordedUid(): Promise<string | undefined>;
 }

@@ -187,10 +187,6 @@ export class AwsProvider implements CloudProvider {
     this.parts.capacity.learn(observed);
   }
 
-  async refresh(): Promise<void> {
-    await Promise.all([this.parts.prices.refresh(), this.parts.machines.refresh()]);
-  }
-
   async sweep(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void> {
     const failed = new Failures();
     await failed.collect(() => this.parts.templates.cleanUp({ unusedForMs: hour }));

@@ -23,7 +23,6 @@ const engine = (of: Partial<ObservedEngine> = {}): ObservedEngine => ({
   missing: [],
   foreign: [],
   failed: [],
-  paused: [],
   queues: [],
   ...of,
 });
@@ -61,19 +60,6 @@ describe('what is stuck', () => {
         since: ago(90),
         attempts: 3,
         why: 'it failed: patch NodeClaim c1: no',
-      },
-    ]);
-  });
-
-  test('a Schedule that somebody paused, with what was said', () => {
-    const paused = [{ scheduleId: 'c/collect-garbage', note: 'incident' }];
-
-    expect(found({ engine: engine({ paused }) })).toMatchObject([
-      {
-        kind: 'failing',
-        subject: 'c/collect-garbage',
-        why: 'its Schedule is paused, so that it never runs: incident',
-        then: 'temporal schedule toggle --unpause --schedule-id c/collect-garbage --reason REASON',
       },
     ]);
   });

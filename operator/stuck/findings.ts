@@ -11,7 +11,6 @@ import type {
   ObservedEngine,
   ObservedFailing,
   ObservedFailure,
-  ObservedPause,
   ObservedQueue,
   ObservedTask,
   ObservedWorkflow,
@@ -35,7 +34,7 @@ export const stuckKinds = [
  * - `temporal`: it does not answer.
  * - `missing`: an entity workflow does not run, or somebody else's workflow has an id of ours.
  * - `task`: a workflow task fails, so that its workflow stands still.
- * - `failing`: a step fails and is tried again, a workflow has failed, or a Schedule is paused.
+ * - `failing`: a step fails and is tried again, or a workflow has failed.
  * - `slow`: a step of planning or of deciding runs for long.
  * - `signals`: a workflow's history grows beyond its bound.
  * - `queue`: a task queue has no worker, or a task is taken by none.
@@ -115,14 +114,13 @@ function unreachable({ unreachable: why = 'it cannot be reached: no answer' }: O
   };
 }
 
-function inEngine({ workflows, missing, foreign, queues, failed, paused }: ObservedEngine, now: number): Finding[] {
+function inEngine({ workflows, missing, foreign, queues, failed }: ObservedEngine, now: number): Finding[] {
   return [
     ...missing.map(missingEntity),
     ...foreign.map(takenId),
     ...workflows.flatMap((workflow) => inWorkflow(workflow, now)),
     ...queues.flatMap((queue) => inQueue(queue, now)),
     ...failed.map(failedWorkflow),
-    ...paused.map(pausedSchedule),
   ];
 }
 
@@ -138,12 +136,6 @@ function takenId(foreign: ForeignWorkflow): Finding {
 function failedWorkflow({ workflowId: subject, since, runs: attempts, why }: ObservedFailure): Finding {
   const then = 'unfinished work is started again within two minutes, and continues once this is fixed';
   return { kind: 'failing', subject, since, attempts, why: `it failed: ${why}`, then };
-}
-
-function pausedSchedule({ scheduleId: subject, note }: ObservedPause): Finding {
-  const why = `its Schedule is paused, so that it never runs${note === '' ? '' : `: ${note}`}`;
-  const then = `temporal schedule toggle --unpause --schedule-id ${subject} --reason REASON`;
-  return { kind: 'failing', subject, why, then };
 }
 
 function inWorkflow(workflow: ObservedWorkflow, now: number): Finding[] {

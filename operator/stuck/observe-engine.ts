@@ -16,7 +16,6 @@ import { describeWorkflow } from '../describe-workflow.js';
 import { foreignIn, type ForeignWorkflow } from '../foreign-workflow.js';
 import { rootMessage, tailOf, type HistoryTail } from './history-tail.js';
 import { observeFailed } from './observe-failed.js';
-import { observePaused } from './observe-paused.js';
 import type { ObservedActivity, ObservedEngine, ObservedQueue, ObservedTask, ObservedWorkflow } from './observed.js';
 
 /** Of each sort of other workflows than the entities, so many are described in one look. */
@@ -98,12 +97,11 @@ export async function observeEngine(
     memory.turn += 1;
     memory.said = said;
     memory.failing = workflows.filter(isFailing).map(({ workflowId }) => workflowId).slice(0, mostOthers); // prettier-ignore
-    const [queues, failed, paused] = await Promise.all([
+    const [queues, failed] = await Promise.all([
       observeQueues(client, cluster),
       observeFailed(client, cluster, Date.now()),
-      observePaused(client, cluster),
     ]);
-    return { workflows: workflows.sort(byId), missing, foreign, queues, failed, paused };
+    return { workflows: workflows.sort(byId), missing, foreign, queues, failed };
   });
 }
 

@@ -3,7 +3,6 @@ import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { observeFailed } from './observe-failed.js';
-import { observePaused } from './observe-paused.js';
 
 const now = Date.parse('2026-01-05T12:00:00Z');
 const ago = (seconds: number): Date => new Date(now - seconds * 1000);
@@ -77,16 +76,4 @@ test.each<[string, Latest | undefined]>([
   const { client } = temporal([['c/launch/a', 60]], latest === undefined ? {} : { 'c/launch/a': latest });
 
   expect(await observeFailed(client, 'c', now)).toEqual([]);
-});
-
-test('Schedules that are paused are told with the note; what is missing or cannot be read is not', async () => {
-  const states: Readonly<Record<string, object>> = {
-    'c/collect-garbage': { paused: true, note: 'incident' },
-    'c/refresh-catalogue': { paused: false },
-  };
-  const describe = (id: string) =>
-    states[id] === undefined ? Promise.reject(new Error('not found')) : Promise.resolve({ state: states[id] });
-  const client = { schedule: { getHandle: (id: string) => ({ describe: () => describe(id) }) } } as unknown as Client;
-
-  expect(await observePaused(client, 'c')).toEqual([{ scheduleId: 'c/collect-garbage', note: 'incident' }]);
 });

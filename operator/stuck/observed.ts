@@ -72,13 +72,6 @@ export interface ObservedFailure {
   readonly why: string;
 }
 
-/** A Schedule that begins nothing, for somebody paused it. */
-export interface ObservedPause {
-  readonly scheduleId: string;
-  /** What whoever paused it said. */
-  readonly note: string;
-}
-
 export interface ObservedEngine {
   /** The entities, those that say that they fail, and the oldest others. */
   readonly workflows: readonly ObservedWorkflow[];
@@ -88,7 +81,6 @@ export interface ObservedEngine {
   readonly foreign: readonly ForeignWorkflow[];
   readonly queues: readonly ObservedQueue[];
   readonly failed: readonly ObservedFailure[];
-  readonly paused: readonly ObservedPause[];
 }
 
 /** What a finding can be about. */

@@ -8,7 +8,7 @@ import type { Starter } from '../starter.js';
 import type { ObservedEngine } from './observed.js';
 import { StuckWatch } from './watch-stuck.js';
 
-const healthy: ObservedEngine = { workflows: [], missing: [], foreign: [], queues: [], failed: [], paused: [] };
+const healthy: ObservedEngine = { workflows: [], missing: [], foreign: [], queues: [], failed: [] };
 
 describe('what is stuck is told', () => {
   let world: ActivityWorld;

@@ -13,11 +13,6 @@ export const instanceOf = ({ status }: NodeClaim): string => status?.providerID?
 
 export const isInitialized = ({ status }: NodeClaim): boolean => isTrue(status?.conditions, 'Initialized');
 
-/** A workflow that a Schedule has started. */
-interface StartedAction {
-  readonly workflow: { readonly workflowId: string; readonly firstExecutionRunId: string };
-}
-
 /** The world of a test file, between the hooks that `containment` or `sharedContainment` sets. */
 export class Containment {
   private running: { readonly world: LiveWorld; readonly client: Client } | undefined;
@@ -87,31 +82,6 @@ export class Containment {
   async claimUnder(app: string): Promise<NodeClaim> {
     const node = await this.runs(app);
     return this.claim(`of ${node}`, (claim) => claim.status?.nodeName === node && isInitialized(claim));
-  }
-
-  /** An action of a Schedule that begins from now on. While an earlier one runs, the Schedule skips what it is told to start: it is told again. */
-  async trigger(scheduleId: string): Promise<WorkflowHandle> {
-    const schedule = this.client.schedule.getHandle(scheduleId);
-    const before = (await schedule.describe()).info.recentActions.at(-1)?.action.workflow.workflowId;
-    const isNew = async (): Promise<WorkflowHandle | undefined> => {
-      const { recentActions, runningActions } = (await schedule.describe()).info;
-      const last = recentActions.at(-1)?.action;
-      if (last !== undefined && last.workflow.workflowId !== before) return this.started(last);
-      if (runningActions.length === 0) await schedule.trigger();
-      return undefined;
-    };
-    return observe('An action of the Schedule', isNew, within(120));
-  }
-
-  /** The action of a Schedule that runs now, or else one that begins from now on: one that waits for what is away does not end. */
-  async underway(scheduleId: string): Promise<WorkflowHandle> {
-    const { runningActions } = (await this.client.schedule.getHandle(scheduleId).describe()).info;
-    const [running] = runningActions;
-    return running === undefined ? this.trigger(scheduleId) : this.started(running);
-  }
-
-  private started({ workflow: { workflowId, firstExecutionRunId } }: StartedAction): WorkflowHandle {
-    return this.client.workflow.getHandle(workflowId, firstExecutionRunId);
   }
 
   /** The machines that were launched for the claim, those that are gone included. */

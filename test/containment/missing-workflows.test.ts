@@ -63,7 +63,7 @@ describe('a workflow that is missing', () => {
   });
 
   // Rule `invariants/rebuilt`.
-  test('all of them, terminated or wiped, and every Schedule: they are back within two minutes, and no node goes for it', async () => {
+  test('all of them, terminated or wiped: they are back within two minutes, and no node goes for it', async () => {
     // Launches are over, and every node has the timer of its expiration.
     const before = await observe(
       'Nothing under way',
@@ -83,25 +83,14 @@ describe('a workflow that is missing', () => {
     expect(before.has(workflowIds.provision(on.cluster))).toBe(true);
     for (const [n, id] of [...before].entries())
       await loseWorkflow(on.client, id, n % 2 === 0 ? 'wiped' : 'terminated').catch(() => undefined);
-    const schedules = [workflowIds.collectGarbage, workflowIds.refreshCatalogue, workflowIds.sweepCloud].map((id) =>
-      id(on.cluster),
-    );
-    for (const id of schedules) await on.client.schedule.getHandle(id).delete();
 
     const missing = async (): Promise<string[]> => {
       const open = await openWorkflows();
       const gone = [...before].filter((id) => !open.has(id));
-      for (const id of schedules) {
-        const found = await on.client.schedule
-          .getHandle(id)
-          .describe()
-          .catch(() => undefined);
-        if (found === undefined) gone.push(id);
-      }
       return gone;
     };
     await observe(
-      'Every workflow and Schedule back',
+      'Every workflow back',
       async () => (await missing()).length === 0,
       within(120),
       async () => (await missing()).join(', '),

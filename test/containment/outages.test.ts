@@ -18,8 +18,6 @@ const ended = async (): Promise<string[]> =>
     .filter(({ state }) => state === 'shutting-down' || state === 'terminated')
     .map(({ id }) => id);
 
-const nothingCollected = { instances: [], claims: [], nodes: [], failed: [] };
-const garbage = (): string => workflowIds.collectGarbage(on.cluster);
 const launchOf = (uid = ''): string => workflowIds.launch(on.cluster, uid);
 
 const saysWhatItDoes = ({ 'busy with': what }: Explanation['facts']): boolean =>
@@ -34,25 +32,20 @@ describe('an outage', () => {
     const disrupt = on.workflow(workflowIds.disrupt(on.cluster));
 
     stack.freeze('kube-apiserver', true);
-    const collecting = await (async () => {
-      try {
-        const isNoticed = async (): Promise<boolean> =>
-          (await readiness(on.world)).includes('API server is unreachable');
-        await on.until('/readyz saying so', isNoticed, 60);
-        await disrupt.signal(clusterChangedSignal);
-        const isSaid = async (): Promise<boolean> => saysWhatItDoes((await disrupt.query(explainQuery)).facts);
-        await on.until('disrupt saying what it is busy with, and since when', isSaid, 60);
-        return await on.underway(garbage());
-      } finally {
-        stack.freeze('kube-apiserver', false);
-      }
-    })();
+    try {
+      const isNoticed = async (): Promise<boolean> => (await readiness(on.world)).includes('API server is unreachable');
+      await on.until('/readyz saying so', isNoticed, 60);
+      await disrupt.signal(clusterChangedSignal);
+      const isSaid = async (): Promise<boolean> => saysWhatItDoes((await disrupt.query(explainQuery)).facts);
+      await on.until('disrupt saying what it is busy with, and since when', isSaid, 60);
+    } finally {
+      stack.freeze('kube-apiserver', false);
+    }
 
     const node = await on.runs('registering');
     const { metadata, status } = await on.claim('initialized', ({ status: now }) => now?.nodeName === node);
     expect([metadata.uid, status?.providerID]).toEqual([claim.metadata.uid, claim.status?.providerID]);
     await expect(on.workflow(launchOf(metadata.uid)).result()).resolves.toMatchObject({ outcome: 'initialized' });
-    await expect(collecting.result()).resolves.toMatchObject(nothingCollected);
     expect(await ended()).toEqual([]);
     await cloud.configure({ joiner: { joinDelayMs: 0 } });
   });
@@ -84,7 +77,6 @@ describe('an outage', () => {
     const { metadata } = await on.claimUnder('unheard');
     expect(metadata.uid).toBe(claim.metadata.uid);
     expect(await on.machinesOf(claim)).toHaveLength(1);
-    await expect((await on.trigger(garbage())).result()).resolves.toMatchObject(nothingCollected);
     expect(await ended()).toEqual([]);
   });
 
@@ -98,15 +90,9 @@ describe('an outage', () => {
         ({ type, status: is, message }) => type === 'Launched' && is === 'Unknown' && message !== '',
       ) === true;
     const claim = await on.claim('that says what it waits for', isTold);
-    const collecting = await on.underway(garbage());
-    await on.until('The collection trying', async () => {
-      const { raw } = await collecting.describe();
-      return (raw.pendingActivities ?? []).some(({ attempt }) => (attempt ?? 0) > 1);
-    }, 120); // prettier-ignore
     await cloud.clearFaults();
 
     expect((await on.claimUnder('unlaunched')).metadata.uid).toBe(claim.metadata.uid);
-    await expect(collecting.result()).resolves.toMatchObject(nothingCollected);
     expect((await on.claims()).map(({ metadata }) => metadata.uid)).toEqual(expect.arrayContaining(before));
     expect(await ended()).toEqual([]);
   });

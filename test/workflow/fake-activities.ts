@@ -14,14 +14,8 @@ import type {
   LaunchActivities,
   LaunchInstanceResult,
   NodeSync,
-  TagInstanceResult,
 } from '../../activities/launch/contract.js';
-import type {
-  CollectedInstances,
-  CollectedObjects,
-  LostObjects,
-  GarbageActivities,
-} from '../../activities/garbage-collection/contract.js';
+import type { TagInstanceResult } from '../../cluster/tagging.js';
 import type { DisruptionActivities, DisruptionsFound } from '../../activities/disruption/contract.js';
 import type {
   DrainActivities,
@@ -98,7 +92,6 @@ export class FakeActivities
     ExpirationActivities,
     RolloutActivities,
     InterruptionActivities,
-    GarbageActivities,
     ConsolidationActivities,
     NodeExplanationActivities,
     PodExplanationActivities,
@@ -159,7 +152,6 @@ export class FakeActivities
   rollout: (launched: readonly ClaimRef[]) => RolloutView = () => ({ state: 'superseded', by: 'nothing' });
   replicas: (deleting: readonly string[]) => ReplicasView = () => ({ state: 'gone', why: 'the NodePool is gone' });
   rolledBack: Awaited<ReturnType<RolloutActivities['rollBack']>> = { outcome: 'nothing', why: 'none is good' };
-  lost: LostObjects = { claims: [], nodes: [] };
   instance: InstanceView = { state: 'unknown' };
 
   /** Tests share a server, and a workflow id is used once: UIDs are of one test. */
@@ -273,10 +265,6 @@ export class FakeActivities
     return Promise.resolve(this.tagging);
   }
 
-  async tagUntagged(): ReturnType<CloudActivities['tagUntagged']> {
-    return Promise.resolve({ tagged: 0 });
-  }
-
   async terminateInstance(): Promise<{ state: 'terminating' | 'gone' }> {
     return Promise.resolve({ state: 'terminating' });
   }
@@ -287,27 +275,6 @@ export class FakeActivities
 
   async inspectInstance(): Promise<InstanceView> {
     return Promise.resolve(this.instance);
-  }
-
-  async refreshCatalogue(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async sweepCloud(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async collectInstances(): Promise<CollectedInstances> {
-    return Promise.resolve({ terminated: ['i-lost'], failed: [] });
-  }
-
-  async findLost(): Promise<LostObjects> {
-    return Promise.resolve(this.lost);
-  }
-
-  async collectLost({ claims, nodes }: LostObjects): Promise<CollectedObjects> {
-    const names = (refs: readonly { name: string }[]): string[] => refs.map(({ name }) => name);
-    return Promise.resolve({ claims: names(claims), nodes: names(nodes), failed: [] });
   }
 
   async beginTermination({

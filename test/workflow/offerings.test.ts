@@ -13,7 +13,7 @@ import type { WorkflowRig } from './rig.js';
 let rig: WorkflowRig;
 
 beforeAll(async () => {
-  rig = await startRig(['sweepCloud']);
+  rig = await startRig(['ensureEntity']);
 });
 afterEach(() => rig.finish());
 afterAll(() => rig.close());

@@ -6,7 +6,7 @@ import type { ClaimRef, ReplaceNodeResult } from '../../workflows/messages.js';
 import { startProvision } from './entities.js';
 import { activityNames, claimPlan, emptyPlan, FakeActivities } from './fake-activities.js';
 import { knownInstance } from './fixtures.js';
-import { cluster, durationOf, startRig } from './rig.js';
+import { cluster, startRig } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
 describe('replacing nodes', () => {
@@ -171,21 +171,5 @@ describe('replacing nodes', () => {
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'failed', reason: 'policy says no' });
     expect([...activities.tainted]).toEqual([]);
-  });
-
-  // Rule `garbage-collection/claims-without-instance`.
-  test('garbage is collected; what seems lost is looked at twice, some time apart', async () => {
-    activities.lost = { claims: [{ name: 'c1', uid: 'uid-c1' }], nodes: [{ name: 'n1', uid: 'uid-n1' }] };
-    const handle = await rig.start('collectGarbage', workflowIds.collectGarbage(cluster), { cluster });
-
-    await expect(handle.result()).resolves.toEqual({
-      instances: ['i-lost'],
-      claims: ['c1'],
-      nodes: ['n1'],
-      failed: [],
-    });
-    expect(activities.callsOf()).toEqual(['collectInstances', 'findLost', 'collectLost', 'tagUntagged']);
-    expect(await durationOf(handle)).toBeGreaterThanOrEqual(30_000);
-    expect(await handle.query(phaseQuery)).toBe('done');
   });
 });

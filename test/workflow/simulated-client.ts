@@ -5,7 +5,6 @@ import { simulatedClient } from '../simulation/temporal/client.js';
 import type { SimulatedTemporal } from '../simulation/temporal/engine.js';
 import { fromPayload, toError } from '../simulation/temporal/payloads.js';
 import type { Run } from '../simulation/temporal/run.js';
-import { Schedules } from '../simulation/temporal/schedules.js';
 import type { Clockwork } from './clockwork.js';
 import { historyOf } from './simulated-history.js';
 
@@ -15,7 +14,7 @@ type Args = readonly unknown[];
 
 /** A client of the simulated server that lets time go on while it waits for an answer. */
 export function drivenClient(temporal: SimulatedTemporal, clockwork: Clockwork): Client {
-  const client = simulatedClient(temporal, new Schedules(temporal), { carry: () => Promise.resolve() });
+  const client = simulatedClient(temporal, { carry: () => Promise.resolve() });
   const { workflow } = client;
   const getHandle = (workflowId: string, runId?: string): WorkflowHandle =>
     drivenHandle(temporal, clockwork, workflow.getHandle(workflowId, runId), runId);

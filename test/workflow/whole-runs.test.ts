@@ -97,10 +97,4 @@ describe('whole runs', () => {
     const handle = await rig.start('measureSavings', id, { cluster, command });
     expect(await handle.result()).toMatchObject({ measured: [{ afterMs: 3_600_000 }, { afterMs: 86_400_000 }] });
   });
-
-  test('the catalogue is read again', async () => {
-    const handle = await rig.start('refreshCatalogue', workflowIds.refreshCatalogue(cluster), { cluster });
-    await handle.result();
-    expect(activities.callsOf('refreshCatalogue')).toHaveLength(1);
-  });
 });

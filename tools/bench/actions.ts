@@ -12,7 +12,6 @@ import type { SimulatedCluster } from '../../test/simulation/cluster/world.js';
 import { ReplicaSet } from '../../test/simulation/scale-down/workloads.js';
 import { SimulatedTemporal } from '../../test/simulation/temporal/engine.js';
 import { sandboxesOf } from '../../test/simulation/temporal/sandbox.js';
-import { Schedules } from '../../test/simulation/temporal/schedules.js';
 import { workflowBundle } from '../../worker/bundle.js';
 import { repositoryRoot } from './repository.js';
 
@@ -72,10 +71,9 @@ async function inCluster<T>(code: string, act: (scene: Scene) => Promise<T>): Pr
     faults: { latencyMs: () => random.int(1, 20), fateOf: () => 'runs' },
     onAction: (action, type, name) => bill.add(type, name === undefined ? action : `${action} ${name}`),
   });
-  const schedules = new Schedules(temporal);
   const outages = new Outages();
   const stowage = new SimulatedProcess(
-    { ...cluster, temporal, schedules, random, outages, watchSilentMs: 10 * minute, onCall },
+    { ...cluster, temporal, random, outages, watchSilentMs: 10 * minute, onCall },
     'process-1',
   );
   try {

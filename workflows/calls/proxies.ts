@@ -10,7 +10,6 @@ import type {
 } from '../../activities/termination/contract.js';
 import type { EntityActivities } from '../../activities/entities-contract.js';
 import type { ConsolidationActivities } from '../../activities/consolidation/contract.js';
-import type { GarbageActivities } from '../../activities/garbage-collection/contract.js';
 import type { InterruptionActivities } from '../../activities/interruption/contract.js';
 import type {
   NodeExplanationActivities,
@@ -38,7 +37,7 @@ type KubernetesActivities = EntityActivities &
   ExpirationActivities;
 
 type PackingActivities = PlanningActivities & PodExplanationActivities;
-type CloudQueueActivities = CloudActivities & InterruptionActivities & GarbageActivities;
+type CloudQueueActivities = CloudActivities & InterruptionActivities;
 
 export interface Activities {
   readonly kube: ActivityInterfaceFor<KubernetesActivities>;

@@ -2,7 +2,7 @@ import { defineSignal } from '@temporalio/workflow';
 import type { ClaimRef } from '../../core/refs.js';
 import type { OutageAwareTimeoutState } from './outage-aware-timeout.js';
 
-/* Messages of `launchNode`, `launchBatch`, `refreshCatalogue` and `sweepCloud`. workflows/messages.ts exports them. */
+/* Messages of `launchNode` and `launchBatch`. workflows/messages.ts exports them. */
 
 export interface LaunchNodeInput {
   readonly cluster: string;
@@ -58,7 +58,3 @@ export interface LaunchSettlement {
 }
 
 export const replacementSettledSignal = defineSignal<[LaunchSettlement]>('replacementSettled');
-
-export interface CloudUpkeepInput {
-  readonly cluster: string;
-}

@@ -1,7 +1,7 @@
 import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
 import { annotations } from '../../../api/labels.js';
-import { collectInstances } from '../../../activities/garbage-collection/garbage.js';
-import { tagInstance, tagUntagged } from '../../../activities/launch/tagging.js';
+import { collectInstances } from '../../../operator/garbage.js';
+import { tagInstance, tagUntagged } from '../../../cluster/tagging.js';
 import { createActivityWorld, nodeClaim, type ActivityWorld } from '../../builders/activity-world.js';
 import { gives, same, type Check, type Told } from '../told.js';
 import { account, type Account, type Given } from './account.js';

@@ -12,7 +12,6 @@ import { addPool } from '../../simulation/cluster/world.js';
 import { createFakeKube, type FakeKube } from '../../simulation/kube/fake.js';
 import { SimulatedTemporal } from '../../simulation/temporal/engine.js';
 import { SandboxFactory } from '../../simulation/temporal/sandbox.js';
-import { Schedules } from '../../simulation/temporal/schedules.js';
 import { catalogue } from '../../builders/activity-world.js';
 import { testBundle } from '../../workflow/bundle.js';
 import type { Check } from '../told.js';
@@ -142,7 +141,7 @@ class Stage {
     const temporal = new SimulatedTemporal({ random, sandboxes: this.factory, faults });
     const outside = {
       ...{ kube: world.kube, cloud: world.cloud, temporal, random, heard: world.heard },
-      schedules: new Schedules(temporal),
+     
       outages: new Outages(),
       watchSilentMs: 2 ** 31 - 1,
       onCall: this.onCall,

@@ -197,10 +197,9 @@ export class Invariants {
     if (!this.deletedAt.has(uid)) this.deletedAt.set(uid, Date.parse(metadata.deletionTimestamp ?? ''));
   }
 
-  /** No workflow fails, whatever it is sent and whatever becomes of others; what a Schedule starts has its next turn. */
+  /** No workflow fails, whatever it is sent and whatever becomes of others. */
   private expectExpected(workflowId: string, why: string): void {
-    if (!workflowId.endsWith('-scheduled'))
-      this.broken(`workflow ${workflowId} failed: ${why} (invariants/failures-are-contained)`);
+    this.broken(`workflow ${workflowId} failed: ${why} (invariants/failures-are-contained)`);
   }
 
   /** A taint can be taken back; the deletion of a NodeClaim cannot. One whose instance is gone is no disruption any more. */

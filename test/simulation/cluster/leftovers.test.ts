@@ -12,7 +12,7 @@ describe('what a cluster at rest has left over', () => {
 
   beforeEach(() => {
     kube = createFakeKube();
-    open = ['c/provision', 'c/disrupt', 'c/collect-garbage-scheduled', 'c/expire/u1'];
+    open = ['c/provision', 'c/disrupt', 'c/expire/u1'];
     addPool({});
     kube.put('NodeClaim', { metadata: { name: 'a', labels: { [labels.nodePool]: 'default' } }, spec: {} } as never);
     kube.put('Node', { metadata: { name: 'a', labels: { [labels.nodePool]: 'default' } }, spec: { taints: [] } });

@@ -19,7 +19,7 @@ export function* leftovers(kube: FakeKube, temporal: SimulatedTemporal): Iterabl
   yield* ofPools(kube);
   for (const { id, isOpen } of temporal.all) {
     const { kind = id } = parseWorkflowId(id) ?? {};
-    if (isOpen && !lasting.has(kind) && !id.endsWith('-scheduled')) yield `workflow ${id} still runs`;
+    if (isOpen && !lasting.has(kind)) yield `workflow ${id} still runs`;
   }
 }
 

@@ -18,7 +18,6 @@ import { fakeDeps } from '../deps.js';
 import type { ActivityWorker } from '../temporal/activity-worker.js';
 import { simulatedClient } from '../temporal/client.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
-import type { Schedules } from '../temporal/schedules.js';
 import { Network } from './network.js';
 import type { PlacedPerturbation } from './perturbations.js';
 import type { Outages } from './network.js';
@@ -30,7 +29,6 @@ export interface Outside {
   readonly kube: KubeClient;
   readonly cloud: CloudProvider;
   readonly temporal: SimulatedTemporal;
-  readonly schedules: Schedules;
   readonly random: Random;
   readonly outages: Outages;
   /** Silence of a watch after which it is checked, milliseconds. */
@@ -107,7 +105,7 @@ export class SimulatedProcess implements ActivityWorker {
   async start(): Promise<void> {
     const { signal } = this.stopping;
     const deps = this.deps();
-    const client = simulatedClient(this.outside.temporal, this.outside.schedules, {
+    const client = simulatedClient(this.outside.temporal, {
       carry: () => this.network.carry('Temporal'),
     });
     deps.entities.connect(client);

@@ -1,7 +1,6 @@
 import { Random } from '../../cases/random.js';
 import { SimulatedTemporal } from '../temporal/engine.js';
 import { sandboxesOf } from '../temporal/sandbox.js';
-import { Schedules } from '../temporal/schedules.js';
 import { ReplicaSet } from '../scale-down/workloads.js';
 import { DisruptionController } from './disruption-controller.js';
 import { DaemonSets } from './daemon-sets.js';
@@ -121,12 +120,11 @@ class Simulation {
     addPools(cluster.kube);
     plan.prepare?.(cluster);
     const temporal = this.engine(code);
-    const schedules = new Schedules(temporal);
     const invariants = new Invariants(cluster, temporal, this.say);
     const { outages } = this;
     const outside = {
       ...cluster,
-      ...{ temporal, schedules, random, outages },
+      ...{ temporal, random, outages },
       kube: overseen(cluster.kube, {
         broken: (problem) => invariants.broken(problem),
         isKnownProtected: (pod) => invariants.isKnownProtected(pod),

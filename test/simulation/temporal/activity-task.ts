@@ -5,9 +5,8 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import type { coresdk, temporal } from '@temporalio/proto';
 import type { ActivityWorker } from './activity-worker.js';
 import { millisOf } from './durations.js';
-import type { BilledAction } from './engine-options.js';
 import { fromPayloads, toFailure, toPayload } from './payloads.js';
-import type { Failure } from './run.js';
+import type { BilledAction, Failure } from './run.js';
 
 type Schedule = coresdk.workflow_commands.IScheduleActivity;
 type Resolution = coresdk.activity_result.IActivityResolution;

@@ -1,4 +1,4 @@
-import { ScheduleAlreadyRunning, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time.js';
@@ -7,7 +7,6 @@ import type { SimulatedTemporal } from './engine.js';
 import { mayReplace } from './commands.js';
 import { fromPayload, toError, toPayloads } from './payloads.js';
 import type { Run, RunStatus } from './run.js';
-import type { Schedules, ScheduleOptions } from './schedules.js';
 import { selectedBy } from './visibility.js';
 
 interface StartInput {
@@ -33,7 +32,7 @@ export interface Wire {
 /**
  * A client of the simulated server, as much of it as Stowage uses. Every call goes over `wire`.
  */
-export function simulatedClient(engine: SimulatedTemporal, schedules: Schedules, wire: Wire): Client {
+export function simulatedClient(engine: SimulatedTemporal, wire: Wire): Client {
   const workflow = {
     start: async (type: string, input: StartInput) => {
       await wire.carry('start');
@@ -53,37 +52,9 @@ export function simulatedClient(engine: SimulatedTemporal, schedules: Schedules,
     getHandle: (workflowId: string, runId?: string) => handleOf(engine, wire, workflowId, runId),
     list: ({ query }: { query: string }) => listed(engine, wire, query),
   };
-  const schedule = {
-    getHandle: (scheduleId: string) => ({
-      describe: async () => {
-        await wire.carry('describeSchedule');
-        const found = schedules.find(scheduleId);
-        if (found === undefined) throw new ScheduleNotFoundError('no such schedule', scheduleId);
-        return { ...found, state: { paused: false } };
-      },
-      update: async (change: (previous: ScheduleOptions) => ScheduleOptions) => {
-        await wire.carry('updateSchedule');
-        const found = schedules.find(scheduleId);
-        if (found !== undefined) schedules.put({ ...change(found), scheduleId });
-      },
-      trigger: async () => {
-        await wire.carry('triggerSchedule');
-        const found = schedules.find(scheduleId);
-        if (found === undefined) throw new ScheduleNotFoundError('no such schedule', scheduleId);
-        schedules.fire(found);
-      },
-    }),
-    create: async (options: ScheduleOptions) => {
-      await wire.carry('createSchedule');
-      if (schedules.find(options.scheduleId) !== undefined) {
-        throw new ScheduleAlreadyRunning('the schedule is there', options.scheduleId);
-      }
-      schedules.put(options);
-    },
-  };
   const connection = { withDeadline: async <T>(_: unknown, call: () => Promise<T>): Promise<T> => call() };
   const workflowService = serviceOf(engine, wire);
-  return { workflow, schedule, connection, workflowService, options: { namespace: 'default' } } as unknown as Client;
+  return { workflow, connection, workflowService, options: { namespace: 'default' } } as unknown as Client;
 }
 
 /** What is asked of the server's own API. */

@@ -1,7 +1,6 @@
 import { millisOf } from './durations.js';
 import { fromPayload } from './payloads.js';
-import type { Failure, Run, RunStart, RunStatus } from './run.js';
-import type { BilledAction } from './engine-options.js';
+import type { BilledAction, Failure, Run, RunStart, RunStatus } from './run.js';
 import type { Command, Job } from './sandbox.js';
 
 /** What the server does for a run's commands. */

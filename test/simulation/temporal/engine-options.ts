@@ -1,5 +1,6 @@
 import type { Random } from '../../cases/random.js';
 import type { AttemptFate } from './activity-task.js';
+import type { BilledAction } from './run.js';
 import type { SandboxFactory } from './sandbox.js';
 
 /** What decides when things happen, and what goes wrong. */
@@ -9,20 +10,6 @@ export interface EngineFaults {
   /** What becomes of an attempt of an activity. */
   fateOf(activityType: string, workflowId: string): AttemptFate;
 }
-
-/** What Temporal Cloud bills as an action. A child, a Schedule and a signal that starts a workflow have their own besides that start. */
-export type BilledAction =
-  | 'start'
-  | 'child'
-  | 'schedule'
-  | 'signal'
-  | 'update'
-  | 'query'
-  | 'timer'
-  | 'activity attempt'
-  | 'heartbeat'
-  | 'search attributes'
-  | 'patch marker';
 
 export interface EngineOptions {
   readonly random: Random;

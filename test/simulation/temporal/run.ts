@@ -5,6 +5,19 @@ import type { Activation, Command, Job, RunIdentity, Sandbox } from './sandbox.j
 export type Payload = temporal.api.common.v1.IPayload;
 export type Failure = temporal.api.failure.v1.IFailure;
 
+/** What Temporal Cloud bills as an action. A child has its own besides the start. */
+export type BilledAction =
+  | 'start'
+  | 'child'
+  | 'signal'
+  | 'update'
+  | 'query'
+  | 'timer'
+  | 'activity attempt'
+  | 'heartbeat'
+  | 'search attributes'
+  | 'patch marker';
+
 export type RunStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TERMINATED' | 'CONTINUED_AS_NEW';
 
 /** A workflow task as it was answered, for replays. */

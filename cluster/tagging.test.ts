@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { annotations } from '../../api/labels.js';
-import { DomainError } from '../../core/failures.js';
-import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
-import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import { annotations } from '../api/labels.js';
+import { DomainError } from '../core/failures.js';
+import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { tagInstance, tagUntagged } from './tagging.js';
 
 const denied = new DomainError('Denied', 'ec2:CreateTags: UnauthorizedOperation');

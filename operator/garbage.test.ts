@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Node } from '../../api/kubernetes.js';
-import { finalizers, instanceTags, labels } from '../../api/labels.js';
-import type { CloudInstance } from '../../cloud/port.js';
-import { DomainError } from '../../core/failures.js';
-import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
-import type { ActivityWorld } from '../../test/builders/activity-world.js';
+import type { Node } from '../api/kubernetes.js';
+import { finalizers, instanceTags, labels } from '../api/labels.js';
+import type { CloudInstance } from '../cloud/port.js';
+import { DomainError } from '../core/failures.js';
+import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
+import type { ActivityWorld } from '../test/builders/activity-world.js';
 import { collectInstances, collectLost, findLost } from './garbage.js';
 
 describe('collecting garbage', () => {
@@ -132,6 +132,7 @@ describe('collecting garbage', () => {
     };
     const lostClaims = async (): Promise<string[]> => (await findLost(world.deps)).claims.map(({ name }) => name);
 
+    // Rule `garbage-collection/claims-without-instance`.
     test('a registered claim without instance and node goes; with a Ready node it stays', async () => {
       world.kube.put('NodeClaim', nodeClaim('c1', { status: registered }));
       world.kube.put('Node', readyNode);

@@ -1,47 +1,46 @@
-import { launchTimeoutMs } from '../../core/launch-timeouts.js';
-import { finalizers, instanceTags } from '../../api/labels.js';
-import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { Node } from '../../api/kubernetes.js';
-import { isTrue } from '../../core/conditions.js';
-import type { CloudInstance } from '../../cloud/port.js';
-import type { ClaimRef, NodeRef } from '../../workflows/messages.js';
-import { isOrphanedNode, managedClaims, nodeOf } from '../../cluster/cluster.js';
-import type {
-  CollectedInstances,
-  CollectedObjects,
-  GarbageActivities,
-  GarbageFailure,
-  LostObjects,
-} from './contract.js';
-import type { ActivityDeps } from '../deps.js';
-import { countDisrupted } from '../disrupted-metrics.js';
-import { withFailures } from '../to-failure.js';
-import { inBatches, once } from '../../core/at-once.js';
-import { lookUp } from '../../core/own.js';
-import { identityOf } from '../../cluster/node-labels.js';
-import { deleteLaunchedClaim, getClaim, updateNode } from '../../cluster/writes.js';
-import { messageOf } from '../../core/error-message.js';
+import { launchTimeoutMs } from '../core/launch-timeouts.js';
+import { finalizers, instanceTags } from '../api/labels.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import type { Node } from '../api/kubernetes.js';
+import { isTrue } from '../core/conditions.js';
+import type { CloudInstance } from '../cloud/port.js';
+import type { ClaimRef, NodeRef } from '../workflows/messages.js';
+import { isOrphanedNode, managedClaims, nodeOf } from '../cluster/cluster.js';
+import { countDisrupted } from '../cluster/disrupted-metrics.js';
+import type { OperatorContext } from './context.js';
+import { inBatches, once } from '../core/at-once.js';
+import { lookUp } from '../core/own.js';
+import { identityOf } from '../cluster/node-labels.js';
+import { deleteLaunchedClaim, getClaim, updateNode } from '../cluster/writes.js';
+import { messageOf } from '../core/error-message.js';
 
 /** How long a new instance is left alone, because its NodeClaim's status may not be written yet. */
 const youngestOrphanMs = 30_000;
 /** How many requests to the cloud one collection has in flight. */
 const atOnce = 10;
 
-/** Activities of `collectGarbage`. */
-export function createGarbageActivities(deps: ActivityDeps): GarbageActivities {
-  return withFailures<GarbageActivities>({
-    collectInstances: () => collectInstances(deps),
-    findLost: () => findLost(deps),
-    collectLost: (lost) => collectLost(deps, lost),
-  });
+export interface LostObjects {
+  readonly claims: readonly ClaimRef[];
+  /** Nodes that are being deleted and have no claim. */
+  readonly nodes: readonly NodeRef[];
 }
+
+/** What could not be collected: the next collection tries again. */
+interface GarbageFailure {
+  readonly object: string;
+  readonly error: string;
+}
+
+type Deps = Pick<OperatorContext, 'kube' | 'cache' | 'cloud' | 'log' | 'metrics' | 'now'>;
 
 /**
  * Terminates instances of this cluster without a NodeClaim, and deletes their Nodes. NodeClaims are listed from the API server
  * after the instances, so that the NodeClaim of a listed instance is always found. An instance stays if the NodeClaim that its tag
  * names has no provider id yet. One without this tag may be of any NodeClaim that is being launched, and stays until the launch timeout.
  */
-export async function collectInstances(deps: ActivityDeps): Promise<CollectedInstances> {
+export async function collectInstances(
+  deps: Deps,
+): Promise<{ readonly terminated: readonly string[]; readonly failed: readonly GarbageFailure[] }> {
   const instances = await deps.cloud.list();
   const claims = await deps.kube.list('NodeClaim');
   const orphans = instances.filter(orphanTest(deps, claims));
@@ -64,7 +63,7 @@ export async function collectInstances(deps: ActivityDeps): Promise<CollectedIns
 }
 
 function orphanTest(
-  deps: Pick<ActivityDeps, 'now'>,
+  deps: Pick<OperatorContext, 'now'>,
   claims: readonly NodeClaim[],
 ): (instance: CloudInstance) => boolean {
   const known = new Set(claims.map(({ status }) => status?.providerID));
@@ -87,7 +86,7 @@ function orphanTest(
  * without a NodeClaim whose termination would remove their finalizer. They are only suspects: EC2 may not list an instance for
  * seconds, and the watch cache may lag.
  */
-export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
+export async function findLost(deps: Deps): Promise<LostObjects> {
   const claims = managedClaims(deps).filter(isLive);
   const alive =
     claims.length === 0 ? new Set() : new Set((await deps.cloud.list()).map(({ providerId }) => providerId));
@@ -109,7 +108,14 @@ export async function findLost(deps: ActivityDeps): Promise<LostObjects> {
  * Deletes the NodeClaims and removes the finalizers of the Nodes that are certainly lost: the API server is read, and the cloud
  * is asked for each instance by id. If either does not answer, the object stays.
  */
-export async function collectLost(deps: ActivityDeps, lost: LostObjects): Promise<CollectedObjects> {
+export async function collectLost(
+  deps: Deps,
+  lost: LostObjects,
+): Promise<{
+  readonly claims: readonly string[];
+  readonly nodes: readonly string[];
+  readonly failed: readonly GarbageFailure[];
+}> {
   const claims: string[] = [];
   const nodes: string[] = [];
   const allNodes = once(() => deps.kube.list('Node'));
@@ -134,11 +140,7 @@ export async function collectLost(deps: ActivityDeps, lost: LostObjects): Promis
   return { claims, nodes, failed: [...failedClaims, ...failedNodes] };
 }
 
-async function collectClaim(
-  deps: ActivityDeps,
-  ref: ClaimRef,
-  allNodes: () => Promise<readonly Node[]>,
-): Promise<boolean> {
+async function collectClaim(deps: Deps, ref: ClaimRef, allNodes: () => Promise<readonly Node[]>): Promise<boolean> {
   const claim = await getClaim(deps.kube, ref);
   if (claim === undefined || !isLive(claim)) return false;
   const what = await lossOf(deps, claim, allNodes);
@@ -150,7 +152,7 @@ async function collectClaim(
 
 /** What a registered NodeClaim has certainly lost. */
 async function lossOf(
-  deps: ActivityDeps,
+  deps: Deps,
   claim: NodeClaim,
   allNodes: () => Promise<readonly Node[]>,
 ): Promise<'Node' | 'instance' | undefined> {
@@ -165,7 +167,7 @@ async function lossOf(
 }
 
 /** Its instance, if there is one, is terminated like all instances without a NodeClaim: the Node waits for that. */
-async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: readonly NodeClaim[]): Promise<boolean> {
+async function releaseNode(deps: Deps, { name, uid }: NodeRef, claims: readonly NodeClaim[]): Promise<boolean> {
   const node = await deps.kube.get('Node', { name });
   if (node?.metadata.uid !== uid || !isOrphanedNode(node, claims)) return false;
   const providerId = node.spec?.providerID ?? '';
@@ -184,7 +186,7 @@ async function releaseNode(deps: ActivityDeps, { name, uid }: NodeRef, claims: r
 
 /** Handles each item; a failure does not affect the others. */
 async function each<T>(
-  deps: Pick<ActivityDeps, 'log'>,
+  deps: Pick<OperatorContext, 'log'>,
   items: readonly T[],
   work: (item: T) => Promise<void>,
   nameOf: (item: T) => string,

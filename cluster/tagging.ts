@@ -1,22 +1,29 @@
-import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import { annotations } from '../../api/labels.js';
-import { isTrue } from '../../core/conditions.js';
-import type { ClaimRef } from '../../workflows/messages.js';
-import { managedClaims, nodeOf } from '../../cluster/cluster.js';
-import type { CloudActivities, TagInstanceResult } from './contract.js';
-import type { ActivityDeps } from '../deps.js';
-import { identityOf } from '../../cluster/node-labels.js';
-import { getClaim, updateClaim } from '../../cluster/writes.js';
-import { regarding } from '../../core/events.js';
-import { isDomainError, isTransient } from '../../core/failures.js';
-import { lookUp } from '../../core/own.js';
-import { messageOf } from '../../core/error-message.js';
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { annotations } from '../api/labels.js';
+import { isTrue } from '../core/conditions.js';
+import type { ClaimRef } from '../workflows/messages.js';
+import { managedClaims, nodeOf } from './cluster.js';
+import type { EventRecorder } from '../kube/port.js';
+import type { ClusterDeps } from './deps.js';
+import { identityOf } from './node-labels.js';
+import { getClaim, updateClaim } from './writes.js';
+import { regarding } from '../core/events.js';
+import { isDomainError, isTransient } from '../core/failures.js';
+import { lookUp } from '../core/own.js';
+import { messageOf } from '../core/error-message.js';
 
 /** How many instances one call of `tagUntagged` tags. */
 const mostAtATime = 100;
 /** So many instances may fail in one call, since each takes its time where the cloud is away. */
 const mostFailures = 10;
 const longestMessage = 300;
+
+export type TagInstanceResult =
+  | { readonly state: 'tagged' | 'gone' }
+  /** `isOfAll`: other instances would be refused as well. */
+  | { readonly state: 'failed'; readonly message: string; readonly isOfAll?: boolean };
+
+type Deps = Pick<ClusterDeps, 'kube' | 'cache' | 'cloud' | 'log'> & { readonly events: EventRecorder };
 
 interface Untagged {
   readonly claim: ClaimRef;
@@ -29,7 +36,7 @@ interface Untagged {
  * where only time is lacking, for the call to be tried again: EC2 shows an instance before its tags.
  */
 export async function tagInstance(
-  deps: ActivityDeps,
+  deps: Deps,
   { claim: ref, providerId, nodeName }: Untagged,
 ): Promise<TagInstanceResult> {
   const claim = await getClaim(deps.kube, ref);
@@ -51,7 +58,7 @@ export async function tagInstance(
 const marks = { [annotations.tagged]: 'true', [annotations.clusterNameTagged]: 'true' };
 
 /** Shows the failure on the NodeClaim; the call itself is in the metrics of cloud calls. */
-function publishFailure(deps: ActivityDeps, claim: NodeClaim, error: unknown): string {
+function publishFailure(deps: Deps, claim: NodeClaim, error: unknown): string {
   const message = messageOf(error).slice(0, longestMessage);
   deps.log.warn({ nodeClaim: claim.metadata.name, error: message }, 'could not tag an instance, trying again later');
   deps.events.publish({
@@ -67,7 +74,7 @@ function publishFailure(deps: ActivityDeps, claim: NodeClaim, error: unknown): s
  * Tags nodes that lack their tags. What one instance lacks is no reason to leave the others out; a missing permission and a cloud
  * that wants to be left alone apply to all, so it stops there. The first failure is told.
  */
-export async function tagUntagged(deps: ActivityDeps): ReturnType<CloudActivities['tagUntagged']> {
+export async function tagUntagged(deps: Deps): Promise<{ readonly tagged: number; readonly failed?: string }> {
   let tagged = 0;
   const failed: string[] = [];
   for (const untagged of untaggedOf(deps).slice(0, mostAtATime)) {
@@ -86,7 +93,7 @@ export async function tagUntagged(deps: ActivityDeps): ReturnType<CloudActivitie
 type Failed = Extract<TagInstanceResult, { state: 'failed' }>;
 
 /** Nodes without tags. A launch tags on registration, so initialized nodes without tags were missed. */
-function untaggedOf(deps: ActivityDeps): readonly Untagged[] {
+function untaggedOf(deps: Deps): readonly Untagged[] {
   return managedClaims(deps).flatMap((claim) => {
     const nodeName = nodeOf(deps.cache, claim)?.metadata.name;
     const providerId = claim.status?.providerID ?? '';

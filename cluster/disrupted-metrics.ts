@@ -2,15 +2,20 @@ import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import { parseNillableDuration } from '../core/durations.js';
 import { isReschedulable } from '../core/pods.js';
 import { snakeCase } from '../core/text.js';
-import { nodeOf, poolOf } from '../cluster/cluster.js';
-import type { ActivityDeps } from './deps.js';
-import { labelsOf } from '../cluster/node-labels.js';
+import { nodeOf, poolOf } from './cluster.js';
+import type { Metrics } from '../core/telemetry.js';
+import type { ClusterDeps } from './deps.js';
+import { labelsOf } from './node-labels.js';
 
 /** Reasons that the consolidation policy of the NodePool decides about. */
 const consolidating: ReadonlySet<string> = new Set(['empty', 'underutilized']);
 
 /** Counts a NodeClaim whose termination has begun, and its pods that need another node (metrics/disrupted). */
-export function countDisrupted(deps: Pick<ActivityDeps, 'cache' | 'metrics'>, claim: NodeClaim, reason: string): void {
+export function countDisrupted(
+  deps: Pick<ClusterDeps, 'cache'> & { readonly metrics: Metrics },
+  claim: NodeClaim,
+  reason: string,
+): void {
   const { nodePool, capacityType } = labelsOf(claim);
   const own = {
     reason,
