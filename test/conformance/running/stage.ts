@@ -141,7 +141,7 @@ class Stage {
     const temporal = new SimulatedTemporal({ random, sandboxes: this.factory, faults });
     const outside = {
       ...{ kube: world.kube, cloud: world.cloud, temporal, random, heard: world.heard },
-     
+
       outages: new Outages(),
       watchSilentMs: 2 ** 31 - 1,
       onCall: this.onCall,
