@@ -3,7 +3,9 @@ import { unavailableMs, UnavailableOfferings } from './unavailable-offerings.js'
 
 const refusal = { instanceType: 'm5.large', zone: 'a', capacityType: 'spot', reason: 'InsufficientInstanceCapacity' };
 
-test('an offering is left alone for three minutes, or until it says', () => {
+// Rule `launch/unavailable-offerings`.
+test('an offering that refused is not used for three minutes, or until the time it names', () => {
+  expect(unavailableMs).toBe(3 * 60_000);
   let now = 0;
   const offerings = new UnavailableOfferings(() => now);
   const before = offerings.version;
@@ -19,14 +21,14 @@ test('an offering is left alone for three minutes, or until it says', () => {
   expect(offerings.get('spot', 'm5.large', 'a')).toBeUndefined();
 });
 
-test('an asterisk stands for any type or zone', () => {
+test('a refusal with an asterisk is about every type or zone, but of its capacity type alone', () => {
   const offerings = new UnavailableOfferings(() => 0);
   offerings.add([{ ...refusal, instanceType: '*', zone: '*' }]);
   expect(offerings.get('spot', 'c5.large', 'z')).toBeDefined();
   expect(offerings.get('on-demand', 'c5.large', 'z')).toBeUndefined();
 });
 
-test('refusing again after its time doubles the pause; an instance, or a long time without a refusal, ends that', () => {
+test('an offering that refuses again soon after its time is not used for twice as long, up to 24 minutes; a launched instance or a long time without a refusal ends that', () => {
   let now = 0;
   const offerings = new UnavailableOfferings(() => now);
   const until = () => offerings.get('spot', 'm5.large', 'a')?.until;
@@ -44,4 +46,9 @@ test('refusing again after its time doubles the pause; an instance, or a long ti
   now = 100 * unavailableMs;
   offerings.add([refusal]);
   expect(until()).toBe(101 * unavailableMs);
+  for (let i = 0; i < 10; i++) {
+    now = until() ?? now;
+    offerings.add([refusal]);
+  }
+  expect(until()).toBe(now + 24 * 60_000);
 });
