@@ -88,7 +88,7 @@ async function bundleCommands(run, folder, name, { external = [] } = {}) {
     legalComments: 'none',
     banner: { js: '(function (exports, require, module, __dist) {' },
     footer: { js: '})' },
-    logLevel: 'error',
+    logLevel: 'silent',
     plugins: [ofDist(folder)],
   });
 }
@@ -138,8 +138,28 @@ function confirm(now) {
   utimesSync(stamp, now, now);
 }
 
-/** Builds dist/ from the sources, unless it was built of the same; throws with esbuild's messages when a file does not parse. */
+/** Brings dist/ up to date with the sources. Where that fails dist/ stays as it is, and the process ends with a message. */
 export async function build() {
+  // Built beside and swapped in, so that a command started meanwhile never sees half a build.
+  const fresh = join(root, `dist.${process.pid}`);
+  try {
+    await buildInto(fresh);
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true });
+    process.stderr.write(`stowage: dist/ was not built: ${messagesOf(error).join('\n  ')}\n`);
+    process.exit(1);
+  }
+}
+
+/** esbuild's own messages say where; its error repeats them. */
+function messagesOf({ errors, message }) {
+  const told = (errors ?? []).map(({ text, location }) =>
+    location === null ? text : `${location.file}:${location.line}:${location.column + 1}: ${text}`,
+  );
+  return told.length === 0 ? [message] : told;
+}
+
+async function buildInto(fresh) {
   const started = new Date();
   const files = sources().filter((file) => isProgram(file) || isAsset(file));
   const digest = digestOf(root, [...surroundings, ...files]);
@@ -148,8 +168,6 @@ export async function build() {
     return;
   }
   const { build: run } = await import('esbuild');
-  // Built beside and swapped in, so that a command started meanwhile never sees half a build.
-  const fresh = join(root, `dist.${process.pid}`);
   await run({
     entryPoints: files.filter(isProgram),
     outdir: fresh,
@@ -158,7 +176,7 @@ export async function build() {
     platform: 'node',
     target: 'node20',
     sourcemap: true,
-    logLevel: 'error',
+    logLevel: 'silent',
   });
   for (const file of files.filter(isAsset)) {
     const target = join(fresh, relative(root, file));
