@@ -118,6 +118,8 @@ async function readCluster(
   { kube, cloud, settings }: { kube: Connected; cloud: CloudProvider; settings: Settings },
   ending: AbortSignal,
 ): Promise<ClusterCache> {
+  // A server that is away, or refuses, says so at once; the cache goes on trying.
+  await kube.list('NodePool');
   let problem = '';
   const cache = createClusterCache({
     client: kube,
