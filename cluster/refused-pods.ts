@@ -7,6 +7,7 @@ import { canonicalJson, hashText } from '../core/hash.js';
 import { podRefusalsOf } from '../core/pod-refusals.js';
 import type { PodRefusal } from '../core/pod-refusals.js';
 import { isReschedulable, isUnassigned } from '../core/pods.js';
+import { listedNames, verb } from '../core/text.js';
 import { timeText } from '../core/time.js';
 import { idleSince } from '../disruption/consolidation/consolidatable.js';
 import { nodeOf } from './cluster.js';
@@ -86,7 +87,8 @@ export function refusalsInForce(deps: Deps): (pod: Pod) => PodRefusal | undefine
   return (pod) => (byShape.size === 0 ? undefined : byShape.get(podShape(pod)));
 }
 
-export function refusalText({ node, message, until }: PodRefusal): string {
+export function refusalText({ nodes, message, until }: PodRefusal): string {
   const said = message === '' ? '' : `, and says: ${message}`;
-  return `kube-scheduler left it without node ${node}, which was there for it${said}. No node is launched for such pods before ${timeText(until)}`;
+  const which = `${verb(nodes.length, 'node', 'nodes')} ${listedNames(nodes)}, which ${verb(nodes.length, 'was', 'were')} there for it`;
+  return `kube-scheduler left it without ${which}${said}. No node is launched for such pods before ${timeText(until)}`;
 }

@@ -3,7 +3,7 @@ import { podRefusalsOf, withPodRefusal } from './pod-refusals.js';
 import type { PodRefusal } from './pod-refusals.js';
 
 const minute = 60_000;
-const refused = { shape: 's', pod: 'default/p', node: 'n', message: 'no' };
+const refused = { shape: 's', pod: 'default/p', nodes: ['n'], message: 'no', isOther: false };
 
 // Rule `provisioning/refused-pods`.
 test('the back-off doubles with each refusal, to forty minutes, and one that still holds stays as it is', () => {
@@ -15,6 +15,24 @@ test('the back-off doubles with each refusal, to forty minutes, and one that sti
     return (list[0]!.until - now) / minute;
   });
   expect(waits).toEqual([5, 10, 20, 40, 40]);
+});
+
+test('other types are tried, three nodes in all; then such pods rest as they do for a type that was refused', () => {
+  let list: readonly PodRefusal[] = [];
+  let now = 0;
+  const rests = ['a', 'b', 'b', 'c', 'd'].map((node) => {
+    now = Math.max(now + 1, list[0]?.until ?? 0);
+    list = withPodRefusal(list, { ...refused, nodes: [node], isOther: true }, now);
+    return [(list[0]!.until - list[0]!.at) / minute, ...list[0]!.nodes];
+  });
+  expect(rests).toEqual([
+    [0, 'a'],
+    [0, 'a', 'b'],
+    // The same node is no other refusal.
+    [0, 'a', 'b'],
+    [20, 'a', 'b', 'c'],
+    [40, 'b', 'c', 'd'],
+  ]);
 });
 
 test('fifty sorts of pods are remembered at most, the last ones', () => {

@@ -27,19 +27,19 @@ afterEach(() => world.stop());
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** A node of four CPUs that was launched for default/a-0, and what it reports. */
-function putNode(cpu: string): void {
+function putNode(cpu: string, { name = 'c1', type = 'm5.xlarge' } = {}): void {
   const conditions = ['Launched', 'Registered', 'Initialized'].map((type): Condition => ({
     type,
     status: 'True',
     lastTransitionTime: iso(initializedAt),
   }));
-  const base = nodeClaim('c1', { status: { providerID, nodeName: 'n1', conditions } });
-  const own = { [labels.nodePool]: 'default', [labels.instanceType]: 'm5.xlarge', [labels.zone]: 'a' };
+  const base = nodeClaim(name, { status: { providerID: `${providerID}-${name}`, nodeName: `n-${name}`, conditions } });
+  const own = { [labels.nodePool]: 'default', [labels.instanceType]: type, [labels.zone]: 'a' };
   const metadata = { ...base.metadata, labels: own, annotations: { [annotations.plannedPods]: 'default/a-0' } };
   world.kube.put('NodeClaim', { ...base, metadata });
   world.kube.put('Node', {
-    metadata: { name: 'n1', labels: { ...own, [labels.registered]: 'true', [labels.initialized]: 'true' } },
-    spec: { providerID },
+    metadata: { name: `n-${name}`, labels: { ...own, [labels.registered]: 'true', [labels.initialized]: 'true' } },
+    spec: { providerID: `${providerID}-${name}` },
     status: { allocatable: { cpu, memory: '14Gi', pods: '58' }, conditions: [{ type: 'Ready', status: 'True' }] },
   });
 }
@@ -101,19 +101,35 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
   });
 
   test('is launched for at once where another type would do', async () => {
-    putNode('2900m');
-    const [claim] = world.kube.objects('NodeClaim');
-    const own = { ...claim!.metadata.labels, [labels.instanceType]: 'gone.large' };
-    world.kube.put('NodeClaim', { ...claim!, metadata: { ...claim!.metadata, labels: own } });
+    putNode('2900m', { type: 'gone.large' });
     putPod('a-0');
     after(30_000);
+    expect(await planned()).toEqual(['default/a-0']);
+  });
+
+  test('rests after three nodes, each of another type, whether the earlier ones are still there or not', async () => {
+    putPod('a-0');
+    const plannedBeside = async (name: string) => {
+      putNode('2900m', { name, type: `${name}.large` });
+      after(30_000);
+      return planned();
+    };
+    expect(await plannedBeside('c1')).toEqual(['default/a-0']);
+    expect(await plannedBeside('c2')).toEqual(['default/a-0']);
+    world.kube.remove('Node', { name: 'n-c1' });
+    world.kube.remove('NodeClaim', { name: 'c1' });
+    expect(await planned()).toEqual(['default/a-0']);
+    expect(await plannedBeside('c3')).toEqual([]);
+    const told = await explainPod(world.deps, { namespace: 'default', name: 'a-0' });
+    expect(told.why).toContain(`left it without nodes n-c1, n-c2, n-c3, which were there for it, and says: ${said}`);
+    after(21 * minute);
     expect(await planned()).toEqual(['default/a-0']);
   });
 
   test('is launched for at once where pods of others took its place', async () => {
     putNode('4');
     putPod('a-0');
-    putPod('b-0', { on: 'n1' });
+    putPod('b-0', { on: 'n-c1' });
     after(30_000);
     expect(await planned()).toEqual(['default/a-0']);
   });
@@ -134,7 +150,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     putPod('a-0');
     after(30_000);
     await planned();
-    const why = `kube-scheduler left it without node n1, which was there for it, and says: ${said}`;
+    const why = `kube-scheduler left it without node n-c1, which was there for it, and says: ${said}`;
     const told = await explainPod(world.deps, { namespace: 'default', name: 'a-0' });
     expect(told).toMatchObject({ state: 'unschedulable', why: expect.stringContaining(why) as string });
     const pools = world.kube.objects('NodePool');
@@ -156,7 +172,7 @@ describe('a pod whose node was launched, is initialized, and does not take it', 
     after(10 * minute);
     expect(await planned()).toEqual([]);
     expect(known()).toContain('default/a-0');
-    world.kube.remove('Node', { name: 'n1' });
+    world.kube.remove('Node', { name: 'n-c1' });
     world.kube.remove('NodeClaim', { name: 'c1' });
     expect(await planned()).toEqual([]);
     after(16 * minute);

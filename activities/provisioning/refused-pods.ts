@@ -3,8 +3,16 @@ import type { Pod } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { initializedAt, isPlannedOn } from '../../cluster/awaited-nodes.js';
 import { managedClaims, nodeOf } from '../../cluster/cluster.js';
+import { labelsOf } from '../../cluster/node-labels.js';
 import { plannedPods } from '../../cluster/planned-pods.js';
-import { holdsNothing, podRefusals, podShape, refusalsOn, refusedAt } from '../../cluster/refused-pods.js';
+import {
+  holdsNothing,
+  podRefusals,
+  podShape,
+  refusalsInForce,
+  refusalsOn,
+  refusedAt,
+} from '../../cluster/refused-pods.js';
 import { updateObject } from '../../cluster/writes.js';
 import { conditionOf, transitionOf } from '../../core/conditions.js';
 import { messageOf } from '../../core/error-message.js';
@@ -13,30 +21,39 @@ import { isUnassigned } from '../../core/pods.js';
 import type { Plan } from '../../packing/types.js';
 import type { ActivityDeps } from '../deps.js';
 
-/** A pod that did not get the node that was there for it. */
+/** A pod that did not get nodes that were there for it. */
 interface Refused {
   readonly pod: Pod;
-  readonly node: string;
+  readonly nodes: readonly string[];
+  /** Of the last one. */
   readonly nodePool: string;
+  /** Whether the plan launches a node of another type for it, which may do. */
+  readonly isOther: boolean;
 }
 
 /**
  * Records on NodePools the pods that kube-scheduler leaves without the nodes that were there for them (provisioning/refused-pods). Says whether
- * the plan launches nodes for some of them, and is to be made again.
+ * the plan launches nodes for some that rest now, and is to be made again.
  */
 export async function recordRefusedPods(deps: ActivityDeps, plan: Plan): Promise<{ readonly isOutdated: boolean }> {
   const inVain = launchedInVain(deps, plan);
   const refused = [...leftAlone(deps, plan), ...inVain];
   const byShape = new Map(refused.map((each) => [podShape(each.pod), each]));
-  for (const [shape, { pod, node, nodePool }] of byShape) {
+  for (const [shape, { pod, nodes, nodePool, isOther }] of byShape) {
     const { namespace = '', name = '' } = pod.metadata;
     const live = await deps.kube.get('Pod', { namespace, name });
     const message = conditionOf(live?.status?.conditions, 'PodScheduled')?.message ?? '';
-    const refusal = { shape, pod: `${namespace}/${name}`, node, message };
-    await rewrite(deps, nodePool, (list, now) => withPodRefusal(list, refusal, now));
-    deps.log.warn({ ...refusal, nodePool }, 'kube-scheduler leaves a pod without the node that was there for it');
+    const refusal = { shape, pod: `${namespace}/${name}`, nodes, message };
+    // The nodes may be of several NodePools: one of these counts them all.
+    const remembering = deps.cache
+      .all('NodePool')
+      .find((pool) => refusalsOn(pool, deps.now()).some((each) => each.shape === shape));
+    const on = remembering?.metadata.name ?? nodePool;
+    await rewrite(deps, on, (list, now) => withPodRefusal(list, { ...refusal, isOther }, now));
+    deps.log.warn({ ...refusal, nodePool: on }, 'kube-scheduler leaves a pod without the nodes that were there for it');
   }
-  return { isOutdated: inVain.length > 0 };
+  const inForce = refusalsInForce(deps);
+  return { isOutdated: inVain.some(({ pod }) => inForce(pod) !== undefined) };
 }
 
 /** Forgets refusals of pods of which one has been bound since. */
@@ -64,33 +81,35 @@ function leftAlone(deps: ActivityDeps, { existingNodes }: Plan): Refused[] {
     return pods
       .filter((pod) => refusedAt(deps, pod, node) <= deps.now())
       .flatMap((pod) => podOf(deps, pod) ?? [])
-      .map((pod) => ({ pod, node, nodePool }));
+      .map((pod) => ({ pod, nodes: [node], nodePool, isOther: false }));
   });
 }
 
 /**
- * Pods that the plan launches a node for, though a node of that type was launched for them, is initialized, holds nothing, and would hold
- * nothing by this plan.
+ * Pods that the plan launches a node for, though nodes were launched for them that are initialized, hold nothing, and would hold nothing by
+ * this plan.
  */
 function launchedInVain(deps: ActivityDeps, { newNodeClaims, existingNodes }: Plan): Refused[] {
   if (newNodeClaims.length === 0) return [];
   const used = new Set(existingNodes.map(({ node }) => node));
-  const idle = new Map<string, { readonly claim: NodeClaim; readonly node: string }>();
+  const idle = new Map<string, { readonly claim: NodeClaim; readonly node: string }[]>();
   for (const claim of managedClaims(deps)) {
     const node = nodeOf(deps.cache, claim)?.metadata.name ?? '';
     const ready = (initializedAt(claim) ?? Infinity) + deps.nominationMs;
     if (ready > deps.now() || used.has(node) || !holdsNothing(deps, claim)) continue;
-    for (const pod of plannedPods(claim)) idle.set(pod, { claim, node });
+    for (const pod of plannedPods(claim)) idle.set(pod, [...(idle.get(pod) ?? []), { claim, node }]);
   }
   if (idle.size === 0) return [];
   return newNodeClaims.flatMap(({ pods, instanceTypes }) =>
     pods.flatMap((key) => {
-      const before = idle.get(key);
       const pod = podOf(deps, key);
-      if (before === undefined || pod === undefined || !isUnassigned(pod)) return [];
-      const own = before.claim.metadata.labels ?? {};
-      if (!isPlannedOn(pod, before.claim) || !instanceTypes.includes(own[labels.instanceType] ?? '')) return [];
-      return [{ pod, node: before.node, nodePool: own[labels.nodePool] ?? '' }];
+      if (pod === undefined || !isUnassigned(pod)) return [];
+      const before = (idle.get(key) ?? []).filter(({ claim }) => isPlannedOn(pod, claim));
+      const last = before.at(-1);
+      if (last === undefined) return [];
+      const isOther = before.every(({ claim }) => !instanceTypes.includes(labelsOf(claim).instanceType));
+      const nodes = before.map(({ node }) => node);
+      return [{ pod, nodes, nodePool: labelsOf(last.claim).nodePool, isOther }];
     }),
   );
 }
