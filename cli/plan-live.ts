@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { managedPools, unlaunchedClaims } from '../cluster/cluster.js';
-import { learnMemory } from '../cluster/learn-memory.js';
+import { learnCapacity } from '../cluster/learn-capacity.js';
 import { packingInput } from '../cluster/packing-input.js';
 import type { PackingDeps } from '../cluster/packing-input.js';
 import type { CloudProvider } from '../cloud/port.js';
@@ -85,7 +85,7 @@ export async function planNow<T>(
   deps: PackingDeps,
   use: (input: PackingInput) => T,
 ): Promise<{ result: T; notes: readonly string[] }> {
-  learnMemory(deps);
+  learnCapacity(deps);
   const pools = managedPools(deps);
   const input = await packingInput(deps, pools);
   const result = use(input);

@@ -70,19 +70,10 @@ export interface CloudProvider {
   markUnavailable(offerings: readonly UnavailableOffering[]): void;
 
   /**
-   * Takes in what a registered node really has, in bytes: later estimates for its type and image shrink to it
+   * Takes in what a registered node really has: what is promised of its type and image from then on shrinks to it
    * (instance-types/known-memory). Any number of times, in any order.
    */
-  learnMemory?(observed: { readonly instanceType: string; readonly imageId: string; readonly memory: number }): void;
-
-  /** The same for every other resource, beside what the node's claim says of it. */
-  learnCapacity?(observed: {
-    readonly instanceType: string;
-    readonly imageId: string;
-    readonly nodeClassHash: string;
-    readonly capacity: Resources;
-    readonly expected: Resources;
-  }): void;
+  learnCapacity?(observed: ObservedCapacity): void;
 
   /** Whether a capacity reservation is about to take its instances away (reserved-capacity/block-ends). */
   isReservationEnding?(reservationId: string): Promise<boolean>;
@@ -113,6 +104,16 @@ export interface CloudProvider {
 
   /** Interruption notices; absent where the provider has none or no queue is configured. */
   readonly interruptions?: InterruptionSource;
+}
+
+/** What a node of a type and image really has, and what its claim said that it would have. */
+export interface ObservedCapacity {
+  readonly instanceType: string;
+  readonly imageId: string;
+  /** Hash of the node class as it was at the launch: disks and devices depend on it. */
+  readonly nodeClassHash: string;
+  readonly capacity: Resources;
+  readonly expected: Resources;
 }
 
 /** A look into the account that a provider works in, for people who set it up. Nothing is changed by it. */

@@ -9,7 +9,7 @@ import { claimPlans } from './claim-plans.js';
 import type { PlanningActivities, PlanNodesInput, PlanNodesResult } from './contract.js';
 import type { ActivityDeps } from '../deps.js';
 import { deletingNodePlans } from './deleting-node-plans.js';
-import { learnMemory } from '../../cluster/learn-memory.js';
+import { learnCapacity } from '../../cluster/learn-capacity.js';
 import { packingInput } from '../../cluster/packing-input.js';
 import { preferencesHonoured } from './ignored-preferences.js';
 import { notePlannedPods } from '../../cluster/planned-pods.js';
@@ -56,7 +56,7 @@ async function planNodes(
   const pools = managedPools(deps).map((pool) => withBackOff(pool, input.resting ?? []));
   const started = deps.now();
   await deps.offerings.refresh();
-  learnMemory(deps);
+  learnCapacity(deps);
   await forgetBoundPods(deps);
   let plan = await pack(deps, pools, input);
   if ((await recordRefusedPods(deps, plan)).isOutdated) plan = await pack(deps, pools, input);

@@ -1,14 +1,4 @@
-import type { Resources } from '../../core/quantities.js';
-
-/** What a node of a type and image really has, and what its claim said that it would have. */
-export interface ObservedCapacity {
-  readonly instanceType: string;
-  readonly imageId: string;
-  /** Hash of the node class as it was at the launch: disks and devices depend on it. */
-  readonly nodeClassHash: string;
-  readonly capacity: Resources;
-  readonly expected: Resources;
-}
+import type { ObservedCapacity } from '../port.js';
 
 /** Of less than this share of what its claim says nothing is learned: whoever writes the Node's status could make a type unusable. */
 const leastShare = 0.5;

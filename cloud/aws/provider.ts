@@ -5,7 +5,7 @@ import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
-import type { CloudProvider, EndedInstance, NodeClass, RepairPolicy } from '../port.js';
+import type { CloudProvider, EndedInstance, NodeClass, ObservedCapacity, RepairPolicy } from '../port.js';
 import { createCalls } from './calls.js';
 import type { AwsCalls } from './calls.js';
 import { systemClock } from './clock.js';
@@ -178,12 +178,11 @@ export class AwsProvider implements CloudProvider {
     return this.parts.reservations.isEnding(reservationId);
   }
 
-  learnMemory(observed: Parameters<NonNullable<CloudProvider['learnMemory']>>[0]): void {
+  learnCapacity(observed: ObservedCapacity): void {
+    const { instanceType, imageId, capacity } = observed;
     // What cannot be judged now is looked at again with the next change of the cluster.
-    void this.parts.memory.learn(observed.instanceType, observed.imageId, observed.memory).catch(() => undefined);
-  }
-
-  learnCapacity(observed: Parameters<NonNullable<CloudProvider['learnCapacity']>>[0]): void {
+    if (capacity['memory'] !== undefined)
+      void this.parts.memory.learn(instanceType, imageId, capacity['memory']).catch(() => undefined);
     this.parts.capacity.learn(observed);
   }
 

@@ -528,9 +528,13 @@ test('a registered node with less memory shrinks later estimates, one with more 
   };
   const estimate = (await memory())!;
   const imageId = ready.status!.amis!.find((ami) => ami.requirements[0]?.values?.[0] === 'amd64')!.id;
-  provider.learnMemory!({ instanceType: 'm5.large', imageId, memory: estimate - 1000 });
-  provider.learnMemory!({ instanceType: 'm5.large', imageId, memory: estimate });
-  provider.learnMemory!({ instanceType: 'm5.large', imageId: 'ami-other', memory: 1 });
+  const learn = (image: string, bytes: number): void => {
+    const of = { instanceType: 'm5.large', imageId: image, nodeClassHash: '', expected: {} };
+    provider.learnCapacity!({ ...of, capacity: { memory: bytes } });
+  };
+  learn(imageId, estimate - 1000);
+  learn(imageId, estimate);
+  learn('ami-other', 1);
   expect(await memory()).toBe(estimate - 1000);
 });
 

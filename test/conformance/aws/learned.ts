@@ -47,7 +47,8 @@ const learned = (images: readonly string[], seen: string, expected: boolean): Ch
     const amis = images.map((id) => ({ ...resolved.amis[id.endsWith('arm64') ? 1 : 0], id, name: id }));
     const world = account({ types: ['m5.large'], status: { amis } });
     const before = (await world.types())[0]?.capacity['memory'] ?? 0;
-    world.provider.learnMemory({ instanceType: 'm5.large', imageId: seen, memory: 4 * gib });
+    const observed = { instanceType: 'm5.large', imageId: seen, nodeClassHash: '', expected: {} };
+    world.provider.learnCapacity({ ...observed, capacity: { memory: 4 * gib } });
     const after = (await world.types())[0]?.capacity['memory'] ?? 0;
     return [before > 4 * gib, after === 4 * gib, after === before];
   }, [true, expected, !expected]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { annotations, labels } from '../api/labels.js';
 import { createActivityWorld, nodeClaim } from '../test/builders/activity-world.js';
-import { learnMemory } from './learn-memory.js';
+import { learnCapacity } from './learn-capacity.js';
 
 // Rule `instance-types/known-memory`.
 test('every resource of a registered node is told to the cloud, beside what its claim says of it', async () => {
@@ -29,7 +29,7 @@ test('every resource of a registered node is told to the cloud, beside what its 
     learnCapacity: (observed: object) => void told.push(observed),
   });
 
-  learnMemory({ ...world.deps, cloud });
+  learnCapacity({ ...world.deps, cloud });
 
   const gib = 2 ** 30;
   expect(told).toMatchObject([

@@ -1,0 +1,41 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
+import { annotations, labels } from '../api/labels.js';
+import type { Node } from '../api/kubernetes.js';
+import type { ObservedCapacity } from '../cloud/port.js';
+import { isTrue } from '../core/conditions.js';
+import { parseResources } from '../core/quantities.js';
+import { managedClaims, nodeOf } from './cluster.js';
+import type { ClusterDeps } from './deps.js';
+
+/** Nodes are looked at again only when something changed: the cache then has another array. */
+const seen = new WeakMap<object, readonly [readonly Node[], readonly NodeClaim[]]>();
+
+/** What registered nodes really have shrinks what is promised of their type and image (instance-types/known-memory). */
+export function learnCapacity(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): void {
+  const nodes = deps.cache.all('Node');
+  const claims = deps.cache.all('NodeClaim');
+  const [oldNodes, oldClaims] = seen.get(deps.cloud) ?? [];
+  if (deps.cloud.learnCapacity === undefined || (oldNodes === nodes && oldClaims === claims)) return;
+  seen.set(deps.cloud, [nodes, claims]);
+  for (const claim of managedClaims(deps)) {
+    const observed = observe(deps, claim);
+    if (observed !== undefined) deps.cloud.learnCapacity(observed);
+  }
+}
+
+/** What the claim says, and what its node has of it. */
+function observe(deps: Pick<ClusterDeps, 'cache'>, claim: NodeClaim): ObservedCapacity | undefined {
+  if (!isTrue(claim.status?.conditions, 'Registered')) return undefined;
+  const reported = nodeOf(deps.cache, claim)?.status?.capacity;
+  const instanceType = claim.metadata.labels?.[labels.instanceType];
+  const imageId = claim.status?.imageID;
+  const nodeClassHash = claim.metadata.annotations?.[annotations.ec2NodeClassHash] ?? '';
+  if (reported === undefined || instanceType === undefined || imageId === undefined) return undefined;
+  try {
+    const expected = parseResources(claim.status?.capacity);
+    return { instanceType, imageId, nodeClassHash, capacity: parseResources(reported), expected };
+  } catch {
+    // Nothing is learned from a node that says what is no amount: whoever packs it says so.
+    return undefined;
+  }
+}
