@@ -6,8 +6,7 @@ import type { KubeClient } from '../kube/port.js';
 import { clientConverter } from '../process/encryption/converter.js';
 import { vouchForOrders } from '../process/order-headers.js';
 import { SettingsError, type Settings } from '../process/settings.js';
-import { connectOptions } from '../process/temporal-options.js';
-import { readSettingsWithProfile } from '../process/temporal-profile.js';
+import { connectOptions, readSettingsWithProfile } from '../process/temporal-options.js';
 import { UsageError } from './exit.js';
 import { warn } from './output/print.js';
 

@@ -1,17 +1,15 @@
-import { whyUnobserved } from '../operator/stuck/unobserved.js';
+import { whyUnobserved } from '../operator/stuck/observed.js';
 import type { Client } from '@temporalio/client';
 import type { Pod } from '../api/kubernetes.js';
 import { leaseHolder } from '../kube/leases.js';
 import type { KubeClient } from '../kube/port.js';
-import { findStuck } from '../operator/stuck/findings.js';
-import type { Finding } from '../operator/stuck/findings.js';
+import { findStuck, type Finding } from '../operator/stuck/findings.js';
 import { observeEngine } from '../operator/stuck/observe-engine.js';
 import { unavailableOfferings } from '../worker/offering-store.js';
 import { disruptState, nothingKnown } from './status-disrupt.js';
 import { clusterRows } from './status-objects.js';
 import type { OfferingRow, StatusReport } from './status-rows.js';
-import type { StatusKube } from './status-reading.js';
-import { StatusReading } from './status-reading.js';
+import { type StatusKube, StatusReading } from './status-reading.js';
 import { statusWorkflows } from './status-workflows.js';
 
 /** Karpenter renews its lease every two seconds. */

@@ -2,23 +2,17 @@ import { setMaxListeners } from 'node:events';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node, Pod } from '../api/kubernetes.js';
 import { isDomainError } from '../core/failures.js';
-import { ChangeHandlers } from './change-handlers.js';
-import type { ChangeHandler } from './change-handlers.js';
+import { ChangeHandlers, type ChangeHandler, Store, type Change } from './store.js';
 import { Connectivity, type ConnectivityListeners } from './connectivity.js';
 import { Continuity } from './continuity.js';
 import { Freshness } from './freshness.js';
 import { Indices } from './indices.js';
 import { createInterner } from './intern.js';
 import { compareVersions } from './kinds.js';
-import { backoff, reasonOf, limiterClock } from './limiter.js';
-import type { LimiterClock } from './limiter.js';
+import { backoff, reasonOf, limiterClock, type LimiterClock } from './limiter.js';
 import type { ClusterCache, Kind, Kinds, KubeClient, ListOptions, ObjectRef } from './port.js';
 import { slim } from './slim.js';
-import { Store } from './store.js';
-import type { Change } from './store.js';
-import { Waiters } from './waiters.js';
-import { isStale, probeOf } from './watch-probe.js';
-import type { WatchProbeOptions } from './watch-probe.js';
+import { isStale, probeOf, type WatchProbeOptions } from './watch-probe.js';
 
 export interface ClusterCacheOptions extends ConnectivityListeners {
   readonly client: Pick<KubeClient, 'listForWatch' | 'watch'>;
@@ -304,4 +298,45 @@ function mayGoOn(error: unknown): boolean {
 /** A call, so that the compiler does not take an earlier answer for the present one. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
+}
+
+/** Those who wait until something holds; `wake` looks again. */
+class Waiters {
+  private readonly checks = new Set<() => void>();
+
+  /** Resolves once `condition` holds. Rejects with what it throws, and with the reason of `signal` once that is aborted. */
+  until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void): void => {
+        this.checks.delete(check);
+        signal.removeEventListener('abort', onAbort);
+        act();
+      };
+      const check = (): void => {
+        try {
+          if (condition()) settle(resolve);
+        } catch (error) {
+          settle(() => {
+            reject(error instanceof Error ? error : new Error(String(error)));
+          });
+        }
+      };
+      const onAbort = (): void => {
+        settle(() => {
+          reject(reasonOf(signal));
+        });
+      };
+      if (signal.aborted) {
+        reject(reasonOf(signal));
+        return;
+      }
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.checks.add(check);
+      check();
+    });
+  }
+
+  wake(): void {
+    for (const check of [...this.checks]) check();
+  }
 }

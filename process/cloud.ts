@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import { priceFile } from '../cloud/aws/price-file.js';
+import { priceFile } from '../cloud/aws/prices.js';
 import type { AwsOptions } from '../cloud/aws/options.js';
 import { createAwsProvider } from '../cloud/aws/provider.js';
 import { parseCatalogue } from '../cloud/kwok/catalogue.js';
@@ -11,8 +11,7 @@ import type { CloudProvider } from '../cloud/port.js';
 import { isDomainError } from '../core/failures.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { KubeClient } from '../kube/port.js';
-import { SettingsError } from './settings.js';
-import type { Settings } from './settings.js';
+import { SettingsError, type Settings } from './settings.js';
 import { messageOf } from '../core/error-message.js';
 
 /** The cloud that CLOUD_PROVIDER names. Throws `SettingsError` when that cloud's own settings are missing or broken. */

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
+import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { messageOf } from '../core/error-message.js';
 import type { Log } from '../core/telemetry.js';
-import { namespaceProblem } from './namespace-problem.js';
 import { isOlder, versionIn } from '../core/versions.js';
 
 /** The first that takes updates, by which orders are answered, without being told to. */
@@ -49,5 +48,26 @@ export async function usableEngine(
     if (problem !== told) log.error({ problem }, 'nothing is done');
     told = problem;
     await delay(everyMs, undefined, { signal });
+  }
+}
+
+/** Codes of gRPC: NOT_FOUND. */
+const missing: ReadonlySet<number> = new Set([5]);
+const answerMs = 5000;
+
+/**
+ * Why the namespace is none to work in, for a person; undefined where it is there, and where the server does not say: an account may not be allowed to ask,
+ * and whether the server answers is looked at elsewhere.
+ */
+export async function namespaceProblem(
+  { connection, workflowService }: Pick<Client, 'connection' | 'workflowService'>,
+  namespace: string,
+): Promise<string | undefined> {
+  try {
+    await connection.withDeadline(Date.now() + answerMs, () => workflowService.describeNamespace({ namespace }));
+    return undefined;
+  } catch (error) {
+    if (!isGrpcServiceError(error) || !missing.has(error.code)) return undefined;
+    return `Temporal has no namespace ${namespace}: create it (temporal operator namespace create -n ${namespace}) or set TEMPORAL_NAMESPACE to another`;
   }
 }

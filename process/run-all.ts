@@ -14,7 +14,7 @@ import { ProcessProgress, readyChecks, type Role } from './probes.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { withRegion } from './region.js';
 import { exportSdkMetrics } from './sdk-metrics.js';
-import { SettingsError } from './settings.js';
+import { SettingsError, type Settings } from './settings.js';
 import {
   connectTemporal,
   retryUntilWorks,
@@ -22,16 +22,15 @@ import {
   watchTemporal,
   type TemporalConnections,
 } from './temporal.js';
-import { connectOptions } from './temporal-options.js';
-import { readSettingsWithProfile } from './temporal-profile.js';
+import { connectOptions, readSettingsWithProfile } from './temporal-options.js';
 import { installRuntime, runWorkers } from '../worker/workers.js';
 import { TemporalDeployment } from './versions/deployment.js';
 import { buildIdFor, Rollout } from './versions/rollout.js';
 import { createWorld, type World } from './world.js';
 import type { Tracing } from './tracing/export.js';
-import { startTracing } from './tracing/tracing.js';
 import { messageOf } from '../core/error-message.js';
 import { printable } from '../core/text.js';
+import type { Log } from '../core/telemetry.js';
 
 export interface RunOptions {
   /** Default `all`: operator and worker in one process. */
@@ -217,4 +216,15 @@ async function workersOn(
     await Promise.all([runWorkers(world, forWorkers, free, progress, extras), rollout.follow(free)]);
     progress.stops();
   };
+}
+
+/** Undefined where no collector is named: then nothing of OpenTelemetry is loaded but its API, which does nothing. */
+async function startTracing(
+  settings: Pick<Settings, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'CLUSTER_NAME'>,
+  process: { readonly role: string; readonly identity: string; readonly log: Log },
+): Promise<Tracing | undefined> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, CLUSTER_NAME: cluster } = settings;
+  if (endpoint === undefined) return undefined;
+  const { exportTraces } = await import('./tracing/export.js');
+  return exportTraces({ endpoint, cluster, ...process });
 }

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeSettings, readSettings, SettingsError } from './settings.js';
-import { connectOptions } from './temporal-options.js';
-import { readSettingsWithProfile } from './temporal-profile.js';
+import { connectOptions, readSettingsWithProfile } from './temporal-options.js';
 
 let folder: string;
 const path = (name: string): string => join(folder, name);

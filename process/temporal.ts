@@ -1,17 +1,15 @@
 import { messageOf } from '../core/error-message.js';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
-import type { ClientInterceptors } from '@temporalio/client';
+import { Client, Connection, type ClientInterceptors, type ConnectionLike } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { backOffMs } from '../core/back-off.js';
 import type { Log } from '../core/telemetry.js';
 import { WorkerConnections } from '../worker/connections.js';
 import { clientConverter } from './encryption/converter.js';
-import { namespaceProblem } from './namespace-problem.js';
-import { RenewableConnection } from './renewable-connection.js';
-import { connectOptions } from './temporal-options.js';
-import type { ConnectOptions, TemporalSettings } from './temporal-options.js';
+import { namespaceProblem } from './engine-version.js';
+import { connectOptions, type ConnectOptions, type TemporalSettings } from './temporal-options.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 const backOff = { firstMs: 500, longestMs: 30_000 };
 
@@ -181,4 +179,66 @@ export async function retryUntilWorks<T>(
 /** Asked anew after a wait. */
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
+}
+
+/**
+ * A client's connection that another takes the place of while it is used: the SDK can neither give a connection other certificates nor
+ * a client another connection.
+ */
+class RenewableConnection implements ConnectionLike {
+  /** What is under way on it ends by itself: it is closed with the next renewal. */
+  private previous: Connection | undefined;
+  /** A call stays on the connection whose deadline, headers or signal it was given. */
+  private readonly entered = new AsyncLocalStorage<Connection>();
+
+  constructor(private current: Connection) {}
+
+  async renew(fresh: Connection): Promise<void> {
+    const old = this.previous;
+    this.previous = this.current;
+    this.current = fresh;
+    await old?.close();
+  }
+
+  get workflowService(): Connection['workflowService'] {
+    return this.now.workflowService;
+  }
+
+  get operatorService(): Connection['operatorService'] {
+    return this.now.operatorService;
+  }
+
+  get plugins(): Connection['plugins'] {
+    return this.now.plugins;
+  }
+
+  async ensureConnected(): Promise<void> {
+    await this.now.ensureConnected();
+  }
+
+  async withDeadline<R>(deadline: number | Date, call: () => Promise<R>): Promise<R> {
+    return this.on((connection) => connection.withDeadline(deadline, call));
+  }
+
+  async withMetadata<R>(metadata: Parameters<Connection['withMetadata']>[0], call: () => Promise<R>): Promise<R> {
+    return this.on((connection) => connection.withMetadata(metadata, call));
+  }
+
+  async withAbortSignal<R>(signal: AbortSignal, call: () => Promise<R>): Promise<R> {
+    return this.on((connection) => connection.withAbortSignal(signal, call));
+  }
+
+  async close(): Promise<void> {
+    await this.current.close();
+    await this.previous?.close();
+  }
+
+  private get now(): Connection {
+    return this.entered.getStore() ?? this.current;
+  }
+
+  private on<R>(work: (connection: Connection) => Promise<R>): Promise<R> {
+    const connection = this.now;
+    return this.entered.run(connection, () => work(connection));
+  }
 }

@@ -4,7 +4,9 @@ import { DefaultLogger } from '@temporalio/worker';
 import { compileWorkerOptions } from '@temporalio/worker/lib/worker-options.js';
 import { createActivityWorld, type ActivityWorld } from '../test/builders/activity-world.js';
 import { taskQueues, type TaskQueue } from '../workflows/messages.js';
-import { workerOptions } from './workers.js';
+import { workerOptions, measuring } from './workers.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { createMetrics } from '../process/metrics.js';
 
 let world: ActivityWorld;
 
@@ -26,4 +28,32 @@ describe('workers', () => {
     // As the SDK reads them: five seconds where it does not know the option any more.
     expect(compileWorkerOptions(options, logger, noopMetricMeter).isolateExecutionTimeoutMs).toBeGreaterThan(120_000);
   });
+});
+
+test('activities are measured as reconciliations (metrics/reconciliations)', async () => {
+  const metrics = createMetrics();
+  let now = 0;
+  const run = (activity: () => Promise<string>): Promise<string> =>
+    new MockActivityEnvironment({ activityType: 'createFleet' }, { interceptors: [measuring(metrics, () => now)] }).run(
+      activity,
+    );
+
+  const answered = await run(() => {
+    now += 2500;
+    return Promise.resolve('done');
+  });
+  const failed = run(() => Promise.reject(new Error('no')));
+
+  expect(answered).toBe('done');
+  await expect(failed).rejects.toThrow('no');
+  const text = await metrics.registry.metrics();
+  for (const line of [
+    'controller_runtime_reconcile_total{controller="createFleet",result="success"} 1',
+    'controller_runtime_reconcile_total{controller="createFleet",result="error"} 1',
+    'controller_runtime_reconcile_errors_total{controller="createFleet"} 1',
+    'controller_runtime_reconcile_time_seconds_count{controller="createFleet"} 2',
+    'controller_runtime_reconcile_time_seconds_sum{controller="createFleet"} 2.5',
+  ]) {
+    expect(text.split('\n')).toContain(line);
+  }
 });

@@ -1,19 +1,25 @@
 import { messageOf } from '../core/error-message.js';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DefaultLogger, makeTelemetryFilterString, Runtime, Worker } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  makeTelemetryFilterString,
+  Runtime,
+  Worker,
+  type ActivityInterceptorsFactory,
+  type InjectedSinks,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import type { DataConverter } from '@temporalio/common';
-import type { ActivityInterceptorsFactory, InjectedSinks, WorkerOptions } from '@temporalio/worker';
 import type { OpenTelemetrySinks } from '@temporalio/interceptors-opentelemetry';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities/index.js';
-import { taskQueues } from '../workflows/messages.js';
-import type { TaskQueue } from '../workflows/messages.js';
+import { taskQueues, type TaskQueue } from '../workflows/messages.js';
 import { workflowBundle } from './bundle.js';
 import type { WorkerConnections } from './connections.js';
-import { measuring } from './activity-metrics.js';
 import { logInterceptor } from './log-context.js';
 import { withUrgency } from './urgency.js';
 import type { ActivityDeps } from '../activities/deps.js';
+import type { Metrics } from '../core/telemetry.js';
 
 const restartMs = 5000;
 
@@ -200,3 +206,27 @@ async function keepRunning(
 function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }
+
+/**
+ * Measures activities as controller-runtime measures reconciliations, so that the panels of Karpenter's dashboards show how long each
+ * takes, how often it is done and how often it fails (metrics/reconciliations). `clock` gives milliseconds.
+ */
+export const measuring =
+  (metrics: Metrics, clock: () => number = () => performance.now()): ActivityInterceptorsFactory =>
+  ({ info: { activityType: controller } }) => ({
+    inbound: {
+      execute: async (input, next) => {
+        const beganAt = clock();
+        let result = 'error';
+        try {
+          const value = await next(input);
+          result = 'success';
+          return value;
+        } finally {
+          metrics.count('controller_runtime_reconcile_total', { controller, result });
+          if (result === 'error') metrics.count('controller_runtime_reconcile_errors_total', { controller });
+          metrics.observe('controller_runtime_reconcile_time_seconds', { controller }, (clock() - beganAt) / 1000);
+        }
+      },
+    },
+  });

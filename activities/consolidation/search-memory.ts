@@ -2,9 +2,9 @@ import { annotations, labels } from '../../api/labels.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { DisruptionPolicy } from '../../api/stowage/disruption-policy.js';
 import { doNotDisruptUntil } from '../../core/do-not-disrupt.js';
-import { isSame } from '../../core/same.js';
 import { consolidatableAt, settlesAt } from '../../disruption/consolidation/consolidatable.js';
 import type { Consolidation, ConsolidationInput } from '../../disruption/consolidation/types.js';
+import { hasOwn, lookUp } from '../../core/own.js';
 
 /** A search and its repetition with what nobody had answered. */
 const mostKept = 2;
@@ -70,3 +70,36 @@ const isPoolTimeless = ({ metadata, spec }: NodePool): boolean =>
 
 const isPolicyTimeless = ({ spec }: DisruptionPolicy): boolean =>
   (spec.maintenanceWindows ?? []).length === 0 && (spec.rates ?? []).length === 0;
+
+/**
+ * Whether two values are the same through and through: of plain objects, arrays, maps and sets. Parts that are the same object make it short;
+ * members of sets and keys of maps are compared as they are.
+ */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  const areAlike = isObject(a) && isObject(b) && Object.getPrototypeOf(a) === Object.getPrototypeOf(b);
+  return areAlike && arePartsSame(a, b);
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Of two of one kind. */
+function arePartsSame(a: object, b: object): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((each, at) => isSame(each, b[at]));
+  }
+  if (a instanceof Map && b instanceof Map) return areMapsSame(a, b);
+  if (a instanceof Set && b instanceof Set) return a.size === b.size && [...a].every((each) => b.has(each));
+  return areObjectsSame(a, b);
+}
+
+function areMapsSame(a: ReadonlyMap<unknown, unknown>, b: ReadonlyMap<unknown, unknown>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.has(key) && isSame(value, b.get(key)));
+}
+
+function areObjectsSame(a: object, b: object): boolean {
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  const valueOf = (of: object, key: string): unknown => lookUp(of as Record<string, unknown>, key);
+  return keys.every((key) => hasOwn(b, key) && isSame(valueOf(a, key), valueOf(b, key)));
+}

@@ -9,11 +9,11 @@ import {
   resourceList,
   taint,
 } from '../schema/fields.js';
-import { sameValue } from '../schema/same-value.js';
 import { withTransitions } from '../schema/rules.js';
 import { defineResource, type Resource, type ResourceObject } from '../schema/resource.js';
 import { nodeClassRef } from './node-class-ref.js';
 import { nodeClaimRequirements } from './requirements.js';
+import { lookUp } from '../../core/own.js';
 
 /** The spec of a NodeClaim (node-claims/immutable). It never changes. */
 const nodeClaimSpec = withTransitions(
@@ -81,3 +81,17 @@ export const nodeClaims: Resource<NodeClaim> = defineResource<typeof nodeClaimSp
     { name: 'Drifted', type: 'string', jsonPath: '.status.conditions[?(@.type=="Drifted")].status', priority: 1 },
   ],
 });
+
+/** Whether two JSON values are equal; the order of an object's fields does not matter, an absent one equals undefined. */
+function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return (
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, at) => sameValue(item, b[at]))
+    );
+  }
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].every((name) => sameValue(lookUp(left, name), lookUp(right, name)));
+}

@@ -2,7 +2,7 @@ import http from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { listenLocally } from '../../test/builders/local-server.js';
 import { steppingClock } from '../../test/builders/aws-world.js';
-import { createCalls } from './calls.js';
+import { createCalls, signedHeaders } from './calls.js';
 
 Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });
 
@@ -143,4 +143,21 @@ test('credentials that are over are not tried again and again', async () => {
   const calls = createCalls({ region: 'eu-central-1', endpoint: await listenLocally(server), clock: steppingClock() });
   await expect(calls.describeSubnets({})).rejects.toMatchObject({ type: 'Denied', details: { code: 'ExpiredToken' } });
   expect(asked).toBe(1);
+});
+
+// The request `get-vanilla` of AWS' published test suite for Signature Version 4.
+test('signs as AWS does', () => {
+  const headers = signedHeaders({
+    url: new URL('https://example.amazonaws.com/'),
+    region: 'us-east-1',
+    service: 'service',
+    credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' },
+    now: Date.parse('2015-08-30T12:36:00Z'),
+  });
+  expect(headers).toEqual({
+    'x-amz-date': '20150830T123600Z',
+    authorization:
+      'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=host;x-amz-date, ' +
+      'Signature=5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31',
+  });
 });

@@ -42,14 +42,11 @@ import {
 } from '@aws-sdk/client-sqs';
 import type * as sqs from '@aws-sdk/client-sqs';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { createCaller } from './caller.js';
-import type { Caller, CallerOptions } from './caller.js';
-import { dnsSuffixOf, pricingRegionOf } from './endpoints.js';
-import { watchExchanges } from './exchanges.js';
-import type { Exchange } from './exchanges.js';
-import { createAgents, get } from './http-agents.js';
-import type { Agents, NetworkOptions } from './http-agents.js';
-import { signedHeaders } from './signed-get.js';
+import { createCaller, type Caller, type CallerOptions } from './caller.js';
+import { watchExchanges, type Exchange } from './exchanges.js';
+import { createAgents, get, type Agents, type NetworkOptions } from './http-agents.js';
+import { createHash, createHmac } from 'node:crypto';
+import { lookUp } from '../../core/own.js';
 
 export interface CallsOptions extends NetworkOptions, CallerOptions {
   readonly region: string;
@@ -235,4 +232,76 @@ async function managedResource(client: EC2Client, options: ReadOptions, arn: str
   if (status === 200) return JSON.parse(text) as ManagedResource;
   const name = errorType?.split(':')[0] ?? 'Unknown';
   throw Object.assign(new Error(text.slice(0, 200)), { name, $metadata: { httpStatusCode: status } });
+}
+
+const dnsSuffixes: readonly (readonly [prefix: string, suffix: string])[] = [
+  ['cn-', 'amazonaws.com.cn'],
+  ['us-iso-', 'c2s.ic.gov'],
+  ['us-isob-', 'sc2s.sgov.gov'],
+  ['us-isof-', 'csp.hci.ic.gov'],
+  ['eu-isoe-', 'cloud.adc-e.uk'],
+];
+
+/** The domain of AWS' endpoints in the partition of a region. */
+export function dnsSuffixOf(region: string): string {
+  return dnsSuffixes.find(([prefix]) => region.startsWith(prefix))?.[1] ?? 'amazonaws.com';
+}
+
+/** Regions that answer GetProducts, by partition and distance. */
+function pricingRegionOf(region: string): string {
+  if (region.startsWith('cn-')) return 'cn-northwest-1';
+  if (region.startsWith('ap-')) return 'ap-south-1';
+  if (region.startsWith('eu-')) return 'eu-central-1';
+  return 'us-east-1';
+}
+
+interface AwsCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
+interface SignedGet {
+  readonly url: URL;
+  readonly region: string;
+  readonly service: string;
+  readonly credentials: AwsCredentials;
+  /** Milliseconds of the epoch. */
+  readonly now: number;
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+/**
+ * Headers of a GET without query, signed by Signature Version 4. For services of which no client package is at hand;
+ * everything else goes through the SDK.
+ */
+export function signedHeaders({ url, region, service, credentials, now }: SignedGet): Record<string, string> {
+  const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
+  const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
+  const sent: Record<string, string> = {
+    'x-amz-date': time,
+    ...(credentials.sessionToken === undefined ? {} : { 'x-amz-security-token': credentials.sessionToken }),
+  };
+  const headers: Record<string, string> = { host: url.host, ...sent };
+  const names = Object.keys(headers).sort();
+  // The path is encoded once more for the signature, as every service but S3 wants it.
+  const path = url.pathname.split('/').map(encodeURIComponent).join('/');
+  const canonical = [
+    'GET',
+    path,
+    '',
+    ...names.map((name) => `${name}:${lookUp(headers, name) ?? ''}`),
+    '',
+    names.join(';'),
+    sha256(''),
+  ].join('\n');
+  const toSign = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n');
+  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${credentials.secretAccessKey}`);
+  const signature = hmac(key, toSign).toString('hex');
+  return {
+    ...sent,
+    authorization: `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
+  };
 }

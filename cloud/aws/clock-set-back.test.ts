@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DomainError } from '../../core/failures.js';
 import { steppingClock } from '../../test/builders/aws-world.js';
-import { Batcher } from './batcher.js';
+import { Batcher } from './instances.js';
 import { Cached } from './cached.js';
 import { Limiter } from './limiter.js';
 

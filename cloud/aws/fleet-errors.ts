@@ -1,8 +1,7 @@
 import type { CreateFleetError } from '@aws-sdk/client-ec2';
 import { offeringKey } from '../../core/unavailable-offerings.js';
 import type { LaunchFailure, UnavailableOffering } from '../port.js';
-import { errorRow } from './error-table.js';
-import { isThrottle } from './errors.js';
+import { errorRow, isThrottle } from './errors.js';
 
 /** Whether a code says that there is no capacity now (launch/capacity-errors). */
 function isCapacity(code: string): boolean {

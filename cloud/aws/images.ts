@@ -11,7 +11,7 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { families } from './families.js';
 import { allPages } from './pages.js';
-import { tagFilters } from './tag-filters.js';
+import { tagFilters } from './tags.js';
 
 type Term = EC2NodeClassSpec['amiSelectorTerms'][number];
 

@@ -14,8 +14,8 @@ import { families } from './families.js';
 import { architectureOf, instanceLabels, labelRequirements } from './instance-labels.js';
 import { resolvedKubelet } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
-import { fitsInterfaces } from './node-interfaces.js';
 import { OfferingBuilder } from './offerings.js';
+import type { NetworkInterface } from '../../api/aws/network-interfaces.js';
 
 /**
  * The instance types that a node class can launch, with capacity, overhead, labels and offerings (instance-types/offerings): zones
@@ -135,4 +135,22 @@ function supports(info: InstanceTypeInfo, { nodeClass: { spec }, placementGroup 
   const features: readonly string[] = info.ProcessorInfo?.SupportedFeatures ?? [];
   if (spec.cpuOptions?.nestedVirtualization === 'enabled' && !features.includes('nested-virtualization')) return false;
   return fitsInterfaces(info, spec.networkInterfaces);
+}
+
+/** Whether a type has room for the interfaces that a node class lists: ENA, network cards, devices and EFA. */
+export function fitsInterfaces(
+  { NetworkInfo: network }: InstanceTypeInfo,
+  interfaces: readonly NetworkInterface[] | undefined,
+): boolean {
+  if (interfaces === undefined || interfaces.length === 0) return true;
+  if (network === undefined || network.EnaSupport === 'unsupported') return false;
+  const placesOf = new Map(
+    network.NetworkCards?.map((card) => [card.NetworkCardIndex ?? 0, card.MaximumNetworkInterfaces ?? 0]),
+  );
+  const efaOnly = interfaces.filter(({ interfaceType }) => interfaceType === 'efa-only').length;
+  return (
+    interfaces.every(
+      ({ networkCardIndex, deviceIndex }) => deviceIndex < (placesOf.get(networkCardIndex) ?? Number.NEGATIVE_INFINITY),
+    ) && efaOnly <= (network.EfaInfo?.MaximumEfaInterfaces ?? 0)
+  );
 }

@@ -1,13 +1,12 @@
 import type { CreateFleetCommandOutput } from '@aws-sdk/client-ec2';
-import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
+import { type EC2NodeClass, restrictedTags } from '../../api/aws/ec2-node-class.js';
 import { awsLabels } from '../../api/aws/labels.js';
 import { annotations } from '../../api/labels.js';
 import { DomainError, isDomainError } from '../../core/failures.js';
 import type { InstanceType } from '../../core/instance-type.js';
 import type { LaunchOption } from '../../core/launch-options.js';
 import { lookUp } from '../../core/own.js';
-import { err, ok } from '../../core/result.js';
-import type { Result } from '../../core/result.js';
+import { err, ok, type Result } from '../../core/result.js';
 import type {
   LaunchedInstance,
   ProviderEvent,
@@ -20,23 +19,33 @@ import type { AwsCalls } from './calls.js';
 import { ClientTokens } from './client-tokens.js';
 import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
-import { isTemplateMissing, noErrors, nothingUsable, readFleetErrors, withEmptyAsCapacity } from './fleet-errors.js';
-import type { FleetOutcome } from './fleet-errors.js';
-import { fleetRequest, withinConfigs } from './fleet.js';
-import type { FleetInput } from './fleet.js';
+import {
+  isTemplateMissing,
+  noErrors,
+  nothingUsable,
+  readFleetErrors,
+  withEmptyAsCapacity,
+  type FleetOutcome,
+} from './fleet-errors.js';
+import { fleetRequest, withinConfigs, type FleetInput } from './fleet.js';
 import type { Instances } from './instances.js';
-import { chooseLaunch, launchPlacementOf, reservationOf, templateKey, zoneOf } from './launch-choice.js';
-import type { LaunchStage } from './launch-choice.js';
-import { whyNotLaunchable } from './launch-readiness.js';
+import {
+  chooseLaunch,
+  launchPlacementOf,
+  reservationOf,
+  templateKey,
+  zoneOf,
+  type LaunchStage,
+} from './launch-choice.js';
 import type { LaunchTemplates } from './launch-template.js';
-import { adoptedInstance, launchedInstance, madeInstance } from './launched-instance.js';
-import type { Ec2LaunchRequest } from './launched-instance.js';
+import { adoptedInstance, launchedInstance, madeInstance, type Ec2LaunchRequest } from './launched-instance.js';
 import type { Subnets } from './networks.js';
 import { placementKey } from './placement-groups.js';
 import type { Reservations } from './reservations.js';
 import { launchTags } from './tags.js';
 import type { TemplatePlanner } from './template-planner.js';
 import type { UnavailableOfferings } from '../../core/unavailable-offerings.js';
+import { conditionOf } from '../../core/conditions.js';
 
 export interface LauncherDeps {
   readonly calls: Pick<AwsCalls, 'createFleet'>;
@@ -290,4 +299,34 @@ function optionOf(stage: LaunchStage, type: string | undefined, zone: string | u
 
 function smallestPods(options: readonly LaunchOption[]): number {
   return Math.min(...options.map(({ type }) => type.capacity.pods ?? 1));
+}
+
+/** Why nothing can be launched from the node class now. Throws if its readiness is Unknown, so that it is tried again (launch/node-class-not-ready). */
+function whyNotLaunchable(nodeClass: EC2NodeClass): string | undefined {
+  return whyNotReady(nodeClass) ?? wrongTags(nodeClass);
+}
+
+function wrongTags({ metadata: { name = '' }, spec }: EC2NodeClass): string | undefined {
+  const wrong = restrictedTags(spec.tags);
+  return wrong.length === 0 ? undefined : `EC2NodeClass ${name}: spec.tags may not have ${wrong.join(', ')}`;
+}
+
+function whyNotReady(nodeClass: EC2NodeClass): string | undefined {
+  const ready = conditionOf(nodeClass.status?.conditions, 'Ready');
+  const name = nodeClass.metadata.name ?? '';
+  if (ready === undefined || ready.status === 'Unknown') {
+    throw new DomainError('LaunchFailed', `EC2NodeClass ${name} is not resolved yet`, {
+      reason: 'NodeClassReadinessUnknown',
+    });
+  }
+  if (ready.status === 'False') {
+    const broken = nodeClass.status?.conditions?.find(({ type, status }) => type !== 'Ready' && status === 'False');
+    const why = broken?.message === undefined ? '' : `: ${broken.message}`;
+    return `${ready.message ?? ready.reason ?? 'not ready'}${why}`;
+  }
+  const { generation } = nodeClass.metadata;
+  if (generation !== undefined && ready.observedGeneration !== undefined && ready.observedGeneration !== generation) {
+    return `EC2NodeClass ${name} changed and is not resolved again yet`;
+  }
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Batcher } from './batcher.js';
+import { Batcher } from './instances.js';
 import { Cached, CachedByKey } from './cached.js';
-import { dnsSuffixOf } from './endpoints.js';
+import { dnsSuffixOf } from './calls.js';
 import type { Clock } from './clock.js';
 import { awsCode, toDomainError } from './errors.js';
 import { Limiter } from './limiter.js';

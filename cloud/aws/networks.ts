@@ -2,7 +2,7 @@ import type { EC2NodeClassSpec, ResolvedSecurityGroup, ResolvedSubnet } from '..
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
-import { tagFilters } from './tag-filters.js';
+import { tagFilters } from './tags.js';
 import { compareText } from '../../core/text.js';
 import { unavailableMs } from '../../core/unavailable-offerings.js';
 

@@ -1,11 +1,9 @@
-import type { EC2NodeClass, EC2NodeClassStatus } from '../../api/aws/ec2-node-class.js';
+import type { EC2NodeClass, EC2NodeClassStatus, AmiFamily, EC2NodeClassSpec } from '../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import { annotations } from '../../api/labels.js';
 import type { Condition } from '../../api/kubernetes.js';
-import { conditionOf, withCondition, withReady } from '../../core/conditions.js';
-import type { ConditionChange } from '../../core/conditions.js';
-import { ec2NodeClassHash, ec2NodeClassHashVersion } from './node-class-hash.js';
+import { conditionOf, withCondition, withReady, type ConditionChange } from '../../core/conditions.js';
 import { isTransient } from '../../core/failures.js';
 import type { NodeClassResolution } from '../port.js';
 import type { AwsCalls } from './calls.js';
@@ -13,12 +11,12 @@ import type { Clock } from './clock.js';
 import type { ClusterFacts } from './cluster-facts.js';
 import type { Images } from './images.js';
 import type { InstanceProfiles } from './instance-profiles.js';
-import { failureCondition, validateNodeClass } from './node-class-validation.js';
-import type { ValidationDeps } from './node-class-validation.js';
-import { findSecurityGroups } from './networks.js';
-import type { Subnets } from './networks.js';
+import { failureCondition, validateNodeClass, type ValidationDeps } from './node-class-validation.js';
+import { findSecurityGroups, type Subnets } from './networks.js';
 import type { PlacementGroups } from './placement-groups.js';
 import type { Reservations } from './reservations.js';
+import { specHash } from '../../core/drift-hash.js';
+import { canonicalJson } from '../../core/hash.js';
 
 export interface NodeClassDeps extends ValidationDeps {
   readonly calls: Pick<AwsCalls, 'describeSecurityGroups'>;
@@ -205,4 +203,39 @@ function missing(
   values: Partial<EC2NodeClassStatus> = {},
 ): { found: Partial<EC2NodeClassStatus>; problem: { reason: string; message: string } } {
   return { found: values, problem: { reason, message } };
+}
+
+/** Another version than Karpenter's `v6`, for the reason that stands at `nodePoolHashVersion` (node-pools/hash-version). */
+export const ec2NodeClassHashVersion = 'stowage-v1';
+
+interface NodeClassHashInputs {
+  /** The image family in effect: naming the alias's own family changes nothing (node-classes/family-in-effect). */
+  readonly amiFamily: AmiFamily;
+  /** The cluster's CA bundle, which user data carries. */
+  readonly caBundle?: string | undefined;
+}
+
+/**
+ * The hash of what an EC2NodeClass makes nodes from, for annotation `karpenter.k8s.aws/ec2nodeclass-hash` (node-classes/hash):
+ * the spec but for what is found by selectors, which drifts by its own rules, and `ipPrefixCount`.
+ */
+export function ec2NodeClassHash(spec: EC2NodeClassSpec, inputs: NodeClassHashInputs): string {
+  const { kubelet, blockDeviceMappings } = spec;
+  const hashed = {
+    ...spec,
+    subnetSelectorTerms: undefined,
+    securityGroupSelectorTerms: undefined,
+    capacityReservationSelectorTerms: undefined,
+    amiSelectorTerms: undefined,
+    ipPrefixCount: undefined,
+    amiFamily: inputs.amiFamily,
+    // Only `true` says something.
+    blockDeviceMappings: blockDeviceMappings?.map((device) => ({
+      ...device,
+      rootVolume: device.rootVolume === true ? true : undefined,
+    })),
+    kubelet: kubelet === undefined ? undefined : canonicalJson(kubelet),
+    caBundle: inputs.caBundle,
+  };
+  return specHash(hashed);
 }

@@ -24,11 +24,10 @@ import { PlacementGroups } from './placement-groups.js';
 import { Prices } from './prices.js';
 import { Reservations } from './reservations.js';
 import { shiftEvents } from './shift-events.js';
-import { ShiftedZones } from './shifted-zones.js';
+import { ShiftedZones, ZonalShifts } from './zonal-shift.js';
 import { pollInstanceStatus } from './status-poll.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UserDataSizes } from './user-data-sizes.js';
-import { ZonalShifts } from './zonal-shift.js';
 
 /** What the provider is made of. */
 export interface AwsParts extends AwsState {

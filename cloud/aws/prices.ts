@@ -1,11 +1,11 @@
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
-import { hasPricingApi, listPrices } from './list-prices.js';
-import type { ListPrices } from './list-prices.js';
+import { hasPricingApi, listPrices, type ListPrices } from './list-prices.js';
 import { allPages } from './pages.js';
 import { onDemandPrices } from './pricing-api.js';
 import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 
 /** Dollars per hour, and when they were learned (milliseconds of the epoch). */
 export interface PriceTable {
@@ -227,4 +227,27 @@ async function spotPrices(options: PricesOptions): Promise<Record<string, Record
     (prices[type] ??= {})[zone] = Number(price);
   }
   return prices;
+}
+
+/**
+ * Keeps prices in a file: `{onDemand: {type: dollars}, spot: {type: {zone: dollars}}, onDemandAt, spotAt}`. In an
+ * isolated network the file may be written by hand and mounted; one that cannot be written is only read.
+ */
+export function priceFile(path: string): PriceStore {
+  return {
+    load: async () => {
+      try {
+        return await readFile(path, 'utf8');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw error;
+      }
+    },
+    save: async (text) => {
+      // Whole or not at all: a crash leaves the old prices.
+      const next = `${path}.${process.pid}.tmp`;
+      await writeFile(next, text);
+      await rename(next, path);
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { CachedByKey } from './cached.js';
 import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
-import { tagFilters } from './tag-filters.js';
+import { tagFilters } from './tags.js';
 
 type Term = NonNullable<EC2NodeClassSpec['capacityReservationSelectorTerms']>[number];
 

@@ -48,3 +48,10 @@ export function tagRecord(
 ): Record<string, string> {
   return Object.fromEntries((tags ?? []).map(({ Key, Value }) => [Key ?? '', Value ?? '']));
 }
+
+/** EC2 filters for tags that must all be there; the value `*` stands for any value. */
+export function tagFilters(tags: Readonly<Record<string, string>> | undefined): { Name: string; Values: string[] }[] {
+  return Object.entries(tags ?? {}).map(([key, value]) =>
+    value === '*' ? { Name: 'tag-key', Values: [key] } : { Name: `tag:${key}`, Values: [value] },
+  );
+}

@@ -24,7 +24,7 @@ import {
 import type { LaunchTemplates, TemplateInput } from './launch-template.js';
 import { nodeClassTags, nodePoolNameOf } from './tags.js';
 import type { UserDataSizes } from './user-data-sizes.js';
-import { bindsByDefault } from './user-data/bottlerocket-version.js';
+import { bindsByDefault } from './user-data/bottlerocket.js';
 import { renderUserData } from './user-data/user-data.js';
 import { lookUp } from '../../core/own.js';
 

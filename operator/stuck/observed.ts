@@ -1,6 +1,8 @@
 import type { NodePool } from '../../api/karpenter/node-pool.js';
 import type { Pod } from '../../api/kubernetes.js';
 import type { ForeignWorkflow } from '../foreign-workflow.js';
+import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
+import { messageOf } from '../../core/error-message.js';
 
 /** An activity of an open workflow, as Temporal describes it. Times are milliseconds of the epoch. */
 export interface ObservedActivity {
@@ -93,4 +95,28 @@ export interface Observed {
   readonly unreachable?: string;
   readonly pods: readonly Pod[];
   readonly pools: readonly NodePool[];
+}
+
+/** Codes of gRPC with which a server refuses a call. Others, such as INTERNAL, also come from connections that break. */
+const refusals: ReadonlySet<number> = new Set([
+  3, // INVALID_ARGUMENT
+  5, // NOT_FOUND
+  7, // PERMISSION_DENIED
+  8, // RESOURCE_EXHAUSTED
+  9, // FAILED_PRECONDITION
+  12, // UNIMPLEMENTED
+  16, // UNAUTHENTICATED
+]);
+
+/** Whether Temporal answered, with a refusal. For a namespace that is not there its client throws an error of its own, without the code. */
+function isRefusedByTemporal(error: unknown): boolean {
+  const causes = [error, error instanceof Error ? error.cause : undefined];
+  return causes.some(
+    (each) => each instanceof NamespaceNotFoundError || (isGrpcServiceError(each) && refusals.has(each.code)),
+  );
+}
+
+/** Why Temporal did not say what runs: a server that refuses a call, such as a query, can be reached. */
+export function whyUnobserved(error: unknown): string {
+  return `${isRefusedByTemporal(error) ? 'it refuses a call' : 'it cannot be reached'}: ${messageOf(error)}`;
 }

@@ -1,13 +1,11 @@
-import { whyUnobserved } from './unobserved.js';
+import { whyUnobserved, type ObservedEngine } from './observed.js';
 import { podKey } from '../../core/pods.js';
 import { managedPools } from '../../cluster/cluster.js';
 import { lacksNode } from '../../cluster/awaited-nodes.js';
 import { workflowIds } from '../../core/ids.js';
 import type { OperatorContext } from '../context.js';
 import { WorkQueue } from '../work-queue.js';
-import { findStuck, planningFinding, stuckKinds } from './findings.js';
-import type { Finding } from './findings.js';
-import type { ObservedEngine } from './observed.js';
+import { findStuck, planningFinding, stuckKinds, type Finding } from './findings.js';
 import { regarding } from '../../core/events.js';
 
 /** Whatever is stuck is told within a minute: one look in vain, or one that takes long, is allowed for. */

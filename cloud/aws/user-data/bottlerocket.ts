@@ -1,11 +1,10 @@
 import { parse, stringify } from 'smol-toml';
 import { DomainError } from '../../../core/failures.js';
-import { kubeletSettings } from '../kubelet.js';
-import type { KubeletSettings } from '../kubelet.js';
-import { kubeletLabels } from './input.js';
-import type { UserDataInput } from './input.js';
+import { kubeletSettings, type KubeletSettings } from '../kubelet.js';
+import { kubeletLabels, type UserDataInput } from './input.js';
 import { lookUp } from '../../../core/own.js';
 import { parserMessageOf } from '../../../core/error-message.js';
+import type { EC2NodeClass } from '../../../api/aws/ec2-node-class.js';
 
 type Table = Record<string, unknown>;
 
@@ -84,4 +83,21 @@ function localDisks(input: UserDataInput, settings: Table): Table {
   return {
     'bootstrap-commands': { ...tableAt(settings, 'bootstrap-commands'), '000-mount-instance-storage': command },
   };
+}
+
+const version = /^v?(\d+)\.(\d+)\.\d+$/;
+
+/**
+ * Whether the Bottlerocket of a node class binds directories to local disks by a list of its own: since v1.46.0. The version is that
+ * of the alias, or stands in the names of images, such as bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-431fe75a.
+ */
+export function bindsByDefault({ spec, status }: Pick<EC2NodeClass, 'spec' | 'status'>): boolean {
+  const { amiSelectorTerms: terms } = spec;
+  const alias = terms.find((term) => term.alias !== undefined)?.alias?.split('@')[1];
+  if (alias === 'latest') return true;
+  const names = [...terms.map((term) => term.name), ...(status?.amis ?? []).map((ami) => ami.name)];
+  const named = names.filter((name) => name?.includes('bottlerocket')).flatMap((name) => name?.split('-') ?? []);
+  const [, major, minor] =
+    [alias ?? '', ...named].map((part) => version.exec(part)).find((match) => match !== null) ?? [];
+  return Number(major) > 1 || (Number(major) === 1 && Number(minor) >= 46);
 }

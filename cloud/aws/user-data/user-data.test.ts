@@ -4,7 +4,7 @@ import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 import type { EC2NodeClass } from '../../../api/aws/ec2-node-class.js';
 import { isDomainError } from '../../../core/failures.js';
-import { bindsByDefault } from './bottlerocket-version.js';
+import { bindsByDefault } from './bottlerocket.js';
 import type { UserDataInput } from './input.js';
 import { isMime, readMime, writeMime } from './mime.js';
 import { renderUserData } from './user-data.js';

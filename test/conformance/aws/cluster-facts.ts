@@ -1,6 +1,6 @@
 import { ClusterFacts } from '../../../cloud/aws/cluster-facts.js';
 import type { AwsOptions } from '../../../cloud/aws/options.js';
-import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket-version.js';
+import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket.js';
 import { messageOf } from '../../../core/error-message.js';
 import { refusal, steppingClock } from '../../builders/aws-world.js';
 import { gives, same, type Check, type Told } from '../told.js';

@@ -1,7 +1,7 @@
 import type { Instance } from '@aws-sdk/client-ec2';
 import { resolvedAmiFamily } from '../../../api/aws/node-class-rules.js';
 import { annotations, labels } from '../../../api/labels.js';
-import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../../cloud/aws/node-class-hash.js';
+import { ec2NodeClassHash, ec2NodeClassHashVersion } from '../../../cloud/aws/node-class.js';
 import { nodeClaim, nodePool } from '../../builders/activity-world.js';
 import { runningNode } from '../running/nodes.js';
 import { minute, running } from '../running/stage.js';

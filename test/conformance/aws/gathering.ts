@@ -1,5 +1,5 @@
 import type { InstanceStatus } from '@aws-sdk/client-ec2';
-import { Batcher } from '../../../cloud/aws/batcher.js';
+import { Batcher } from '../../../cloud/aws/instances.js';
 import { zoneOf } from '../../../cloud/aws/launch-choice.js';
 import { readStatus } from '../../../cloud/aws/status-poll.js';
 import { UnavailableOfferings, type RefusedOffering } from '../../../core/unavailable-offerings.js';

@@ -1,6 +1,6 @@
 import { ec2NodeClasses } from '../../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../../api/aws/node-class-rules.js';
-import { ec2NodeClassHash } from '../../../cloud/aws/node-class-hash.js';
+import { ec2NodeClassHash } from '../../../cloud/aws/node-class.js';
 import { build, type Patch } from '../../integration/crd-case-helpers.js';
 import { gives, notApplicable, same, type Check, type Told } from '../told.js';
 

@@ -1,6 +1,6 @@
 import { awsLabels, awsWellKnownLabels } from '../../../api/aws/labels.js';
 import { coreWellKnownLabels, labels } from '../../../api/labels.js';
-import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket-version.js';
+import { bindsByDefault } from '../../../cloud/aws/user-data/bottlerocket.js';
 import { casesOf, judged, type Judgement } from '../schemas/judge.js';
 import { gives, same, type Check, type Told } from '../told.js';
 import { oneOf } from '../world.js';

@@ -4,7 +4,7 @@ import { timestamp } from '../../../core/conditions.js';
 import { canonicalJson } from '../../../core/hash.js';
 import { DomainError } from '../../../core/failures.js';
 import { compareVersions, objectKey, resources } from '../../../kube/kinds.js';
-import { mergePatch } from '../../../kube/merge-patch.js';
+import { mergePatch } from './merge-patch.js';
 import { copyOf, frozen } from './copy.js';
 import type { Kind, Kinds, ObjectRef, WatchEvent } from '../../../kube/port.js';
 

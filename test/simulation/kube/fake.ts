@@ -5,7 +5,7 @@ import { copyOf } from './copy.js';
 import { FakeStorage, graceOf, refOf } from './fake-storage.js';
 import { compareVersions, resources } from '../../../kube/kinds.js';
 import type { Kind, Kinds, KubeClient, ListOptions, ObjectRef, WatchEvent } from '../../../kube/port.js';
-import { matchesFields, parseLabelSelector } from '../../../kube/selectors.js';
+import { matchesFields, parseLabelSelector } from './selectors.js';
 
 export interface FakeKubeOptions {
   /** Milliseconds of the epoch, for creation and deletion timestamps. Default the machine's clock. */

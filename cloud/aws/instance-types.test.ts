@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
-import { fitsInterfaces } from './node-interfaces.js';
+import { fitsInterfaces } from './instance-types.js';
 
 const card = (NetworkCardIndex: number, MaximumNetworkInterfaces: number) => ({
   NetworkCardIndex,

@@ -1,4 +1,4 @@
-import { lookUp } from '../core/own.js';
+import { lookUp } from '../../../core/own.js';
 /** Applies a JSON merge patch (RFC 7386) to a JSON value; neither is changed, the result may share parts of both. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;

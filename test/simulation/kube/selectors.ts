@@ -1,5 +1,5 @@
-import type { LabelSelector } from '../api/kubernetes.js';
-import { lookUp } from '../core/own.js';
+import type { LabelSelector } from '../../../api/kubernetes.js';
+import { lookUp } from '../../../core/own.js';
 
 /** Reads the text form of label selectors: `a=b,c!=d,e in (f,g),h notin (i),j,!k`. */
 export function parseLabelSelector(text: string): LabelSelector {

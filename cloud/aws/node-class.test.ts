@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ec2NodeClasses } from '../../api/aws/ec2-node-class.js';
 import { resolvedAmiFamily } from '../../api/aws/node-class-rules.js';
 import { build, type Patch } from '../../test/integration/crd-case-helpers.js';
-import { ec2NodeClassHash } from './node-class-hash.js';
+import { ec2NodeClassHash } from './node-class.js';
 
 function classHash(patch: Patch, caBundle?: string): string {
   const { spec: parsed } = ec2NodeClasses.mustParse(build('EC2NodeClass', patch));

@@ -2,8 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { packingSettings } from './packing-settings.js';
-import { defaultSpreadOf } from './scheduler-config.js';
+import { packingSettings, defaultSpreadOf } from './packing-settings.js';
 import { readSettings, SettingsError } from './settings.js';
 
 const zonal = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { selects } from '../core/labels.js';
+import { selects } from '../../../core/labels.js';
 import { matchesFields, parseLabelSelector } from './selectors.js';
 
 const labels = { app: 'web', tier: 'front', 'example.com/zone': 'a' };

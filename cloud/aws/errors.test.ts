@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { failures } from '../../core/failures.js';
+import { failures, isDomainError } from '../../core/failures.js';
 import { refusal } from '../../test/builders/aws-world.js';
-import { knownErrors } from './error-table.js';
-import { isDomainError } from '../../core/failures.js';
+import { knownErrors } from './errors.js';
 
 /** [code, words, type, reason on the NodeClaim] */
 const launches: readonly (readonly [string, string, string, string])[] = [

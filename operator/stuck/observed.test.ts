@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NamespaceNotFoundError } from '@temporalio/client';
-import { whyUnobserved } from './unobserved.js';
+import { whyUnobserved } from './observed.js';
 
 /** As @grpc/grpc-js throws it. */
 const grpc = (code: number, details: string): Error =>
