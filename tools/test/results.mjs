@@ -1,4 +1,4 @@
-// What vitest wrote about its runs.
+// What vitest wrote about its runs, and what a run of steps came to.
 import { existsSync, readFileSync } from 'node:fs';
 import { root } from '../root.mjs';
 
@@ -32,4 +32,15 @@ function reason(text) {
 function failures(file) {
   if (!existsSync(file)) return undefined;
   return JSON.parse(readFileSync(file, 'utf8')).testResults.filter(({ status }) => status === 'failed');
+}
+
+const namesOf = (steps) => steps.map(({ name }) => name).join(', ');
+
+/** `unstable`: files of failed steps that passed when they were run again. */
+export function verdictOf({ failed, unstable, leftOut }) {
+  return [
+    failed.length === 0 ? 'every step passed' : `failed: ${namesOf(failed)}`,
+    ...(unstable.length === 0 ? [] : [`failed, and passed when run again alone: ${unstable.join(', ')}`]),
+    ...(leftOut.length === 0 ? [] : [`LEFT OUT: ${namesOf(leftOut)} (see above)`]),
+  ].join('; ');
 }

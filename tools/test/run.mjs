@@ -1,10 +1,10 @@
-// Runs steps, and what failed in them once more where a step says so.
+// Runs steps. What failed in those that take real time is run once more, alone, to say whether it is so each time; a failure it stays.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { failedFiles, failureLines } from './results.mjs';
+import { failedFiles, failureLines, verdictOf } from './results.mjs';
 import { root } from '../root.mjs';
 
 /** Most objects of a test live for a moment. With room for them there is less to be collected: a tenth of the processor time of Stowage and of vitest. */
@@ -20,7 +20,6 @@ export async function runSteps(groups) {
     started: Date.now(),
     folder: mkdtempSync(join(tmpdir(), 'stowage-test-results-')),
     failed: [],
-    again: [],
     unstable: [],
     leftOut: [],
   };
@@ -28,7 +27,7 @@ export async function runSteps(groups) {
     await runGroup(group, run);
     if (run.failed.some(({ needed }) => needed)) break;
   }
-  for (const step of run.again) ((await passesAlone(step, run)) ? run.unstable : run.failed).push(step);
+  for (const step of run.failed.filter(({ again }) => again)) run.unstable.push(...(await passingAlone(step, run)));
   tell(run);
   rmSync(run.folder, { recursive: true });
   return run.failed.length === 0;
@@ -40,17 +39,19 @@ async function runGroup({ lanes, atOnce }, run) {
   const waiting = [...lanes];
   const follow = async () => {
     for (let lane = waiting.shift(); lane !== undefined; lane = waiting.shift())
-      for (const step of lane) if (!(await execute(step, run))) (step.again ? run.again : run.failed).push(step);
+      for (const step of lane) if (!(await execute(step, run))) run.failed.push(step);
   };
   await Promise.all(Array.from({ length: atOnce }, follow));
 }
 
-/** Whether the files that failed beside others pass when each is run by itself. What made them fail is still a defect, and is told as one. */
-async function passesAlone(step, run) {
+/** The files that failed beside others and pass when each is run by itself. */
+async function passingAlone(step, run) {
   const files = failedFiles(resultsOf(step, run)) ?? [];
-  return (
-    files.length > 0 && seen({ ...step, name: `${step.name}-again`, options: ['--no-file-parallelism', ...files] }, run)
-  );
+  if (files.length === 0) return [];
+  const again = { ...step, name: `${step.name}-again`, options: ['--no-file-parallelism', ...files] };
+  if (await seen(again, run)) return files;
+  const failed = failedFiles(resultsOf(again, run)) ?? files;
+  return files.filter((file) => !failed.includes(file));
 }
 
 /** Runs a step whose words go straight to the terminal. */
@@ -128,18 +129,11 @@ function hasPassed(step, run, { status, error }) {
 }
 
 function tell(run) {
-  const names = (steps) => steps.map(({ name }) => name).join(', ');
-  for (const step of [...run.unstable, ...run.failed]) {
+  for (const step of run.failed) {
     const lines = failureLines(resultsOf(step, run));
     if (lines.length > 0) console.log(`\n── why ${step.name} failed ──`, lines.join('\n'));
   }
-  const verdict = run.failed.length === 0 ? 'every step passed' : `failed: ${names(run.failed)}`;
-  const unstable =
-    run.unstable.length === 0
-      ? ''
-      : `; UNSTABLE, passed only when run again alone, a defect to find: ${names(run.unstable)}`;
-  const skipped = run.leftOut.length === 0 ? '' : `; LEFT OUT: ${names(run.leftOut)} (see above)`;
-  console.log(`\n── ${verdict}${unstable}${skipped}; ${elapsed(run)} ──`);
+  console.log(`\n── ${verdictOf(run)}; ${elapsed(run)} ──`);
 }
 
 function elapsed({ started }) {

@@ -6,7 +6,7 @@ import { root } from '../root.mjs';
 
 /*
  * A step has a `name` and either a command to `run`, or a `project` and `options` of vitest. `needed`: no step can follow its failure. `skip`: it
- * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: files that failed are run once more at the end, alone.
+ * is left out when this returns true. `onRequest`: only `--only` runs it. `again`: it takes real time; files that failed are run once more at the end, alone, to say whether they fail each time.
  * `yields`: it takes the processors that the steps beside it leave, for it waits for nobody's clock. `part`: `--only` has it by this name too.
  *
  * A group is a list of lanes of which `atOnce` run side by side; a lane is a list of steps that follow one another.
@@ -65,13 +65,13 @@ export const quickSteps = [
   {
     lanes: [
       [
-        { name: 'unit', again: true, ...vitest('unit', '--maxWorkers=1') },
+        { name: 'unit', ...vitest('unit', '--maxWorkers=1') },
         { name: 'replay', ...vitest('replay') },
-        { name: 'property-smoke', again: true, ...vitest('property', '--maxWorkers=1', ...smoke) },
+        { name: 'property-smoke', ...vitest('property', '--maxWorkers=1', ...smoke) },
       ],
       [
         { name: 'conformance', ...vitest('conformance') },
-        { name: 'workflow', again: true, ...vitest('workflow', '--maxWorkers=1') },
+        { name: 'workflow', ...vitest('workflow', '--maxWorkers=1') },
       ],
     ],
     atOnce: processors,
@@ -100,7 +100,7 @@ export const allSteps = [
           yields: true,
           run: npx('eslint', '--cache', '--cache-location', 'node_modules/.cache/eslint/', '.'),
         },
-        { name: 'property', again: true, yields: true, ...vitest('property', workers) },
+        { name: 'property', yields: true, ...vitest('property', workers) },
         // Some of them on Temporal's server that skips time too: what the simulated one says is true. `--only workflow-server-all`: all.
         { name: 'workflow-server', again: true, ...vitest('workflow-server', workers, ...onServer) },
       ],
