@@ -34,13 +34,13 @@ test('a claim keeps the Node that registered beside a second one of its instance
   expect(nodeOf(cacheOf(node('n1'), node('n2')), registered)?.metadata.name).toBe('n1');
 });
 
-test('it has the other one once that is gone, or is of another instance', () => {
+test('a claim takes the second Node once its registered one is gone or of another instance', () => {
   const registered = claim({ providerID: id, nodeName: 'n1' });
   expect(nodeOf(cacheOf(node('n2')), registered)?.metadata.name).toBe('n2');
   expect(nodeOf(cacheOf(node('n1', 'aws:///us-west-2a/i-9'), node('n2')), registered)?.metadata.name).toBe('n2');
 });
 
-test('before it registers it has the Node of its instance, and before it is launched none', () => {
+test('an unregistered claim has the Node of its instance, an unlaunched one none', () => {
   expect(nodeOf(cacheOf(node('n1')), claim({ providerID: id }))?.metadata.name).toBe('n1');
   expect(nodeOf(cacheOf(node('n1', '')), claim({ providerID: '', nodeName: 'n1' }))).toBeUndefined();
 });

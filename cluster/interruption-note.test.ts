@@ -13,7 +13,7 @@ const noteIn = (text: string): unknown =>
     }),
   );
 
-test('reads what was noted', () => {
+test('an interruption annotation of a NodeClaim is read back as written', () => {
   expect(noteIn('{"kind":"spot_interrupted","at":1767225600000,"more":1}')).toEqual({
     kind: 'spot_interrupted',
     at: 1_767_225_600_000,

@@ -42,14 +42,14 @@ describe('tags that need the name of the node', () => {
       .filter(({ metadata }) => metadata.annotations?.[annotations.tagged] === 'true')
       .map(({ metadata }) => metadata.name ?? '');
 
-  test('are written once', async () => {
+  test('the tags Name and nodeclaim of an instance are written once', async () => {
     await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
     world.cloud.failNext('tag', denied);
     await expect(tag('c1')).resolves.toEqual({ state: 'tagged' });
     expect(tagged()).toEqual(['c1']);
   });
 
-  test('that the cloud refuses are told on the claim', async () => {
+  test('tags that the cloud refuses are reported on the claim', async () => {
     world.cloud.failNext('tag', denied);
 
     await expect(tag('c1')).resolves.toEqual({
@@ -82,7 +82,7 @@ describe('tags that need the name of the node', () => {
     },
   );
 
-  test('of an instance that is gone, or that is refused by itself, keep no other from its own', async () => {
+  test('tags that fail for one instance do not stop those of others', async () => {
     world.cloud.kill('fake:///a/i-c1');
     world.cloud.failNext('tag', new DomainError('NotFound', 'no instance'));
     world.cloud.failNext('tag', new DomainError('Invalid', 'no provider id of AWS'));
@@ -96,7 +96,7 @@ describe('tags that need the name of the node', () => {
     expect(world.events.map(({ regarding }) => regarding.name)).toEqual(['c2']);
   });
 
-  test('are made up for later; one refusal speaks for all', async () => {
+  test('missing tags are written later, and one refusal of all instances is reported once', async () => {
     world.cloud.failNext('tag', denied);
 
     await expect(tagUntagged(world.deps)).resolves.toMatchObject({ tagged: 0, failed: expect.stringContaining('c1') });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { settleAll, settleInTurn, once } from './at-once.js';
 
-test('every one is waited for, in order, and what failed first is told after', async () => {
+test('work at once: all are awaited, results are in order, the first failure is thrown afterwards', async () => {
   await expect(settleAll([3, 1, 2], (n) => Promise.resolve(n * 2))).resolves.toEqual([6, 2, 4]);
 
   const ended: number[] = [];
@@ -15,7 +15,7 @@ test('every one is waited for, in order, and what failed first is told after', a
   expect(ended).toEqual([2, 3]);
 });
 
-test('one after the other, and one that fails keeps no other from its turn', async () => {
+test('work one after the other: a failure does not stop those that follow', async () => {
   const begun: number[] = [];
   const work = (n: number): Promise<void> => {
     begun.push(n);

@@ -5,7 +5,7 @@ const at = Date.parse('2026-01-05T12:00:00Z');
 const textOf = (refusal: unknown): string => JSON.stringify(refusal);
 
 describe('refused NodeClaims of a NodePool', () => {
-  test('rest for ten seconds, then ever longer, two minutes at most', () => {
+  test('a NodePool whose NodeClaims are refused is not used for ten seconds, then longer, two minutes at most', () => {
     let now = at;
     let refusal = nextRefusal(undefined, { generation: 1, now, message: 'no' });
     const rests = [refusal.until - now];
@@ -17,13 +17,13 @@ describe('refused NodeClaims of a NodePool', () => {
     expect(rests).toEqual([10_000, 20_000, 40_000, 80_000, 120_000, 120_000, 120_000]);
   });
 
-  test('one that lasted rests for the longest time at once, whatever rests already', () => {
+  test('a NodePool is not used for two minutes at once when a refusal lasted', () => {
     const first = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
     for (const before of [undefined, first])
       expect(nextRefusal(before, { generation: 1, now: at, message: 'no', isLasting: true }).until).toBe(at + 120_000);
   });
 
-  test('of one plan count once', () => {
+  test('refusals of one plan count once', () => {
     const first = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
     expect(nextRefusal(first, { generation: 1, now: at + 100, message: 'no' })).toBe(first);
   });
@@ -32,7 +32,7 @@ describe('refused NodeClaims of a NodePool', () => {
     const refused = (before: ReturnType<typeof nextRefusal> | undefined, now: number, ...pods: string[]) =>
       nextRefusal(before, { generation: 1, now, message: 'no', pods });
 
-    test('rest for these pods alone, not for the pool', () => {
+    test('a refusal for what some pods ask excludes these pods, not the NodePool', () => {
       const refusal = refused(undefined, at, 'a/p');
       expect(whyBackedOffPool(refusal, at)).toBeUndefined();
       expect(podsBackedOff(refusal, at)).toEqual({
@@ -43,7 +43,7 @@ describe('refused NodeClaims of a NodePool', () => {
       expect(claimRefusalOf(textOf(refusal), 1, at)).toEqual(refusal);
     });
 
-    test('rest longer for the same pods, not for others that come', () => {
+    test('a refusal is longer for pods refused again, not for others', () => {
       const first = refused(undefined, at, 'a/p');
       expect(refused(first, at + 1, 'a/p')).toBe(first);
       expect(refused(first, first.until, 'a/p').until - first.until).toBe(20_000);
@@ -51,7 +51,7 @@ describe('refused NodeClaims of a NodePool', () => {
       expect(refused(first, first.until, 'a/q')).toMatchObject({ until: first.until + 10_000, pods: ['a/q'] });
     });
 
-    test('rest for the pool once one is refused that no pod is the cause of, and where the pods are very many', () => {
+    test('a refusal that no pod causes, or of very many pods, excludes the whole NodePool', () => {
       const first = refused(undefined, at, 'a/p');
       const all = nextRefusal(first, { generation: 1, now: at, message: 'no' });
       expect(whyBackedOffPool(all, at)).toBeDefined();
@@ -60,7 +60,7 @@ describe('refused NodeClaims of a NodePool', () => {
     });
   });
 
-  test('are told with what the API server said', () => {
+  test('a refusal is reported with the answer of the API server', () => {
     const refusal = nextRefusal(undefined, { generation: 1, now: at, message: 'policy x denied request' });
     expect(whyBackedOffPool(refusal, at)).toBe(
       'backs off until 2026-01-05T12:00:10Z, because the API server refused a NodeClaim: policy x denied request',
@@ -68,14 +68,14 @@ describe('refused NodeClaims of a NodePool', () => {
     expect(whyBackedOffPool(refusal, refusal.until)).toBeUndefined();
   });
 
-  test('say nothing of a pool that changed, nor ten minutes later', () => {
+  test('a refusal is forgotten when the NodePool changes, and after ten minutes', () => {
     const refusal = nextRefusal(undefined, { generation: 1, now: at, message: 'no' });
     expect(claimRefusalOf(textOf(refusal), 1, at)).toEqual(refusal);
     expect(claimRefusalOf(textOf(refusal), 2, at)).toBeUndefined();
     expect(claimRefusalOf(textOf(refusal), 1, refusal.until + 600_000)).toBeUndefined();
   });
 
-  test('cannot keep a pool away for longer than two minutes, whoever wrote them', () => {
+  test('a refusal in an annotation excludes a NodePool for two minutes at most, whatever time it names', () => {
     const forged = { generation: 1, times: 1, until: at + 1e12, message: 'x' };
     expect(claimRefusalOf(textOf(forged), 1, at)?.until).toBe(at + 120_000);
   });

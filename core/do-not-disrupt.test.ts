@@ -21,7 +21,7 @@ describe('pods that ask not to be disrupted (candidates/do-not-disrupt-pods)', (
   const at = (value: string, startTime?: string) =>
     doNotDisruptUntil(annotated({ [annotations.doNotDisrupt]: value }, startTime), now);
 
-  test('for ever, for a time from their start, or not at all', () => {
+  test('do-not-disrupt of a pod is true, a duration from its start, or ignored', () => {
     expect(at('true')).toBe(Infinity);
     expect(at('2h')).toBe(Infinity);
     expect(at('2h', '2026-01-01T00:00:00Z')).toBe(Date.parse('2026-01-01T02:00:00Z'));
@@ -29,7 +29,7 @@ describe('pods that ask not to be disrupted (candidates/do-not-disrupt-pods)', (
     for (const value of ['false', 'soon', '0s', '-1h']) expect(at(value)).toBeUndefined();
   });
 
-  test('keep their node unless they have ended or are being deleted', () => {
+  test('a do-not-disrupt pod blocks its node unless it has ended or is being deleted', () => {
     const marked = annotated({ [annotations.doNotDisrupt]: 'true' });
     const ended: Pod = { ...marked, status: { phase: 'Succeeded' } };
     const deleted: Pod = { ...marked, metadata: { ...marked.metadata, deletionTimestamp: '2026-01-01T00:59:00Z' } };
@@ -37,7 +37,7 @@ describe('pods that ask not to be disrupted (candidates/do-not-disrupt-pods)', (
     expect(podMarkedDoNotDisrupt([annotated({}), ended, marked], now)).toBe(marked);
   });
 
-  test('by the older annotation too', () => {
+  test('do-not-evict of a pod means the same as do-not-disrupt', () => {
     expect(doNotDisruptUntil(annotated({ [annotations.doNotEvict]: 'true' }), now)).toBe(Infinity);
   });
 });
@@ -52,7 +52,7 @@ test.each([
   expect(isInvalidDoNotDisrupt(annotated({ [annotations.doNotDisrupt]: value }))).toBe(expected);
 });
 
-test('a duration does not protect a node', () => {
+test('do-not-disrupt with a duration does not protect a node', () => {
   const node = (value: string) => ({ metadata: { annotations: { [annotations.doNotDisrupt]: value } } });
   expect(isNodeMarkedDoNotDisrupt(node('true'))).toBe(true);
   expect(isNodeMarkedDoNotDisrupt(node('2h'))).toBe(false);

@@ -15,7 +15,7 @@ describe('hashDrifted', () => {
     expect(hashDrifted(claim, current)).toBe(drifted);
   });
 
-  test('never where the pool has no hash yet', () => {
+  test('a claim has not drifted while its NodePool has no hash', () => {
     expect(hashDrifted({ hash: 'a', version: 'v2' }, { hash: undefined, version: 'v2' })).toBe(false);
   });
 });
@@ -24,12 +24,12 @@ describe('hashDrifted', () => {
 describe('migratedStamp', () => {
   const current = { hash: 'b', version: 'stowage-v1' };
 
-  test('of a claim of Karpenter', () => {
+  test('the stamp of a claim that Karpenter launched is rewritten with its version', () => {
     expect(migratedStamp({ hash: 'a', version: 'v3' }, current, false)).toEqual(current);
     expect(migratedStamp({ hash: 'a', version: 'v3' }, current, true)).toEqual({ hash: 'a', version: 'stowage-v1' });
   });
 
-  test('of a claim that is up to date', () => {
+  test('the stamp of a claim of this version is left alone', () => {
     expect(migratedStamp({ hash: 'a', version: 'stowage-v1' }, current, false)).toBeUndefined();
   });
 });

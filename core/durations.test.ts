@@ -29,7 +29,7 @@ describe('parseDuration', () => {
     expect(parseDuration('1h'.repeat(64))).toBe(64 * 3_600_000);
   });
 
-  test('Never and an absent field are for ever', () => {
+  test('Never and an absent duration mean without limit', () => {
     expect(parseNillableDuration('Never')).toBe(Infinity);
     expect(parseNillableDuration(undefined)).toBe(Infinity);
     expect(parseNillableDuration('1m')).toBe(60_000);

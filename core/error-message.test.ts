@@ -27,7 +27,7 @@ describe('what a failure says', () => {
     expect(messageOf(error)).toBe(message);
   });
 
-  test('is cut where it is long', () => {
+  test('a long error message is cut', () => {
     expect(briefMessageOf(new Error('x'.repeat(1000))).length).toBeLessThan(510);
   });
 });

@@ -3,7 +3,7 @@ import { defaultFeatureGates, parseFeatureGates } from './feature-gates.js';
 
 // Rule `settings/feature-gates`.
 describe('parseFeatureGates', () => {
-  test('keeps the defaults of what is not named', () => {
+  test('feature gates that are not named keep their defaults', () => {
     expect(parseFeatureGates('').gates).toEqual(defaultFeatureGates);
     expect(parseFeatureGates('NodeRepair=true, ReservedCapacity=False').gates).toEqual({
       ...defaultFeatureGates,
@@ -12,7 +12,7 @@ describe('parseFeatureGates', () => {
     });
   });
 
-  test('tells gates that there are none of from what is no gate', () => {
+  test('an unknown feature gate is told apart from a text that is no gate', () => {
     expect(parseFeatureGates('Drift=true,NodeRepair,StaticCapacity=yes')).toEqual({
       gates: defaultFeatureGates,
       unknown: ['Drift'],

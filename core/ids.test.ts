@@ -11,12 +11,12 @@ describe('workflow ids', () => {
     expect(parseWorkflowId(id)).toEqual({ cluster: 'prod', kind, subject });
   });
 
-  test('an id of someone else is none of ours', () => {
+  test('a workflow id of another application is not read as one of ours', () => {
     expect(parseWorkflowId('prod/order/17')).toBeUndefined();
     expect(parseWorkflowId('order')).toBeUndefined();
   });
 
-  test('a consolidation is named by its candidates, whatever their order', () => {
+  test('the id of a consolidation is a hash of its candidates in any order', () => {
     const id = workflowIds.consolidate('prod', ['b', 'a']);
     expect(id).toBe(workflowIds.consolidate('prod', ['a', 'b']));
     expect(id).not.toBe(workflowIds.consolidate('prod', ['a', 'c']));

@@ -35,10 +35,10 @@ describe('intersects', () => {
     expect(intersects(wanted, [need('zone', 'In', 'b', 'c')])).toBe(false);
     expect(intersects(wanted, [need('zone', 'In', 'a')])).toBe(true);
   });
-  test('a key that one side alone names passes', () => {
+  test('a key that only one of two sets of requirements names does not make them incompatible', () => {
     expect(intersects([need('team', 'In', 'blue')], [need('zone', 'In', 'a')])).toBe(true);
   });
-  test('a label that the type lacks for sure is absent', () => {
+  test('a label that the type lacks meets NotIn, but not Exists', () => {
     expect(intersects([need('gpu', 'Exists')], [{ key: 'gpu', operator: 'DoesNotExist' }])).toBe(false);
     expect(intersects([need('gpu', 'NotIn', 't4')], [{ key: 'gpu', operator: 'DoesNotExist' }])).toBe(true);
   });
@@ -58,7 +58,7 @@ test('allocatable is capacity less overhead, memory less huge pages', () => {
 });
 
 // Rule `launch/options`.
-test('options are cheapest first, fitting, available and allowed', () => {
+test('launch options are the available and allowed offerings that fit, cheapest first', () => {
   const types = [
     type('b', 2000, ['x', 2, true], ['y', 1, true]),
     type('a', 2000, ['x', 2, true]),
@@ -71,7 +71,7 @@ test('options are cheapest first, fitting, available and allowed', () => {
   expect(launchOptions(types, [], { 'nvidia.com/gpu': 1 })).toEqual([]);
 });
 
-test('labels are those with one value', () => {
+test('the labels of a type are its requirements with one value', () => {
   const [option] = launchOptions([type('a', 2000, ['x', 1, true])], [], {});
   expect(pinnedLabels(option!, [need('team', 'In', 'blue'), need('zone', 'In', 'x', 'y')])).toEqual({
     team: 'blue',

@@ -23,7 +23,7 @@ describe('orders of people', () => {
     expect(orderOfPerson(name, args)).toBeUndefined();
   });
 
-  test('a name is marked once', () => {
+  test('an actor is marked as not authenticated only once', () => {
     expect(unauthenticated('ann')).toBe('ann (not authenticated)');
     expect(unauthenticated(unauthenticated('ann'))).toBe('ann (not authenticated)');
     expect([isAuthenticated('ann'), isAuthenticated(unauthenticated('ann'))]).toEqual([true, false]);

@@ -13,7 +13,7 @@ describe('look-ups by keys that users write', () => {
     },
   );
 
-  test('nothing is in nothing', () => {
+  test('a look-up in an absent record finds nothing', () => {
     expect(lookUp(undefined, 'a')).toBeUndefined();
     expect(hasOwn(null, 'a')).toBe(false);
   });

@@ -64,13 +64,13 @@ describe('budgets that can never allow an eviction', () => {
     expect(neverEvictable([budget('pdb', spec, status)])).toBeUndefined();
   });
 
-  test('not: a status that is older than the spec', () => {
+  test('a budget whose status is older than its spec may still allow an eviction', () => {
     const status = { expectedPods: 3, desiredHealthy: 3 };
     expect(neverEvictable([budget('pdb', { minAvailable: 1 }, status, 2)])).toBeUndefined();
   });
 
   // Rule `candidates/pod-disruption-budgets`.
-  test('two budgets on one pod', () => {
+  test('a pod that two budgets select can never be evicted', () => {
     const two = [budget('a', { maxUnavailable: 1 }), budget('b', { maxUnavailable: 1 })];
     expect(neverEvictable(two)).toMatchObject({ kind: 'several', budgets: ['shop/a', 'shop/b'] });
   });
@@ -79,7 +79,7 @@ describe('budgets that can never allow an eviction', () => {
 describe('pods that would block a drain for ever', () => {
   const budgets = [budget('pdb', { maxUnavailable: 0 })];
 
-  test('are named with their budget', () => {
+  test('a pod that would block a drain for ever is named with its budget', () => {
     const others = pod('other', { metadata: { name: 'other', namespace: 'shop', labels: { app: 'db' } } });
     const elsewhere = pod('web-1', { metadata: { name: 'web-1', namespace: 'bank', labels: { app: 'web' } } });
     expect(undrainablePods([pod('web-0'), others, elsewhere], budgets)).toEqual([
@@ -88,7 +88,7 @@ describe('pods that would block a drain for ever', () => {
   });
 
   // Rule `candidates/evictable-pods`.
-  test('pods that no drain waits for are none of them', () => {
+  test('a pod that no drain waits for blocks none', () => {
     const tolerations = [{ key: taints.disrupted.key, operator: 'Exists' as const }];
     const going = { metadata: { ...pod('b').metadata, deletionTimestamp: '2026-01-05T12:00:00Z' } };
     const ended = pod('c', { status: { phase: 'Succeeded' } });
@@ -97,7 +97,7 @@ describe('pods that would block a drain for ever', () => {
     ).toEqual([]);
   });
 
-  test('with AlwaysAllow an unready pod is free', () => {
+  test('with AlwaysAllow a pod that is not Ready does not block a drain', () => {
     const unready = pod('web-0', { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] } });
     const lenient = [budget('pdb', { maxUnavailable: 0, unhealthyPodEvictionPolicy: 'AlwaysAllow' })];
     expect(undrainablePods([unready], lenient)).toEqual([]);

@@ -31,7 +31,7 @@ describe('a container that is resized in place requests', () => {
     expect(withResizedRequests(resized).spec.containers[0]!.resources!.requests).toEqual({ cpu: expected });
   });
 
-  test('and so does a sidecar', () => {
+  test('a sidecar that is resized in place requests the largest of its amounts too', () => {
     const base = pod('1', {});
     const sidecars = {
       ...base,
@@ -44,7 +44,7 @@ describe('a container that is resized in place requests', () => {
     });
   });
 
-  test('what it did before, in the same object, where nothing changes', () => {
+  test('a container that is not resized keeps its requests, in the same object', () => {
     const same = pod('1', has('1', '1'));
     expect(withResizedRequests(same)).toBe(same);
     expect(withResizedRequests({ ...same, status: {} }).spec).toBe(same.spec);
@@ -70,7 +70,7 @@ describe('a pod with requests of its own that is resized in place requests', () 
     expect(withResizedRequests(resized).spec.resources?.requests).toEqual({ cpu: expected });
   });
 
-  test('nothing as a whole where it has none', () => {
+  test('a pod without requests of its own has none while it is resized', () => {
     const base = pod('1', {});
     const sum = { ...base, status: has('6', '6') };
     expect(withResizedRequests(sum)).toBe(sum);

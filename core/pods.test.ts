@@ -123,13 +123,13 @@ describe('pods that need another node when theirs goes (provisioning/pods-of-del
 });
 
 describe('pods that a drain has to do with (candidates/evictable-pods, termination/drained-pods)', () => {
-  test('those that tolerate the disrupted taint stay', () => {
+  test('a pod that tolerates the disrupted taint is not drained', () => {
     const tolerant = pod({ spec: { tolerations: [{ key: taints.disrupted.key, operator: 'Exists' }] } });
     expect(isEvictable(tolerant)).toBe(false);
     expect(isDrainable(tolerant, 0)).toBe(false);
   });
 
-  test('one that ends is waited for, but not for ever', () => {
+  test('a drain waits for a terminating pod, until a minute past its deletion', () => {
     const stuck = pod({ metadata: ending });
     const since = Date.parse(ending.deletionTimestamp);
     expect(isEvictable(stuck)).toBe(false);

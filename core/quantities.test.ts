@@ -25,7 +25,7 @@ describe('parseQuantity', () => {
 });
 
 describe('resources', () => {
-  test('keeps cpu in millicores and the rest in base units', () => {
+  test('resources are read with cpu in millicores and all others in base units', () => {
     expect(parseResources({ cpu: '1500m', memory: '1Gi', pods: '110', 'nvidia.com/gpu': 2 })).toEqual({
       cpu: 1500,
       memory: 2 ** 30,
@@ -34,7 +34,7 @@ describe('resources', () => {
     });
   });
 
-  test('rounds up, and is not thrown off by binary fractions', () => {
+  test('a quantity is rounded up, and binary fractions do not add one', () => {
     expect(parseResource('cpu', '0.1')).toBe(100);
     expect(parseResource('cpu', '1.1')).toBe(1100);
     expect(parseResource('cpu', '0.0001')).toBe(1);

@@ -23,7 +23,7 @@ describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
     expect(registrationHealth(ringOf(...outcomes), subject).status).toBe(status);
   });
 
-  test('says what the last failed claim hung on', () => {
+  test('NodeRegistrationHealthy False says what the last failed claim waited for', () => {
     const failure = { registered: false, reason: 'LaunchFailed', message: 'UnauthorizedOperation' };
     const one = withRegistration(undefined, subject, { claimUid: 'a', ...failure });
     const two = withRegistration(one, subject, { claimUid: 'b', ...failure });
@@ -34,7 +34,7 @@ describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
     });
   });
 
-  test('another template or node class begins anew', () => {
+  test('NodeRegistrationHealthy is Unknown again for another generation of NodePool or node class', () => {
     const failed = ringOf(false, false);
 
     expect(registrationHealth(failed, { ...subject, poolGeneration: 2 }).status).toBe('Unknown');
@@ -43,7 +43,7 @@ describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
     expect(registrationHealth(next, { ...subject, poolGeneration: 2 }).status).toBe('True');
   });
 
-  test('a claim counts once, and what changes nothing is not written', () => {
+  test('the outcome of a claim counts once, and an unchanged condition is not written', () => {
     const once = withRegistration(undefined, subject, { claimUid: 'a', registered: false });
 
     expect(withRegistration(once, subject, { claimUid: 'a', registered: false })).toBeUndefined();
@@ -62,7 +62,7 @@ describe('NodeRegistrationHealthy (node-pools/registration-health)', () => {
     expect(registrationHealth(twice, left).status).toBe('False');
   });
 
-  test('what somebody wrote over counts as nothing', () => {
+  test('unreadable outcomes in the annotation count as none', () => {
     for (const text of ['', 'null', '{', '[]', '{"of":"1/3","outcomes":7}']) {
       expect(registrationHealth(text, subject).status).toBe('Unknown');
       expect(withRegistration(text, subject, { claimUid: 'a', registered: true })).toContain('"a"');
@@ -91,7 +91,7 @@ describe('a NodePool rests (node-pools/failing-pools-rest)', () => {
     expect(rests(ring(...outcomes), 1, at + 30_000)).toBe(expected);
   });
 
-  test('for a minute, and not once its template has changed', () => {
+  test('a NodePool whose claim got no node rests for a minute, until its template changes', () => {
     const failed = ring(false);
     expect(rests(failed, 1, at + 59_000)).toBe(true);
     expect(rests(failed, 1, at + 60_000)).toBe(false);
@@ -99,14 +99,14 @@ describe('a NodePool rests (node-pools/failing-pools-rest)', () => {
     expect(rests(failed, 11, at)).toBe(false);
   });
 
-  test('by no time that is far ahead, and by no text that is none', () => {
+  test('a NodePool does not rest by an unreadable time or one far in the future', () => {
     expect(rests(ring(false), 1, at - 3_600_000)).toBe(false);
     for (const text of [undefined, '', 'null', '{', '[]', '{"of":"1/3"}', '{"of":"1/3","outcomes":[null,{},7]}']) {
       expect(rests(text, 1, at)).toBe(false);
     }
   });
 
-  test('and says why', () => {
+  test('a NodePool that rests says why', () => {
     expect(whyFailingPoolRests(ring(false), 1, at)).toBe(
       'backs off until 2026-01-02T03:05:05Z, because its last node did not register',
     );

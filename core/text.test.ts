@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest';
 import { cutText, compareText, onOneLine, printable, snakeCase } from './text.js';
 
-test('a text that fits is as it was, a longer one ends with how long it was', () => {
+test('a text within the limit is unchanged, a longer one is cut and says its length', () => {
   expect(cutText('short', 5)).toBe('short');
   expect(cutText('x'.repeat(100), 50)).toBe(`${'x'.repeat(31)} … (100 characters)`);
   expect(cutText('x'.repeat(100), 50)).toHaveLength(50);
 });
 
-test('texts are ordered by their code units, equal ones not at all', () => {
+test('texts are ordered by code units, and equal texts compare as 0', () => {
   expect(['b', 'a', 'B', '', 'é', 'z', 'a'].sort(compareText)).toEqual(['', 'B', 'a', 'a', 'b', 'z', 'é']);
   expect(compareText('a', 'a')).toBe(0);
 });
 
-test('what a terminal would act on is shown as its code', () => {
+test('control characters are printed as their codes', () => {
   expect(printable('\u001b[31mred\u001b]0;title\u0007')).toBe('\\u001b[31mred\\u001b]0;title\\u0007');
   expect(printable('a\u202eb\rc\u009b2Jd')).toBe('a\\u202eb\\u000dc\\u009b2Jd');
 });
 
-test('lines, tables and other scripts stay as they are', () => {
+test('printing keeps line ends, tabs and letters of other scripts', () => {
   expect(printable('é 日本語 💣\n\t│ a │\n')).toBe('é 日本語 💣\n\t│ a │\n');
 });
 
-test('texts of others stay on one line, in which spaces fill none, wherever they stand', () => {
+test('a text of others is printed on one line, without runs of spaces', () => {
   const text = 'a\n\nWrong\r\n  b\u2028c\u0085d' + ' '.repeat(200) + 'e';
   expect(onOneLine({ rows: [[text]], at: 1, none: undefined })).toEqual({
     rows: [['a Wrong b c d e']],

@@ -30,7 +30,7 @@ describe('the cluster cache', () => {
     spec: { containers: [{ name: 'main' }], ...(nodeName === undefined ? {} : { nodeName }) },
   });
 
-  test('holds what is there and follows what happens', async () => {
+  test('the cache lists existing objects and follows changes', async () => {
     kube.put('Pod', pod('a'));
     const cache = await started();
     expect(cache.synced).toBe(true);
@@ -44,7 +44,7 @@ describe('the cluster cache', () => {
     });
   });
 
-  test('hands out the same list until the kind changes', async () => {
+  test('the cache returns the same list until an object of the kind changes', async () => {
     kube.put('Pod', pod('a'));
     const cache = await started();
     const before = cache.all('Pod');
@@ -117,7 +117,7 @@ describe('the cluster cache', () => {
     expect(told).toHaveLength(4);
   });
 
-  test('keeps quiet about changes of what it does not keep', async () => {
+  test('the cache does not call handlers for changes of fields that it drops', async () => {
     const { metadata } = kube.put('Node', { metadata: { name: 'n' }, status: { conditions: [] } });
     const cache = await started();
     const told: string[] = [];
@@ -265,7 +265,7 @@ describe('the cluster cache', () => {
       expect(names(cache)).toEqual(['kept', 'later', 'missed']);
     });
 
-    test('goes on without a list where a connection merely broke', async () => {
+    test('after a broken connection the watch continues without a list', async () => {
       const clock = createManualClock();
       let lists = 0;
       const client: ClusterCacheOptions['client'] = {
@@ -308,7 +308,7 @@ describe('the cluster cache', () => {
     expect(cache.connected).toBe(true);
   });
 
-  test('takes a refusal for an answer', async () => {
+  test('a refusal by the API server counts as an answer, not as an outage', async () => {
     const said: string[] = [];
     const onProblem = (_: unknown, { message }: Error): number => said.push(message);
     const cache = await started({
@@ -344,7 +344,7 @@ describe('the cluster cache', () => {
     await cache.until(() => cache.all('Pod').length === 3, timeout());
   });
 
-  test('an object that took over a name is another one', async () => {
+  test('an object with the name of a deleted one is another object', async () => {
     const old = kube.put('NodeClaim', { metadata: { name: 'c', uid: 'u1' }, status: { providerID: 'p1' } } as never);
     const cache = await started();
     const told: string[] = [];
@@ -360,7 +360,7 @@ describe('the cluster cache', () => {
     expect(cache.nodeClaimByProviderId('p2')?.metadata.uid).toBe('u2');
   });
 
-  test('starts as soon as the server is there', async () => {
+  test('the cache starts once the API server is reachable', async () => {
     kube.fail(new DomainError('Unavailable', 'down'));
     kube.put('Node', { metadata: { name: 'n' } });
     const starting = started({
@@ -409,7 +409,7 @@ describe('the cluster cache', () => {
     await isEmptied;
   });
 
-  test('keeps to its selectors', async () => {
+  test('the cache holds only objects that its selectors match', async () => {
     kube.put('Pod', { ...pod('done', 'n'), status: { phase: 'Succeeded' } });
     kube.put('Pod', { ...pod('busy', 'n'), status: { phase: 'Running' } });
     const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed';
@@ -431,7 +431,7 @@ describe('the cluster cache', () => {
     await expect(cache.until(() => false, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
   });
 
-  test('a kind that it was not asked to watch is a mistake', () => {
+  test('asking the cache for a kind that it does not watch throws', () => {
     const cache = createClusterCache({ client: kube, kinds: ['Node'] });
     expect(() => cache.all('Pod')).toThrow('the cache was not asked to watch Pod');
   });
@@ -454,7 +454,7 @@ describe('the cluster cache', () => {
       await eventually(() => checks.filter((one) => one === kind).length >= times);
     };
 
-    test('is begun anew where it has missed something, and only that one', async () => {
+    test('a silent watch that missed changes is restarted, and no other', async () => {
       kube.put('Pod', pod('a'));
       const silent: string[] = [];
       const cache = await started({ probe, onSilentWatch: (kind) => silent.push(kind) });
@@ -471,7 +471,7 @@ describe('the cluster cache', () => {
       expect(silent).toEqual(['Pod']);
     });
 
-    test('is listed anew where the history of what it has missed is gone', async () => {
+    test('a silent watch whose missed history is gone lists again', async () => {
       const cache = await started({ probe });
 
       kube.silenceWatches();
@@ -481,7 +481,7 @@ describe('the cluster cache', () => {
       await cache.until(() => cache.get('Pod', ref('b')) !== undefined, timeout());
     });
 
-    test('goes on where nothing has happened that it is to tell of', async () => {
+    test('a silent watch continues where nothing has changed', async () => {
       const silent: string[] = [];
       const checks: string[] = [];
       await started({
@@ -546,7 +546,7 @@ describe('the cluster cache', () => {
       expect(await cache.isFresh('Node', clock.now())).toBe(false);
     });
 
-    test('is asked about once for all who ask at a time', async () => {
+    test('checks of one watch at the same time are one request', async () => {
       const clock = createManualClock();
       const checks: string[] = [];
       const cache = await started({ client: counting(checks), kinds: ['Node'], clock, probe: { silentMs: 10_000 } });
@@ -580,7 +580,7 @@ describe('the cluster cache', () => {
       },
     );
 
-    test('is checked no more once the cache stops', async () => {
+    test('a watch is no longer checked once the cache stops', async () => {
       const clock = createManualClock();
       const checks: string[] = [];
       await started({ client: counting(checks), kinds: ['Node'], clock, probe: { silentMs: 10_000 } });

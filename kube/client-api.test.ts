@@ -127,7 +127,7 @@ describe('the client, when the API server', () => {
     });
   });
 
-  test('pages, follows to the end', async () => {
+  test('returns a list in pages, the client reads all of them', async () => {
     answer = (request, response) => {
       const token = new URL(request.url!, 'http://x').searchParams.get('continue');
       if (token === null) json(response, { metadata: { resourceVersion: '9', continue: 't/1' }, items: [node('a')] });
@@ -139,7 +139,7 @@ describe('the client, when the API server', () => {
     expect(asked).toEqual(['GET /api/v1/nodes?limit=2', 'GET /api/v1/nodes?limit=2&continue=t%2F1']);
   });
 
-  test('forgets the pages, starts the list over', async () => {
+  test('no longer has the next page, the client starts the list over', async () => {
     let walks = 0;
     answer = (request, response) => {
       const token = new URL(request.url!, 'http://x').searchParams.get('continue');
@@ -221,7 +221,7 @@ describe('the client, when the API server', () => {
     expect(times).toBe(1);
   });
 
-  test('throttles for ever, gives up after four times', async () => {
+  test('throttles every attempt, the client gives up after four', async () => {
     answer = (_, response) => {
       response.writeHead(429, { 'retry-after': '120' });
       response.end('Too many requests, please try again later.\n');
@@ -263,7 +263,7 @@ describe('the client, when the API server', () => {
     expect(renewals).toEqual([false, true, false, true]);
   });
 
-  test('is not there, is unavailable and named', async () => {
+  test('cannot be connected to, the error is unavailable and names it', async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await expect(client.get('Node', { name: 'a' })).rejects.toMatchObject({
@@ -274,7 +274,7 @@ describe('the client, when the API server', () => {
     server.listen(0, '127.0.0.1');
   });
 
-  test('does not answer in time, is unavailable', async () => {
+  test('does not answer in time, the error is unavailable', async () => {
     reconnect(200);
     answer = () => undefined;
     await expect(client.get('Node', { name: 'a' })).rejects.toMatchObject({
@@ -355,7 +355,7 @@ describe('the client, when the API server', () => {
       expect(await watch()).toEqual({ outcome: 'expired', events: [] });
     });
 
-    test('falls silent, ends', async () => {
+    test('sends nothing any more, the watch ends', async () => {
       reconnect(200);
       answer = (_, response) => {
         response.write(event('ADDED', 'a'));
@@ -387,12 +387,12 @@ describe('the client, when the API server', () => {
       await closed;
     });
 
-    test('refuses, throws', async () => {
+    test('refuses the watch, the watch throws', async () => {
       answer = (_, response) => status(response, 403);
       await expect(watch()).rejects.toMatchObject({ type: 'Denied', message: 'watch Node: says 403' });
     });
 
-    test('reports a fault in the stream, throws', async () => {
+    test('reports an error in the stream, the watch throws', async () => {
       answer = (_, response) => {
         response.end(`${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 500, message: 'etcd' } })}\n`);
       };

@@ -53,14 +53,14 @@ describe('a client from a kubeconfig', () => {
     return path;
   };
 
-  test('sends its token and its name', async () => {
+  test('a client sends its token and user agent', async () => {
     const client = createKubeClient({ kubeconfig: write({ token: 't1' }), userAgent: 'stowage/1' });
     expect(await client.serverVersion()).toBe('v1.36.1');
     expect(seen).toMatchObject([{ authorization: 'Bearer t1', 'user-agent': 'stowage/1' }]);
     client.close();
   });
 
-  test('reads the file again when its token is refused', async () => {
+  test('a client reads its kubeconfig again when the token is refused', async () => {
     const client = createKubeClient({ kubeconfig: write({ token: 'old' }) });
     await client.serverVersion();
     write({ token: 'new' });
@@ -70,14 +70,14 @@ describe('a client from a kubeconfig', () => {
     client.close();
   });
 
-  test('sends a name and password', async () => {
+  test('a client sends a user name and password', async () => {
     const client = createKubeClient({ kubeconfig: write({ username: 'me', password: 'p' }) });
     await client.serverVersion();
     expect(seen).toMatchObject([{ authorization: `Basic ${Buffer.from('me:p').toString('base64')}` }]);
     client.close();
   });
 
-  test('runs what a kubeconfig names to get a token', async () => {
+  test('a client runs the exec plugin of its kubeconfig for a token', async () => {
     const credential = {
       apiVersion: 'client.authentication.k8s.io/v1',
       kind: 'ExecCredential',

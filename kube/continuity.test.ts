@@ -38,7 +38,7 @@ describe('a restore of the API server that no call shows', () => {
   };
   const names = (): unknown[] => cache.all('Node').map(({ metadata }) => metadata.name).sort(); // prettier-ignore
 
-  test('is made up for by a process that was stopped meanwhile', async () => {
+  test('a process that was stopped during a restore of the API server lists again', async () => {
     let stopped = Promise.resolve();
     // It hears neither of the end of its watch nor of its timers until it goes on.
     const own = { ...clock, sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal).then(() => stopped) };
@@ -60,7 +60,7 @@ describe('a restore of the API server that no call shows', () => {
     expect(names()).toEqual(['kept', 'later', 'missed']);
   });
 
-  test('is made up for by a watch that lay dead meanwhile, once its check is answered again', async () => {
+  test('a watch that was dead during a restore of the API server lists again once its check is answered', async () => {
     let isAway = false;
     const watch: FakeKube['watch'] = (...args) =>
       isAway ? Promise.reject(new DomainError('Unavailable', 'no route to host')) : kube.watch(...args);
@@ -77,7 +77,7 @@ describe('a restore of the API server that no call shows', () => {
     expect(names()).toEqual(['kept', 'later', 'missed']);
   });
 
-  test('is not looked for in a process that ran all the time', async () => {
+  test('a process that ran all the time does not look for a restore', async () => {
     let lists = 0;
     const listForWatch: FakeKube['listForWatch'] = (kind, options) => {
       lists += 1;

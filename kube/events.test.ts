@@ -25,7 +25,7 @@ describe('the event recorder', () => {
     ...more,
   });
 
-  test('writes what Karpenter writes', async () => {
+  test('an event has the fields that Karpenter writes', async () => {
     const events = recorder();
     events.publish(event());
     await events.idle();
@@ -49,7 +49,7 @@ describe('the event recorder', () => {
   });
 
   // Rule `events/repeats`.
-  test('says the same once in two minutes, then counts it up', async () => {
+  test('an equal event is published once in two minutes, then its count is increased', async () => {
     const events = recorder();
     for (const pause of [0, 119_999, 1]) {
       await clock.advance(pause);
@@ -81,7 +81,7 @@ describe('the event recorder', () => {
     ]);
   });
 
-  test('keeps to the window that an event asks for', async () => {
+  test('an event with its own period is repeated after that', async () => {
     const events = recorder();
     events.publish(event({ dedupeMs: 60_000 }));
     await clock.advance(60_000);
@@ -108,7 +108,7 @@ describe('the event recorder', () => {
     expect(count('Nominated')).toBe(15);
   });
 
-  test('writes anew when the event that it would count up was forgotten', async () => {
+  test('an event is created again when the one to count up no longer exists', async () => {
     const events = recorder();
     events.publish(event());
     await events.idle();
@@ -120,7 +120,7 @@ describe('the event recorder', () => {
     expect(kube.objects('Event')).toMatchObject([{ count: 1, firstTimestamp: '2026-01-01T00:02:00Z' }]);
   });
 
-  test('goes beside the object that it regards, under a name that fits', async () => {
+  test('an event is in the namespace of its object, under a valid name', async () => {
     const events = recorder();
     const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: 'web', name: 'x'.repeat(253) };
     events.publish(event({ regarding, message: 'm'.repeat(2000) }));
@@ -131,7 +131,7 @@ describe('the event recorder', () => {
     expect(written?.message).toHaveLength(1024);
   });
 
-  test('loses events rather than throw, and goes on afterwards', async () => {
+  test('a failed write of an event is dropped without throwing, and later ones are written', async () => {
     const lost: string[] = [];
     const events = recorder({ onFailure: ({ message }, error) => lost.push(`${message}: ${error.message}`) });
     kube.fail(new DomainError('Unavailable', 'down'));

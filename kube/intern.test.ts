@@ -9,7 +9,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('hash-consing', () => {
-  test('equal values are one object, others are not', () => {
+  test('hash-consing returns one object for equal values, different ones otherwise', () => {
     const interner = createInterner();
     const a = interner.share({ x: [1] });
     expect(interner.share({ x: [1] })).toBe(a);
@@ -25,7 +25,7 @@ describe('hash-consing', () => {
     expect(make().part).toBe(part);
   });
 
-  test('what nobody uses is given up', async () => {
+  test('hash-consing keeps no value that nothing references', async () => {
     const interner = createInterner();
     for (let i = 0; i < 100; i++) interner.share({ i });
     expect(interner.size).toBe(100);

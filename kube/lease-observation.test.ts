@@ -74,7 +74,7 @@ describe('verdicts of successive looks', () => {
     expect(verdicts(...looks)).toEqual([...Array.from({ length: 12 }, () => 'held'), 'free', 'free']);
   });
 
-  test('the holder is named', () => {
+  test('a held lease names its holder', () => {
     expect(observed(unobserved, lease(0), start)).toMatchObject({ state: 'held', holder: 'karpenter-1' });
   });
 });

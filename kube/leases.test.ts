@@ -51,7 +51,7 @@ describe('leader election', () => {
     return { stop, outcome, errors };
   };
 
-  test('one leads and renews, the other waits', async () => {
+  test('of two candidates one leads and renews its lease, the other waits', async () => {
     const a = contend('a');
     await clock.settle();
     const b = contend('b');
@@ -188,7 +188,7 @@ describe('leader election', () => {
     expect(leading[0]).not.toBe(first);
   });
 
-  test('the lease is kept while the work is still stopping', async () => {
+  test('a leader keeps its lease until its work has stopped', async () => {
     let finish: () => void = () => undefined;
     const stop = new AbortController();
     const outcome = runAsLeader({ client: kube, ...ref, identity: 'a', clock }, stop.signal, async () => {
@@ -204,7 +204,7 @@ describe('leader election', () => {
     expect(lease()).toMatchObject({ holderIdentity: '' });
   });
 
-  test('work that ends or fails releases the lease', async () => {
+  test('a leader whose work ends or fails releases its lease', async () => {
     const options = { client: kube, ...ref, identity: 'a', clock };
     const { signal } = new AbortController();
     expect(await runAsLeader(options, signal, () => Promise.resolve())).toBe('finished');
@@ -223,13 +223,13 @@ describe('another holder of a lease', () => {
   };
   const query = () => ({ client: kube, namespace: 'kube-system', name: 'karpenter-leader-election', clock });
 
-  test('there is none', async () => {
+  test('a lease that does not exist has no other holder', async () => {
     expect(await leaseHolder(query())).toBeUndefined();
     put('2026-01-01T00:00:00.000000Z', '');
     expect(await leaseHolder(query())).toBeUndefined();
   });
 
-  test('is alive while its lease has not run out, in the one namespace that is asked', async () => {
+  test('another holder is alive until its lease expires, in the configured namespace alone', async () => {
     put('2025-12-31T23:59:50.000000Z', 'karpenter-1', 'elsewhere');
     expect(await leaseHolder(query())).toBeUndefined();
     put('2025-12-31T23:59:50.000000Z');
@@ -246,7 +246,7 @@ describe('another holder of a lease', () => {
     },
   );
 
-  test('is alive, its clock being slow, when it renews before our eyes', async () => {
+  test('another holder with a slow clock is alive when its renewals are observed', async () => {
     put('2025-12-31T23:00:00.000000Z');
     const answer = leaseHolder(query());
     await clock.advance(2 * seconds);

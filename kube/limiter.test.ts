@@ -3,7 +3,7 @@ import { backoff, createRateLimiter } from './limiter.js';
 
 // Rule `settings/client-rate`.
 describe('the rate limiter', () => {
-  test('lets a burst through, then one at a time, and fills up again', async () => {
+  test('a rate limiter lets a burst through, then one at a time, and refills', async () => {
     let now = 0;
     const slept: number[] = [];
     const clock = {
@@ -43,7 +43,7 @@ describe('the rate limiter', () => {
     expect(order).toEqual(['1', '2', '3', 'a', '4', '5', 'b', 'c']);
   });
 
-  test('with no rate never waits', async () => {
+  test('a rate limiter without a rate never waits', async () => {
     const clock = { now: () => 0, sleep: () => Promise.reject(new Error('slept')) };
     const limiter = createRateLimiter(0, 0, clock);
     await limiter.take();
@@ -52,7 +52,7 @@ describe('the rate limiter', () => {
 });
 
 describe('back-off', () => {
-  test('doubles up to its ceiling, spread over the upper half', () => {
+  test('the back-off of requests doubles up to its maximum, with jitter in the upper half', () => {
     const options = { base: 100, max: 1000 };
     expect([0, 1, 2, 3, 4, 99].map((attempt) => backoff(attempt, { ...options, random: () => 1 }))).toEqual([
       100, 200, 400, 800, 1000, 1000,

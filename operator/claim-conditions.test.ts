@@ -81,7 +81,7 @@ describe('what pods do', () => {
     isTrue(world.deps.cache.get('NodeClaim', { name: 'c1' })?.status?.conditions, 'Consolidatable');
 
   // The condition is true before and after: nothing but the telling says that the node is empty by now.
-  test('is told though the node stays Consolidatable', async () => {
+  test('pod events are signalled to disrupt though the node stays Consolidatable', async () => {
     await start('0s');
     await world.kube.delete('Pod', { name: 'p1', namespace: 'default' });
     await toldTimes(2);

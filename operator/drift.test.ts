@@ -61,7 +61,7 @@ describe('condition Drifted', () => {
     world.deps.cache.until(() => drifted(name)?.reason === reason, AbortSignal.timeout(5000));
 
   // Rule `drift/when-it-is-detected`.
-  test('comes with the template, and goes when it is as before', async () => {
+  test('condition Drifted is set when the template changes, and removed when it is as before', async () => {
     putPool('1');
     putClaim('c1', { annotations: stamp('1') });
     putClaim('unlaunched', { annotations: stamp('0') }, false);
@@ -78,7 +78,7 @@ describe('condition Drifted', () => {
   });
 
   // Rule `drift/order-of-reasons`.
-  test('has the first reason in Karpenter’s order', async () => {
+  test('condition Drifted has the first reason in the order of Karpenter', async () => {
     putPool('1');
     putClaim('c1', { annotations: stamp('1') });
     world.cloud.setDrift('c1', 'AMIDrift');
@@ -103,7 +103,7 @@ describe('condition Drifted', () => {
   });
 
   // Rule `node-pools/hash-version`.
-  test('goes with a node class that is being deleted', async () => {
+  test('condition Drifted is removed while the node class is being deleted', async () => {
     putPool('1');
     putClaim('c1', { annotations: stamp('1') });
     world.cloud.setDrift('c1', 'AMIDrift');

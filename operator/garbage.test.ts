@@ -42,14 +42,14 @@ describe('collecting garbage', () => {
     expect(world.kube.objects('Node')).toEqual([]);
   });
 
-  test('an instance of a claim stays', async () => {
+  test('garbage collection leaves an instance of a claim alone', async () => {
     world.cloud.addOrphan(orphan(3600));
     world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID: 'fake:///a/i-1' } }));
 
     expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });
   });
 
-  test('one that a claim made which is gone goes after 30 seconds, whatever launches meanwhile', async () => {
+  test('an instance of a deleted claim is terminated after 30 seconds, even during launches', async () => {
     world.cloud.addOrphan({ ...orphan(29), tags: { [instanceTags.nodeClaimUid]: 'uid-gone' } });
     world.kube.put('NodeClaim', nodeClaim('c1'));
     expect(await collectInstances(world.deps)).toEqual({ terminated: [], failed: [] });

@@ -41,13 +41,13 @@ describe('the conditions of NodeOverlays (node-overlays/conditions)', () => {
   const becomes = (name: string, reason: string): Promise<void> =>
     world.deps.cache.until(() => condition(name)?.reason === reason, AbortSignal.timeout(5000));
 
-  test('one that is good is valid and ready', async () => {
+  test('a good NodeOverlay is valid and ready', async () => {
     put('good', { price: '0.1' });
     await becomes('good', 'ValidationSucceeded');
     expect(condition('good', 'Ready')).toMatchObject({ status: 'True', observedGeneration: 1 });
   });
 
-  test('one that the provider forbids names the field', async () => {
+  test('a NodeOverlay that the provider forbids names the field', async () => {
     put('bad', { capacity: { 'habana.ai/gaudi': '1' } });
     await becomes('bad', 'RuntimeValidation');
     expect(condition('bad')).toMatchObject({ status: 'False', message: expect.stringContaining('habana.ai/gaudi') });

@@ -48,7 +48,7 @@ test('a Node without a claim is looked at at once, and let go at a second look h
   await vi.waitFor(() => expect(nodes()).toEqual(['n2', 'n3']));
 });
 
-test('not one with a claim, until that is gone', async () => {
+test('a Node with a claim is no garbage until the claim is gone', async () => {
   world.kube.put('NodeClaim', nodeClaim('c1', { status: { providerID } }));
   await world.synced();
   await deleted('n1');
@@ -60,7 +60,7 @@ test('not one with a claim, until that is gone', async () => {
   await vi.waitFor(() => expect(looks()).toBe(1));
 });
 
-test('not one of no NodePool, nor one that others hold', async () => {
+test('a Node of no NodePool, or that others hold, is no garbage', async () => {
   await deleted('n1', { labels: {} });
   await deleted('n2', { finalizers: ['example.com/held'] });
   expect(looks()).toBe(0);

@@ -29,7 +29,7 @@ describe('WorkQueue', () => {
     expect(ranAt.slice(0, 3)).toEqual([100, 220, 340]);
   });
 
-  test('one that is to be looked at sooner is', () => {
+  test('a key that is added with a shorter delay is handled sooner', () => {
     vi.useFakeTimers();
     const ran: string[] = [];
     const queue = new WorkQueue('test', (key) => Promise.resolve(void ran.push(key)), silentLog);

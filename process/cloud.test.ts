@@ -131,7 +131,7 @@ describe('with CLUSTER_ENDPOINT and without CLUSTER_CA_BUNDLE', () => {
     expect(asked.filter((each) => each.includes('clusters'))).toEqual([]);
   });
 
-  test('a bundle that is set wins', async () => {
+  test('CLUSTER_CA_BUNDLE wins over what EKS says', async () => {
     await expect(told('AL2023', { CLUSTER_CA_BUNDLE: 'U0VU' })).resolves.toContain('certificateAuthority: U0VU');
   });
 });
@@ -153,7 +153,7 @@ describe('the way to AWS', () => {
     return hosts;
   }
 
-  test('is the proxy of HTTPS_PROXY, in small letters too, but not to hosts of NO_PROXY', async () => {
+  test('calls to AWS use HTTPS_PROXY or https_proxy, except to hosts of NO_PROXY', async () => {
     const local = { AWS_ENDPOINT_URL: 'https://127.0.0.1:1' };
     const [aws, own, direct] = await Promise.all([{}, local, { ...local, NO_PROXY: '127.0.0.1' }].map(tunnels));
     expect(aws).toContain('ec2.eu-central-1.amazonaws.com:443');
@@ -161,7 +161,7 @@ describe('the way to AWS', () => {
     expect(direct).toEqual([]);
   });
 
-  test('with AWS_CA_BUNDLE needs that file', () => {
+  test('a missing file of AWS_CA_BUNDLE is an error', () => {
     const path = join(folder, 'ca.crt');
     expect(() => cloudOf({ AWS_CA_BUNDLE: path })).toThrow(`AWS_CA_BUNDLE (--aws-ca-bundle) "${path}"`);
     writeFileSync(path, 'PEM');

@@ -71,7 +71,7 @@ describe('the version of Temporal', () => {
     expect(problems).toEqual([missing, undefined]);
   });
 
-  test('a process that ends waits no longer', async () => {
+  test('a process that ends stops waiting for the version of Temporal', async () => {
     const ending = new AbortController();
     const log = { error: () => ending.abort(), info: () => undefined };
     const wait = { namespace: 'prod', log, onProblem: () => undefined };

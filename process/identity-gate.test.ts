@@ -61,7 +61,7 @@ const work = async (own: AbortSignal): Promise<void> => {
 };
 
 describe('the name of a cluster', () => {
-  test('is that of the first to come, which acts', async () => {
+  test('the first cluster of a name gets it, and acts', async () => {
     const uid = await ownUid();
     const [gate, register] = [gateOf(), new Register()];
     const region = gate.whileOwn(register, stop.signal, work);
@@ -72,7 +72,7 @@ describe('the name of a cluster', () => {
     expect(done).toEqual(['begins', 'ends']);
   });
 
-  test('is refused to another cluster, which says so once and waits until it may', async () => {
+  test('the second cluster of a name does nothing, logs it once and waits', async () => {
     const uid = await ownUid();
     const [gate, register] = [gateOf(), new Register('other')];
     const region = gate.whileOwn(register, stop.signal, work);
@@ -90,7 +90,7 @@ describe('the name of a cluster', () => {
     await region;
   });
 
-  test('is taken over from the cluster that the setting names, and from no other', async () => {
+  test('CLUSTER_TAKES_OVER_FROM takes the name from the cluster that it names alone', async () => {
     const uid = await ownUid();
     const [third, old] = [new Register('third'), new Register('old')];
     const regions = [third, old].map((register) => gateOf('old').whileOwn(register, stop.signal, work));
@@ -100,7 +100,7 @@ describe('the name of a cluster', () => {
     await Promise.all(regions);
   });
 
-  test('taken over by another: what acts stops within a minute; a register that is away changes nothing', async () => {
+  test('a cluster whose name was taken over stops within a minute; an unreachable Temporal changes nothing', async () => {
     await ownUid();
     const [gate, register] = [gateOf(), new Register()];
     const region = gate.whileOwn(register, stop.signal, work);

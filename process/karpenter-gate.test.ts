@@ -55,7 +55,7 @@ const renewFor = async (looks: number): Promise<void> => {
 };
 
 describe('what acts', () => {
-  test('runs while nobody holds the lease, and no longer than the process', async () => {
+  test('the gate is open while nobody holds the lease of Karpenter, until the process ends', async () => {
     const { watching, region } = watch();
     await clock.settle();
     expect(done).toEqual(['begins']);
@@ -64,7 +64,7 @@ describe('what acts', () => {
     expect(done).toEqual(['begins', 'ends']);
   });
 
-  test('does not begin before the first answer about the lease', async () => {
+  test('the gate stays closed before the first answer about the lease', async () => {
     kube.fail(new DomainError('Unavailable', 'down'));
     watch();
     await clock.advance(20 * look);
@@ -75,7 +75,7 @@ describe('what acts', () => {
     expect(done).toEqual(['begins']);
   });
 
-  test('stops when Karpenter comes alive, stands still while it renews, and goes on when it is gone', async () => {
+  test('the gate closes when Karpenter takes its lease, and opens when it is gone', async () => {
     watch();
     await clock.settle();
     await renewFor(1);
@@ -92,7 +92,7 @@ describe('what acts', () => {
     expect(done).toEqual(['begins', 'ends', 'begins', 'ends']);
   });
 
-  test('is told once of each change, and measured', async () => {
+  test('each change of the gate is logged once, and is in a metric', async () => {
     watch();
     await clock.settle();
     await renewFor(10);
@@ -105,7 +105,7 @@ describe('what acts', () => {
     expect(measured).toEqual([1, 0, 1, 0]);
   });
 
-  test('does not mind a lease of that name elsewhere, nor one of the year 2099', async () => {
+  test('a lease in another namespace, or one of the year 2099, does not close the gate', async () => {
     put(clock.now(), { namespace: 'team-a' });
     watch();
     await clock.settle();
@@ -114,7 +114,7 @@ describe('what acts', () => {
     expect(done).toEqual(['begins']);
   });
 
-  test('goes on through an outage of the API server, which is told once', async () => {
+  test('an outage of the API server leaves the gate as it is, and is logged once', async () => {
     watch();
     await clock.settle();
     kube.fail(new DomainError('Unavailable', 'down'));
@@ -146,7 +146,7 @@ describe('what acts', () => {
     );
   });
 
-  test('that ends by itself is not begun again', async () => {
+  test('work behind the gate that ends by itself is not started again', async () => {
     void gate.watch(stop.signal);
     await gate.whileFree(stop.signal, () => {
       done.push('ran');

@@ -41,7 +41,7 @@ describe('readiness', () => {
     expect(problem(world, running())).toContain(text);
   });
 
-  test('follows Temporal', () => {
+  test('a process is not ready while Temporal does not answer', () => {
     const progress = running();
     progress.temporal = false;
 
@@ -55,7 +55,7 @@ describe('readiness', () => {
     expect(problem({}, progress)).toBe('Temporal is version 1.24.2: 1.25.0 or newer is needed');
   });
 
-  test('follows leadership, but not in a worker', () => {
+  test('an operator is not ready while no leader is known; a worker is', () => {
     const progress = running();
     progress.leader = undefined;
 
@@ -63,7 +63,7 @@ describe('readiness', () => {
     expect(problem({}, progress, 'worker')).toBeUndefined();
   });
 
-  test('follows the workers, but not in an operator', () => {
+  test('a worker is not ready while its workers do not run; an operator is', () => {
     const progress = running();
     progress.fails('urgent');
 
@@ -71,7 +71,7 @@ describe('readiness', () => {
     expect(problem({}, progress, 'operator')).toBeUndefined();
   });
 
-  test('lists each check with its reason', () => {
+  test('readyz lists each check with its reason', () => {
     const progress = running();
     progress.temporal = false;
 
@@ -93,7 +93,7 @@ describe('liveness', () => {
     return { clock, progress };
   };
 
-  test('what is away outside is no reason to start anew', async () => {
+  test('a process is alive while Temporal and the API server are unreachable', async () => {
     const { clock, progress } = started();
     progress.temporal = false;
     progress.fails('control');
@@ -102,7 +102,7 @@ describe('liveness', () => {
     expect(problemOf(progress.alive())).toBeUndefined();
   });
 
-  test('a loop that does not come by is one', async () => {
+  test('a process whose event loop hangs is not alive', async () => {
     const { clock, progress } = started();
     progress.beat();
     await clock.advance(61_000);
@@ -112,7 +112,7 @@ describe('liveness', () => {
     expect(problemOf(progress.alive())).toBeUndefined();
   });
 
-  test('so are workers that keep failing though Temporal answers', async () => {
+  test('a process whose workers keep failing while Temporal answers is not alive', async () => {
     const { clock, progress } = started();
     progress.fails('control');
     await clock.advance(5 * 60_000 + 1000);

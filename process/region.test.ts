@@ -25,13 +25,13 @@ describe('the region', () => {
   const regionOf = async (settings: Record<string, string>, environment: Record<string, string> = {}) =>
     (await withRegion(readSettings({ CLUSTER_NAME: 'c', ...settings }), { endpoint, environment })).AWS_REGION;
 
-  test('is the one that is set', async () => {
+  test('the region is AWS_REGION if it is set', async () => {
     await expect(regionOf({ AWS_REGION: 'us-west-2' })).resolves.toBe('us-west-2');
     await expect(regionOf({}, { AWS_DEFAULT_REGION: 'us-east-2' })).resolves.toBe('us-east-2');
     expect(asked).toEqual([]);
   });
 
-  test('is that of the instance where none is set', async () => {
+  test('without AWS_REGION the region is that of the instance', async () => {
     await expect(regionOf({})).resolves.toBe('eu-central-1');
     expect(asked).toEqual(['PUT /latest/api/token', 'GET /latest/meta-data/placement/region']);
   });

@@ -15,7 +15,7 @@ const exports = (address: string, status = 200): void => {
   exporter = createServer((_, response) => response.writeHead(status).end('temporal_x 1\n')).listen(Number(port), host);
 };
 
-test('reads what the SDK exports, on loopback alone', async () => {
+test('metrics of the SDK are read on loopback alone', async () => {
   const addresses: string[] = [];
   const read = await exportSdkMetrics((address) => {
     addresses.push(address);
@@ -26,7 +26,7 @@ test('reads what the SDK exports, on loopback alone', async () => {
   expect(addresses).toEqual([expect.stringMatching(/^127\.0\.0\.1:\d+$/)]);
 });
 
-test('takes another port where somebody has taken it meanwhile', async () => {
+test('metrics of the SDK move to another port if theirs is taken', async () => {
   const addresses: string[] = [];
   await exportSdkMetrics((address) => {
     addresses.push(address);
@@ -49,7 +49,7 @@ test.each([
   expect(tried).toBe(times);
 });
 
-test('an answer that is none is an error', async () => {
+test('an unreadable answer of the SDK metrics is an error', async () => {
   const read = await exportSdkMetrics((address) => exports(address, 500));
   await expect(read()).rejects.toThrow('answered 500');
 });

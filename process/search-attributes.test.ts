@@ -24,7 +24,7 @@ function server(customAttributes: Record<string, number>) {
   return { connection: { operatorService } as unknown as Connection, added };
 }
 
-test('a namespace that has them all lacks nothing, and nothing is added', async () => {
+test('no search attribute is registered in a namespace that has all', async () => {
   const { connection, added } = server(registered());
 
   expect(await searchAttributeProblems(connection, 'n')).toEqual({ missing: [], mistyped: [] });
@@ -32,7 +32,7 @@ test('a namespace that has them all lacks nothing, and nothing is added', async 
   expect(added).toEqual([]);
 });
 
-test('what is missing is told apart from what has another type, with which nothing is registered', async () => {
+test('a search attribute of another type is reported apart from missing ones, and nothing is registered then', async () => {
   const some = registered();
   delete some['StowagePhase'];
   const text = encodeSearchAttributeIndexedValueType('TEXT') ?? 0;
@@ -46,7 +46,7 @@ test('what is missing is told apart from what has another type, with which nothi
   expect(added).toEqual([]);
 });
 
-test('what is missing is registered', async () => {
+test('missing search attributes are registered', async () => {
   const some = registered();
   delete some['StowagePhase'];
   const { connection, added } = server(some);
@@ -71,7 +71,7 @@ function refusing(code: number, query: (text: string) => Promise<unknown>) {
 }
 
 describe.each([7, 12])('where the operator API is refused (code %i), as by Temporal Cloud', (code) => {
-  test('attributes that were made beforehand are found by asking for workflows, and the start goes on', async () => {
+  test('search attributes created beforehand are found by a query, and the process starts', async () => {
     const asked: string[] = [];
     const { connection, log, warned } = refusing(code, (text) => Promise.resolve(asked.push(text)));
 
@@ -81,7 +81,7 @@ describe.each([7, 12])('where the operator API is refused (code %i), as by Tempo
     expect(warned).toEqual([]);
   });
 
-  test('those that are missing are named with their types', async () => {
+  test('missing search attributes are named with their types', async () => {
     const { connection, log } = refusing(code, (text) =>
       text.startsWith('StowagePhase ')
         ? Promise.reject(grpcError(3, 'invalid query: search attribute StowagePhase is not defined'))
@@ -102,7 +102,7 @@ describe.each([7, 12])('where the operator API is refused (code %i), as by Tempo
   });
 });
 
-test('a frontend that does not answer is no refusal', async () => {
+test('a frontend that does not answer is not a refusal of search attributes', async () => {
   const { connection } = refusing(14, () => Promise.resolve({}));
   await expect(registerSearchAttributes(connection, 'n')).rejects.toThrow('code 14');
 });

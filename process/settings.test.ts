@@ -4,7 +4,7 @@ import { describeSettings, readSettings, SettingsError } from './settings.js';
 
 describe('readSettings', () => {
   // Rule `settings/names`.
-  test('fills in the defaults of the reference', () => {
+  test('settings that are absent have the defaults of the reference', () => {
     const settings = readSettings({ CLUSTER_NAME: 'c' });
 
     expect(settings).toMatchObject({
@@ -26,11 +26,11 @@ describe('readSettings', () => {
     expect(settings.BATCH_IDLE_DURATION).toBe(2000);
   });
 
-  test('an empty variable is an absent one', () => {
+  test('an empty variable counts as an absent setting', () => {
     expect(readSettings({ CLUSTER_NAME: 'c', CLUSTER_ENDPOINT: '' }).CLUSTER_ENDPOINT).toBeUndefined();
   });
 
-  test('reads gates', () => {
+  test('FEATURE_GATES is read as gates', () => {
     const { FEATURE_GATES } = readSettings({
       CLUSTER_NAME: 'c',
       FEATURE_GATES: 'NodeRepair=true, ReservedCapacity=false',
@@ -39,7 +39,7 @@ describe('readSettings', () => {
     expect(FEATURE_GATES).toMatchObject({ NodeRepair: true, ReservedCapacity: false, StaticCapacity: false });
   });
 
-  test('names every setting that does not work, in one error', () => {
+  test('one error names every invalid setting', () => {
     const read = (): unknown =>
       readSettings({ BATCH_IDLE_DURATION: 'soon', METRICS_PORT: '99999', FEATURE_GATES: 'NodeRepair' });
 
@@ -74,7 +74,7 @@ describe('readSettings', () => {
     },
   );
 
-  test('describes each with its flag and default', () => {
+  test('each setting is described with its flag and default', () => {
     expect(describeSettings()).toContainEqual({
       name: 'METRICS_PORT',
       flag: '--metrics-port',

@@ -23,7 +23,7 @@ const options = (given: Record<string, string>): ReturnType<typeof connectOption
 };
 
 describe('connectOptions', () => {
-  test('without any setting of TLS it is plain text', () => {
+  test('without a TLS setting the connection is plain text', () => {
     expect(options({})).toEqual({ address: 'temporal:7233' });
   });
 
@@ -85,7 +85,7 @@ describe('connectOptions', () => {
     expect(() => options({ TEMPORAL_API_KEY: 'hunter2\nx' })).not.toThrow(/hunter2/);
   });
 
-  test('the API key is no flag', () => {
+  test('the API key has no flag', () => {
     const { flag } = describeSettings().find(({ name }) => name === 'TEMPORAL_API_KEY')!;
 
     expect(flag).toBeUndefined();
@@ -100,7 +100,7 @@ describe('connectOptions with a profile', () => {
   const mutual = (): string =>
     `[profile.default.tls]\nclient_cert_path = "${path('cert')}"\nclient_key_data = "the other key"\n`;
 
-  test('takes what it says: certificates as files and as text, and headers', () => {
+  test('a profile gives certificates as files or text, and headers', () => {
     expect(options(toml(`[profile.default]\ngrpc_meta = { Team-Name = "a" }\n${mutual()}`))).toEqual({
       address: 'temporal:7233',
       tls: { clientCertPair: { crt: Buffer.from('the cert\n'), key: Buffer.from('the other key') } },
@@ -121,7 +121,7 @@ describe('connectOptions with a profile', () => {
     expect(() => options(toml(text))).not.toThrow(/hunter2/);
   });
 
-  test('a setting wins over it, a certificate together with its key', () => {
+  test('a setting wins over the profile, a certificate together with its key', () => {
     const own = { TEMPORAL_TLS_CERT: path('cert'), TEMPORAL_TLS_KEY: path('key'), TEMPORAL_API_KEY: 'own' };
     const { tls, apiKey } = options({ ...toml(`[profile.default]\napi_key = "theirs"\n${mutual()}`), ...own });
 
@@ -131,13 +131,13 @@ describe('connectOptions with a profile', () => {
     expect(() => options(half)).toThrow(/TEMPORAL_TLS_KEY .* is missing/);
   });
 
-  test('variables of the SDKs win over it', () => {
+  test('variables of the SDKs win over the profile', () => {
     const given = { ...toml(mutual()), TEMPORAL_TLS_CLIENT_KEY_DATA: 'of the environment' };
 
     expect(options(given).tls?.clientCertPair?.key).toEqual(Buffer.from('of the environment'));
   });
 
-  test('an empty table of TLS gives TLS, a disabled one plain text, and both an error', () => {
+  test('an empty tls table of a profile gives TLS, tls.disabled plain text, disabled with certificates an error', () => {
     expect(options(toml('[profile.default.tls]\n')).tls).toEqual({});
     expect(options(toml('[profile.default.tls]\ndisabled = true\n'))).toEqual({ address: 'temporal:7233' });
     expect(() => options(toml('[profile.default]\napi_key = "k"\ntls = { disabled = true }\n'))).toThrow(
@@ -163,11 +163,11 @@ describe('connectOptions with a profile', () => {
     expect(read).toThrow(message);
   });
 
-  test('a file that is named and not there is refused', () => {
+  test('a missing TEMPORAL_CONFIG_FILE is refused', () => {
     expect(() => options({ TEMPORAL_CONFIG_FILE: path('none') })).toThrow(/TEMPORAL_CONFIG_FILE .*none.*ENOENT/);
   });
 
-  test('gives address and namespace unless the environment or a flag does', () => {
+  test('a profile gives address and namespace unless environment or flag do', () => {
     const given = { CLUSTER_NAME: 'c', ...toml('[profile.prod]\naddress = "p:1"\nnamespace = "n"\n') };
     const read = (more: Record<string, string>, flags?: Record<string, string>): string => {
       const settings = readSettingsWithProfile({ ...given, TEMPORAL_PROFILE: 'prod', ...more }, flags);

@@ -21,7 +21,7 @@ const invalid = (...fields: string[]): string[] => [
 ];
 
 describe('kubeletVerdict', () => {
-  test('finds nothing wrong with good settings on any family', () => {
+  test('valid kubelet settings are accepted for every family', () => {
     const kubelet = {
       clusterDNS: ['10.0.0.10'],
       maxPods: 58,
@@ -120,7 +120,7 @@ describe('kubeletVerdict', () => {
     expect(verdict(addresses, 'AL2023')).toBeUndefined();
   });
 
-  test('expressions wait for their feature gate', () => {
+  test('kubelet expressions without their feature gate are refused', () => {
     const kubelet = { maxPods: 'min(max_pods, 58)', kubeReserved: { cpu: 'vcpus * 10' } };
 
     expect(verdict(kubelet)).toEqual([
@@ -155,7 +155,7 @@ describe('kubeletVerdict', () => {
 const nodeClass = (patch: Patch) => ec2NodeClasses.mustParse(build('EC2NodeClass', patch));
 
 describe('node class rules', () => {
-  test('an alias is taken apart', () => {
+  test('an image alias is split into family and version', () => {
     expect(amiAlias({ amiSelectorTerms: [{ alias: 'bottlerocket@v1.10.0' }] })).toEqual({
       family: 'Bottlerocket',
       version: 'v1.10.0',

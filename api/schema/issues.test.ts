@@ -6,7 +6,7 @@ test('a path is written as Kubernetes writes it', () => {
   expect(formatPath(['metadata', 'labels', 'example.com/team'])).toBe('metadata.labels[example.com/team]');
 });
 
-test('a value is found by its path, or nothing is', () => {
+test('a value is found by its path, or undefined', () => {
   const object = { spec: { taints: [{ key: 'a' }] } };
 
   expect(valueAt(object, ['spec', 'taints', 0, 'key'])).toBe('a');
@@ -14,7 +14,7 @@ test('a value is found by its path, or nothing is', () => {
   expect(valueAt(object, ['spec', 'taints', 0, 'key', 'deeper'])).toBeUndefined();
 });
 
-test('what was found is shown in short', () => {
+test('the value found is shown shortened', () => {
   expect(showFound(undefined)).toBe('nothing');
   expect(showFound('a')).toBe('"a"');
   expect(showFound('a'.repeat(200))).toHaveLength(120);

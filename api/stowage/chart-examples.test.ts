@@ -16,7 +16,7 @@ test.each(examples.map((each) => [each.metadata.name, each] as const))(
   },
 );
 
-test('of those that select one NodePool, weights say which rules it', () => {
+test('of the example policies that select one NodePool, the one with the highest weight applies', () => {
   const weights = examples.map((each) => disruptionPolicies.mustParse(each).spec.weight);
   expect(weights).not.toContain(undefined);
   expect(new Set(weights).size).toBe(examples.length);

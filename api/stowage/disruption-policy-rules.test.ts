@@ -41,28 +41,28 @@ test.each<[object, [string, string][]]>([
   expect(issuesOf(windows(change))).toEqual(expected);
 });
 
-test('a rate needs time to pass', () => {
+test('a rate with a period of zero is refused', () => {
   expect(issuesOf({ 'spec.rates': [{ nodes: '1', per: '0s' }] })).toEqual([['spec.rates[0].per', 'error']]);
 });
 
-test('nothing is counted for longer than it is remembered', () => {
+test('a rate or quota over a longer time than records are kept is refused', () => {
   expect(issuesOf({ 'spec.rates': [{ nodes: '1', per: '745h' }] })).toEqual([['spec.rates[0].per', 'error']]);
   expect(issuesOf(windows({ duration: '745h', quota: '1' }))).toEqual([[`${at}.duration`, 'error']]);
   expect(issuesOf(windows({ duration: '745h' }))).toEqual([]);
 });
 
-test('a rate of none is worth a warning', () => {
+test('a rate of zero nodes gives a warning', () => {
   expect(issuesOf({ 'spec.rates': [{ nodes: '0%', per: '5m' }] })).toEqual([['spec.rates[0].nodes', 'warning']]);
 });
 
-test('an approval that earlier ones leave no reason is worth a warning', () => {
+test('an approval whose reasons earlier entries have gives a warning', () => {
   expect(issuesOf({ 'spec.approval': [{}, { reasons: ['Drifted'] }] })).toEqual([['spec.approval[1]', 'warning']]);
   expect(issuesOf({ 'spec.approval': [{ reasons: ['Drifted', 'Empty'] }, { reasons: ['Drifted'] }] })).toEqual([
     ['spec.approval[1]', 'warning'],
   ]);
 });
 
-test('the steps of a stuck drain follow one another', () => {
+test('steps of drainEscalation out of order are refused', () => {
   expect(
     issuesOf({
       'spec.drainEscalation': [

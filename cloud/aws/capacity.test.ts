@@ -106,7 +106,7 @@ describe('pods', () => {
     expect(resourcesOf(named('m5.large'), settings('AL2023', { networkInterfaces })).capacity.pods).toBe(20);
   });
 
-  test('podsPerCore caps, but not on Bottlerocket', () => {
+  test('podsPerCore caps the number of pods, except on Bottlerocket', () => {
     const spec = { kubelet: { podsPerCore: 4 } };
     expect(resourcesOf(named('m5.large'), settings('AL2023', spec)).capacity.pods).toBe(8);
     expect(resourcesOf(named('m5.large'), settings('Bottlerocket', spec)).capacity.pods).toBe(29);
@@ -160,7 +160,7 @@ describe('storage', () => {
     ebs: { volumeSize },
   });
 
-  test('local disks count under RAID0 alone', () => {
+  test('local disks count as ephemeral storage under RAID0 alone', () => {
     expect(storage({}, 'AL2023', 300)).toBe(20 * gibi);
     expect(storage({ instanceStorePolicy: 'RAID0' }, 'AL2023', 300)).toBe(300e9);
     expect(storage({ instanceStorePolicy: 'RAID0' }, 'AL2023')).toBe(20 * gibi);

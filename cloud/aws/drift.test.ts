@@ -34,7 +34,7 @@ const claim = { metadata: {} } as NodeClaim;
 const group = { id: 'pg-1', strategy: 'spread', partitions: 0 };
 
 describe('drift of an instance (drift/node-class)', () => {
-  test('a reserved one whose reservation the node class no longer selects', () => {
+  test('a reserved instance whose reservation the node class no longer selects has drifted', () => {
     const reserved = instance({ capacityType: 'reserved', capacityReservationId: 'cr-1' });
     const with1 = nodeClass({ capacityReservations: [{ id: 'cr-1' }] });
     expect(instanceDrift(reserved, claim, with1, [])).toBeUndefined();
@@ -65,14 +65,14 @@ describe('drift of an instance (drift/node-class)', () => {
     expect(instanceDrift(of, claimed, nodeClass({ amis }), [])).toBe(expected);
   });
 
-  test('the order of security groups is none', () => {
+  test('another order of security groups is no drift', () => {
     expect(instanceDrift(instance(), claim, nodeClass({}), [])).toBeUndefined();
     expect(instanceDrift(instance({ securityGroupIds: ['sg-1'] }), claim, nodeClass({}), [])).toBe(
       'SecurityGroupDrift',
     );
   });
 
-  test('one in a placement group that the node class does not name, or not any more', () => {
+  test('an instance in a placement group that the node class does not name has drifted', () => {
     expect(groupDrift(instance({ placementGroupId: 'pg-1' }), group)).toBeUndefined();
     expect(groupDrift(instance({ placementGroupId: 'pg-2' }), group)).toBe('PlacementGroupDrift');
     expect(groupDrift(instance({ placementGroupId: 'pg-1' }), undefined)).toBe('PlacementGroupDrift');

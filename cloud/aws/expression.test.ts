@@ -105,7 +105,7 @@ describe('kubelet settings by expression', () => {
     expect(unreadableExpressions({ maxPods: '' })).toHaveLength(1);
   });
 
-  test('that give no amount name the field and the type', () => {
+  test('a kubelet expression that gives no amount names the field and the type', () => {
     expect(() => resolvedKubelet({ maxPods: 'vcpus - 10' }, info, 58)).toThrow(
       /spec.kubelet.maxPods: "vcpus - 10" gives -6, which is no amount \(for m5.xlarge\)/,
     );

@@ -62,7 +62,7 @@ describe('an endpoint whose certificates are an own authority’s', () => {
     https.createServer({ cert, key }, (_, response) => response.end(JSON.stringify({ cluster: { name: 'c' } })));
   const network = { region: 'eu-central-1', clock: steppingClock() };
 
-  test('is trusted by AWS_CA_BUNDLE alone', async () => {
+  test('an endpoint with certificates of a private authority is trusted by AWS_CA_BUNDLE alone', async () => {
     const endpoint = (await listen(eks())).replace('http:', 'https:');
     const trusting = createCalls({ ...network, endpoint, trustedCa: cert });
     await expect(trusting.describeCluster('c')).resolves.toMatchObject({ cluster: { name: 'c' } });
@@ -105,7 +105,7 @@ describe('a proxy', () => {
     expect(asked).toEqual(['ec2.eu-central-1.amazonaws.com:443', user, '22']);
   });
 
-  test('that refuses is named', async () => {
+  test('a proxy that refuses is named in the error', async () => {
     const proxy = http.createServer().on('connect', (_, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
     const calls = createCalls({ region: 'eu-central-1', httpsProxy: await listen(proxy), clock: steppingClock() });
     await expect(calls.createFleet({} as never)).rejects.toMatchObject({

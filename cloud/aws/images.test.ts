@@ -69,7 +69,7 @@ test('tags of an image are no requirements, and an architecture that no node has
 describe('SSM parameters', () => {
   const path = '/aws/service/bottlerocket/aws-k8s-1.34/x86_64/latest/image_id';
 
-  test('one that is not there yet is looked for again', async () => {
+  test('an SSM parameter that does not exist yet is read again', async () => {
     const parameters: Record<string, string> = {};
     const { resolve } = region([image('ami-1', '2026-01-01')], parameters);
     await expect(resolve({ alias: 'bottlerocket@latest' })).resolves.toEqual([]);

@@ -45,7 +45,7 @@ describe('terminations that share a call', () => {
     expect(asked()).toBeLessThan(25);
   });
 
-  test('nor does one that the policy does not cover, for want of a tag', async () => {
+  test('an instance that the policy denies for want of a tag does not stop other terminations', async () => {
     const { instances } = ec2((id) =>
       id === 'i-3' ? refusal('UnauthorizedOperation', 'no', 'ec2:TerminateInstances', 403) : undefined,
     );
@@ -72,7 +72,7 @@ describe('terminations that share a call', () => {
     expect(asked()).toBeLessThan(40);
   });
 
-  test('one that is gone is gone, and a cloud that is away is away for all', async () => {
+  test('an instance that is gone is reported as gone; an unreachable EC2 fails for all', async () => {
     const gone = ec2((id) => (id === 'i-1' ? refusal('InvalidInstanceID.NotFound') : undefined));
     await expect(Promise.all(['i-0', 'i-1'].map((id) => gone.instances.terminate(id)))).resolves.toEqual([
       'terminating',
@@ -164,7 +164,7 @@ test.each([
   await expect(instances.whyEnded('i-0')).resolves.toEqual(expected);
 });
 
-test('many are asked about in one call', async () => {
+test('many instances are described in one call', async () => {
   let asked = 0;
   const calls = {
     describeInstances: () => Promise.resolve((asked++, { Reservations: [] })),

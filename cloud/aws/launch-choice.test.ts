@@ -32,7 +32,7 @@ const stages = (types: readonly InstanceType[], given = claim()) => {
 
 describe('chooseLaunch', () => {
   // Rule `launch/capacity-type-order`.
-  test('spot first, then on-demand, each cheapest first', () => {
+  test('a launch tries spot before on-demand, each cheapest first (launch/capacity-type-order)', () => {
     expect(
       stages([
         type('m5.large', [
@@ -76,14 +76,14 @@ describe('chooseLaunch', () => {
   });
 
   // Rule `launch/sixty-types`.
-  test('at most the 60 cheapest types', () => {
+  test('a launch asks for at most the 60 cheapest types (launch/sixty-types)', () => {
     const types = Array.from({ length: 80 }, (_, i) => type(`m${String(i)}.large`, [['on-demand', 100 - i]]));
     const [[, names]] = stages(types) as [string, string[]][] as [[string, string[]]];
     expect(names).toHaveLength(60);
     expect(names[0]).toBe('m79.large');
   });
 
-  test('a stage that cannot meet minValues is left out', () => {
+  test('a capacity type that cannot meet minValues is left out of a launch', () => {
     const families = { key: 'karpenter.k8s.aws/instance-family', operator: 'Exists' as const, minValues: 2 };
     const types = [
       type('m5.large', [
@@ -104,7 +104,7 @@ describe('chooseLaunch', () => {
     expect(stages([zonal], claim(zones))).toMatch(/^minValues cannot be met/);
   });
 
-  test('nothing available is said so', () => {
+  test('a launch without any available offering says so', () => {
     expect(stages([type('m5.large', [['spot', 1, false]])])).toMatch(/^no instance type with an available offering/);
   });
 });

@@ -99,7 +99,7 @@ describe('a launch that fails', () => {
     await expect(launch(() => refusal(code, words, 'ec2:CreateFleet'))).rejects.toMatchObject(told);
   });
 
-  test('by what nobody knows has no reason of its own', async () => {
+  test('a launch that fails by an unknown error has its message and no reason', async () => {
     const error = await launch(() => [failure('SomethingNew')]).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message: expect.stringContaining('SomethingNew') });
     expect((error as { details: object }).details).not.toHaveProperty('reason');
@@ -110,19 +110,19 @@ describe('an account without the role that spot needs', () => {
   const event = { type: 'Warning', reason: 'SpotServiceLinkedRoleCreationFailure' };
   const missing = failure('AuthFailure.ServiceLinkedRoleCreationNotPermitted');
 
-  test('is launched on demand in, and an event tells of the role', async () => {
+  test('an account without the service-linked role of spot gets on-demand instances, and an event names the role', async () => {
     const result = await launch((capacityType) => (capacityType === 'spot' ? [missing] : []));
     expect(result).toMatchObject({ ok: true, value: { capacityType: 'on-demand', events: [event] } });
   });
 
-  test('is told of as well where nothing can be launched', async () => {
+  test('the missing service-linked role of spot is reported also where nothing can be launched', async () => {
     const result = await launch((capacityType) =>
       capacityType === 'spot' ? [missing] : [failure('InsufficientInstanceCapacity')],
     );
     expect(result).toMatchObject({ ok: false, error: { kind: 'InsufficientCapacity', events: [event] } });
   });
 
-  test('no event without that', async () => {
+  test('no event about the service-linked role unless EC2 says that it is missing', async () => {
     await expect(launch(() => [])).resolves.toMatchObject({ ok: true, value: { capacityType: 'spot', events: [] } });
   });
 });

@@ -20,7 +20,7 @@ function steppingClock(): Clock & { time: number } {
 }
 
 describe('Limiter', () => {
-  test('lets a burst through, then so many a second', async () => {
+  test('calls to AWS pass in a burst, then at a rate', async () => {
     const clock = steppingClock();
     const limiter = new Limiter({ burst: 10, perSecond: 5 }, clock);
     await Promise.all(Array.from({ length: 10 }, () => limiter.acquire()));
@@ -92,7 +92,7 @@ describe('Cached', () => {
     await expect(cached.get()).rejects.toThrow('away');
   });
 
-  test('a key that is forgotten is loaded again', async () => {
+  test('a cached value that was forgotten is loaded again', async () => {
     const cached = new CachedByKey<number>(steppingClock(), 100);
     let loads = 0;
     const load = () => Promise.resolve((loads += 1));

@@ -38,11 +38,11 @@ describe('ec2NodeClassHash', () => {
     expect(classHash(patch)).toBe(classHash({}));
   });
 
-  test('changes with the CA bundle', () => {
+  test('the hash of a node class changes with the CA bundle', () => {
     expect(classHash({}, 'bundle')).not.toBe(classHash({}));
   });
 
-  test('takes devices in any order, and no rootVolume as false', () => {
+  test('the hash of a node class ignores the order of devices, and an absent rootVolume counts as false', () => {
     const devices = [{ deviceName: '/dev/xvda', rootVolume: true }, { deviceName: '/dev/xvdb' }];
     const same = [
       { deviceName: '/dev/xvdb', rootVolume: false },
@@ -52,7 +52,7 @@ describe('ec2NodeClassHash', () => {
     expect(classHash({ 'spec.blockDeviceMappings': devices })).toBe(classHash({ 'spec.blockDeviceMappings': same }));
   });
 
-  test('stays the same from release to release', () => {
+  test('the hash of a node class stays the same from release to release', () => {
     expect(classHash({ 'spec.tags': { team: 'red' }, 'spec.kubelet': { maxPods: 10 } })).toBe('2d34c57ca04958e3');
   });
 });

@@ -149,7 +149,7 @@ describe('credentials that expire in the middle of a batch', () => {
 describe('what lacks its name is left out', () => {
   const terms = [{ tags: { a: 'b' } }];
 
-  test('subnets, groups, reservations, images and status', async () => {
+  test('subnets, security groups, reservations, images and status without an id are left out', async () => {
     const subnets = [
       { SubnetId: 'subnet-1', AvailabilityZone: 'a' },
       { SubnetId: 'subnet-2' },
@@ -205,7 +205,7 @@ describe('what lacks its name is left out', () => {
 describe('instance types', () => {
   const offered = { InstanceTypeOfferings: [{ InstanceType: 'm5.large', Location: 'a' }] };
 
-  test('listed twice are one', async () => {
+  test('instance types listed twice count once', async () => {
     const twice = [{ InstanceType: 'm5.large' }, {}, { InstanceType: 'm5.large' }];
     const made = createMachineTypes(
       calls({

@@ -115,7 +115,7 @@ describe('kwok', () => {
     expect(await provider.list()).toEqual([]);
   });
 
-  test('a node class becomes ready', async () => {
+  test('a KWOKNodeClass becomes Ready', async () => {
     const provider = createKwokProvider({ kube: createFakeKube(), types, now: () => 0 });
     expect((await provider.resolveNodeClass(nodeClass())).status).toMatchObject({
       conditions: [{ type: 'Ready', status: 'True' }],

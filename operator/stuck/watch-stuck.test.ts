@@ -56,7 +56,7 @@ describe('what is stuck is told', () => {
   };
   const gauges = () => [measured.get('stowage_stuck failing'), measured.get('stowage_stuck_oldest_seconds failing')];
 
-  test('in the log once, and by metrics for as long as it lasts', async () => {
+  test('a stuck finding is logged once, and is in the metrics as long as it lasts', async () => {
     const stuck = await failing();
     engine = () => Promise.resolve(stuck);
     await watch.check();
@@ -69,7 +69,7 @@ describe('what is stuck is told', () => {
     expect([said.at(-1), gauges()]).toEqual(['no longer stuck: failing', [0, 0]]);
   });
 
-  test('but no queue whose workers start together with the operator', async () => {
+  test('a queue whose workers start together with the operator is not stuck', async () => {
     const unpolled = { name: 'test/control', tasks: 'workflow', backlog: 0, backlogAgeMs: 0 } as const;
     engine = () => Promise.resolve({ ...healthy, queues: [unpolled] });
     await watch.check();
@@ -84,7 +84,7 @@ describe('what is stuck is told', () => {
     expect(said).toEqual(['stuck: queue']);
   });
 
-  test('to the pods that wait, and on NodePools, once it has lasted half a minute', async () => {
+  test('stuck planning is on waiting pods and NodePools after half a minute', async () => {
     const stuck = await failing();
     engine = () => Promise.resolve(stuck);
     await watch.check();

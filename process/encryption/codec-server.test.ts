@@ -95,7 +95,7 @@ describe('the codec server', () => {
     expect(await response.text()).toMatch(message);
   });
 
-  test('there is nothing else', async () => {
+  test('the codec server answers any other path with 404', async () => {
     expect((await ask('/keys', { headers: bearer })).status).toBe(404);
   });
 });

@@ -41,7 +41,7 @@ function changed({ metadata, data }: Payload, at: number): Payload {
 }
 
 describe('encrypted payloads', () => {
-  test('come back as they were, and tell nothing meanwhile', async () => {
+  test('a payload is decrypted as it was, and its encrypted form shows nothing of it', async () => {
     const codec = encryptingCodec(ring());
     const [payload] = await codec.encode([plain()]);
 
@@ -52,7 +52,7 @@ describe('encrypted payloads', () => {
     expect(defaultPayloadConverter.fromPayload(back!)).toEqual(secret);
   });
 
-  test('the same payload is never the same twice', async () => {
+  test('equal payloads are encrypted differently each time', async () => {
     expect((await encrypted()).data).not.toEqual((await encrypted()).data);
   });
 
@@ -89,7 +89,7 @@ describe('encrypted payloads', () => {
     await expect(codec.decode([changed(await encrypted(), at)])).rejects.toThrow(/names key "old".*or was changed/);
   });
 
-  test('another key under the same id is seen', async () => {
+  test('another key under the same id is detected', async () => {
     const payload = await encrypted();
     write({ current: 'old', keys: { old: fresh } });
 

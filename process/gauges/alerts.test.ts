@@ -33,11 +33,11 @@ describe('deploy/alerts.yaml', () => {
     expect(rule.annotations.summary).not.toBe('');
   });
 
-  test('there is one for everything that can be stuck', () => {
+  test('every kind of stuck work has an alert', () => {
     expect([...new Set(rules.flatMap(kinds))].sort()).toEqual([...stuckKinds].sort());
   });
 
-  test('each has its section in docs/troubleshooting.md, and each section there its alert', () => {
+  test('each alert has its section in docs/troubleshooting.md, and each section its alert', () => {
     const [, runbooks = ''] = read('docs/troubleshooting.md').split('\n## Alerts\n');
     const sections = [...runbooks.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
 
@@ -47,7 +47,7 @@ describe('deploy/alerts.yaml', () => {
     }
   });
 
-  test('docs/metrics.md names what they ask for', () => {
+  test('docs/metrics.md names every metric and kind that alerts query', () => {
     const text = read('docs/metrics.md');
     for (const name of new Set(rules.flatMap(named))) expect(text).toContain(`\`${name}\``);
     for (const kind of stuckKinds) expect(text).toContain(`| \`${kind}\``);

@@ -67,7 +67,7 @@ describe('dashboards', () => {
   const known = (name: string): string | undefined =>
     [name, name.replace(/_(bucket|sum|count)$/, '')].find((each) => metrics.has(each));
 
-  test('ask for metrics that there are', () => {
+  test('dashboards query only metrics that exist', () => {
     const strange = expressions.flatMap(({ at, expr }) =>
       namesIn(expr)
         .filter((name) => known(name) === undefined)
@@ -77,7 +77,7 @@ describe('dashboards', () => {
     expect(expressions.filter(({ expr }) => namesIn(expr).length === 0)).toEqual([]);
   });
 
-  test('by labels that these have, and legends show labels that are there', () => {
+  test('dashboards query and show only labels that the metrics have', () => {
     const strange = expressions.flatMap(({ at, expr, legendFormat }) => {
       const labels = new Set([...everywhere, ...namesIn(expr).flatMap((name) => metrics.get(known(name) ?? '') ?? [])]);
       const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);

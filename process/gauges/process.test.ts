@@ -25,7 +25,7 @@ test('an operator says whether it leads, what it is connected to and how old its
   ]);
 });
 
-test('one that stands by, without connections and before its first list', async () => {
+test('an operator on standby without connections has leader 0 and connected 0, and no cache age before its first list', async () => {
   const cache = { connected: false, freshAt: undefined };
   expect(await seriesOf({ progress: { leader: 'other', temporal: false }, cache })).toEqual([
     'stowage_connected{to="temporal"} 0',
@@ -34,6 +34,6 @@ test('one that stands by, without connections and before its first list', async 
   ]);
 });
 
-test('a worker leads nothing', async () => {
+test('a worker has no leader metric', async () => {
   expect((await seriesOf({ role: 'worker' })).join()).not.toContain('stowage_leader');
 });

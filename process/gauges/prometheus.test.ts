@@ -143,7 +143,7 @@ suite(`in Prometheus${hint}`, () => {
     expect(rules.length).toBeGreaterThan(5);
   });
 
-  test('what does not parse is refused', async () => {
+  test('Prometheus refuses an expression that does not parse', async () => {
     await expect(prometheus.query('sum by (')).rejects.toThrow(/parse error/);
   });
 });

@@ -31,11 +31,11 @@ const asGrafanaAsks = (expr: string): string =>
 withPromtool(
   `Prometheus' own checker${promtool === undefined ? ' (skipped: run node tools/stack/install.mjs prometheus)' : ''}`,
   () => {
-    test('takes deploy/alerts.yaml', () => {
+    test('promtool accepts deploy/alerts.yaml', () => {
       expect(check(read('deploy/alerts.yaml'))).toEqual({ status: 0, said: '' });
     });
 
-    test('takes every expression of the dashboards', () => {
+    test('promtool accepts every expression of the dashboards', () => {
       const folder = 'deploy/chart/files/dashboards';
       const expressions = readdirSync(new URL(`../../${folder}/`, import.meta.url)).flatMap((name) =>
         (JSON.parse(read(`${folder}/${name}`)) as Dashboard).panels.flatMap(({ targets }) =>
@@ -48,7 +48,7 @@ withPromtool(
       expect(check(stringify({ groups: [{ name: 'panels', rules }] }))).toEqual({ status: 0, said: '' });
     });
 
-    test('refuses what does not parse', () => {
+    test('promtool refuses an expression that does not parse', () => {
       expect(check(stringify({ groups: [{ name: 'g', rules: [{ record: 'a', expr: 'sum by (' }] }] })).status).not.toBe(
         0,
       );

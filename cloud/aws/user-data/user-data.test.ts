@@ -179,7 +179,7 @@ describe('Bottlerocket', () => {
     expect(text).toContain('"bind"');
   });
 
-  test('what is no TOML is the node class’s fault', () => {
+  test('user data of Bottlerocket that is no TOML makes the node class not ready', () => {
     let failure: unknown;
     try {
       renderUserData(input({ family: 'Bottlerocket', custom: '#!/bin/bash\n[' }));
@@ -208,13 +208,13 @@ test('Windows: the user’s PowerShell, then the bootstrap script', () => {
   expect(lines.at(-1)).toBe('</powershell>');
 });
 
-test('Custom: verbatim', () => {
+test('user data of Custom is passed verbatim', () => {
   expect(renderUserData(input({ family: 'Custom', custom: 'anything\r\n' }))).toBe('anything\r\n');
   expect(renderUserData(input({ family: 'Custom' }))).toBe('');
 });
 
 // Rule `launch-templates/user-data-size`.
-test('more than EC2 takes is refused', () => {
+test('user data larger than EC2 accepts is refused', () => {
   expect(() => renderUserData(input({ family: 'Custom', custom: 'x'.repeat(16_385) }))).toThrow(
     'UserDataSizeLimitExceeded',
   );

@@ -25,7 +25,7 @@ test.each([
 });
 
 describe('selectors', () => {
-  test('no selector matches nothing, an empty one everything', () => {
+  test('an absent label selector matches nothing, an empty one everything', () => {
     expect(selects(undefined, labels)).toBe(false);
     expect(selects({}, labels)).toBe(true);
     expect(selects({}, undefined)).toBe(true);
