@@ -8,10 +8,15 @@ export interface PoolDisruption {
   readonly nodes: string;
 }
 
+export interface KwokPoolOptions extends PoolDisruption {
+  /** The one instance type of its nodes; any by default. */
+  readonly type?: string;
+}
+
 const inValues = (key: string, value: string): object => ({ key, operator: 'In', values: [value] });
 
 /** The NodePool of runs on KWOK: on demand, amd64, nothing expires. */
-export const kwokPool = ({ consolidateAfter, nodes }: PoolDisruption): NewObject<Kinds['NodePool']> =>
+export const kwokPool = ({ consolidateAfter, nodes, type }: KwokPoolOptions): NewObject<Kinds['NodePool']> =>
   ({
     metadata: { name: 'default' },
     spec: {
@@ -23,6 +28,7 @@ export const kwokPool = ({ consolidateAfter, nodes }: PoolDisruption): NewObject
             inValues(labels.os, 'linux'),
             inValues(labels.arch, 'amd64'),
             inValues(labels.capacityType, 'on-demand'),
+            ...(type === undefined ? [] : [inValues(labels.instanceType, type)]),
           ],
           nodeClassRef: { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'default' },
         },

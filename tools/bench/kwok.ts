@@ -9,7 +9,10 @@ import type { Peer } from './peer.js';
 import { stowagePlan } from './stowage.js';
 
 /** What is left of the replicas. */
-export const share = 0.7;
+const share = 0.7;
+
+/** Each Deployment begins with so many replicas and ends with so many: the measurement that the KWOK provider's users make. */
+export const replicas = { before: 500, after: 500 * share };
 
 interface Timeouts {
   readonly timeoutMs: number;

@@ -21,17 +21,8 @@ import { interruptAll } from './interrupted.js';
 import { flood } from './interruptions.js';
 import { fleetBudgets, launchAtOnce } from './launches.js';
 import { kwokPods } from '../../test/cases/kwok.js';
-import { boundOf, measureScaleDown } from './kwok.js';
-import {
-  karpenterEngine,
-  launchTable,
-  liveTable,
-  measureLaunch,
-  measureLive,
-  replicas,
-  stowageEngine,
-} from './kwok-live.js';
-import { karpenterOnKwok, Peer } from './peer.js';
+import { boundOf, measureScaleDown, replicas } from './kwok.js';
+import { Peer } from './peer.js';
 import { type PlanResult, measurePlans, orderNote } from './plans.js';
 import { simulationTable } from './scale-down-report.js';
 import { simulateScaleDown } from '../../test/simulation/scale-down/scale-down.js';
@@ -119,10 +110,7 @@ interface BenchOptions {
   keep?: string;
   consolidate?: boolean;
   kwok?: boolean;
-  kwokLive?: boolean;
-  kwokLaunch?: boolean;
   kwokSimulated?: boolean;
-  stowage: boolean;
   consolidateAfter: string;
   budget: string;
   interruptions?: string | true;
@@ -179,15 +167,9 @@ const program = new Command('bench')
   )
   .option('--at-once', 'for --hostile: all of them in one plan, in others for each of --repeats')
   .option('--kwok', "instead of plans: the KWOK provider's 1,000 pods scaled down to 700, then consolidated")
-  .option('--kwok-live', 'the same on a stack of its own, by both as processes: nodes come and go, pods are evicted')
-  .option('--kwok-simulated', 'the same in simulated time by the same decisions of Stowage alone: --cases of them')
-  .option('--no-stowage', 'Karpenter alone, for --kwok-live')
-  .option(
-    '--kwok-launch',
-    'the same 1,000 pods pending before there is a NodePool, as processes: what is launched until all run',
-  )
-  .option('--consolidate-after <duration>', 'of the NodePool, for --kwok-live and --kwok-launch', '30s')
-  .option('--budget <nodes>', "of the NodePool's disruption, for --kwok-live and --kwok-launch", '10%')
+  .option('--kwok-simulated', 'the same in simulated time by the decisions of Stowage alone: --cases of them')
+  .option('--consolidate-after <duration>', 'of the NodePool, for --kwok-simulated', '30s')
+  .option('--budget <nodes>', "of the NodePool's disruption, for --kwok-simulated", '10%')
   .option('--keep <folder>', 'write the case files there and keep them')
   .action(async (options: BenchOptions) => {
     process.exitCode = await bench(options);
@@ -268,9 +250,7 @@ async function bench(options: BenchOptions): Promise<number> {
   const underLoad = loadOf(options);
   if (underLoad !== undefined) return underLoad();
   if (options.hostile !== undefined) return besideHostile(options);
-  if (options.kwokLive === true) return scaleDownLive(options);
   if (options.kwokSimulated === true) return scaleDownSimulated(options);
-  if (options.kwokLaunch === true) return launchLive(options);
   const peer = options.peer ? await Peer.ready(say) : undefined;
   const timeouts = { timeoutMs: options.timeout * 1000, peerTimeoutMs: options.peerTimeout * 1000 };
   if (options.kwok === true) return scaleDown(peer, options, timeouts);
@@ -342,27 +322,6 @@ async function scaleDownSimulated(options: BenchOptions): Promise<number> {
     results.push(await simulateScaleDown(seed, { replicas, pool: { consolidateAfter, nodes } }, say));
   }
   process.stdout.write(`${simulationTable(results, boundOf(kwokPods(2 * replicas.before)))}\n`);
-  return 0;
-}
-
-async function scaleDownLive(options: BenchOptions): Promise<number> {
-  const { stowage, peer, cases, consolidateAfter, budget: nodes } = options;
-  const engines = [...(stowage ? [stowageEngine] : []), ...(peer ? [karpenterEngine(await karpenterOnKwok(say))] : [])];
-  const results = [];
-  for (const engine of engines) {
-    for (let i = 0; i < cases; i++) results.push(await measureLive(engine, { consolidateAfter, nodes }, say));
-  }
-  process.stdout.write(`${liveTable(results)}\n`);
-  return 0;
-}
-
-async function launchLive({ peer, cases, consolidateAfter, budget: nodes }: BenchOptions): Promise<number> {
-  const engines = [stowageEngine, ...(peer ? [karpenterEngine(await karpenterOnKwok(say))] : [])];
-  const results = [];
-  for (const engine of engines) {
-    for (let i = 0; i < cases; i++) results.push(await measureLaunch(engine, { consolidateAfter, nodes }, say));
-  }
-  process.stdout.write(`${launchTable(results)}\n`);
   return 0;
 }
 

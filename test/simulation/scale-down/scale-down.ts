@@ -31,7 +31,7 @@ export interface SimulatedScaleDown extends ScaleDown {
 }
 
 /**
- * The pods of `--kwok-live` come, run, are scaled down and consolidated, all in simulated time: the decisions are those of the
+ * The pods of `--kwok` come, run, are scaled down and consolidated, all in simulated time: the decisions are those of the
  * worker's own code, the rest of the world is made up. The same seed gives the same run.
  */
 export async function simulateScaleDown(

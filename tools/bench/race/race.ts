@@ -1,0 +1,298 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NodeClaim } from '../../../api/karpenter/node-claim.js';
+import type { Condition, Pod } from '../../../api/kubernetes.js';
+import { labels } from '../../../api/labels.js';
+import { isDomainError } from '../../../core/failures.js';
+import { createKubeClient } from '../../../kube/client.js';
+import type { Kinds, KubeClient, ListOptions, NewObject } from '../../../kube/port.js';
+import type { CatalogueEntry } from '../../../test/checker/types.js';
+import { kwokCatalogue } from '../../../test/cases/kwok.js';
+import { kwokPool } from '../../../test/cases/kwok-pool.js';
+import { quietMs } from '../../../test/simulation/scale-down/result.js';
+import { repositoryRoot } from '../../stack/paths.js';
+import { freePorts } from '../../stack/ports.js';
+import { startStack, type Stack } from '../../stack/stack.js';
+import { type Cost, Meter } from './meters.js';
+import type { Scenario, Step } from './scenarios.js';
+
+/** An autoscaler as a process on a stack of its own. */
+export interface Engine {
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  readonly temporal: boolean;
+  readonly environment: (stack: Stack) => NodeJS.ProcessEnv;
+}
+
+/** `flags` go to Node, such as --cpu-prof. */
+export const stowageEngine = (flags: readonly string[] = []): Engine => ({
+  name: 'stowage',
+  command: [process.execPath, ...flags, join(repositoryRoot(), 'bin/stowage'), 'run'],
+  temporal: true,
+  environment: (stack) => stack.environment,
+});
+
+export const karpenterEngine = (program: string): Engine => ({
+  name: 'karpenter',
+  command: [program],
+  temporal: false,
+  environment: (stack) => ({
+    KUBECONFIG: stack.adminKubeconfig,
+    DISABLE_LEADER_ELECTION: 'true',
+    SYSTEM_NAMESPACE: 'kube-system',
+    KUBERNETES_MIN_VERSION: '1.19.0-0',
+  }),
+});
+
+/** What a step came to. Times are seconds from its beginning; undefined for what did not happen. */
+export interface StepResult extends Cost {
+  readonly engine: string;
+  readonly step: string;
+  readonly firstClaim: number | undefined;
+  readonly lastClaim: number | undefined;
+  readonly halfRunning: number | undefined;
+  readonly allRunning: number | undefined;
+  /** To the last change of the nodes' price. */
+  readonly settled: number;
+  /** From the creation of a pod until it was bound. */
+  readonly boundP50: number | undefined;
+  readonly boundP99: number | undefined;
+  readonly nodes: number;
+  readonly claimsCreated: number;
+  /** Dollars an hour at the end, and dollars paid during the step. */
+  readonly price: number;
+  readonly paid: number;
+  readonly evictions: number;
+}
+
+const pollMs = 500;
+/** NodeClaims are listed less often than Deployments: a list of a thousand costs the API server more. */
+const claimsEveryMs = 3000;
+const longestMs = 1_500_000;
+const mostTries = 10;
+
+/** Runs a scenario on a stack of its own; `keep`, if given, is where its logs and databases stay. */
+export async function race(
+  engine: Engine,
+  scenario: Scenario,
+  { say, keep }: { readonly say: (line: string) => void; readonly keep?: string | undefined },
+): Promise<StepResult[]> {
+  const folder = keep ?? mkdtempSync(join(tmpdir(), `stowage-race-${engine.name}-`));
+  const parts = engine.temporal ? (['controllers', 'temporal'] as const) : (['controllers'] as const);
+  const stack = await startStack({ name: `race-${engine.name}`, folder, parts });
+  let child: ChildProcess | undefined;
+  try {
+    const kube = patient(createKubeClient({ kubeconfig: stack.adminKubeconfig ?? '', userAgent: 'bench' }));
+    const log = join(folder, 'engine.log');
+    const started = await start(engine, stack, folder, log);
+    child = started.child;
+    await kube.create('KWOKNodeClass', { metadata: { name: 'default' } } as NewObject<Kinds['KWOKNodeClass']>);
+    await kube.create('NodePool', kwokPool(scenario.pool));
+    await started.ready();
+    const results: StepResult[] = [];
+    for (const step of scenario.steps) {
+      const result = await measure(engine, step, { stack, kube, child, log, say });
+      results.push(result);
+      say(`${engine.name}, ${step.what}: ${JSON.stringify(result)}`);
+    }
+    return results;
+  } finally {
+    await ended(child);
+    await stack.stop();
+    if (keep === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface World {
+  readonly stack: Stack;
+  readonly kube: KubeClient;
+  readonly child: ChildProcess;
+  readonly log: string;
+  readonly say: (line: string) => void;
+}
+
+async function measure(engine: Engine, step: Step, { stack, kube, child, log, say }: World): Promise<StepResult> {
+  const known = new Set((await pods(kube)).map(uidOf));
+  const knownClaims = new Set((await kube.list('NodeClaim')).map(uidOf));
+  const meter = await Meter.start(stack, child.pid ?? 0);
+  const began = Date.now();
+  const seconds = (at = Date.now()): number => (at - began) / 1000;
+  await step.act(kube);
+  let fleet = await fleetOf(kube);
+  let [changedAt, listedAt, paid, halfRunning, allRunning] = [began, began, 0, NaN, NaN];
+  const claimTimes = new Map<string, number>();
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`${engine.name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
+    const { wanted, running, current } = await replicasOf(kube);
+    if (running >= wanted / 2 && Number.isNaN(halfRunning)) halfRunning = seconds();
+    const isRunning = current && running === wanted;
+    if (isRunning && Number.isNaN(allRunning)) allRunning = seconds();
+    if (Date.now() - listedAt >= claimsEveryMs || (isRunning && step.until === 'running')) {
+      paid += (fleet.price * (Date.now() - listedAt)) / 3_600_000;
+      listedAt = Date.now();
+      const next = await fleetOf(kube);
+      for (const { metadata } of next.claims) claimTimes.set(metadata.uid ?? '', timeOf(metadata.creationTimestamp));
+      if (next.claims.length !== fleet.claims.length || next.price !== fleet.price) {
+        say(`  ${seconds().toFixed(0)} s: ${next.claims.length} nodes, ${running} of ${wanted} pods run`);
+        changedAt = Date.now();
+      }
+      fleet = next;
+    }
+    if (isRunning && (step.until === 'running' || Date.now() - changedAt > quietMs)) break;
+    if (seconds() * 1000 > longestMs) break;
+    await sleep(pollMs);
+  }
+  const cost = await meter.read();
+  const there = await pods(kube);
+  const bound = there
+    .filter((pod) => !known.has(uidOf(pod)))
+    .flatMap(boundAfter)
+    .sort((a, b) => a - b);
+  const at = (share: number): number | undefined => bound[Math.floor(share * (bound.length - 1))];
+  const ownClaims = [...claimTimes].filter(([uid]) => !knownClaims.has(uid)).map(([, time]) => seconds(time));
+  const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined);
+  return {
+    engine: engine.name,
+    step: step.what,
+    firstClaim: finite(Math.min(...ownClaims)),
+    lastClaim: finite(Math.max(...ownClaims)),
+    halfRunning: finite(halfRunning),
+    allRunning: finite(allRunning),
+    settled: seconds(changedAt),
+    boundP50: at(0.5),
+    boundP99: at(0.99),
+    nodes: fleet.claims.length,
+    claimsCreated: ownClaims.length,
+    price: fleet.price,
+    paid,
+    evictions: cost.requests['POST pods/eviction'] ?? 0,
+    ...cost,
+  };
+}
+
+/** Lists again where a connection broke: a busy machine's API server drops some, and a run is long. */
+function patient(kube: KubeClient): KubeClient {
+  const list = async <K extends keyof Kinds>(kind: K, options?: ListOptions): Promise<Kinds[K][]> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await kube.list(kind, options);
+      } catch (error) {
+        if (!isDomainError(error, 'Unavailable') || tries === mostTries) throw error;
+        await sleep(1000);
+      }
+    }
+  };
+  return { ...kube, list };
+}
+
+async function start(
+  engine: Engine,
+  stack: Stack,
+  folder: string,
+  log: string,
+): Promise<{ readonly child: ChildProcess; readonly ready: () => Promise<void> }> {
+  const catalogue = join(folder, 'instance-types.json');
+  writeFileSync(catalogue, JSON.stringify(kwokCatalogue()));
+  const [metrics, health] = await freePorts(2);
+  const output = openSync(log, 'a');
+  const [command, ...args] = engine.command;
+  const child = spawn(command, args, {
+    stdio: ['ignore', output, output],
+    env: {
+      ...process.env,
+      ...engine.environment(stack),
+      CLOUD_PROVIDER: 'kwok',
+      INSTANCE_TYPES_FILE_PATH: catalogue,
+      LISTEN_ADDRESS: '127.0.0.1',
+      METRICS_PORT: String(metrics),
+      HEALTH_PROBE_PORT: String(health),
+    },
+  });
+  closeSync(output);
+  const ready = async (): Promise<void> => {
+    const isReady = async (): Promise<boolean> =>
+      (await fetch(`http://127.0.0.1:${health}/readyz`).catch(() => undefined))?.ok === true;
+    while (child.exitCode === null && !(await isReady())) await sleep(pollMs);
+    // Both engines list everything once they are ready.
+    await sleep(5000);
+  };
+  return { child, ready };
+}
+
+async function ended(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || child.exitCode !== null) return;
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  if (child.kill('SIGTERM')) await exit;
+}
+
+interface Replicas {
+  readonly wanted: number;
+  readonly running: number;
+  /** Every Deployment has nothing but pods of its newest template. */
+  readonly current: boolean;
+}
+
+async function replicasOf(kube: KubeClient): Promise<Replicas> {
+  const all = (await kube.list('Deployment', { namespace: 'default' })) as readonly DeploymentStatus[];
+  const sum = (of: (each: DeploymentStatus) => number | undefined): number =>
+    all.reduce((total, each) => total + (of(each) ?? 0), 0);
+  const wanted = sum(({ spec }) => spec?.replicas);
+  return {
+    wanted,
+    running: sum(({ status }) => status?.readyReplicas),
+    current: all.every(
+      ({ metadata, spec, status }) =>
+        metadata.generation === status?.observedGeneration &&
+        (status?.updatedReplicas ?? 0) === spec?.replicas &&
+        (status?.replicas ?? 0) === spec.replicas,
+    ),
+  };
+}
+
+interface DeploymentStatus {
+  readonly metadata: { readonly generation?: number };
+  readonly spec?: { readonly replicas?: number };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly replicas?: number;
+    readonly readyReplicas?: number;
+    readonly updatedReplicas?: number;
+  };
+}
+
+interface Fleet {
+  readonly claims: readonly NodeClaim[];
+  readonly price: number;
+}
+
+async function fleetOf(kube: KubeClient): Promise<Fleet> {
+  const claims = await kube.list('NodeClaim');
+  return { claims, price: claims.reduce((sum, claim) => sum + priceOf(claim), 0) };
+}
+
+const catalogue: ReadonlyMap<string, CatalogueEntry> = new Map(kwokCatalogue().map((type) => [type.name, type]));
+
+function priceOf({ metadata }: NodeClaim): number {
+  const own = metadata.labels ?? {};
+  const wanted = [own[labels.zone], own[labels.capacityType]];
+  const offering = catalogue
+    .get(own[labels.instanceType] ?? '')
+    ?.offerings.find(({ Requirements }) => Requirements.every(({ values }) => wanted.includes(values?.[0])));
+  return offering?.Price ?? 0;
+}
+
+const pods = (kube: KubeClient): Promise<readonly Pod[]> => kube.list('Pod', { namespace: 'default' });
+const uidOf = ({ metadata }: { readonly metadata: { readonly uid?: string | undefined } }): string =>
+  metadata.uid ?? '';
+const timeOf = (text = ''): number => Date.parse(text);
+
+function boundAfter({ metadata, status }: Pod): number[] {
+  const scheduled = (status?.conditions as readonly Condition[] | undefined)?.find(
+    (each) => each.type === 'PodScheduled' && each.status === 'True',
+  );
+  if (scheduled === undefined) return [];
+  return [(timeOf(scheduled.lastTransitionTime) - timeOf(metadata.creationTimestamp)) / 1000];
+}

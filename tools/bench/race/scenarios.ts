@@ -1,0 +1,123 @@
+import type { Workload } from '../../../api/kubernetes.js';
+import { annotations } from '../../../api/labels.js';
+import { deployments as mixed } from '../../../test/cases/kwok.js';
+import type { KwokPoolOptions } from '../../../test/cases/kwok-pool.js';
+import type { KubeClient, NewObject } from '../../../kube/port.js';
+import { deploymentOf } from '../../stack/deployment.js';
+
+/** One measured change of the cluster. */
+export interface Step {
+  readonly what: string;
+  readonly act: (kube: KubeClient) => Promise<void>;
+  /** What ends it: all pods run, or besides nothing has changed for a while. */
+  readonly until: 'running' | 'quiet';
+}
+
+/** On a fresh stack: a NodePool, and steps one after the other. */
+export interface Scenario {
+  readonly pool: KwokPoolOptions;
+  readonly steps: readonly Step[];
+}
+
+type Deployment = NewObject<Workload>;
+
+/** Ten of these fill a node of 4 CPU. */
+const tenth = { cpu: '380m', memory: '256Mi' };
+const smallNodes = { consolidateAfter: '30s', nodes: '10%', type: 's-4x-amd64-linux' };
+const refOf = ({ metadata: { name = '' } }: Deployment): { name: string; namespace: string } => ({
+  name,
+  namespace: 'default',
+});
+
+const of = (pods: number, adjust: (made: Deployment, i: number) => Deployment = (made) => made): Deployment[] =>
+  ['a', 'b', 'c'].map((name, i) => adjust(deploymentOf(name, Math.ceil((pods - i) / 3), tenth), i));
+
+const out = (what: string, made: readonly Deployment[]): Step => ({
+  what,
+  act: async (kube) => {
+    for (const each of made) await kube.create('Deployment', each);
+  },
+  until: 'running',
+});
+
+/** Each Deployment gets this share of the replicas that it was made with. */
+const scaled = (what: string, made: readonly Deployment[], share: number, until: Step['until']): Step => ({
+  what,
+  act: async (kube) => {
+    for (const each of made)
+      await kube.patch('Deployment', refOf(each), {
+        spec: { replicas: Math.round((each.spec?.replicas ?? 0) * share) },
+      });
+  },
+  until,
+});
+
+const podTemplate = (made: readonly Deployment[], what: string, metadata: object): Step => ({
+  what,
+  act: async (kube) => {
+    for (const each of made) await kube.patch('Deployment', refOf(each), { spec: { template: { metadata } } });
+  },
+  until: 'running',
+});
+
+const driftOfAll: Step = {
+  what: 'drift of all',
+  act: (kube) =>
+    kube
+      .patch('NodePool', { name: 'default' }, { spec: { template: { metadata: { labels: { revision: 'second' } } } } })
+      .then(() => undefined),
+  until: 'quiet',
+};
+
+function outAndIn(nodes: number): Scenario {
+  const made = of(nodes * 10);
+  return { pool: smallNodes, steps: [out('out', made), scaled('in to 70%', made, 0.7, 'quiet')] };
+}
+
+/** The Deployment with more in the template of its pods. */
+const withTemplate = (made: Deployment, more: { readonly metadata?: object; readonly spec?: object }): Deployment => {
+  const { metadata, spec, ...rest } = made.spec!.template;
+  const template = { ...rest, metadata: { ...metadata, ...more.metadata }, spec: { ...spec!, ...more.spec } };
+  return { ...made, spec: { ...made.spec, template } };
+};
+
+/** Its pods are one a node. */
+const spread = (made: Deployment): Deployment => {
+  const constraint = {
+    ...{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' },
+    labelSelector: { matchLabels: { app: made.metadata.name } },
+  };
+  return withTemplate(made, { spec: { topologySpreadConstraints: [constraint] } });
+};
+
+const unmovable = (made: Deployment): Deployment =>
+  withTemplate(made, { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
+
+/** `npm run bench:race -- --scenario NAME`. */
+export const scenarios: Readonly<Record<string, () => Scenario>> = {
+  '100': () => outAndIn(100),
+  '300': () => outAndIn(300),
+  '1000': () => outAndIn(1000),
+  large: () => {
+    const made = mixed.map(({ name, requests }) => deploymentOf(name, 500, requests));
+    const pool = { consolidateAfter: '30s', nodes: '10%' };
+    return { pool, steps: [out('out', made), scaled('in to 70%', made, 0.7, 'quiet')] };
+  },
+  burst: () => {
+    const made = of(5000);
+    const pool = { ...smallNodes, consolidateAfter: 'Never', type: 's-64x-amd64-linux' };
+    const steps = [out('out', made), scaled('to none', made, 0, 'running'), scaled('burst', made, 1, 'running')];
+    return { pool, steps };
+  },
+  rollout: () => {
+    const made = of(1000);
+    const steps = [out('out', made), podTemplate(made, 'all pods anew', { annotations: { revision: 'second' } })];
+    return { pool: smallNodes, steps };
+  },
+  drift: () => ({ pool: smallNodes, steps: [out('out', of(1000)), driftOfAll] }),
+  spread: () => ({ pool: smallNodes, steps: [out('out', of(1000, spread))] }),
+  unmovable: () => {
+    const made = of(1000, (each, i) => (i === 0 ? unmovable(each) : each));
+    return { pool: smallNodes, steps: [out('out', made), scaled('in to 70%', made, 0.7, 'quiet')] };
+  },
+};
