@@ -1,6 +1,7 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Condition } from '../api/kubernetes.js';
 import { updateClaim } from '../cluster/writes.js';
+import type { ClaimChange } from '../cluster/writes.js';
 import { claimLifecycle, isTrue, withCondition, withReady, type ConditionChange } from '../core/conditions.js';
 import { messageOf } from '../core/error-message.js';
 import { isDomainError } from '../core/failures.js';
@@ -14,21 +15,22 @@ export function quantitiesOf(resources: Resources): Record<string, string> {
   return Object.fromEntries(present.map(([name, amount]) => [name, formatResource(name, amount)]));
 }
 
-/** Sets lifecycle conditions and Ready, which summarizes them; writes nothing if nothing changes. */
+/** Sets lifecycle conditions and Ready, which summarizes them; writes nothing if nothing changes. `seen` saves the first read. */
 export async function setConditions(
   deps: Pick<ActivityDeps, 'kube' | 'now'>,
   ref: ClaimRef,
   changes: readonly ConditionChange[],
-  more: { readonly nodeName?: string } = {},
+  { seen, ...more }: { readonly nodeName?: string; readonly seen?: NodeClaim } = {},
 ): Promise<NodeClaim | undefined> {
-  return updateClaim(deps.kube, ref, (claim) => {
+  const decide = (claim: NodeClaim): ClaimChange | undefined => {
     const before = claim.status?.conditions;
     const after = conditionsWith(deps, claim, ...changes);
     const same = JSON.stringify(before) === JSON.stringify(after);
     return same && (more.nodeName ?? claim.status?.nodeName) === claim.status?.nodeName
       ? undefined
       : { status: { conditions: after, ...more } };
-  });
+  };
+  return updateClaim(deps.kube, ref, decide, seen);
 }
 
 /**

@@ -22,12 +22,14 @@ export async function recordRegistration(
   if (name === '') return;
   const claimUid = claim.metadata.uid ?? '';
   try {
-    await updateObject(deps.kube, 'NodePool', name, (pool) => {
+    const seen = deps.cache.get('NodePool', { name });
+    const decide = (pool: NodePool): { metadata: object } | undefined => {
       if (!isOwner(pool, claim)) return undefined;
       const known = pool.metadata.annotations?.[annotations.registrations];
       const text = withRegistration(known, registrationSubject(deps, pool), { claimUid, ...outcome });
       return text === undefined ? undefined : { metadata: { annotations: { [annotations.registrations]: text } } };
-    });
+    };
+    await updateObject(deps.kube, 'NodePool', name, decide, seen === undefined ? {} : { seen });
   } catch (error) {
     deps.log.warn({ nodePool: name, error: messageOf(error) }, 'could not note a registration on the NodePool');
   }

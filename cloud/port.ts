@@ -87,6 +87,8 @@ export interface CloudProvider {
   /** Removes what earlier launches left in the cloud and nothing uses any more. */
   sweep?(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void>;
 
+  /** False where nobody limits how often it is called; absent otherwise. */
+  readonly isMetered?: boolean;
   /**
    * When the cloud last answered a call of its own, milliseconds of the epoch: a refusal is an answer, one for too many requests is none.
    * Undefined before the first.

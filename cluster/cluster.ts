@@ -27,11 +27,18 @@ export function managedClaims(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): reado
   return deps.cache.all('NodeClaim').filter(({ spec }) => isManaged(deps, spec.nodeClassRef));
 }
 
-/** Claims that have no instance yet: what they will hold is not known. */
+/** Claims that have no instance yet, and may become more than one type: what they will hold is not known. */
 export function unlaunchedClaims(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): readonly NodeClaim[] {
-  return managedClaims(deps).filter(
-    ({ metadata, status }) => metadata.deletionTimestamp === undefined && (status?.providerID ?? '') === '',
-  );
+  return managedClaims(deps).filter((claim) => {
+    const { metadata, status } = claim;
+    if (metadata.deletionTimestamp !== undefined || (status?.providerID ?? '') !== '') return false;
+    return instanceTypesOf(claim).length !== 1;
+  });
+}
+
+/** The instance types that the claim may become, where it names them. */
+export function instanceTypesOf({ spec }: NodeClaim): readonly string[] {
+  return spec.requirements.find(({ key, operator }) => key === labels.instanceType && operator === 'In')?.values ?? [];
 }
 
 export function managedPools(deps: Pick<ClusterDeps, 'cloud' | 'cache'>): readonly NodePool[] {

@@ -1,12 +1,15 @@
+import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import type { Pod } from '../api/kubernetes.js';
 import { labels } from '../api/labels.js';
 import type { InstanceType } from '../core/instance-type.js';
-import { pinnedValue } from '../core/launch-options.js';
+import { allocatableOf, pinnedValue } from '../core/launch-options.js';
+import { lookUp } from '../core/own.js';
+import { formatResource } from '../core/quantities.js';
 import { isNominated, isPending, isUnassigned, podKey } from '../core/pods.js';
 import type { BufferObjects } from '../packing/compile/buffers.js';
 import type { PackingInput } from '../packing/types.js';
-import { cataloguesOf, managedClaims } from './cluster.js';
+import { cataloguesOf, instanceTypesOf, managedClaims } from './cluster.js';
 import type { ClusterDeps } from './deps.js';
 import { overlaysInEffect } from './overlays.js';
 import { awaitedNode } from './awaited-nodes.js';
@@ -25,11 +28,12 @@ export async function packingInput(
   const { cache, gates } = deps;
   const refusal = refusalsInForce(deps);
   const counts = (pod: Pod): boolean => waits(pod) && refusal(pod) === undefined;
+  const catalogues = await gatedCatalogues(deps, pools);
   return {
     objects: {
       pods: cache.all('Pod').flatMap((pod) => asPacked(deps, pod, counts)),
       nodes: cache.all('Node'),
-      nodeClaims: managedClaims(deps),
+      nodeClaims: managedClaims(deps).map((claim) => withLeastRoom(claim, catalogues)),
       nodePools: pools,
       daemonSets: cache.all('DaemonSet'),
       namespaces: cache.all('Namespace'),
@@ -46,7 +50,7 @@ export async function packingInput(
       ...(gates.CapacityBuffer ? buffersOf(deps) : {}),
       disruptionPolicies: cache.all('DisruptionPolicy'),
     },
-    catalogues: await gatedCatalogues(deps, pools),
+    catalogues,
     settings: deps.packing,
     now: deps.now(),
     withoutNodes: new Set(without),
@@ -87,6 +91,37 @@ function onNode(pod: Pod, nodeName: string): Pod {
 }
 
 const copies = new WeakMap<Pod, Pod>();
+
+/**
+ * A claim without an instance has at least the room of the smallest type that it may become (provisioning/cache-is-current). The same object for
+ * the same catalogue.
+ */
+function withLeastRoom(claim: NodeClaim, catalogues: ReadonlyMap<string, readonly InstanceType[]>): NodeClaim {
+  const { allocatable, capacity } = claim.status ?? {};
+  const types = catalogues.get(claim.metadata.labels?.[labels.nodePool] ?? '');
+  if (allocatable !== undefined || capacity !== undefined || types === undefined) return claim;
+  const known = promised.get(claim);
+  if (known?.types === types) return known.claim;
+  const room = leastRoom(claim, types);
+  const made = room === undefined ? claim : { ...claim, status: { ...claim.status, allocatable: room } };
+  promised.set(claim, { types, claim: made });
+  return made;
+}
+
+const promised = new WeakMap<NodeClaim, { readonly types: readonly InstanceType[]; readonly claim: NodeClaim }>();
+
+/** Undefined where the claim does not name its types, or one of them is unknown. */
+function leastRoom(claim: NodeClaim, types: readonly InstanceType[]): Record<string, string> | undefined {
+  const names = new Set(instanceTypesOf(claim));
+  const rooms = types.filter(({ name }) => names.has(name)).map(allocatableOf);
+  const [first, ...others] = rooms;
+  if (first === undefined || rooms.length < names.size) return undefined;
+  const least = Object.entries(first).map(([resource, amount]) => {
+    const smallest = Math.min(amount, ...others.map((room) => lookUp(room, resource) ?? 0));
+    return [resource, formatResource(resource, smallest)] as const;
+  });
+  return Object.fromEntries(least);
+}
 
 /** CapacityBuffers and what they may refer to (capacity-buffers/spec). */
 export function buffersOf({ cache }: Pick<ClusterDeps, 'cache'>): Required<BufferObjects> {

@@ -103,6 +103,7 @@ function untaggedOf(deps: Deps): readonly Untagged[] {
   });
 }
 
-function isTagged({ metadata }: NodeClaim): boolean {
+/** Whether the instance has the tags that name its node. */
+export function isTagged({ metadata }: NodeClaim): boolean {
   return Object.keys(marks).every((key) => lookUp(metadata.annotations, key) === 'true');
 }

@@ -3,6 +3,7 @@ import type { Pod } from '../api/kubernetes.js';
 import { isManaged, nodeOf, poolOf } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import { updateClaim } from '../cluster/writes.js';
+import type { ClaimChange } from '../cluster/writes.js';
 import { conditionOf, isTrue, timestamp, transitionOf, withCondition, withoutCondition } from '../core/conditions.js';
 import { consolidatableAt, idleSince } from '../disruption/consolidation/consolidatable.js';
 import { isOwnedBy, isTerminal, isTerminating } from '../core/pods.js';
@@ -108,7 +109,7 @@ const isAhead = ({ now }: OperatorContext, at: number | undefined): boolean =>
   at !== undefined && at > now() + clockSkewMs;
 
 async function writePodEvent({ kube, now }: OperatorContext, claim: NodeClaim): Promise<void> {
-  await updateClaim(kube, identityOf(claim), () => ({ status: { lastPodEventTime: timestamp(now()) } }));
+  await updateClaim(kube, identityOf(claim), () => ({ status: { lastPodEventTime: timestamp(now()) } }), claim);
 }
 
 /** Rule `consolidation/consolidate-after`: True once nothing happened for consolidateAfter; gone inside the window. */
@@ -141,7 +142,7 @@ async function consolidatable(
     Unsettled: !wanted && restable <= context.now(),
   }).filter(([type, holds]) => holds !== isTrue(claim.status?.conditions, type));
   if (changes.length > 0) {
-    await updateClaim(context.kube, identityOf(claim), ({ status, metadata }) => ({
+    const decide = ({ status, metadata }: NodeClaim): ClaimChange => ({
       status: {
         conditions: changes.reduce(
           (conditions, [type, holds]) =>
@@ -151,7 +152,8 @@ async function consolidatable(
           status?.conditions ?? [],
         ),
       },
-    }));
+    });
+    await updateClaim(context.kube, identityOf(claim), decide, claim);
   }
   if (wanted) became(claim);
   return wanted || !Number.isFinite(at) ? undefined : { afterMs: Math.min(longestWaitMs, at - context.now() + 50) };

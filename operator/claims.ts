@@ -1,12 +1,17 @@
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { Node } from '../api/kubernetes.js';
+import { taints as knownTaints } from '../api/labels.js';
 import { isTrue } from '../core/conditions.js';
+import { isSameTaint } from '../core/taints.js';
 import { isManaged, isUnregistered } from '../cluster/cluster.js';
 import { identityOf } from '../cluster/node-labels.js';
 import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
+
+/** A node that joins is written by several within this: the launch is told once. */
+const collectMs = 200;
 
 /**
  * Follows NodeClaims and their Nodes: the reconciler looks at a claim when either changes, and workflows that wait for either are
@@ -27,7 +32,7 @@ export function watchClaims(context: OperatorContext): () => void {
     const { providerID } = claim.status ?? {};
     if (providerID === undefined || isTrue(claim.status?.conditions, 'Initialized')) return;
     if (!isManaged(context, claim.spec.nodeClassRef)) return;
-    if (cache.nodeByProviderId(providerID) !== undefined) nodes.add(claim.metadata.uid ?? '');
+    if (cache.nodeByProviderId(providerID) !== undefined) nodes.addAfter(claim.metadata.uid ?? '', collectMs);
   };
   const stops = [
     cache.onEach('NodeClaim', ({ type, object, previous }) => {
@@ -44,7 +49,7 @@ export function watchClaims(context: OperatorContext): () => void {
       const { name, uid } = identityOf(claim);
       if (isDeleting(object) || (type !== 'deleted' && isUnregistered(object, claim))) queue.add(name);
       const changed = type === 'deleted' || previous === undefined || readiness(previous) !== readiness(object);
-      if (changed && !isTrue(claim.status?.conditions, 'Initialized')) nodes.add(uid);
+      if (changed && !isTrue(claim.status?.conditions, 'Initialized')) nodes.addAfter(uid, collectMs);
       // Nodes that a claim's own deletion waits for are watched by the drain itself.
     }),
   ];
@@ -79,12 +84,8 @@ function isDeleting({ metadata }: Node | NodeClaim): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-/** What registration and initialization read of a node: heartbeats change none of it. */
-function readiness({ metadata, spec, status }: Node): string {
-  return JSON.stringify([
-    metadata.labels,
-    spec?.taints,
-    status?.allocatable,
-    status?.conditions?.map(({ type, status: value }) => [type, value]),
-  ]);
+/** What registration and initialization wait for: neither heartbeats nor what they write themselves. */
+function readiness({ spec, status }: Node): string {
+  const taints = spec?.taints?.filter((taint) => !isSameTaint(taint, knownTaints.unregistered));
+  return JSON.stringify([taints, status?.allocatable, isTrue(status?.conditions, 'Ready')]);
 }

@@ -4,8 +4,8 @@ import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** Pods of one `kubectl apply` come within this; they are told in one signal. */
-const collectMs = 100;
+/** Pods of one `kubectl apply` come within this; they are told in one signal. While more and more come, signals are this far apart. */
+const collectMs = { first: 100, others: 500 };
 /** That pods still pend is told again this often, for as long as any do (provisioning/signalled-again). */
 const againMs = 10_000;
 
@@ -20,12 +20,15 @@ export function watchPendingPods(context: OperatorContext): () => void {
   let firstSeen: number | undefined;
   const noteNew = (): void => {
     firstSeen ??= now();
-    queue.addAfter(newPods, collectMs);
+    queue.addAfter(newPods, now() - toldAt < collectMs.others ? collectMs.others : collectMs.first);
   };
+  let toldAt = 0;
   const takeSeen = (key: string): number => {
-    const seen = key === newPods ? firstSeen : undefined;
-    if (key === newPods) firstSeen = undefined;
-    return seen ?? now();
+    if (key !== newPods) return now();
+    const seen = firstSeen ?? now();
+    firstSeen = undefined;
+    toldAt = now();
+    return seen;
   };
   const queue = new WorkQueue(
     'signalling provision: pending pods',

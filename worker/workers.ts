@@ -148,7 +148,9 @@ export function workerOptions(
     shutdownForceTime: '5 seconds',
     ...activationLimit,
     ...(withWorkflows.has(name) ? { workflowBundle: bundle } : {}),
-    ...(name === 'cloud' ? { maxTaskQueueActivitiesPerSecond: world.settings.CLOUD_CALLS_PER_SECOND } : {}),
+    ...(name === 'cloud' && world.cloud.isMetered !== false
+      ? { maxTaskQueueActivitiesPerSecond: world.settings.CLOUD_CALLS_PER_SECOND }
+      : {}),
     ...limits[name],
     ...versioning(world.cluster, buildId),
   });

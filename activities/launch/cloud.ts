@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import { labels } from '../../api/labels.js';
-import type { CloudProvider, LaunchRequest } from '../../cloud/port.js';
+import { finalizers, labels } from '../../api/labels.js';
+import type { CloudProvider, LaunchedInstance, LaunchRequest } from '../../cloud/port.js';
 import { DomainError, failures, isDomainError, isTransient } from '../../core/failures.js';
 import { conditionOf } from '../../core/conditions.js';
 import { launchToken } from '../../core/ids.js';
@@ -17,7 +17,8 @@ import { withOverlays, overlaysInEffect } from '../../cluster/overlays.js';
 import { setConditions } from '../claim-status.js';
 import { tagInstance } from '../../cluster/tagging.js';
 import { withFailures } from '../to-failure.js';
-import { getClaim } from '../../cluster/writes.js';
+import { updateClaim } from '../../cluster/writes.js';
+import { record } from './launch.js';
 import { regarding } from '../../core/events.js';
 import { messageOf } from '../../core/error-message.js';
 
@@ -60,7 +61,7 @@ function launchedAt({ cache }: ActivityDeps, { name }: ClaimRef): number | undef
 
 async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Promise<LaunchInstanceResult> {
   const began = deps.now();
-  const claim = await getClaim(deps.kube, ref);
+  const claim = await withFinalizer(deps, ref);
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return { state: 'gone' };
   const request = await requestFor(deps, claim, isFirst);
   if (typeof request === 'string') return { state: 'refused', reason: 'insufficient_capacity', message: request };
@@ -71,7 +72,7 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Prom
     if (result.ok) {
       const { instanceId, instanceType, zone, capacityType } = result.value;
       deps.log.info({ nodeClaim: ref.name, instanceId, instanceType, zone, capacityType }, 'launched an instance');
-      return { state: 'launched', instance: result.value };
+      return { state: 'launched', instance: result.value, recorded: await recordNow(deps, ref, result.value, claim) };
     }
     const reason = result.error.kind === 'InsufficientCapacity' ? 'insufficient_capacity' : 'nodeclass_not_ready';
     return { state: 'refused', reason, message: result.error.message };
@@ -81,6 +82,30 @@ async function launch(deps: ActivityDeps, ref: ClaimRef, isFirst: boolean): Prom
     const tookMs = Math.max(0, deps.now() - began);
     const message = await launchFailed(deps, ref, claim, error);
     return { state: 'failed', message, tookMs, ...(isUnavailable ? { isUnavailable } : {}) };
+  }
+}
+
+/** Nothing is launched for a claim without it (launch/finalizer-first): nearly all are created with theirs. */
+const withFinalizer = ({ kube }: ActivityDeps, ref: ClaimRef): Promise<NodeClaim | undefined> =>
+  updateClaim(kube, ref, ({ metadata: { finalizers: present = [], deletionTimestamp } }) =>
+    deletionTimestamp !== undefined || present.includes(finalizers.termination)
+      ? undefined
+      : { metadata: { finalizers: [...present, finalizers.termination] } },
+  );
+
+/** What cannot be written now is for the workflow to repeat: the launch itself has succeeded. */
+async function recordNow(
+  deps: ActivityDeps,
+  ref: ClaimRef,
+  instance: LaunchedInstance,
+  seen: NodeClaim,
+): Promise<boolean> {
+  try {
+    await record(deps, ref, instance, seen);
+    return true;
+  } catch (error) {
+    deps.log.warn({ nodeClaim: ref.name, error: messageOf(error) }, 'could not record an instance yet');
+    return false;
   }
 }
 

@@ -24,7 +24,8 @@ export interface RefusedWrite {
 }
 
 export type LaunchInstanceResult =
-  | { readonly state: 'launched'; readonly instance: LaunchedInstance }
+  /** `recorded`: the NodeClaim says so; else `recordLaunch` has to write it. */
+  | { readonly state: 'launched'; readonly instance: LaunchedInstance; readonly recorded?: boolean }
   | {
       readonly state: 'refused';
       readonly reason: 'insufficient_capacity' | 'nodeclass_not_ready';
@@ -59,6 +60,8 @@ export type NodeSync =
       readonly providerId: string;
       readonly reason: string;
       readonly message: string;
+      /** The instance lacks the tags that name its node. */
+      readonly untagged?: boolean;
     };
 
 export interface LaunchActivities {
@@ -79,8 +82,8 @@ export interface LaunchActivities {
 
 export interface CloudActivities {
   /**
-   * At most one instance for a claim's UID, however often it is called (invariants/one-instance). `isFirst`: nothing can have been launched
-   * for it before. Workflows of earlier builds do not say so.
+   * At most one instance for a claim's UID, however often it is called (invariants/one-instance), and writes it to the NodeClaim if that can be
+   * written. `isFirst`: nothing can have been launched for it before.
    */
   launchInstance(input: { claim: ClaimRef; isFirst?: boolean }): Promise<LaunchInstanceResult>;
   /** Adds the tags that need the Node's name, once. A refusal of the cloud is shown on the NodeClaim. */

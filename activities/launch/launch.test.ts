@@ -236,6 +236,49 @@ describe('launching a claim', () => {
     });
   });
 
+  // Rule `launch/finalizer-first`.
+  test('a launch that nothing prepared sets the finalizer before it asks the cloud, and records its instance', async () => {
+    const finalizersThen: unknown[] = [];
+    const given = world.cloud.launch.bind(world.cloud);
+    Object.assign(world.cloud, {
+      launch: async (request: LaunchRequest) => {
+        finalizersThen.push((await live())?.metadata.finalizers);
+        return given(request);
+      },
+    });
+
+    await expect(launchNow()).resolves.toMatchObject({ state: 'launched', recorded: true });
+
+    expect(finalizersThen).toEqual([[finalizers.termination]]);
+    const { providerID, conditions } = (await live())!.status!;
+    expect(providerID).not.toBeUndefined();
+    expect(conditionOf(conditions, 'Registered')).toMatchObject({ status: 'Unknown', reason: 'NodeNotFound' });
+  });
+
+  test('an instance that cannot be recorded is launched all the same, and told as not recorded', async () => {
+    await launch.prepareClaim({ claim });
+    Object.assign(world.kube, { patch: () => Promise.reject(new DomainError('Unavailable', 'no answer')) });
+
+    await expect(launchNow()).resolves.toMatchObject({ state: 'launched', recorded: false });
+  });
+
+  test('a node that is ready when it registers costs one write of its Node and one of its claim', async () => {
+    await launched();
+    await putNode({});
+    const written: string[] = [];
+    const patch = world.kube.patch.bind(world.kube);
+    Object.assign(world.kube, {
+      patch: (...args: Parameters<typeof patch>) => {
+        written.push(args[0]);
+        return patch(...args);
+      },
+    });
+
+    await expect(launch.syncNode({ claim })).resolves.toMatchObject({ state: 'initialized', untagged: true });
+
+    expect(written.filter((kind) => kind !== 'NodePool')).toEqual(['Node', 'NodeClaim']);
+  });
+
   test('conditions that somebody took off an initialized claim come again, Launched with them', async () => {
     await launched();
     await putNode({});
@@ -257,13 +300,14 @@ describe('launching a claim', () => {
 
     await expect(launchNow()).resolves.toMatchObject({ state: 'failed' });
     await expect(launchNow()).resolves.toMatchObject({ state: 'failed' });
-    await expect(launchNow()).resolves.toMatchObject({ state: 'launched' });
-
-    expect(world.cloud.launchesByClaimUid.get(claim.uid)).toBe(1);
     expect(conditionOf((await live())?.status?.conditions, 'Launched')).toMatchObject({
       status: 'Unknown',
       reason: 'LaunchFailed',
     });
+    await expect(launchNow()).resolves.toMatchObject({ state: 'launched' });
+
+    expect(world.cloud.launchesByClaimUid.get(claim.uid)).toBe(1);
+    expect(isTrue((await live())?.status?.conditions, 'Launched')).toBe(true);
   });
 
   test.each([
@@ -357,7 +401,7 @@ describe('launching a claim', () => {
     expect(result).toMatchObject({ state: 'refused', reason: 'insufficient_capacity' });
     await launch.failClaim({ claim, reason: 'insufficient_capacity', message: 'none left' });
 
-    expect(await live()).toBeUndefined();
+    expect((await live())?.metadata.deletionTimestamp).not.toBeUndefined();
     expect(world.events.map(({ reason }) => reason)).toEqual(['InsufficientCapacityError']);
   });
 

@@ -3,6 +3,7 @@ import type { Node } from '../../api/kubernetes.js';
 import { finalizers, labels } from '../../api/labels.js';
 import type { LaunchedInstance } from '../../cloud/port.js';
 import { conditionOf, isTrue, transitionOf } from '../../core/conditions.js';
+import type { ConditionChange } from '../../core/conditions.js';
 import type { ClaimRef } from '../../workflows/messages.js';
 import type { ClaimView, LaunchActivities, NodeSync, RefusedWrite } from './contract.js';
 import { conditionsWith, setConditions, quantitiesOf } from '../claim-status.js';
@@ -16,11 +17,13 @@ import { registration, whyNotInitialized } from './node-readiness.js';
 import { nominatePlanned } from '../provisioning/nominate.js';
 import { PodNominator } from '../provisioning/pod-nominator.js';
 import { openLabels, withOpenLabels } from './open-labels.js';
+import { isTagged } from '../../cluster/tagging.js';
 import { recordRegistration } from '../registration-health.js';
 import { recordRefusal } from '../provisioning/refused-claims.js';
 import { isRefusedWrite } from '../refusals.js';
 import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
+import type { ClaimChange } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
 import { instanceEnded } from '../../core/registration-health.js';
 import { hasUnregisteredTaint } from '../../core/taints.js';
@@ -84,20 +87,34 @@ function viewOf(claim: NodeClaim | undefined): ClaimView {
 }
 
 /** Labels of the NodePool or user override those of the provider (launch/labels). */
-async function record(deps: ActivityDeps, ref: ClaimRef, instance: LaunchedInstance): Promise<undefined> {
-  await updateClaim(deps.kube, ref, (claim) => ({
-    metadata: {
-      labels: { ...instance.labels, ...claim.metadata.labels },
-      annotations: { ...claim.metadata.annotations, ...instance.annotations },
-    },
-    status: {
-      providerID: instance.providerId,
-      ...(instance.imageId === undefined ? {} : { imageID: instance.imageId }),
-      capacity: quantitiesOf(instance.capacity),
-      allocatable: quantitiesOf(instance.allocatable),
-      conditions: conditionsWith(deps, claim, { type: 'Launched', status: 'True' }),
-    },
-  }));
+export async function record(
+  deps: Pick<ActivityDeps, 'kube' | 'now'>,
+  ref: ClaimRef,
+  instance: LaunchedInstance,
+  seen?: NodeClaim,
+): Promise<undefined> {
+  const decide = (claim: NodeClaim): ClaimChange => {
+    const isRegistered = isTrue(claim.status?.conditions, 'Registered');
+    return {
+      metadata: {
+        labels: { ...instance.labels, ...claim.metadata.labels },
+        annotations: { ...claim.metadata.annotations, ...instance.annotations },
+      },
+      status: {
+        providerID: instance.providerId,
+        ...(instance.imageId === undefined ? {} : { imageID: instance.imageId }),
+        capacity: quantitiesOf(instance.capacity),
+        allocatable: quantitiesOf(instance.allocatable),
+        conditions: conditionsWith(
+          deps,
+          claim,
+          { type: 'Launched', status: 'True' },
+          ...(isRegistered ? [] : [whyNoNode(undefined, false)]),
+        ),
+      },
+    };
+  };
+  await updateClaim(deps.kube, ref, decide, seen);
   return undefined;
 }
 
@@ -228,10 +245,10 @@ async function registerAndInitialise(
   node: Node,
 ): Promise<NodeSync> {
   const complete = await withOpenLabels(deps, ref, claim);
-  if (complete !== undefined) return initialise(deps, ref, complete, await register(deps, ref, complete, node));
+  if (complete !== undefined) return register(deps, ref, complete, node);
   const message = `The cloud has not reported ${openLabels(deps, claim).join(', ')} of the instance yet`;
   const change = { reason: 'RegistrationHookPending', message };
-  await setConditions(deps, ref, [{ type: 'Registered', status: 'Unknown', ...change }]);
+  await setConditions(deps, ref, [{ type: 'Registered', status: 'Unknown', ...change }], { seen: claim });
   return { state: 'waiting', ...change };
 }
 
@@ -241,8 +258,9 @@ async function nodesOfInstance(deps: ActivityDeps, { status }: NodeClaim, live: 
   return nodes.filter(({ spec }) => spec?.providerID === providerId);
 }
 
-async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, found: Node): Promise<Node> {
-  const name = found.metadata.name ?? '';
+/** One write of the Node and one of its claim, also where the node can be initialized at once. */
+async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, found: Node): Promise<NodeSync> {
+  const name = nameOf(found);
   if (!hasUnregisteredTaint(found) && found.metadata.labels?.[labels.registered] === undefined) {
     deps.events.publish({
       regarding: regarding('NodeClaim', claim.metadata),
@@ -251,34 +269,56 @@ async function register(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, fou
       message: 'Missing karpenter.sh/unregistered taint which prevents registration-related race conditions',
     });
   }
-  const node = await writeNode(deps.kube, name, (live) => registration(claim, live));
+  const decide = (live: Node): ReturnType<typeof registration> => {
+    const { metadata, spec } = registration(claim, live);
+    const isReady = whyNotInitialized(claim, { ...live, spec: { ...live.spec, ...spec } }) === undefined;
+    const own = isReady ? { ...metadata.labels, ...initializedLabel } : metadata.labels;
+    return { metadata: { ...metadata, labels: own }, spec };
+  };
+  const node = (await writeNode(deps.kube, name, decide, found)) ?? found;
   if (isTrue(claim.status?.conditions, 'Registered')) {
     deps.log.warn({ nodeClaim: ref.name, node: name }, 'registered a Node anew that came without what its claim says');
-    return node ?? found;
+    return initialise(deps, ref, claim, node);
   }
-  await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }], { nodeName: name });
+  const why = whyNotInitialized(claim, node);
+  await setConditions(deps, ref, [{ type: 'Registered', status: 'True' }, initializedCondition(why)], {
+    nodeName: name,
+    seen: claim,
+  });
   await recordRegistration(deps, claim, { registered: true });
   const { nodePool, zone } = labelsOf(claim);
   deps.metrics.count('nodes_created_total', { nodepool: nodePool, zone });
-  return node ?? found;
+  return nodeUp(claim, node, why);
 }
+
+const initializedLabel = { [labels.initialized]: 'true' };
+
+type WhyNotInitialized = ReturnType<typeof whyNotInitialized>;
+
+const initializedCondition = (why: WhyNotInitialized): ConditionChange =>
+  why === undefined ? { type: 'Initialized', status: 'True' } : { type: 'Initialized', status: 'Unknown', ...why };
+
+/** The answer for a registered node. */
+const nodeUp = (claim: NodeClaim, node: Node, why: WhyNotInitialized): NodeSync => ({
+  state: why === undefined ? 'initialized' : 'registered',
+  nodeName: nameOf(node),
+  providerId: node.spec?.providerID ?? '',
+  ...(why ?? { reason: 'Initialized', message: '' }),
+  ...(isTagged(claim) ? {} : { untagged: true }),
+});
 
 const nameOf = ({ metadata }: Node): string => metadata.name ?? '';
 
 async function initialise(deps: ActivityDeps, ref: ClaimRef, claim: NodeClaim, node: Node): Promise<NodeSync> {
-  const names = { nodeName: node.metadata.name ?? '', providerId: node.spec?.providerID ?? '' };
   const wasInitialized = isTrue(claim.status?.conditions, 'Initialized');
-  const isInitialized = wasInitialized && node.metadata.labels?.[labels.initialized] !== undefined;
-  if (isInitialized) return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
+  if (wasInitialized && node.metadata.labels?.[labels.initialized] !== undefined) return nodeUp(claim, node, undefined);
   const why = whyNotInitialized(claim, node);
-  if (why !== undefined) {
-    // A Node that came anew takes back nothing of what is known of its claim.
-    if (!wasInitialized) await setConditions(deps, ref, [{ type: 'Initialized', status: 'Unknown', ...why }]);
-    return { state: 'registered', ...names, ...why };
-  }
-  await writeNode(deps.kube, names.nodeName, () => ({ metadata: { labels: { [labels.initialized]: 'true' } } }));
-  await setConditions(deps, ref, [{ type: 'Initialized', status: 'True' }]);
-  return { state: 'initialized', ...names, reason: 'Initialized', message: '' };
+  if (why === undefined)
+    await writeNode(deps.kube, nameOf(node), () => ({ metadata: { labels: initializedLabel } }), node);
+  // A Node that came anew takes back nothing of what is known of its claim.
+  if (why === undefined || !wasInitialized)
+    await setConditions(deps, ref, [initializedCondition(why)], { seen: claim });
+  return nodeUp(claim, node, why);
 }
 
 /**

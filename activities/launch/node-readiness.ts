@@ -1,5 +1,5 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
-import type { Node, Taint } from '../../api/kubernetes.js';
+import type { Node, ObjectMeta, Taint } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels, taints } from '../../api/labels.js';
 import { isTrue } from '../../core/conditions.js';
 import { parseResource } from '../../core/quantities.js';
@@ -22,7 +22,10 @@ function isKnownEphemeral({ key, effect, value }: Taint): boolean {
 }
 
 /** What registration writes to a Node (registration/registered); undefined when all of it is there. */
-export function registration(claim: NodeClaim, node: Node): { metadata: object; spec: { taints: Taint[] } } {
+export function registration(
+  claim: NodeClaim,
+  node: Node,
+): { metadata: { labels: Record<string, string> } & Partial<ObjectMeta>; spec: { taints: Taint[] } } {
   const { metadata, spec } = node;
   const owners = metadata.ownerReferences ?? [];
   const ours = {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { labels } from '../../api/labels.js';
 import { createActivityWorld, nodeClaim } from '../../test/builders/activity-world.js';
 import type { ActivityWorld } from '../../test/builders/activity-world.js';
 import { AwaitedInstances } from './awaited-instances.js';
@@ -54,5 +55,14 @@ describe('waiting for instances before planning', () => {
     await world.synced();
 
     await expect(new AwaitedInstances(world.deps, patience).missing(forever)).resolves.toEqual([]);
+  });
+
+  test('a claim that can become one type alone is not waited for: its room is known', async () => {
+    const only = { key: labels.instanceType, operator: 'In' as const, values: ['m5.large'] };
+    world.kube.put('NodeClaim', nodeClaim('c1', { spec: { requirements: [only] } }));
+    world.kube.put('NodeClaim', nodeClaim('c2', { spec: { requirements: [{ ...only, values: ['a', 'b'] }] } }));
+    await world.synced();
+
+    await expect(new AwaitedInstances(world.deps, patience).missing(forever)).resolves.toEqual(['c2']);
   });
 });

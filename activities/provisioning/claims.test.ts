@@ -64,7 +64,8 @@ describe('planning and creating claims', () => {
     expect(world.events.map(({ reason }) => reason)).toEqual(['Nominated']);
   });
 
-  test('a second attempt of the same plan creates nothing more', async () => {
+  // Rule `launch/one-instance`.
+  test('a second attempt of the same plan creates nothing more, and calls nothing new', async () => {
     world.kube.put('Pod', pod('a', '1'));
     const plan = await planNow();
     if (plan.state !== 'planned') throw new Error(plan.reason);
@@ -74,7 +75,8 @@ describe('planning and creating claims', () => {
     const first = await activities.createClaims(input);
     const second = await activities.createClaims(input);
 
-    expect(second).toEqual(first);
+    expect(first.created).toMatchObject([{ isNew: true }]);
+    expect(second.created).toEqual(first.created.map(({ isNew: _, ...claim }) => claim));
     expect(world.kube.objects('NodeClaim')).toHaveLength(1);
   });
 

@@ -44,7 +44,12 @@ interface Item {
  */
 async function createClaims(deps: ActivityDeps, input: CreateClaimsInput): Promise<ClaimsCreated> {
   const pools = new Map((await deps.kube.list('NodePool')).map((pool) => [pool.metadata.name ?? '', pool]));
-  const usage = new Usage(await deps.kube.list('NodeClaim'), (claim) =>
+  const planned = new Set(input.claims.map(({ nodePool }) => nodePool));
+  const areLimited = [...pools.values()].some(
+    (pool) => planned.has(pool.metadata.name ?? '') && (isStatic(pool) || pool.spec.limits !== undefined),
+  );
+  // Of a large cluster the list is megabytes.
+  const usage = new Usage(areLimited ? await deps.kube.list('NodeClaim') : [], (claim) =>
     countedCapacity(claim, nodeOf(deps.cache, claim)),
   );
   const outcomes: Outcome[] = [];
@@ -178,6 +183,7 @@ async function create(
     resourceVersion: object.metadata.resourceVersion ?? '',
     nodePool: plan.nodePool,
     index,
+    ...(outcome === 'created' ? { isNew: true } : {}),
   };
 }
 

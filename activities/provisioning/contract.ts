@@ -59,6 +59,8 @@ export interface CreatedClaim extends ClaimRef {
   readonly nodePool: string;
   readonly resourceVersion: string;
   readonly index: number;
+  /** By this very call: nothing can have been launched for it. */
+  readonly isNew?: boolean;
 }
 
 export interface RefusedClaim {

@@ -27,7 +27,7 @@ import { forgetBoundPods, recordRefusedPods } from './refused-pods.js';
  * How long to wait for instances of NodeClaims in total and per call. A call occupies a slot of the queue, so calls are short and
  * the workflow waits between them.
  */
-const waitLimits = { totalMs: 20_000, perCallMs: 500 };
+const waitLimits = { totalMs: 5_000, perCallMs: 500 };
 /** Bounds of one plan's payload: the rest is planned in the next pass. */
 const claimsPerPass = 200;
 const podNamesPerPass = 2000;

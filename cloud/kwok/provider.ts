@@ -1,6 +1,6 @@
 import type { KWOKNodeClass } from '../../api/kwok/kwok-node-class.js';
 import type { Node } from '../../api/kubernetes.js';
-import { labels, taints } from '../../api/labels.js';
+import { annotations, labels, taints } from '../../api/labels.js';
 import { isTrue, withCondition } from '../../core/conditions.js';
 import { parseNillableDuration } from '../../core/durations.js';
 import { hashText } from '../../core/hash.js';
@@ -41,6 +41,7 @@ export function createKwokProvider(options: KwokOptions): CloudProvider {
 
 class KwokProvider implements CloudProvider {
   readonly name = 'kwok';
+  readonly isMetered = false;
   readonly nodeClassKind = { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass' };
   readonly wellKnownLabels: readonly string[];
   private readonly now: () => number;
@@ -72,7 +73,9 @@ class KwokProvider implements CloudProvider {
       return err({ kind: 'NodeClassNotReady', message, unavailable: [] });
     }
     const name = nodeNameOf(request);
-    const existing = this.starting.get(name) ?? (await this.options.kube.get('Node', { name }));
+    const existing =
+      this.starting.get(name) ??
+      (request.firstAttempt === true ? undefined : await this.options.kube.get('Node', { name }));
     if (existing !== undefined) return this.adopt(existing);
     const requests = parseResources(claim.spec.resources?.requests);
     const types = await this.instanceTypes();
@@ -155,7 +158,7 @@ class KwokProvider implements CloudProvider {
     return ok({
       ...{ providerId, instanceId, instanceType, zone, capacityType },
       labels: node.metadata.labels ?? {},
-      annotations: {},
+      annotations: isTagged,
       ...(type === undefined ? resources : { capacity: type.capacity, allocatable: allocatableOf(type) }),
       unavailable: [],
     });
@@ -197,6 +200,9 @@ class KwokProvider implements CloudProvider {
   }
 }
 
+/** Nobody need tag a machine with the name of its node: it is its node. */
+const isTagged = { [annotations.tagged]: 'true', [annotations.clusterNameTagged]: 'true' };
+
 type NewNode = Omit<Node, 'apiVersion' | 'kind'>;
 
 function nodeNameOf({ claim, clientToken }: LaunchRequest): string {
@@ -232,7 +238,7 @@ function toLaunched(node: NewNode, option: LaunchOption): LaunchedInstance {
   return {
     ...{ providerId, instanceId, instanceType, zone, capacityType },
     labels: node.metadata.labels ?? {},
-    annotations: {},
+    annotations: isTagged,
     capacity: option.type.capacity,
     allocatable: allocatableOf(option.type),
     pricePerHour: option.offering.price,

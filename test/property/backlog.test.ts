@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { simulate } from '../simulation/cluster/simulate.js';
 import type { SimulationResult } from '../simulation/cluster/simulate.js';
 import type { SimulatedCluster } from '../simulation/cluster/world.js';
+import { isUnassigned } from '../../core/pods.js';
 import { testBundle } from '../workflow/bundle.js';
 
 const minute = 60_000;
@@ -21,6 +22,18 @@ describe('a backlog of pods', () => {
       },
       code,
     );
+  /** Pods that wait are replaced by others meanwhile, as a rollout does: what was planned for them is for nobody now. */
+  const replacesPods =
+    (fromMs: number, everyMs: number, times: number) =>
+    ({ cache, kube }: SimulatedCluster): void => {
+      const replace = (left: number): void => {
+        const waiting = cache.all('Pod').filter(isUnassigned);
+        for (const { metadata } of waiting.filter((_, i) => i % 2 === 0))
+          void kube.delete('Pod', { namespace: metadata.namespace, name: metadata.name ?? '' });
+        if (left > 1) setTimeout(() => replace(left - 1), everyMs);
+      };
+      setTimeout(() => replace(times), fromMs);
+    };
   const standsStill = (fromMs: number, forMs: number) => (cluster: SimulatedCluster) =>
     void setTimeout(() => cluster.scheduler.standStill(forMs), fromMs);
 
@@ -31,6 +44,16 @@ describe('a backlog of pods', () => {
       expect((await play(seed, standsStill((20 + 15 * seed) * 1000, 9 * minute))).problems).toEqual([]);
     },
   );
+
+  // Rule `consolidation/room-of-pending-pods`.
+  test.each([1, 2])('keeps them while its pods are replaced by others, seed %i', async (seed) => {
+    const fromMs = (20 + 15 * seed) * 1000;
+    const prepare = (cluster: SimulatedCluster): void => {
+      standsStill(fromMs, 9 * minute)(cluster);
+      replacesPods(fromMs + minute, 2 * minute, 3)(cluster);
+    };
+    expect((await play(seed, prepare)).problems).toEqual([]);
+  });
 
   // Rule `provisioning/refused-pods`.
   test.each([1, 2])(

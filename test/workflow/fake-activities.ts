@@ -249,7 +249,10 @@ export class FakeActivities
       return Promise.resolve({ state, reason: 'NodeNotFound', message: 'Node not registered with cluster' });
     }
     const names = { nodeName: `node-${claim.uid}`, providerId: `fake:///z/i-${claim.uid}` };
-    return Promise.resolve({ state, ...names, reason: 'NodeNotReady', message: 'Node status is NotReady' });
+    return Promise.resolve({
+      ...{ state, ...names, reason: 'NodeNotReady', message: 'Node status is NotReady' },
+      untagged: this.untagged,
+    });
   }
 
   async failClaim(input: { claim: ClaimRef; reason: string; message: string }): Promise<void> {
@@ -259,6 +262,7 @@ export class FakeActivities
 
   /** One after the other; then launches work. */
   launchResults: LaunchInstanceResult[] = [];
+  untagged = true;
   tagging: TagInstanceResult = { state: 'tagged' };
 
   async tagInstance(): Promise<TagInstanceResult> {

@@ -49,6 +49,21 @@ describe('launchNode', () => {
     ]);
   });
 
+  test('the launch of a claim that was just created is one call for its instance, and one for each change of its Node', async () => {
+    const launchInstance = activities.launchInstance.bind(activities);
+    activities.launchInstance = async (asked) => ({ ...(await launchInstance(asked)), recorded: true }) as never;
+    activities.untagged = false;
+    activities.nodeStates = ['initialized'];
+
+    const handle = await rig.start('launchNode', workflowId, { ...input, isFirst: true });
+    await rig.until(async () => (await handle.query(phaseQuery)) === 'registering');
+    await handle.signal(nodeChangedSignal);
+
+    await expect(handle.result()).resolves.toMatchObject({ outcome: 'initialized' });
+    expect(activities.callsOf()).toEqual(['launchInstance', 'syncNode']);
+    expect(activities.inputsOf<{ isFirst: boolean }>('launchInstance')).toMatchObject([{ isFirst: true }]);
+  });
+
   // Rule `launch/one-instance`.
   test.each([
     ['a new claim', { wasPrepared: false }, [true, false]],

@@ -13,6 +13,8 @@ export interface LaunchNodeInput {
   /** More workflows to notify, where several wait for the same node. */
   readonly alsoNotify?: readonly string[];
   readonly reason?: string;
+  /** The workflow that starts this has just created the NodeClaim. */
+  readonly isFirst?: boolean;
   /** Default 5 and 15 minutes (launch/timeouts). */
   readonly launchTimeoutMs?: number;
   readonly registrationTimeoutMs?: number;

@@ -38,7 +38,7 @@ const slowPollMs = 1 * minutes;
 const recoveryMs = 3 * minutes;
 
 /**
- * Launches one NodeClaim (launch/finalizer-first, launch/timeouts): adds its finalizer, calls CreateFleet, waits up to 15 minutes
+ * Launches one NodeClaim (launch/finalizer-first, launch/timeouts): makes sure of its finalizer, calls CreateFleet, waits up to 15 minutes
  * for registration and without limit for initialization. A refused or late launch deletes the NodeClaim, and so does the end of its
  * instance before that (launch/instance-ended). The workflow stops when the NodeClaim is deleted.
  */
@@ -56,6 +56,8 @@ type Ended = { readonly done: LaunchOutcome };
 const longestWhy = 300;
 
 const refusedBackOff = { firstMs: 1000, longestMs: 30_000 };
+
+const noNodeYet = { reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
 
 const isRefused = (answer: { readonly state: string } | undefined): answer is RefusedWrite =>
   answer?.state === 'refused';
@@ -90,25 +92,21 @@ class Launch {
         ...(input.reason === undefined ? [] : [{ key: searchAttributes.reason, value: input.reason }]),
       ],
       { NodeClaim: input.claim.name, NodePool: input.nodePool },
-      'preparing',
+      input.isFirst === true ? 'launching' : 'preparing',
     );
     const { activities, progress, scope } = this;
     this.attempts = new LaunchAttempts(input, { activities, progress, scope, stopped: () => this.stopped });
   }
 
   async run(): Promise<LaunchOutcome> {
-    const { claim } = this.input;
+    const { claim, isFirst, launchedAt } = this.input;
+    if (isFirst === true) return this.launch(false);
     const view = await this.untilTaken(() => this.activities.kube.prepareClaim({ claim }));
     if ('done' in view) return view.done;
     if (view.state !== 'live') return this.superseded(view);
     this.providerId = view.providerId;
-    let launchedAt = this.input.launchedAt ?? view.launchedAt;
-    if (view.providerId === undefined) {
-      const ended = await this.launch(view.wasPrepared !== false);
-      if (ended !== undefined) return ended.done;
-      launchedAt = workflowNow();
-    }
-    return this.awaitNode(launchedAt ?? workflowNow(), view.registered);
+    if (view.providerId === undefined) return this.launch(view.wasPrepared !== false);
+    return this.awaitNode(launchedAt ?? view.launchedAt ?? workflowNow(), { wasRegistered: view.registered });
   }
 
   /** Signals the outcome to the workflows that wait for this launch. */
@@ -126,27 +124,32 @@ class Launch {
     }
   }
 
-  private async launch(mayHaveInstance: boolean): Promise<Ended | undefined> {
+  private async launch(mayHaveInstance: boolean): Promise<LaunchOutcome> {
     const { claim } = this.input;
     const result = await this.attempts.untilOutcome(mayHaveInstance);
-    if (result === 'stopped') return { done: this.supersededNow() };
-    if (result.state === 'failed') return { done: await this.fail('launch_timeout', result.message) };
-    if (result.state === 'gone') return { done: { outcome: 'superseded' } };
-    if (result.state === 'refused') return { done: await this.fail(result.reason, result.message) };
-    const { instance } = result;
+    if (result === 'stopped') return this.supersededNow();
+    if (result.state === 'failed') return this.fail('launch_timeout', result.message);
+    if (result.state === 'gone') return { outcome: 'superseded' };
+    if (result.state === 'refused') return this.fail(result.reason, result.message);
+    const { instance, recorded = false } = result;
     this.providerId = instance.providerId;
-    this.progress.attributes([{ key: searchAttributes.instanceId, value: instance.instanceId }]);
-    this.progress.addFacts({
-      instance: instance.instanceId,
-      type: instance.instanceType,
-      zone: instance.zone,
-      capacity: instance.capacityType,
-      ...(instance.pricePerHour === undefined ? {} : { 'price per hour': dollars(instance.pricePerHour) }),
-      ...(instance.unavailable.length === 0 ? {} : { 'out of capacity': refusalsOf(instance.unavailable) }),
+    this.progress.enter('registering', {
+      attributes: [{ key: searchAttributes.instanceId, value: instance.instanceId }],
+      facts: {
+        instance: instance.instanceId,
+        type: instance.instanceType,
+        zone: instance.zone,
+        capacity: instance.capacityType,
+        ...(instance.pricePerHour === undefined ? {} : { 'price per hour': dollars(instance.pricePerHour) }),
+        ...(instance.unavailable.length === 0 ? {} : { 'out of capacity': refusalsOf(instance.unavailable) }),
+      },
     });
-    const recorded = await this.untilTaken(() => this.activities.kube.recordLaunch({ claim, instance }));
-    if (recorded !== undefined) return recorded;
-    return this.stopped ? { done: this.supersededNow() } : undefined;
+    if (!recorded) {
+      const ended = await this.untilTaken(() => this.activities.kube.recordLaunch({ claim, instance }));
+      if (ended !== undefined) return ended.done;
+    }
+    if (this.stopped) return this.supersededNow();
+    return this.awaitNode(workflowNow(), { isNew: recorded });
   }
 
   /**
@@ -175,10 +178,15 @@ class Launch {
     }
   }
 
-  private async awaitNode(launchedAt: number, alreadyRegistered: boolean): Promise<LaunchOutcome> {
+  /** Of an instance that is new there is no Node yet: a signal says when there is. */
+  private async awaitNode(
+    launchedAt: number,
+    { wasRegistered = false, isNew = false }: { readonly wasRegistered?: boolean; readonly isNew?: boolean },
+  ): Promise<LaunchOutcome> {
     const begun = this.registrationTime(this.input.registering ?? { since: launchedAt });
-    let time = alreadyRegistered ? undefined : begun;
-    this.progress.enter(time === undefined ? 'initializing' : 'registering');
+    let time = wasRegistered ? undefined : begun;
+    if (isNew) await this.waitForChange(noNodeYet, time?.endsAt);
+    else this.progress.enter(time === undefined ? 'initializing' : 'registering');
     while (!this.stopped) {
       this.changed = false;
       const sync = await this.syncNode(time);
@@ -188,7 +196,12 @@ class Launch {
       if (ended !== undefined) return ended;
       await this.waitForChange(sync, time?.endsAt);
       if (isHistoryLong() && !this.isStopped()) {
-        return continueAsNew<typeof launchNode>({ ...this.input, launchedAt, registering: (time ?? begun).state });
+        return continueAsNew<typeof launchNode>({
+          ...this.input,
+          isFirst: false,
+          launchedAt,
+          registering: (time ?? begun).state,
+        });
       }
     }
     return this.supersededNow();
@@ -206,8 +219,9 @@ class Launch {
     state,
     nodeName,
     providerId,
+    untagged = false,
   }: Extract<NodeSync, { nodeName: string }>): LaunchOutcome | undefined {
-    this.tagging ??= this.tag(providerId, nodeName);
+    if (untagged) this.tagging ??= this.tag(providerId, nodeName);
     return state === 'initialized' ? { outcome: 'initialized', nodeName, providerId } : undefined;
   }
 
@@ -241,7 +255,12 @@ class Launch {
   /** Begins anew, since what was launched is recorded no longer. The cloud gives the same instance for the same NodeClaim. */
   private async launchAgain(): Promise<LaunchOutcome> {
     if (this.isStopped()) return this.supersededNow();
-    return continueAsNew<typeof launchNode>({ ...this.input, registering: undefined, launchedAt: undefined });
+    return continueAsNew<typeof launchNode>({
+      ...this.input,
+      isFirst: false,
+      registering: undefined,
+      launchedAt: undefined,
+    });
   }
 
   /** The registration timeout leaves out outages of the API server: no node can register during one. */

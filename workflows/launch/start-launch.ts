@@ -51,7 +51,8 @@ export async function startLaunches(cluster: string, planId: string, launches: r
     await settleAll(launches, ({ input, ...shown }) => startLaunch(input, shown));
     return;
   }
-  for (let part = 0; part * perBatch < launches.length; part++) {
+  const parts = Array.from({ length: Math.ceil(launches.length / perBatch) }, (_, part) => part);
+  await settleAll(parts, async (part) => {
     const own = launches.slice(part * perBatch, (part + 1) * perBatch);
     try {
       await executeChild<(input: LaunchBatchInput) => Promise<void>>('launchBatch', {
@@ -61,10 +62,10 @@ export async function startLaunches(cluster: string, planId: string, launches: r
         args: [{ cluster, launches: own }],
       });
     } catch (error) {
-      if (isStartedAlready(error)) continue;
+      if (isStartedAlready(error)) return;
       if (!(error instanceof ChildWorkflowFailure) || isCancellation(error)) throw error;
       // Somebody terminated it. The operator starts the launches that are missing.
       log.warn('not every launch was started', { error });
     }
-  }
+  });
 }

@@ -12,13 +12,14 @@ export function plannedLaunch(
   { plan, requests }: { readonly plan: Planned; readonly requests: readonly ReplacementRequest[] },
 ): LaunchStart {
   const [notify, ...alsoNotify] = waitersOf(plan, claim.index, requests);
-  const { name, uid, nodePool, index } = claim;
+  const { name, uid, nodePool, index, isNew = false } = claim;
   const { podCount = 0, cheapest, why } = plan.claims[index] ?? {};
   return {
     input: {
       cluster,
       claim: { name, uid },
       nodePool,
+      isFirst: isNew,
       ...(notify === undefined ? {} : { notify }),
       ...(alsoNotify.length === 0 ? {} : { alsoNotify }),
     },

@@ -74,8 +74,8 @@ class ProvisionRun {
   private batches: number;
   private readonly chain: string;
   private isPending: boolean;
-  /** Number of signals about new pending pods in this run. */
-  private arrivals = 0;
+  /** When the last signal about new pending pods came. */
+  private arrivedAt = 0;
   private marks: readonly TimedMark[];
   private replacements: ReplacementRequest[];
   private readonly deleting: DeletingNodeList;
@@ -112,7 +112,7 @@ class ProvisionRun {
     setSignalHandler(podsPendingSignal, ({ again = false, window = this.window } = {}) => {
       this.isPending = true;
       this.window = window;
-      if (!again) this.arrivals += 1;
+      if (!again) this.arrivedAt = workflowNow();
     });
     setSignalHandler(replaceSignal, (request) => {
       if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
@@ -179,14 +179,11 @@ class ProvisionRun {
   private async fillWindow(): Promise<void> {
     const closesAt = workflowNow() + this.window.maxMs;
     this.progress.enter('batching', { waitingFor: 'more pods', until: closesAt });
-    for (let arrivals = this.arrivals, open = true; open; arrivals = this.arrivals) {
-      const wait = Math.min(this.window.idleMs, closesAt - workflowNow());
+    // A signal does not touch the timer: when it fires, the window may have been extended.
+    for (;;) {
+      const wait = Math.min(this.arrivedAt + this.window.idleMs, closesAt) - workflowNow();
       if (wait <= 0) return;
-      const before = arrivals;
-      open = await condition(() => this.arrivals > before || this.replacements.length > 0, wait, {
-        summary: 'batch window',
-      });
-      if (this.replacements.length > 0) return;
+      if (await condition(() => this.replacements.length > 0, wait, { summary: 'batch window' })) return;
     }
   }
 

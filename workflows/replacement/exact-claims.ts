@@ -104,9 +104,20 @@ export class ExactClaims implements ReplacementSource {
     return { nodes: this.reservedFor, until, marks };
   }
 
-  private async startLaunch({ name, uid, nodePool }: CreatedClaim, pods: number, reason: string): Promise<void> {
+  private async startLaunch(
+    { name, uid, nodePool, isNew = false }: CreatedClaim,
+    pods: number,
+    reason: string,
+  ): Promise<void> {
     await startLaunch(
-      { cluster: this.cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId, reason },
+      {
+        cluster: this.cluster,
+        claim: { name, uid },
+        nodePool,
+        isFirst: isNew,
+        notify: workflowInfo().workflowId,
+        reason,
+      },
       { summary: `${name}: replacement for ${counted(pods, 'pod')}` },
     );
   }

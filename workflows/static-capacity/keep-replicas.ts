@@ -164,10 +164,10 @@ class ReplicasRun {
     this.pollAt = Math.min(this.pollAt, this.retryAt);
   }
 
-  private async launch({ name, uid, nodePool }: CreatedClaim): Promise<void> {
+  private async launch({ name, uid, nodePool, isNew = false }: CreatedClaim): Promise<void> {
     const { cluster } = this.input;
     await startLaunch(
-      { cluster, claim: { name, uid }, nodePool, notify: workflowInfo().workflowId },
+      { cluster, claim: { name, uid }, nodePool, isFirst: isNew, notify: workflowInfo().workflowId },
       { summary: `${name}: replica of ${nodePool}` },
     );
   }

@@ -46,9 +46,11 @@ export class Invariants {
     private readonly temporal: SimulatedTemporal,
     /** Hears at once of what is broken. */
     private readonly say: (line: string) => void = () => undefined,
+    /** How long a pod waits before everybody must have heard of it; as of a run with faults when absent. */
+    heardMs?: number,
   ) {
     this.budgets = new BudgetWatch(cluster, (problem) => this.broken(problem));
-    new BacklogWatch(cluster, (problem) => this.broken(problem));
+    new BacklogWatch(cluster, (problem) => this.broken(problem), heardMs);
     this.rules = new RulesWatch(cluster, (problem) => this.broken(problem));
     this.reasons = new ReasonWatch(
       (workflowId) => temporal.find(workflowId) !== undefined,

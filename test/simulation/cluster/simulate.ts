@@ -81,6 +81,9 @@ export async function simulate(plan: SimulationPlan, code: string): Promise<Simu
   }
 }
 
+/** Where no call fails, everybody has heard of a pod by then: `provision` is told of those that wait every ten seconds. */
+const promptlyMs = 30_000;
+
 class Simulation {
   private processes!: Processes;
   private faults = 0;
@@ -120,7 +123,12 @@ class Simulation {
     addPools(cluster.kube);
     plan.prepare?.(cluster);
     const temporal = this.engine(code);
-    const invariants = new Invariants(cluster, temporal, this.say);
+    const invariants = new Invariants(
+      cluster,
+      temporal,
+      this.say,
+      plan.withoutFaults === true ? promptlyMs : undefined,
+    );
     const { outages } = this;
     const outside = {
       ...cluster,
