@@ -84,6 +84,7 @@ function tableOf(results: readonly (StepResult & { scenario: string })[]): strin
     row('pending to bound, p99, s', ({ boundP99 }) => boundP99),
     row('nodes', ({ nodes }) => nodes),
     row('claims created', ({ claimsCreated }) => claimsCreated),
+    row('claims removed', ({ claimsRemoved }) => claimsRemoved),
     row('dollars an hour', ({ price }) => price, 2),
     row('dollars paid', ({ paid }) => paid, 3),
     row('evictions', ({ evictions }) => evictions),

@@ -51,8 +51,8 @@ export const karpenterEngine = (program: string): Engine => ({
 export interface StepResult extends Cost {
   readonly engine: string;
   readonly step: string;
-  readonly firstClaim: number | undefined;
-  readonly lastClaim: number | undefined;
+  readonly firstClaim?: number;
+  readonly lastClaim?: number;
   readonly halfRunning: number | undefined;
   readonly allRunning: number | undefined;
   /** To the last change of the nodes' price. */
@@ -62,6 +62,7 @@ export interface StepResult extends Cost {
   readonly boundP99: number | undefined;
   readonly nodes: number;
   readonly claimsCreated: number;
+  readonly claimsRemoved: number;
   /** Dollars an hour at the end, and dollars paid during the step. */
   readonly price: number;
   readonly paid: number;
@@ -114,63 +115,95 @@ interface World {
   readonly say: (line: string) => void;
 }
 
-async function measure(engine: Engine, step: Step, { stack, kube, child, log, say }: World): Promise<StepResult> {
+async function measure(engine: Engine, step: Step, world: World): Promise<StepResult> {
+  const { stack, kube, child } = world;
   const known = new Set((await pods(kube)).map(uidOf));
   const knownClaims = new Set((await kube.list('NodeClaim')).map(uidOf));
   const meter = await Meter.start(stack, child.pid ?? 0);
-  const began = Date.now();
-  const seconds = (at = Date.now()): number => (at - began) / 1000;
-  await step.act(kube);
-  let fleet = await fleetOf(kube);
-  let [changedAt, listedAt, paid, halfRunning, allRunning] = [began, began, 0, NaN, NaN];
-  const claimTimes = new Map<string, number>();
-  for (;;) {
-    if (child.exitCode !== null) throw new Error(`${engine.name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
-    const { wanted, running, current } = await replicasOf(kube);
-    if (running >= wanted / 2 && Number.isNaN(halfRunning)) halfRunning = seconds();
-    const isRunning = current && running === wanted;
-    if (isRunning && Number.isNaN(allRunning)) allRunning = seconds();
-    if (Date.now() - listedAt >= claimsEveryMs || (isRunning && step.until === 'running')) {
-      paid += (fleet.price * (Date.now() - listedAt)) / 3_600_000;
-      listedAt = Date.now();
-      const next = await fleetOf(kube);
-      for (const { metadata } of next.claims) claimTimes.set(metadata.uid ?? '', timeOf(metadata.creationTimestamp));
-      if (next.claims.length !== fleet.claims.length || next.price !== fleet.price) {
-        say(`  ${seconds().toFixed(0)} s: ${next.claims.length} nodes, ${running} of ${wanted} pods run`);
-        changedAt = Date.now();
-      }
-      fleet = next;
-    }
-    if (isRunning && (step.until === 'running' || Date.now() - changedAt > quietMs)) break;
-    if (seconds() * 1000 > longestMs) break;
-    await sleep(pollMs);
-  }
+  const course = new Course(await fleetOf(kube));
+  await step.act(kube, stack);
+  await follow(engine, step, world, course);
   const cost = await meter.read();
-  const there = await pods(kube);
-  const bound = there
-    .filter((pod) => !known.has(uidOf(pod)))
-    .flatMap(boundAfter)
-    .sort((a, b) => a - b);
-  const at = (share: number): number | undefined => bound[Math.floor(share * (bound.length - 1))];
-  const ownClaims = [...claimTimes].filter(([uid]) => !knownClaims.has(uid)).map(([, time]) => seconds(time));
-  const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined);
+  const bound = (await pods(kube)).filter((pod) => !known.has(uidOf(pod))).flatMap(boundAfter);
+  const inOrder = bound.sort((a, b) => a - b);
+  const at = (share: number): number | undefined => inOrder[Math.floor(share * (inOrder.length - 1))];
+  const claims = [...course.claims].filter(([uid]) => !knownClaims.has(uid)).map(([, time]) => course.seconds(time));
+  const { halfRunning, allRunning, paid, fleet } = course;
   return {
     engine: engine.name,
     step: step.what,
-    firstClaim: finite(Math.min(...ownClaims)),
-    lastClaim: finite(Math.max(...ownClaims)),
-    halfRunning: finite(halfRunning),
-    allRunning: finite(allRunning),
-    settled: seconds(changedAt),
+    ...(claims.length === 0 ? {} : { firstClaim: Math.min(...claims), lastClaim: Math.max(...claims) }),
+    halfRunning,
+    allRunning,
+    settled: course.seconds(course.changedAt),
     boundP50: at(0.5),
     boundP99: at(0.99),
     nodes: fleet.claims.length,
-    claimsCreated: ownClaims.length,
+    claimsCreated: claims.length,
+    claimsRemoved: cost.requests['DELETE nodeclaims'] ?? 0,
     price: fleet.price,
     paid,
     evictions: cost.requests['POST pods/eviction'] ?? 0,
     ...cost,
   };
+}
+
+/** What is seen of a step while it goes on. */
+class Course {
+  /** When each NodeClaim that was ever seen was created, by UID. */
+  readonly claims = new Map<string, number>();
+  readonly began = Date.now();
+  changedAt = this.began;
+  halfRunning: number | undefined;
+  allRunning: number | undefined;
+  paid = 0;
+  private listedAt = this.began;
+
+  constructor(public fleet: Fleet) {
+    this.note(fleet);
+  }
+
+  seconds(at = Date.now()): number {
+    return (at - this.began) / 1000;
+  }
+
+  get isListDue(): boolean {
+    return Date.now() - this.listedAt >= claimsEveryMs;
+  }
+
+  noteRunning({ wanted, running, current }: Replicas): boolean {
+    if (running >= wanted / 2) this.halfRunning ??= this.seconds();
+    const isDone = current && running === wanted;
+    if (isDone) this.allRunning ??= this.seconds();
+    return isDone;
+  }
+
+  /** Whether something has changed. */
+  note(next: Fleet): boolean {
+    const now = Date.now();
+    this.paid += (this.fleet.price * (now - this.listedAt)) / 3_600_000;
+    this.listedAt = now;
+    for (const { metadata } of next.claims) this.claims.set(metadata.uid ?? '', timeOf(metadata.creationTimestamp));
+    const hasChanged = next.claims.length !== this.fleet.claims.length || next.price !== this.fleet.price;
+    if (hasChanged) this.changedAt = now;
+    this.fleet = next;
+    return hasChanged;
+  }
+}
+
+/** Looks until the step is over. */
+async function follow({ name }: Engine, step: Step, { kube, child, log, say }: World, course: Course): Promise<void> {
+  while (course.seconds() * 1000 < longestMs) {
+    if (child.exitCode !== null) throw new Error(`${name} ended:\n${readFileSync(log, 'utf8').slice(-2000)}`);
+    const replicas = await replicasOf(kube);
+    const isDone = course.noteRunning(replicas);
+    if ((course.isListDue || (isDone && step.until === 'running')) && course.note(await fleetOf(kube))) {
+      const { running, wanted } = replicas;
+      say(`  ${course.seconds().toFixed(0)} s: ${course.fleet.claims.length} nodes, ${running} of ${wanted} pods run`);
+    }
+    if (isDone && (step.until === 'running' || Date.now() - course.changedAt > quietMs)) return;
+    await sleep(pollMs);
+  }
 }
 
 /** Lists again where a connection broke: a busy machine's API server drops some, and a run is long. */

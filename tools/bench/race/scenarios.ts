@@ -3,12 +3,14 @@ import { annotations } from '../../../api/labels.js';
 import { deployments as mixed } from '../../../test/cases/kwok.js';
 import type { KwokPoolOptions } from '../../../test/cases/kwok-pool.js';
 import type { KubeClient, NewObject } from '../../../kube/port.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { deploymentOf } from '../../stack/deployment.js';
+import type { Stack } from '../../stack/stack.js';
 
 /** One measured change of the cluster. */
 export interface Step {
   readonly what: string;
-  readonly act: (kube: KubeClient) => Promise<void>;
+  readonly act: (kube: KubeClient, stack: Stack) => Promise<void>;
   /** What ends it: all pods run, or besides nothing has changed for a while. */
   readonly until: 'running' | 'quiet';
 }
@@ -93,6 +95,19 @@ const spread = (made: Deployment): Deployment => {
 const unmovable = (made: Deployment): Deployment =>
   withTemplate(made, { metadata: { annotations: { [annotations.doNotDisrupt]: 'true' } } });
 
+/** kube-scheduler stands still while nodes come up for pods that it has found unschedulable, for much longer than consolidateAfter. */
+const backlog = (made: readonly Deployment[]): Step => ({
+  what: 'out, scheduler frozen',
+  act: async (kube, stack) => {
+    for (const each of made) await kube.create('Deployment', each);
+    while ((await kube.list('NodeClaim')).length === 0) await sleep(100);
+    stack.freeze('kube-scheduler', true);
+    await sleep(120_000);
+    stack.freeze('kube-scheduler', false);
+  },
+  until: 'running',
+});
+
 /** `npm run bench:race -- --scenario NAME`. */
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
   '100': () => outAndIn(100),
@@ -103,6 +118,7 @@ export const scenarios: Readonly<Record<string, () => Scenario>> = {
     const pool = { consolidateAfter: '30s', nodes: '10%' };
     return { pool, steps: [out('out', made), scaled('in to 70%', made, 0.7, 'quiet')] };
   },
+  backlog: () => ({ pool: { ...smallNodes, consolidateAfter: '5s' }, steps: [backlog(of(1000))] }),
   burst: () => {
     const made = of(5000);
     const pool = { ...smallNodes, consolidateAfter: 'Never', type: 's-64x-amd64-linux' };
