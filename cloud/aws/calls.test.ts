@@ -146,7 +146,7 @@ test('credentials that are over are not tried again and again', async () => {
 });
 
 // The request `get-vanilla` of AWS' published test suite for Signature Version 4.
-test('signs as AWS does', () => {
+test('a GET request is signed as in the examples of AWS', () => {
   const headers = signedHeaders({
     url: new URL('https://example.amazonaws.com/'),
     region: 'us-east-1',
