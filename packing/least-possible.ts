@@ -14,7 +14,7 @@ import { Namespaces } from './topology/selectors.js';
 import type { PackingInput } from './types.js';
 
 /** What pods cost at least. */
-export interface LeastPrice {
+export interface LeastCost {
   /** Dollars per hour. */
   readonly perHour: number;
   /** So many pods are not among them: nothing could be launched for them now. */
@@ -24,9 +24,9 @@ export interface LeastPrice {
 /** What the pods that run on nodes of NodePools, or are on their way there, cost at least. */
 export interface LeastPossible {
   /** On new nodes of any NodePool; absent where it is not known. */
-  readonly all?: LeastPrice;
+  readonly all?: LeastCost;
   /** By NodePool: its own pods on new nodes of it alone. One of which it is not known is not there. */
-  readonly byPool: ReadonlyMap<string, LeastPrice>;
+  readonly byPool: ReadonlyMap<string, LeastCost>;
 }
 
 /**
@@ -37,7 +37,7 @@ export interface LeastPossible {
 export function leastPossible(input: PackingInput): LeastPossible {
   const onPools = podsByPool(input);
   const all = boundFor(input, [...onPools.values()].flat());
-  const byPool = new Map<string, LeastPrice>();
+  const byPool = new Map<string, LeastCost>();
   for (const nodePool of input.objects.nodePools) {
     const bound = boundFor(withPool(input, nodePool), onPools.get(nameOf(nodePool)) ?? []);
     if (bound !== undefined) byPool.set(nameOf(nodePool), bound);
@@ -63,7 +63,7 @@ const withPool = (input: PackingInput, nodePool: PackingInput['objects']['nodePo
 });
 
 /** As if these pods had no node yet, and no other pod and no node were there. */
-function boundFor(input: PackingInput, running: readonly Pod[]): LeastPrice | undefined {
+function boundFor(input: PackingInput, running: readonly Pod[]): LeastCost | undefined {
   if (running.length === 0) return { perHour: 0, without: 0 };
   const pods = running.map(withoutNode);
   const objects = { ...input.objects, pods, nodes: [], nodeClaims: [], capacityBuffers: [] };

@@ -1,4 +1,4 @@
-import type { LeastPossible, LeastPrice } from '../../packing/least-possible.js';
+import type { LeastCost, LeastPossible } from '../../packing/least-possible.js';
 import { rounded } from '../disruption-context/decision-record.js';
 import type { DisruptionContext } from '../disruption-context/disruption-context.js';
 import { poolNameOf } from '../disruption-context/disruption-context.js';
@@ -30,7 +30,7 @@ export function capacityDetails(
 /** The price of running nodes counts even if their offerings are out of capacity now. */
 function atMost(
   price: number,
-  bound: LeastPrice | undefined,
+  bound: LeastCost | undefined,
 ): Pick<DisruptionDetails, 'leastPossiblePerHour' | 'leastPossibleWithout'> {
   if (bound === undefined) return {};
   const { perHour, without } = bound;
