@@ -2,11 +2,13 @@
 // Pushing the tag is left to a person; .github/workflows/release.yml does the rest, and calls this with
 //   --check VERSION: whether all of it says that version
 //   --notes VERSION: what CHANGELOG.md says of it
+//   --krew VERSION REPOSITORY SHA256: the manifest for krew of the command's archive
 //   --pin VALUES REPOSITORY DIGEST: writes the image into the chart's values
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  krewManifest,
   notesOf,
   pinnedValues,
   releasedChangelog,
@@ -57,7 +59,9 @@ function pin(file, repository, digest) {
   return `${file}: ${repository}@${digest}`;
 }
 
-const orders = { '--check': check, '--notes': notes, '--pin': pin };
+const krew = (version, repository, sha256) => krewManifest({ version, repository, sha256 });
+
+const orders = { '--check': check, '--krew': krew, '--notes': notes, '--pin': pin };
 const [first, ...rest] = process.argv.slice(2);
 try {
   const order = Object.hasOwn(orders, first ?? '') ? orders[first] : undefined;

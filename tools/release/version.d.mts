@@ -4,3 +4,4 @@ export function releasedChangelog(changelog: string, version: string, date: stri
 export function versionedPackage(text: string, version: string): string;
 export function versionedChart(text: string, version: string): string;
 export function pinnedValues(text: string, repository: string, digest: string): string;
+export function krewManifest(of: { version: string; repository: string; sha256: string }): string;

@@ -44,3 +44,29 @@ export function pinnedValues(text, repository, digest) {
   }
   return pinned;
 }
+
+/** The manifest by which `kubectl krew install stowage` gets the command: one archive, for it needs Node alone. */
+export function krewManifest({ version, repository, sha256 }) {
+  if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error(`"${sha256}" is no SHA-256 in hexadecimal digits`);
+  return `apiVersion: krew.googlecontainertools.github.com/v1alpha2
+kind: Plugin
+metadata:
+  name: stowage
+spec:
+  version: v${version}
+  homepage: https://github.com/${repository}
+  shortDescription: Plan, explain and steer node autoscaling
+  description: |
+    Shows what Stowage plans, does and has done to the nodes of a cluster, and takes orders: pause, approve, reconsider.
+    Without an installation, it plans nodes for the pods of any cluster.
+  caveats: |
+    Needs Node.js 20.19 or newer.
+  platforms:
+    - selector:
+        matchExpressions:
+          - { key: os, operator: In, values: [linux, darwin] }
+      uri: https://github.com/${repository}/releases/download/v${version}/stowage-${version}.tar.gz
+      sha256: ${sha256}
+      bin: stowage.mjs
+`;
+}

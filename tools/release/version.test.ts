@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import {
+  krewManifest,
   notesOf,
   pinnedValues,
   releasedChangelog,
@@ -73,4 +74,26 @@ describe('the image in the values of the chart', () => {
     expect(() => pinnedValues(values, 'r', 'latest')).toThrow(/is no digest/);
     expect(() => pinnedValues('image: {}\n', 'r', digest)).toThrow(/no image\.repository/);
   });
+});
+
+test('the manifest for krew has the archive of the release for Linux and macOS, by its checksum', () => {
+  const sha256 = 'ab'.repeat(32);
+  const manifest: unknown = parse(krewManifest({ version: '1.2.3', repository: 'owner/stowage', sha256 }));
+
+  expect(manifest).toMatchObject({
+    kind: 'Plugin',
+    metadata: { name: 'stowage' },
+    spec: {
+      version: 'v1.2.3',
+      platforms: [
+        {
+          selector: { matchExpressions: [{ key: 'os', operator: 'In', values: ['linux', 'darwin'] }] },
+          uri: 'https://github.com/owner/stowage/releases/download/v1.2.3/stowage-1.2.3.tar.gz',
+          sha256,
+          bin: 'stowage.mjs',
+        },
+      ],
+    },
+  });
+  expect(() => krewManifest({ version: '1.2.3', repository: 'owner/stowage', sha256: 'abc' })).toThrow('no SHA-256');
 });

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(import.meta.url);
 
 /** Packages read these of CommonJS; modules have none. */
-const commonJs = [
+export const commonJs = [
   "import { createRequire as _createRequire } from 'node:module';",
   "import { fileURLToPath as _fileURLToPath } from 'node:url';",
   'const require = _createRequire(import.meta.url);',
