@@ -1,6 +1,4 @@
 import type { CompiledProblem } from './compile.js';
-import type { ItemBound } from './item-bound.js';
-import { itemBound } from './item-bound.js';
 import { placeable } from './placeable.js';
 import { wholeBinsBound } from './whole-bins.js';
 import type { BinProblem } from './problem.js';
@@ -56,18 +54,6 @@ function prove(
   for (let k = 0; k < proven.resource.length; k++) total += proven.resource[k]! * demands.resource[k]!;
   for (let k = 0; k < proven.cap.length; k++) total += proven.cap[k]! * demands.cap[k]!;
   return { proven, bound: Math.max(0, (total - openWorth(problem, compiled, proven)) * (1 - safety)) };
-}
-
-/** A bound by whole pods, where `units` of work allow; open bins are not yet told apart there. */
-export function tighten(
-  problem: BinProblem,
-  compiled: CompiledProblem,
-  relaxation: Relaxation,
-  units: number,
-): ItemBound | undefined {
-  if (problem.openBins.length > 0) return undefined;
-  const tight = itemBound(compiled, relaxation.items, relaxation.proven, units);
-  return tight === undefined ? undefined : { ...tight, bound: tight.bound * (1 - safety) };
 }
 
 /** The most worth that open bins can take. */

@@ -58,8 +58,8 @@ export class Shortlist {
     const { price } = compiled;
     const shape = compiled.shapeOf[seed.item]!;
     const offers = compiled.offersOfSet[seed.set]!;
-    const { value, most, tightest } = valuation.valuesFor(seed.set);
-    const all = tightest * this.valueRemaining(seed.set) * (1 + 1e-9);
+    const { value, most } = valuation.valuesFor(seed.set);
+    const all = this.valueRemaining(seed.set) * (1 + 1e-9);
     let found = 0;
     for (let k = valuation.firstCosting(seed.set, valuation.worth[shape]!); k < offers.length; k++) {
       const cost = price[offers[k]!]!;
@@ -156,7 +156,7 @@ export class Shortlist {
       room += all < amount ? all : amount;
     }
     if (room > worth && this.hasRoom(offer)) worth += this.remaining.othersRate[supply.of[offer]!]! * (room - worth);
-    return (this.valuation.tightness[offer]! * worth) / (price[offer]! + priceFloor);
+    return worth / (price[offer]! + priceFloor);
   }
 
   /** Whether the items that come first leave room in a bin of `offer` for cheaper ones. */

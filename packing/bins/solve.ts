@@ -1,5 +1,5 @@
 import type { Relaxation } from './relaxation.js';
-import { relax, tighten } from './relaxation.js';
+import { relax } from './relaxation.js';
 import { Builder, type BinBudget } from './builder.js';
 import type { CompiledProblem } from './compile.js';
 import { compileProblem } from './compile.js';
@@ -24,8 +24,6 @@ const stages = [0.5, 0.2, 0];
 const wholeBinUnits = 10_000;
 const farFromBound = 1.01;
 const visitsPerUnit = 10;
-/** The share of the effort for local search where contents of whole bins are searched afterwards. */
-const localShare = 0.25;
 
 /** The first packing must come this near to `most` of the effort, or it is not searched further. */
 const nearMost = 1.03;
@@ -122,8 +120,8 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
   const relaxation = relax(problem, compiled);
   const afterOpen = Int32Array.from(compiled.pods);
   let { worth } = relaxation;
-  const newValuation = (options?: ConstructorParameters<typeof Valuation>[3]): Valuation =>
-    new Valuation(compiled, worth.resource, new LimitUsage(compiled), options);
+  const newValuation = (like?: Valuation): Valuation =>
+    new Valuation(compiled, worth.resource, new LimitUsage(compiled), like);
   let opener = new Builder(newValuation());
   const filled = fillOpenBins(problem, compiled, opener, relaxation.items, afterOpen);
   if (filled.length > 0) {
@@ -131,34 +129,20 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
     opener = new Builder(newValuation());
   }
 
-  let best = buildInStages(opener, relaxation, afterOpen, stages)!;
-  let bound = relaxation.bound;
-  const provenWorth = worthOfShapes(compiled, relaxation.proven.resource);
-  const improve = (builder: Builder): void => {
-    // If all pods are placed, only a cheaper packing is better.
-    const budget = best.missed > 0 ? undefined : { price: best.price * (1 + 1e-7), worth: provenWorth };
-    const other = buildInStages(builder, relaxation, afterOpen, [0], budget);
-    if (other === undefined) return;
-    if (other.missed < best.missed || (other.missed === best.missed && other.price < best.price - 1e-9)) best = other;
-  };
+  const { bound } = relaxation;
+  let best = build(opener, relaxation, afterOpen, stages)!;
   // Where every size costs the same for its capacity, few large bins waste less by rounding.
-  if (best.price > bound * nearEnough) improve(new Builder(newValuation({ like: opener.valuation }), true));
-  const units = mayComeBelow(best, effort.most) ? effort.units : 0;
-  if (best.price > bound * nearEnough && opener.work * 4 < units) {
-    improve(new Builder(newValuation({ like: opener.valuation })));
-    const tight = tighten(problem, compiled, relaxation, units);
-    if (tight !== undefined) {
-      bound = Math.max(bound, tight.bound);
-      improve(new Builder(newValuation({ like: opener.valuation, values: tight })));
-    }
+  if (best.price > bound * nearEnough) {
+    // If all pods are placed, only a cheaper packing is better.
+    const worthOfPods = worthOfShapes(compiled, relaxation.proven.resource);
+    const budget = best.missed > 0 ? undefined : { price: best.price * (1 + 1e-7), worth: worthOfPods };
+    const large = build(new Builder(newValuation(opener.valuation), true), relaxation, afterOpen, [0], budget);
+    if (large !== undefined && isBetter(large, best)) best = large;
   }
+  const units = mayComeBelow(best, effort.most) ? effort.units : 0;
   const { groups, left, missed } = best;
-  const { limitUsage } = best.builder.valuation;
-  // Joined bins waste less, so the search begins with them; afterwards those that it could not improve are joined.
-  if (units > 0) joinBins(compiled, groups, limitUsage);
-  const isSearchedOn = units >= wholeBinUnits && missed === 0;
-  new LocalSearch(best.builder, groups).run(isSearchedOn ? units * localShare : units, bound * nearEnough);
-  if (units > 0) joinBins(compiled, groups, limitUsage);
+  if (units < wholeBinUnits || missed > 0) new LocalSearch(best.builder, groups).run(units, bound * nearEnough);
+  if (units > 0) joinBins(compiled, groups, best.builder.valuation.limitUsage);
   const visits = effort.visits ?? units * visitsPerUnit;
   return { groups, filled, left, bound, units, visits, missed, items: relaxation.items, afterOpen, worth };
 }
@@ -177,15 +161,14 @@ interface FirstPacking {
 }
 
 /** Builds bins in stages. At each the worth of resources is computed again, since the pods that fit well are packed first. Undefined if it exceeds the budget. */
-function buildInStages(
+function build(
   first: Builder,
-  relaxation: Relaxation,
+  { items, reach }: Relaxation,
   pods: Int32Array,
   shares: readonly number[],
   budget?: BinBudget,
 ): FirstPacking | undefined {
   const { compiled, limitUsage, worth } = first.valuation;
-  const { items, reach } = relaxation;
   const left = Int32Array.from(pods);
   const groups: BinGroup[] = [];
   const total = items.reduce((sum, item) => sum + left[item]! * worth[compiled.shapeOf[item]!]!, 0);
@@ -199,6 +182,9 @@ function buildInStages(
   const missed = items.reduce((sum, item) => sum + left[item]!, 0);
   return { builder: first, groups, left, price: priceOf(compiled, groups), missed };
 }
+
+const isBetter = (a: FirstPacking, b: FirstPacking): boolean =>
+  a.missed < b.missed || (a.missed === b.missed && a.price < b.price - 1e-9);
 
 /** The problem with higher prices for offers that use limits which the packing nearly exhausts. */
 function penalised(

@@ -1,32 +1,18 @@
 import type { CompiledProblem } from './compile.js';
 import type { LimitUsage } from './limits.js';
 
-/** Worth of whole pods, which `itemBound` computes. */
-interface ItemValues {
-  readonly value: Float64Array;
-  readonly tightness: Float64Array;
-}
-
 /** Values of the offers of one set, by place in `offersOfSet[set]`. */
 export interface SetValues {
   /** Worth of each resource of each offer: `value[k * dims + d]`. */
   readonly value: Float64Array;
   /** By block of offers, the most worth for its price that a full bin can have. */
   readonly most: Float64Array;
-  /** The largest tightness of any of the offers. */
-  readonly tightest: number;
 }
 
 /** What a bin holds: the first `size` of `items`. */
 interface BinContent {
   readonly items: Int32Array;
   readonly size: number;
-}
-
-interface ValuationOptions {
-  readonly values?: ItemValues;
-  /** A valuation of the same problem at the same worth of resources, whose cached results are reused. */
-  readonly like?: Valuation;
 }
 
 /** Offers are skipped in blocks of this size (in bits). */
@@ -41,8 +27,6 @@ export class Valuation {
   readonly worth: Float64Array;
   /** By shape, whether it demands a resource that few others do, such as GPUs: its bins are chosen for that resource, and others fill them up. */
   readonly scarce: Uint8Array;
-  /** By offer, how much of its price whole pods can be worth. */
-  readonly tightness: Float64Array;
   /** By set, what the mean pod is worth in it: more in sets that admit only expensive offers. */
   readonly meanPodWorth: Float64Array;
   /** Rank of each set by `meanPodWorth`, the highest first. */
@@ -58,17 +42,17 @@ export class Valuation {
     /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
     readonly resourceWorth: Float64Array,
     readonly limitUsage: LimitUsage,
-    { values, like }: ValuationOptions = {},
+    /** A valuation of the same problem at the same worth of resources, whose cached results are reused. */
+    like?: Valuation,
   ) {
     const { worth, scarce, meanPodWorth, setRank } = like ?? appraise(compiled, resourceWorth);
-    this.worth = values === undefined ? worth : leastValues(compiled, worth, values.value);
+    this.worth = worth;
     this.scarce = scarce;
-    this.tightness = values?.tightness ?? like?.tightness ?? new Float64Array(compiled.offers).fill(1);
     this.meanPodWorth = meanPodWorth;
     this.setRank = setRank;
     this.worthMemo = like?.worthMemo ?? [];
     this.bestMemo = like?.bestMemo ?? [];
-    this.valuesMemo = (values === undefined ? like?.valuesMemo : undefined) ?? [];
+    this.valuesMemo = like?.valuesMemo ?? [];
   }
 
   /** What a full bin would be worth, by place in `offersOfSet[set]`. */
@@ -97,7 +81,6 @@ export class Valuation {
     const offers = offersOfSet[set]!;
     const value = new Float64Array(offers.length * dims);
     const most = new Float64Array((offers.length + blockSize - 1) >>> blockBits);
-    let tightest = 0;
     for (let k = 0; k < offers.length; k++) {
       const o = offers[k]!;
       let worth = 0;
@@ -106,11 +89,10 @@ export class Valuation {
         value[k * dims + d] = each;
         worth += each;
       }
-      const rate = (this.tightness[o]! * worth) / (price[o]! + priceFloor);
+      const rate = worth / (price[o]! + priceFloor);
       if (rate > most[k >>> blockBits]!) most[k >>> blockBits] = rate;
-      if (this.tightness[o]! > tightest) tightest = this.tightness[o]!;
     }
-    return { value, most, tightest };
+    return { value, most };
   }
 
   /** The price of the offer of `set` with most worth for its price: the best size of bin if there were no caps. */
@@ -220,19 +202,4 @@ function appraise(
     .sort((a, b) => meanPodWorth[b]! - meanPodWorth[a]! || a - b)
     .forEach((set, rank) => (setRank[set] = rank));
   return { worth: worthOfShapes(compiled, prices), scarce, meanPodWorth, setRank };
-}
-
-/** The least value of the items of each shape; shapes without a value keep their worth. */
-function leastValues(
-  { shapes, shapeStart, pods }: CompiledProblem,
-  worth: Float64Array,
-  value: Float64Array,
-): Float64Array {
-  const result = Float64Array.from(worth);
-  for (let s = 0; s < shapes; s++) {
-    let least = Infinity;
-    for (let i = shapeStart[s]!; i < shapeStart[s + 1]!; i++) if (pods[i]! > 0) least = Math.min(least, value[i]!);
-    if (least < Infinity) result[s] = least;
-  }
-  return result;
 }

@@ -1,11 +1,11 @@
-import { firstFitDecreasing } from '../bins/first-fit-decreasing.js';
+import { compileProblem } from '../bins/compile.js';
 import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
 import { ride } from '../bins/riding.js';
 import { solveWithBound } from '../bins/solve.js';
-import { isBetterFor, type FoundNodes, surchargeFor, withSurcharge } from '../bins/surcharge.js';
+import { isBetterFor, type FoundNodes, leastBins, surchargeFor, withSurcharge } from '../bins/surcharge.js';
 import { nearEnough } from './working-plan.js';
 
-/** Up to so many pods other packings are tried as well. */
+/** Up to so many pods a second packing is tried. */
 const fewPods = 600;
 
 /** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
@@ -13,15 +13,6 @@ const effortFor = (pods: number): Effort => ({
   units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
   visits: pods <= 500 ? 2_000_000 : Math.min(12_000_000, pods * 3200),
 });
-
-/** The cheaper of what the search finds and of the fewest bins, which it can miss where there are few pods. */
-function buy(problem: BinProblem, pods: number, effort: Effort): { solution: BinSolution; lowerBound: number } {
-  const found = solveWithBound(problem, effort);
-  const isNear = found.solution.price <= found.lowerBound * nearEnough;
-  if (pods > fewPods || isNear || found.solution.unplaced.some((left) => left > 0)) return found;
-  const few = firstFitDecreasing(problem);
-  return few !== undefined && few.price < found.solution.price ? { ...found, solution: few } : found;
-}
 
 interface Bought {
   readonly solution: BinSolution;
@@ -33,7 +24,7 @@ interface Bought {
 /** The same, or what is cheaper because pods ride on nodes that others open. */
 function buyWithRiding(problem: BinProblem, pods: number, effort = effortFor(pods)): Bought {
   const { riding, ...items } = problem.items;
-  const found = buy({ ...problem, items }, pods, effort);
+  const found = solveWithBound({ ...problem, items }, effort);
   const isAll = found.solution.unplaced.every((left) => left === 0);
   const cheaper = riding !== undefined && isAll ? ride(problem, found.solution, effort) : undefined;
   return { ...found, solution: cheaper ?? found.solution, isRidden: cheaper !== undefined };
@@ -51,10 +42,15 @@ interface BoughtBins extends Omit<Bought, 'lowerBound'> {
   readonly bounds: { readonly price: number; readonly withSurcharge: number };
 }
 
+/** The share of the price that each node of a plan that is searched as a whole counts more: of equal prices fewer nodes are better. */
+const tieShare = 1e-6;
+
 /** The bins that cost least, whatever their number. `isFirst`: without any search, for the plan will be searched as a whole. */
 export function buyCheapest(problem: BinProblem, pods: number, isFirst: boolean): BoughtBins {
   const { lowerBound, ...bought } = buyWithRiding(problem, pods, isFirst ? { units: 0 } : undefined);
-  return { ...bought, surcharge: 0, bounds: { price: lowerBound, withSurcharge: lowerBound } };
+  const surcharge = isFirst ? tieShare * bought.solution.price : 0;
+  const leastSurcharge = isFirst ? surcharge * leastBins(compileProblem(problem)) : 0;
+  return { ...bought, surcharge, bounds: { price: lowerBound, withSurcharge: lowerBound + leastSurcharge } };
 }
 
 /**

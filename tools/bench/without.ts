@@ -5,16 +5,14 @@ const pieces = {
   patterns: { file: 'packing/bins/patterns.js', code: 'PatternSearch.prototype.run = () => {};' },
   'value-correction': { file: 'packing/bins/value-correction.js', code: 'ValueCorrection.prototype.run = () => {};' },
   riding: { file: 'packing/bins/riding.js', code: 'ride = () => undefined;' },
-  'local-search': { file: 'packing/bins/local-search.js', code: 'LocalSearch.prototype.run = () => {};' },
   join: { file: 'packing/bins/join.js', code: 'joinBins = () => {};' },
+  'local-search': { file: 'packing/bins/local-search.js', code: 'LocalSearch.prototype.run = () => {};' },
   refine: { file: 'packing/refine/whole-search.js', code: 'searchWhole = () => false;' },
   'exact-search': { file: 'packing/refine/exact-search.js', code: 'searchExactly = () => false;' },
   neighbourhoods: { file: 'packing/refine/search.js', code: 'Search.prototype.run = () => {};' },
   exchanges: { file: 'packing/refine/exchanges.js', code: 'Exchanges.prototype.exchange = () => {};' },
   'join-nodes': { file: 'packing/refine/exchanges.js', code: 'Exchanges.prototype.join = () => {};' },
   'make-room': { file: 'packing/refine/exchanges.js', code: 'Exchanges.prototype.makeRoom = () => false;' },
-  tighten: { file: 'packing/bins/relaxation.js', code: 'tighten = () => undefined;' },
-  'first-fit': { file: 'packing/bins/first-fit-decreasing.js', code: 'firstFitDecreasing = () => undefined;' },
   'whole-bins': { file: 'packing/bins/whole-bins.js', code: 'wholeBinsBound = () => 0;' },
 } as const satisfies Readonly<Record<string, { readonly file: string; readonly code: string }>>;
 
