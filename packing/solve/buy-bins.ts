@@ -1,4 +1,5 @@
 import { compileProblem } from '../bins/compile.js';
+import { cheapestForAll } from '../bins/one-bin.js';
 import type { BinProblem, BinSolution, Effort } from '../bins/problem.js';
 import { ride } from '../bins/riding.js';
 import { solveWithBound } from '../bins/solve.js';
@@ -14,6 +15,19 @@ const effortFor = (pods: number): Effort => ({
   visits: pods <= 500 ? 2_000_000 : Math.min(12_000_000, pods * 3200),
 });
 
+/** What the search finds, or the one bin that holds everything, which it can miss where there are few pods. */
+function buy(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
+  const found = solveWithBound(problem, effort);
+  const { price, unplaced } = found.solution;
+  const isNear = price <= found.lowerBound * nearEnough;
+  const offer = isNear || unplaced.some((left) => left > 0) ? undefined : cheapestForAll(problem);
+  const priceOfOne = offer === undefined ? Infinity : problem.offers.price[offer]!;
+  if (offer === undefined || priceOfOne >= price) return found;
+  const { count, pods } = problem.items;
+  const bin = { offer, items: Int32Array.from({ length: count }, (_, item) => item), pods };
+  return { ...found, solution: { bins: [bin], filled: [], unplaced: new Int32Array(count), price: priceOfOne } };
+}
+
 interface Bought {
   readonly solution: BinSolution;
   readonly lowerBound: number;
@@ -24,7 +38,7 @@ interface Bought {
 /** The same, or what is cheaper because pods ride on nodes that others open. */
 function buyWithRiding(problem: BinProblem, pods: number, effort = effortFor(pods)): Bought {
   const { riding, ...items } = problem.items;
-  const found = solveWithBound({ ...problem, items }, effort);
+  const found = buy({ ...problem, items }, effort);
   const isAll = found.solution.unplaced.every((left) => left === 0);
   const cheaper = riding !== undefined && isAll ? ride(problem, found.solution, effort) : undefined;
   return { ...found, solution: cheaper ?? found.solution, isRidden: cheaper !== undefined };
