@@ -3,7 +3,7 @@
 /** `page/slug`, as rules are named. */
 const name = /^[a-z][a-z-]*\/[a-z0-9][a-z0-9-]*$/;
 const oldCitation =
-  /\b(?:sections?|scenarios?|invariants?|principles?)[\s*/]+\d|karpenter-behaviour\.md|§\s*\d|(?:test|describe|\))\(\s*['"`]\d+(?:, \d+)*: /gi;
+  /(?<!-)\b(?:sections?|scenarios?|invariants?|principles?)[\s*/]+\d|karpenter-behaviour\.md|§\s*\d|(?:test|describe|\))\(\s*['"`]\d+(?:, \d+)*: /gi;
 const notTested = /^_Not tested: (.+)\._$/m;
 
 /** The rules of one page: `{ rule, untested }`, where `untested` is why no test cites it, if the page says so. */

@@ -43,6 +43,10 @@ describe('citations', () => {
   ])('%j is by number', (text) => {
     expect(problems(text)).toEqual([expect.stringMatching(/^core\/a\.ts:1: ".*" cites by number/)]);
   });
+
+  test('an option with a number, such as --scenario 300, cites nothing', () => {
+    expect(problems('npm run bench:race -- --scenario 300 large')).toEqual([]);
+  });
 });
 
 describe('a rule', () => {
