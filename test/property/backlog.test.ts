@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { labels } from '../../api/labels.js';
+import { workloads } from '../simulation/cluster/pools.js';
 import { simulate } from '../simulation/cluster/simulate.js';
 import type { SimulationResult } from '../simulation/cluster/simulate.js';
 import type { SimulatedCluster } from '../simulation/cluster/world.js';
@@ -62,6 +64,30 @@ describe('a backlog of pods', () => {
       const refuses = ({ scheduler }: SimulatedCluster): void => {
         const end = scheduler.refuseAll('middle');
         setTimeout(end, 28 * minute);
+      };
+      expect((await play(seed, refuses)).problems).toEqual([]);
+    },
+  );
+
+  // Rule `provisioning/refused-pods`.
+  test.each([1, 2])(
+    'that no node of any type takes has few launches in vain, though each would be of another type, seed %i',
+    async (seed) => {
+      const refuses = ({ scheduler, cloud }: SimulatedCluster): void => {
+        const ends = workloads.map(({ app }) => scheduler.refuseAll(app));
+        const tried = new Set<string>();
+        const { onLaunch } = cloud;
+        cloud.onLaunch = (instance, request) => {
+          tried.add(instance.labels[labels.instanceType] ?? '');
+          cloud.sellOnly((name) => !tried.has(name));
+          // Its kubelet keeps nearly all for itself: planning sees no room there.
+          onLaunch({ ...instance, allocatable: { ...instance.allocatable, cpu: 0.1 } }, request);
+        };
+        setTimeout(() => {
+          cloud.onLaunch = onLaunch;
+          cloud.sellOnly(() => true);
+          for (const end of ends) end();
+        }, 28 * minute);
       };
       expect((await play(seed, refuses)).problems).toEqual([]);
     },

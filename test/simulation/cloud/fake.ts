@@ -122,6 +122,12 @@ export class FakeCloud implements CloudProvider {
     this.shownTypes = undefined;
   }
 
+  /** Sells these types from now on, and no others. */
+  sellOnly(isSold: (name: string) => boolean): void {
+    this.types = this.options.types.filter(({ name }) => isSold(name));
+    this.shownTypes = undefined;
+  }
+
   typeNames(): readonly string[] {
     return this.types.map(({ name }) => name);
   }
