@@ -127,6 +127,22 @@ describe('the client, when the API server', () => {
     });
   });
 
+  test('sends fields that are null, they are absent, in lists and in watches', async () => {
+    const odd = { metadata: { name: 'null', creationTimestamp: null }, spec: { nodeName: null, tolerations: [null] } };
+    const expected = { metadata: { name: 'null' }, spec: { tolerations: [null] } };
+    answer = (request, response) =>
+      request.url!.includes('watch=true')
+        ? response.end(`${JSON.stringify({ type: 'ADDED', object: odd })}\n`)
+        : json(response, { metadata: { resourceVersion: '9' }, items: [odd] });
+    expect((await client.list('Pod'))[0]).toEqual({ ...expected, apiVersion: 'v1', kind: 'Pod' });
+    const seen: unknown[] = [];
+    await client.watch('Pod', { resourceVersion: '9', signal: new AbortController().signal }, ({ object }) =>
+      seen.push(object),
+    );
+    expect(seen).toMatchObject([expected]);
+    expect(JSON.stringify(seen)).not.toContain('nodeName');
+  });
+
   test('returns a list in pages, the client reads all of them', async () => {
     answer = (request, response) => {
       const token = new URL(request.url!, 'http://x').searchParams.get('continue');

@@ -1,3 +1,4 @@
+import { dropNulls } from '../core/nulls.js';
 import { DomainError } from '../core/failures.js';
 import { isBlockedByBudget, isUnserved, refusal, statusOf } from './client-errors.js';
 import type { Status } from './client-errors.js';
@@ -51,7 +52,7 @@ function createRequests({ transport, limiter, clock }: ApiDeps): Requests {
       for (let attempt = 0; ; attempt++) {
         const answer = await once(call);
         if (answer.status >= 200 && answer.status < 300) {
-          return { object: JSON.parse(answer.text) as unknown, date: answer.date };
+          return { object: parsed(answer.text), date: answer.date };
         }
         const status = statusOf(answer);
         const wait = attempt < mostRetries ? waitFor(call, answer, status) : undefined;
@@ -60,6 +61,13 @@ function createRequests({ transport, limiter, clock }: ApiDeps): Requests {
       }
     },
   };
+}
+
+/** Without nulls, as files are read. */
+function parsed(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (text.includes('null')) dropNulls(value);
+  return value;
 }
 
 /** Seconds to wait before the same call again; undefined when its answer stands. */
@@ -232,7 +240,7 @@ function createWatch({ transport, limiter, random }: ApiDeps): KubeClient['watch
     const call: Call = { method: 'GET', path, signal: options.signal, onOpen: options.onOpen, isShort };
     const answer = await transport.stream(call, (line) => {
       if (options.signal.aborted) return;
-      const event = JSON.parse(line) as { type: string; object: unknown };
+      const event = parsed(line) as { type: string; object: unknown };
       if (event.type !== 'ERROR') {
         onEvent(event as WatchEvent<Kinds[K]>);
         return;

@@ -1,6 +1,7 @@
 import { parseQuantity } from '../../core/quantities.js';
 import { describeDocument, isRecord } from './read-documents.js';
 import { lookUp } from '../../core/own.js';
+import { probableKey } from '../../packing/requirements/typo.js';
 
 /** A field that breaks a rule; the loader adds file and object. */
 export class FieldError extends Error {
@@ -14,7 +15,13 @@ export class FieldError extends Error {
   }
 }
 
-type Check = (value: unknown, field: string) => void;
+interface Check {
+  (value: unknown, field: string): void;
+  /** Of an object: the checks of its fields. */
+  readonly fields?: Readonly<Record<string, Check>>;
+  /** Of a list: the check of its entries. */
+  readonly entries?: Check;
+}
 
 export const textCheck: Check = (value, field) => {
   if (typeof value !== 'string') throw new FieldError(field, 'a string', value);
@@ -63,20 +70,19 @@ export const quantityCheck: Check = (value, field) => {
   goodQuantities.add(value);
 };
 
-export const listCheck =
-  (check: Check): Check =>
-  (value, field) => {
+export const listCheck = (check: Check): Check => {
+  const each: Check = (value, field) => {
     if (!Array.isArray(value)) throw new FieldError(field, 'a list', value);
     for (let i = 0; i < value.length; i++) check(value[i], `${field}[${i}]`);
   };
+  return Object.assign(each, { entries: check });
+};
 
 /** A list with at least one entry. */
-export const someCheck =
-  (check: Check): Check =>
-  (value, field) => {
-    listCheck(check)(value, field);
+export const someCheck = (check: Check): Check =>
+  both(listCheck(check), (value, field) => {
     if ((value as unknown[]).length === 0) throw new FieldError(field, 'at least one entry', value);
-  };
+  });
 
 export const mapCheck =
   (check: Check): Check =>
@@ -86,9 +92,8 @@ export const mapCheck =
   };
 
 /** An object whose listed fields are checked when present (or always, when named in `required`); others are left alone. */
-export const shape =
-  (fields: Readonly<Record<string, Check>>, required: readonly string[] = []): Check =>
-  (value, field) => {
+export const shape = (fields: Readonly<Record<string, Check>>, required: readonly string[] = []): Check => {
+  const each: Check = (value, field) => {
     if (!isRecord(value)) throw new FieldError(field, 'an object', value);
     const prefix = field === '' ? '' : `${field}.`;
     for (const name of required)
@@ -100,13 +105,44 @@ export const shape =
       if (check !== undefined && inner !== undefined && inner !== null) check(inner, `${prefix}${name}`);
     }
   };
+  return Object.assign(each, { fields });
+};
 
 /** Runs `check`, then `rule`, which throws `FieldError` itself. */
-export const both =
-  (check: Check, rule: Check): Check =>
-  (value, field) => {
+export const both = (check: Check, rule: Check): Check => {
+  const each: Check = (value, field) => {
     check(value, field);
     rule(value, field);
   };
+  return Object.assign(each, { ...check });
+};
+
+/** Looked up once: a cluster's pods have the same fields. */
+const probable = new WeakMap<object, Map<string, string | undefined>>();
+
+function probableField(name: string, fields: Readonly<Record<string, Check>>): string | undefined {
+  let known = probable.get(fields);
+  if (known === undefined) probable.set(fields, (known = new Map()));
+  if (!known.has(name)) known.set(name, probableKey(name, Object.keys(fields)));
+  return known.get(name);
+}
+
+/** Fields that no check knows and that are nearly those of one, each with what was probably meant. */
+export function misspeltFields(
+  value: unknown,
+  { fields, entries }: Check,
+  path = '',
+): [field: string, meant: string][] {
+  if (entries !== undefined && Array.isArray(value))
+    return value.flatMap((each, i) => misspeltFields(each, entries, `${path}[${i}]`));
+  if (fields === undefined || !isRecord(value)) return [];
+  return Object.keys(value).flatMap((name) => {
+    const at = path === '' ? name : `${path}.${name}`;
+    const known = lookUp(fields, name);
+    if (known !== undefined) return misspeltFields(lookUp(value, name), known, at);
+    const meant = probableField(name, fields);
+    return meant === undefined ? [] : [[at, meant]];
+  });
+}
 
 export type { Check };

@@ -268,6 +268,27 @@ describe('as kubectl reads it', () => {
     expect(warnings[0]).toMatch(/NodePool auto is left out.* NodeClass of eks\.amazonaws\.com \(EKS Auto Mode\)/);
   });
 
+  test('a misspelt field of a built-in kind is said, once for each field; other fields that are not read are not', () => {
+    const odd = (name: string) => ({
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, annotation: { a: 'b' }, managedFields: [] } },
+      spec: {
+        containers: [{ name: 'a', image: 'i', env: [], resources: { request: { cpu: '1' } } }],
+        toleration: [],
+        hostPID: true,
+        constructor: 1,
+        affinity: { nodeAffinty: {} },
+      },
+    });
+    warnings.length = 0;
+    loadObjects([file('misspelt.json', list(odd('a'), odd('b')))]);
+    expect(warnings.map((line) => /Pod default\/a: (.*)/.exec(line)?.[1])).toEqual([
+      'unknown field "metadata.annotation" is ignored (did you mean annotations?)',
+      'unknown field "spec.containers[0].resources.request" is ignored (did you mean requests?)',
+      'unknown field "spec.toleration" is ignored (did you mean tolerations?)',
+      'unknown field "spec.affinity.nodeAffinty" is ignored (did you mean nodeAffinity?)',
+    ]);
+  });
+
   const refused: [string, string, RegExp][] = [
     ['karpenter.sh/v1alpha5', 'Provisioner', /Provisioner x is of karpenter.sh\/v1alpha5: stowage convert makes it v1/],
     ['karpenter.sh/v1beta1', 'NodePool', /NodePool x is of karpenter.sh\/v1beta1: stowage convert/],

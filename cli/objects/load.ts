@@ -10,7 +10,7 @@ import { disruptionPolicies } from '../../api/stowage/disruption-policy.js';
 import { probableKey } from '../../packing/requirements/typo.js';
 import type { ClusterObjects } from '../../packing/types.js';
 import { UsageError } from '../exit.js';
-import { FieldError } from './check.js';
+import { FieldError, misspeltFields } from './check.js';
 import { isRecord, placeOf, readObjects, templateHint, textOf, type FoundObject } from './read-documents.js';
 import { anyObject, builtInShapes } from './shapes.js';
 import { cutText } from '../../core/text.js';
@@ -66,12 +66,14 @@ const servedClasses: readonly string[] = ['karpenter.k8s.aws EC2NodeClass', 'kar
 export function loadObjects(files: readonly string[], warn: (line: string) => void): ClusterObjects {
   const lists: Record<string, KubernetesObject[]> = { pods: [], nodePools: [] };
   const seen = new Map<string, FoundObject>();
+  const told = new Set<string>();
   for (const found of files.flatMap(readObjects)) {
     const kind = kindOf(found);
     const read = lookUp(readKinds, kind);
     const group = groupRead(found, kind, read);
     if (read === undefined || (group !== undefined && group !== read.group)) continue;
     const object = check(kind, read, found);
+    if (read.resource === undefined) warnMisspelt(kind, found, { told, warn });
     if (isRepeated(object, found, seen) || isOthers(object, warn)) continue;
     (lists[read.list] ??= []).push(object);
   }
@@ -115,6 +117,20 @@ function check(kind: string, { resource, namespaced }: ReadKind, found: FoundObj
   const object = resource === undefined ? shaped(kind, found) : parse(resource, kind, found);
   if (namespaced === true) object.metadata.namespace ??= 'default';
   return kind === 'Pod' ? withResizedRequests(object as Pod) : object;
+}
+
+/** Fields of built-in kinds are many more than are read here: what is nearly one of these is said, once for each kind and field. */
+function warnMisspelt(
+  kind: string,
+  found: FoundObject,
+  { told, warn }: { readonly told: Set<string>; readonly warn: (line: string) => void },
+): void {
+  for (const [field, meant] of misspeltFields(found.value, lookUp(builtInShapes, kind) ?? anyObject)) {
+    const key = `${kind} ${field.replace(/\[\d+\]/g, '')}`;
+    if (told.has(key)) continue;
+    told.add(key);
+    warn(`${where(found)} ${nameOf(kind, found.value)}: unknown field "${field}" is ignored (did you mean ${meant}?)`);
+  }
 }
 
 function shaped(kind: string, found: FoundObject): KubernetesObject {

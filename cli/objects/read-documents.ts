@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isCollection, LineCounter, parseDocument as parseOne, visit } from 'yaml';
 import type { Document, Scalar, Tags } from 'yaml';
 import { briefMessageOf } from '../../core/error-message.js';
+import { deepestLevel, dropNulls } from '../../core/nulls.js';
 import { lookUp } from '../../core/own.js';
 import { UsageError } from '../exit.js';
 
@@ -187,17 +188,9 @@ function refusingBadYaml<T>(where: string, read: () => T): T {
   }
 }
 
-/** No object of Kubernetes is nested that deep, and each level takes stack of whatever walks it. */
-const deepest = 200;
-
 /** The value itself, less the fields that are null. Throws `UsageError` where it is nested too deep to be an object of Kubernetes. */
-function cleaned(value: unknown, where: string, levels = deepest): unknown {
-  if (value === null || typeof value !== 'object') return value;
-  if (levels === 0) throw new UsageError(`${where}: it is nested more than ${deepest} levels deep`);
-  for (const [name, inner] of Object.entries(value)) {
-    if (inner === null && !Array.isArray(value)) Reflect.deleteProperty(value, name);
-    else cleaned(inner, where, levels - 1);
-  }
+function cleaned(value: unknown, where: string): unknown {
+  if (!dropNulls(value)) throw new UsageError(`${where}: it is nested more than ${deepestLevel} levels deep`);
   return value;
 }
 

@@ -201,6 +201,8 @@ const podSpec = shape(
         persistentVolumeClaim: shape({ claimName: nonEmptyText }, ['claimName']),
         ephemeral: anything,
         csi: shape({ driver: textCheck }),
+        // Not `csi` misspelt.
+        iscsi: anything,
       }),
     ),
     priority: integerCheck,
