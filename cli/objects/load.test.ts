@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { UsageError } from '../exit.js';
 import { loadObjects as load } from './load.js';
+import { builtInShapes } from './shapes.js';
 
 const warnings: string[] = [];
 const loadObjects = (files: readonly string[]) => load(files, (line) => warnings.push(line));
@@ -287,6 +288,16 @@ describe('as kubectl reads it', () => {
       'unknown field "spec.toleration" is ignored (did you mean tolerations?)',
       'unknown field "spec.affinity.nodeAffinty" is ignored (did you mean nodeAffinity?)',
     ]);
+  });
+
+  test.each(['README.md', 'docs/moving-from-karpenter.md'])('the export of %s has every kind that is read', (page) => {
+    const exported = /^kubectl get (\S+) -A -o json > cluster.json$/m.exec(readFileSync(page, 'utf8'))![1]!.split(',');
+    const short = { PodDisruptionBudget: 'pdb', PersistentVolumeClaim: 'pvc', PersistentVolume: 'pv' };
+    const names = Object.keys(builtInShapes).map(
+      (kind) => new Map(Object.entries(short)).get(kind) ?? `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`,
+    );
+    expect([...names, 'karpenter'].filter((name) => !exported.includes(name))).toEqual([]);
+    expect(readFileSync('README.md', 'utf8')).toContain('`,capacitybuffers`');
   });
 
   const refused: [string, string, RegExp][] = [
