@@ -127,6 +127,13 @@ describe('stowage consolidate', () => {
     ]);
   });
 
+  test('says that there is no node, in place of a fleet of none', () => {
+    const file = join(folder, 'empty.json');
+    writeFileSync(file, JSON.stringify({ kind: 'List', apiVersion: 'v1', items: [] }));
+    const text = consolidateOffline({ ...options, objects: [file], output: 'table' }, () => undefined);
+    expect(text).toBe('There is no node among the objects.\n');
+  });
+
   test('warns of a node that is called as a replacement is', () => {
     const n = printed.commands.findIndex(({ replacements }) => replacements.length > 0);
     const taken = printed.commands[n]!.candidates[0]!;

@@ -71,7 +71,7 @@ describe('labels of AWS that a NodePool or a pod requires', () => {
     }
     const { plan, warnings } = given(pool(), pod('p', {}, { cpu: '1' }, { nodeSelector: { [key]: '7' } }));
     const text = plan(bare);
-    expect(text).toContain('0 nodes for 0 pods');
+    expect(text).toContain('No node is launched');
     expect(text).toContain(key);
     expect(advised(warnings)).toEqual([advice(key)]);
   });

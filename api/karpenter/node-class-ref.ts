@@ -6,7 +6,7 @@ const named = (what: string): z.ZodString =>
 
 /** Which node class says how instances are made. */
 export const nodeClassRef = z.object({
-  group: withRules(z.string().regex(/^[^/]*$/), {
+  group: withRules(z.string().regex(/^[^/]*$/, 'a group without a version, such as karpenter.k8s.aws'), {
     message: 'group may not be empty',
     cel: "self != ''",
     holds: (self) => self !== '',

@@ -25,17 +25,20 @@ const budget = withRules(
       .describe('The reasons that this budget bounds; absent means all.'),
     nodes: z
       .string()
-      .regex(/^((100|[0-9]{1,2})%|[0-9]+)$/)
+      .regex(/^((100|[0-9]{1,2})%|[0-9]+)$/, 'a number of nodes or a percentage, such as 10%')
       .default('10%')
       .describe('How many nodes of the pool may be going at once: a number, or a percentage that is rounded up.'),
     schedule: z
       .string()
-      .regex(/^\s*(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})\s*$/)
+      .regex(
+        /^\s*(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})\s*$/,
+        'five fields of cron, such as 0 9 * * mon-fri, or @daily',
+      )
       .optional()
       .describe('Cron expression in UTC; each hit opens the budget for its duration.'),
     duration: z
       .string()
-      .regex(/^(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?$/)
+      .regex(/^(([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?$/, 'hours and minutes, such as 8h30m')
       .optional()
       .describe('How long each hit of the schedule lasts, in hours and minutes.'),
   }),

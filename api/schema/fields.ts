@@ -3,10 +3,10 @@ import type { Condition, LabelSelector, ResourceList } from '../kubernetes.js';
 import { annotate, withKeyword, withRules } from './rules.js';
 
 /** A Go duration of whole hours, minutes and seconds: `90s`, `1h30m`. */
-export const duration = z.string().regex(/^([0-9]+(s|m|h))+$/);
+export const duration = z.string().regex(/^([0-9]+(s|m|h))+$/, 'a duration, such as 1h30m');
 
 /** As `duration`, or `Never`. */
-export const nillableDuration = z.string().regex(/^(([0-9]+(s|m|h))+|Never)$/);
+export const nillableDuration = z.string().regex(/^(([0-9]+(s|m|h))+|Never)$/, 'a duration, such as 720h, or Never');
 
 /** A whole number within bounds, in the integer width that Go clients use. */
 export function integer(bounds: { min?: number; max?: number; format?: 'int32' | 'int64' }): z.ZodNumber {

@@ -71,6 +71,9 @@ function bound(found: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall): string
   return `${word} ${String(limit)}${noun === undefined ? '' : ` ${noun}`}`;
 }
 
+/** What a field's own schema says of its pattern. */
+const inWords = ({ message }: z.core.$ZodIssue): string => (message.startsWith('Invalid ') ? '' : `: ${message}`);
+
 function allowedBy(found: z.core.$ZodIssue): string {
   switch (found.code) {
     case 'invalid_type':
@@ -83,7 +86,7 @@ function allowedBy(found: z.core.$ZodIssue): string {
     case 'invalid_format':
       return found.format === 'datetime'
         ? 'an RFC 3339 date and time'
-        : `matching ${(found.pattern ?? found.format).replace(/^\/|\/$/g, '')}`;
+        : `matching ${(found.pattern ?? found.format).replace(/^\/|\/$/g, '')}${inWords(found)}`;
     case 'custom':
       return String(found.params?.['allowed'] ?? found.message);
     default:

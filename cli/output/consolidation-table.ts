@@ -45,6 +45,7 @@ function kept(held: Consolidation['held']): string {
 }
 
 function total({ commands, nodesBefore, nodesAfter, priceBefore, priceAfter }: Consolidation, totalMs: number): string {
+  if (nodesBefore === 0) return 'There is no node among the objects.';
   if (commands.length === 0)
     return `No cheaper fleet was found for ${counted(nodesBefore, 'node')} at ${hourly(priceBefore)} per hour.`;
   const moved = commands.reduce((sum, { moves }) => sum + moves.length, 0);

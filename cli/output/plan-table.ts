@@ -115,6 +115,8 @@ function total(plan: Plan, solveMs: number): string {
   const onExisting = plan.existingNodes.reduce((sum, node) => sum + node.pods.length, 0);
   const left = plan.unschedulable.length + (plan.deferred?.length ?? 0) + (plan.ignored?.length ?? 0);
   if (placed + onExisting + left === 0) return `No ${(plan.gated ?? []).length > 0 ? 'other ' : ''}pod is pending.`;
+  if (plan.pricePerHour === 0 && plan.newNodeClaims.length === 0)
+    return `No node is launched; planned in ${solveMs.toFixed(1)} ms.`;
   const summary = `${counted(plan.newNodeClaims.length, 'node')} for ${counted(placed, 'pod')} at ${hourly(plan.pricePerHour)} per hour`;
   return `${summary}${optimality(plan)}, planned in ${solveMs.toFixed(1)} ms.${comparablePlans(plan)}${unknown(plan)}`;
 }

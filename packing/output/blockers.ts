@@ -64,7 +64,7 @@ export function blockersOf(context: BlockerContext, podClass: PodClass, topology
 
 function noPoolText({ input: { objects } }: Compiled): string {
   const names = objects.nodePools.map(({ metadata }) => metadata.name ?? '').sort(compareText);
-  if (names.length === 0) return 'there is no NodePool to launch nodes for';
+  if (names.length === 0) return 'there is no NodePool to launch a node from';
   return `there is no NodePool that launches nodes for pods: static ones (${listedNames(names)}) keep spec.replicas nodes`;
 }
 
