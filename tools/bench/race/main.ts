@@ -23,7 +23,7 @@ const engineNames = ['karpenter', 'stowage'];
 
 await new Command('bench:race')
   .description('Both engines as processes, one after the other on fresh stacks of KWOK nodes.')
-  .addOption(new Option('--scenario <names...>').choices(Object.keys(scenarios)).default(['300']))
+  .addOption(new Option('--scenario <names...>').choices(Object.keys(scenarios)).default(['nodes-300']))
   .addOption(new Option('--engine <names...>').choices(engineNames).default(engineNames))
   .option('--runs <n>', 'of each; the table has medians', '1')
   .option('--first-steps <n>', 'leave out the steps of a scenario after these')

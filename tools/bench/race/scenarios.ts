@@ -110,9 +110,9 @@ const backlog = (made: readonly Deployment[]): Step => ({
 
 /** `npm run bench:race -- --scenario NAME`. */
 export const scenarios: Readonly<Record<string, () => Scenario>> = {
-  '100': () => outAndIn(100),
-  '300': () => outAndIn(300),
-  '1000': () => outAndIn(1000),
+  'nodes-100': () => outAndIn(100),
+  'nodes-300': () => outAndIn(300),
+  'nodes-1000': () => outAndIn(1000),
   large: () => {
     const made = mixed.map(({ name, requests }) => deploymentOf(name, 500, requests));
     const pool = { consolidateAfter: '30s', nodes: '10%' };
