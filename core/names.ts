@@ -1,4 +1,4 @@
-import type { Pod, PodVolume } from '../api/kubernetes.js';
+import type { ObjectMeta, Pod, PodVolume } from '../api/kubernetes.js';
 
 /** The longest name of an object in Kubernetes. */
 export const longestName = 253;
@@ -14,3 +14,7 @@ export function volumeClaimName(
   if (persistentVolumeClaim !== undefined) return persistentVolumeClaim.claimName;
   return ephemeral === undefined ? undefined : `${metadata.name ?? ''}-${name}`;
 }
+
+/** Whether the API server was asked to delete the object, which is there until its finalizers are gone. */
+export const isDeleting = ({ metadata }: { readonly metadata: ObjectMeta }): boolean =>
+  metadata.deletionTimestamp !== undefined;

@@ -13,6 +13,7 @@ import type { OperatorContext } from './context.js';
 import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
+import { isDeleting } from '../core/names.js';
 
 /**
  * Adds to claims and their Nodes what they lack: the label of their node class (labels/of-the-node-class), and the finalizer without which a deletion would skip the
@@ -97,9 +98,6 @@ interface Marks {
 
 /** Whether there is an instance that a deletion has to end. A launch sets the finalizer itself, and a termination takes it off. */
 const isProtected = (claim: NodeClaim): boolean => (claim.status?.providerID ?? '') !== '' && !isDeleting(claim);
-
-const isDeleting = ({ metadata }: Pick<KubernetesObject, 'metadata'>): boolean =>
-  metadata.deletionTimestamp !== undefined;
 
 async function completeMarks(context: OperatorContext, name: string, attempts: Attempts): Promise<Requeue | undefined> {
   const claim = context.cache.get('NodeClaim', { name });

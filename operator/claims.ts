@@ -9,6 +9,7 @@ import type { OperatorContext } from './context.js';
 import { DisruptSignals } from './disrupt-signals.js';
 import { WorkQueue } from './work-queue.js';
 import type { Requeue } from './work-queue.js';
+import { isDeleting } from '../core/names.js';
 
 /** A node that joins is written by several within this: the launch is told once. */
 const collectMs = 200;
@@ -78,10 +79,6 @@ async function signalExpiration({ starter }: OperatorContext, uid: string): Prom
 
 function becameInitialized(before: NodeClaim, after: NodeClaim): boolean {
   return !isTrue(before.status?.conditions, 'Initialized') && isTrue(after.status?.conditions, 'Initialized');
-}
-
-function isDeleting({ metadata }: Node | NodeClaim): boolean {
-  return metadata.deletionTimestamp !== undefined;
 }
 
 /** What registration and initialization wait for: neither heartbeats nor what they write themselves. */

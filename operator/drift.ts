@@ -16,6 +16,7 @@ import { DisruptSignals } from './disrupt-signals.js';
 import { hasRollouts } from './desired-for-pool.js';
 import { tellingRefusals } from './refused-writes.js';
 import { WorkQueue } from './work-queue.js';
+import { isDeleting } from '../core/names.js';
 
 const driftEveryMs = 300_000;
 /** A type that was found is looked for again this much later (drift/type-not-found). */
@@ -113,8 +114,6 @@ async function reconcile(
   if (reason !== undefined) await signalOlderRollout(context, pool, nodeClass, rollouts);
   return undefined;
 }
-
-const isDeleting = ({ metadata }: NodeClass): boolean => metadata.deletionTimestamp !== undefined;
 
 async function write(context: OperatorContext, claim: NodeClaim, reason: string | undefined): Promise<void> {
   const at = { now: context.now(), generation: claim.metadata.generation };

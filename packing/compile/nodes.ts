@@ -7,6 +7,7 @@ import { nameOf } from '../names.js';
 import { normaliseKey } from '../../core/labels.js';
 import type { ClusterObjects } from '../types.js';
 import { lookUp } from '../../core/own.js';
+import { isDeleting } from '../../core/names.js';
 
 /** A Node, or a NodeClaim without a registered Node, before its resources are counted. */
 export interface CompiledNode {
@@ -104,8 +105,6 @@ function nodeView(node: Node, claim: NodeClaim | undefined, without: ReadonlySet
     allocatable: allocatableOf(node, claim, initialized),
   };
 }
-
-const isDeleting = ({ metadata }: Node | NodeClaim): boolean => metadata.deletionTimestamp !== undefined;
 
 function allocatableOf(
   { status }: Node,
