@@ -142,7 +142,7 @@ describe('the status', () => {
 
   test('nothing is under way only where no workflow waits, not even one that is blocked', () => {
     expect(statusText(state([]))).toContain('Under way\n  nothing');
-    expect(statusText(state([row({ blockedBy: 'pdb/shop/web (never)' })]))).not.toContain('Under way');
+    expect(statusText(state([row({ blockedBy: 'pdb/shop/web (never)' })]))).toContain('Under way\n  nothing else');
   });
 
   test('nodes that could go and stay are grouped by what keeps them, those of most nodes first (surfaces/one-reason)', () => {

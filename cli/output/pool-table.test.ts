@@ -40,9 +40,9 @@ test('how far a price is above the bound is said only where both are of the same
   ];
   expect(poolTable({ pools, leastPossiblePerHour: 0.3, leastPossibleWithout: 2 })).toBe(
     `
-NODEPOOL   READY   NODES            PRICE PER HOUR   LOWER BOUND                LIMITS   MESSAGE
-less       True    3 (1 draining)   $0.3000          $0.2000 (without 1 pod)
-late       True    2                $0.1000          $0.1000
-all                5 (1 draining)   $0.4000          $0.3000 (without 2 pods)`.trimStart(),
+NODEPOOL   READY   NODES   PRICE PER HOUR   LOWER BOUND                LIMITS   MESSAGE
+less       True        3   $0.3000          $0.2000 (without 1 pod)             1 of the nodes is draining
+late       True        2   $0.1000          $0.1000
+all                    5   $0.4000          $0.3000 (without 2 pods)`.trimStart(),
   );
 });

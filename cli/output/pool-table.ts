@@ -1,5 +1,5 @@
 import type { PoolRow, StatusReport } from '../status-rows.js';
-import { counted } from '../../core/text.js';
+import { counted, verb } from '../../core/text.js';
 import { hourly, renderTable } from './table.js';
 
 /** NodePools with what they cost and the least that they could cost; all together where there are several. */
@@ -8,8 +8,8 @@ export function poolTable({
   ...least
 }: Pick<StatusReport, 'pools' | 'leastPossiblePerHour' | 'leastPossibleWithout'>): string {
   const rows = pools.map((pool) => [
-    ...[pool.nodePool, pool.ready, nodesText(pool), ...priceCells(pool)],
-    ...[pool.limits.join(', '), pool.message],
+    ...[pool.nodePool, pool.ready, pool.nodes, ...priceCells(pool)],
+    ...[pool.limits.join(', '), [pool.message, ...draining(pool)].filter((text) => text !== '').join('; ')],
   ]);
   return renderTable(
     ['NODEPOOL', 'READY', 'NODES', 'PRICE PER HOUR', 'LOWER BOUND', 'LIMITS', 'MESSAGE'],
@@ -20,14 +20,13 @@ export function poolTable({
 /** Pods may go to a cheaper NodePool: what all cost at least is not the sum of what each does. */
 function totalOf(pools: readonly PoolRow[], least: Omit<Price, 'pricePerHour'>): (string | number)[] {
   const nodes = pools.reduce((sum, pool) => sum + pool.nodes, 0);
-  const draining = pools.reduce((sum, pool) => sum + (pool.draining ?? 0), 0);
   const known = pools.every(({ pricePerHour }) => pricePerHour !== undefined);
   const price = known ? { pricePerHour: pools.reduce((sum, pool) => sum + (pool.pricePerHour ?? 0), 0) } : {};
-  return ['all', '', nodesText({ nodes, draining }), ...priceCells({ ...price, ...least }), '', ''];
+  return ['all', '', nodes, ...priceCells({ ...price, ...least }), '', ''];
 }
 
-const nodesText = ({ nodes, draining = 0 }: Pick<PoolRow, 'nodes' | 'draining'>): string | number =>
-  draining === 0 ? nodes : `${nodes} (${draining} draining)`;
+const draining = ({ draining: count }: PoolRow): string[] =>
+  count === undefined ? [] : [`${count} of the nodes ${verb(count, 'is', 'are')} draining`];
 
 type Price = Pick<PoolRow, 'pricePerHour' | 'leastPossiblePerHour' | 'leastPossibleWithout'>;
 

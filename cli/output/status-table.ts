@@ -122,7 +122,7 @@ function underWay({ workflows, moreUnderWay, drift, claims }: StatusReport): str
   const coming = claims.filter(({ state }) => state === 'registering' || state === 'initializing').length;
   const starting = coming === 0 ? [] : [`  ${counted(coming, 'node')} ${verb(coming, 'is', 'are')} starting`];
   if (parts.length + starting.length > 0) return [...starting, ...parts];
-  return workflows.length === 0 ? ['  nothing'] : [];
+  return [workflows.length === 0 ? '  nothing' : '  nothing else'];
 }
 
 const driftLine = ({ nodePool, drifted, disrupting, nodes }: DriftRow): string =>
