@@ -7,8 +7,6 @@ export type ClaimView =
   | { readonly state: 'deleting'; readonly providerId?: string }
   | {
       readonly state: 'live';
-      /** Whether an earlier launch of the NodeClaim got this far, and may have launched an instance. */
-      readonly wasPrepared?: boolean;
       readonly providerId?: string;
       readonly initialized: boolean;
       readonly registered: boolean;

@@ -55,19 +55,17 @@ async function unlessRefused<T>(write: () => Promise<T>): Promise<T | RefusedWri
 }
 
 async function prepare(deps: ActivityDeps, ref: ClaimRef): Promise<ClaimView> {
-  let wasPrepared = false;
   const claim = await updateClaim(deps.kube, ref, (live) => {
     if (live.metadata.deletionTimestamp !== undefined) return undefined;
     const present = live.metadata.finalizers ?? [];
-    wasPrepared = live.status?.conditions?.some(({ type }) => type === 'Ready') ?? false;
-    if (present.includes(finalizers.termination) && wasPrepared) return undefined;
+    const hasConditions = live.status?.conditions?.some(({ type }) => type === 'Ready') ?? false;
+    if (present.includes(finalizers.termination) && hasConditions) return undefined;
     return {
       metadata: { finalizers: [...new Set([...present, finalizers.termination])] },
       status: { conditions: conditionsWith(deps, live) },
     };
   });
-  const view = viewOf(claim);
-  return view.state === 'live' ? { ...view, wasPrepared } : view;
+  return viewOf(claim);
 }
 
 function viewOf(claim: NodeClaim | undefined): ClaimView {

@@ -66,14 +66,12 @@ describe('launchNode', () => {
 
   // Rule `launch/one-instance`.
   test.each([
-    ['a new claim', { wasPrepared: false }, [true, false]],
-    ['a claim that an earlier launch prepared', { wasPrepared: true }, [false, false]],
-    ['a claim that a worker of an earlier build prepared', {}, [false, false]],
-  ])('%s: an earlier instance is looked for where there may be one', async (_, prepared, expected) => {
-    activities.view = { state: 'live', registered: false, initialized: false, ...prepared };
+    ['a claim that the workflow which started this has just created', true, [true, false]],
+    ['any other claim', false, [false, false]],
+  ])('%s: an earlier instance is looked for where there may be one', async (_, isFirst, expected) => {
     activities.launchResults = [{ state: 'failed', message: 'no', tookMs: 1 }];
 
-    await (await rig.start('launchNode', workflowId, input)).result();
+    await (await rig.start('launchNode', workflowId, { ...input, isFirst })).result();
 
     const asked = activities.inputsOf<{ isFirst: boolean }>('launchInstance').map(({ isFirst }) => isFirst);
     expect(asked).toEqual(expected);

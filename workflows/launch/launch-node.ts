@@ -105,7 +105,8 @@ class Launch {
     if ('done' in view) return view.done;
     if (view.state !== 'live') return this.superseded(view);
     this.providerId = view.providerId;
-    if (view.providerId === undefined) return this.launch(view.wasPrepared !== false);
+    // Another launch of the NodeClaim may have been terminated before it recorded its instance.
+    if (view.providerId === undefined) return this.launch(true);
     return this.awaitNode(launchedAt ?? view.launchedAt ?? workflowNow(), { wasRegistered: view.registered });
   }
 
