@@ -18,7 +18,7 @@ import { setConditions } from '../claim-status.js';
 import { tagInstance } from '../../cluster/tagging.js';
 import { withFailures } from '../to-failure.js';
 import { updateClaim } from '../../cluster/writes.js';
-import { record } from './launch.js';
+import { recordInstance } from './launch.js';
 import { regarding } from '../../core/events.js';
 import { messageOf } from '../../core/error-message.js';
 
@@ -101,7 +101,7 @@ async function recordNow(
   seen: NodeClaim,
 ): Promise<boolean> {
   try {
-    await record(deps, ref, instance, seen);
+    await recordInstance(deps, ref, instance, seen);
     return true;
   } catch (error) {
     deps.log.warn({ nodeClaim: ref.name, error: messageOf(error) }, 'could not record an instance yet');

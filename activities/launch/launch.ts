@@ -38,7 +38,7 @@ export function createLaunchActivities(deps: ActivityDeps): LaunchActivities {
   return withFailures<LaunchActivities>({
     prepareClaim: ({ claim }) => unlessRefused(() => prepare(deps, claim)),
     viewClaim: async ({ claim }) => viewOf(await getClaim(deps.kube, claim)),
-    recordLaunch: ({ claim, instance }) => unlessRefused(() => record(deps, claim, instance)),
+    recordLaunch: ({ claim, instance }) => unlessRefused(() => recordInstance(deps, claim, instance)),
     syncNode: (input) => sync(deps, input, nominations),
     failClaim: (input) => fail(deps, input),
   });
@@ -85,7 +85,7 @@ function viewOf(claim: NodeClaim | undefined): ClaimView {
 }
 
 /** Labels of the NodePool or user override those of the provider (launch/labels). */
-export async function record(
+export async function recordInstance(
   deps: Pick<ActivityDeps, 'kube' | 'now'>,
   ref: ClaimRef,
   instance: LaunchedInstance,
