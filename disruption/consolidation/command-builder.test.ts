@@ -25,7 +25,6 @@ interface Options {
   readonly prices?: readonly number[];
   /** Which nodes a launch can serve. */
   readonly serves?: readonly string[];
-  readonly requiresOnDemand?: boolean;
 }
 
 function run(remove: readonly FleetNode[], options: Options = {}) {
@@ -39,7 +38,6 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
     alone = () => false,
     prices = [],
     serves = [],
-    requiresOnDemand = false,
   } = options;
   const did: string[] = [];
   const tried: string[] = [];
@@ -91,7 +89,6 @@ function run(remove: readonly FleetNode[], options: Options = {}) {
     insteadOfPart: () => false,
     carryOut,
     isEnough: () => did.length >= commands,
-    requiresOnDemand,
   };
   const plan = {
     keep,
@@ -197,19 +194,4 @@ describe('a group that cannot go as planned', () => {
     expect(run(free, { saves: (group) => group.length === 1 }).did).toEqual(['c', 'a', 'b']);
     expect(run(fleetOf('abc'), { saves: (group) => group === 'b', commands: 1 }).did).toEqual(['b']);
   });
-});
-
-test('nodes on demand are left for later commands that need them (consolidation/spot-beside-on-demand)', () => {
-  const nodes = [
-    nodeOf('A'),
-    nodeOf('B'),
-    ...['s', 't', 'u', 'v'].map((name) => nodeOf(name, 1, { capacityType: 'spot' })),
-  ];
-  const first = (requiresOnDemand: boolean) =>
-    run(
-      nodes.map((node) => ({ ...node })),
-      { requiresOnDemand, budget: 3, prices: [0.5], late: 's' },
-    ).tried[0];
-  expect(first(true)).toBe('A');
-  expect(first(false)).toBe('AB');
 });

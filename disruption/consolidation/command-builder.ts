@@ -1,4 +1,3 @@
-import { keepingOnDemand } from './on-demand-nodes.js';
 import { priceOfAll, type FleetNode } from './fleet.js';
 import type { DecidedOutcome, Outcome } from './outcome.js';
 import { candidateGroupsOf } from './parts.js';
@@ -20,8 +19,6 @@ export interface CommandTools {
   readonly carryOut: (outcome: DecidedOutcome) => FleetNode[];
   /** Whether there are enough commands. */
   readonly isEnough: () => boolean;
-  /** Whether a spot node may be replaced by spot only together with on-demand nodes (consolidation/spot-beside-on-demand). */
-  readonly requiresOnDemand: boolean;
 }
 
 /** The candidates of a command, and the nodes that it launches. */
@@ -61,7 +58,7 @@ export class CommandBuilder {
         if (group.length === 0) return;
         this.targets = targets;
         this.simulation.setTargets(targets);
-        const done = this.asPlanned(group, waiting) ?? this.oneLaunch(waiting) ?? this.byItself(group);
+        const done = this.asPlanned(group) ?? this.oneLaunch(waiting) ?? this.byItself(group);
         if (done === undefined) postponed.push(...group);
         else {
           targets = [...targets, ...done.launched];
@@ -75,12 +72,9 @@ export class CommandBuilder {
   }
 
   /** First only the nodes that are not too similar to a launch to be replaced by it, then the whole group. */
-  private asPlanned(group: readonly FleetNode[], waiting: readonly FleetNode[]): Done | undefined {
+  private asPlanned(group: readonly FleetNode[]): Done | undefined {
     const { late } = this.plan;
-    const early = this.keepingOnDemand(
-      group.filter((node) => !late.has(node)),
-      waiting,
-    );
+    const early = group.filter((node) => !late.has(node));
     const isMixed = early.length > 0 && early.length < group.length;
     return (isMixed ? this.follow(early) : undefined) ?? this.follow(group);
   }
@@ -93,18 +87,12 @@ export class CommandBuilder {
     const { late, fleetPlan } = this.plan;
     const early = waiting.filter((node) => !late.has(node)).sort((a, b) => b.price - a.price);
     for (const launch of fleetPlan.unopened().slice(0, mostLaunchesTried)) {
-      const served = this.tools.remove(fleetPlan.servedBy(early, launch));
-      const group = this.keepingOnDemand(served, waiting);
+      const group = this.tools.remove(fleetPlan.servedBy(early, launch));
       if (priceOfAll(group) <= fleetPlan.launches[launch]!.price) continue;
       const done = this.follow(group, launch);
       if (done !== undefined) return done;
     }
     return undefined;
-  }
-
-  /** The group without on-demand nodes that later commands need. */
-  private keepingOnDemand(group: readonly FleetNode[], waiting: readonly FleetNode[]): readonly FleetNode[] {
-    return this.tools.requiresOnDemand ? keepingOnDemand(group, waiting, this.plan.fleetPlan.launches) : group;
   }
 
   /** The group, or the largest part of it from its beginning that saves, with the best replacement for it now. */

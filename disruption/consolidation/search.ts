@@ -160,7 +160,6 @@ class Search {
       },
       carryOut: (outcome) => this.fleet.carryOut(outcome),
       isEnough: () => this.fleet.isEnough(),
-      requiresOnDemand: this.fleet.requiresOnDemand,
     };
   }
 }
