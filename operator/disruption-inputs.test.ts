@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createClusterCache } from '../kube/cache.js';
 import type { ClusterCache } from '../kube/port.js';
 import { createFakeKube, type FakeKube } from '../test/simulation/kube/fake.js';
@@ -12,6 +12,7 @@ describe('what disrupt is told of', () => {
   let cache: ClusterCache;
   let told: string[];
   let stop: () => void;
+  let watch: () => void;
   const stopping = { controller: new AbortController() };
   let heard: () => void = () => undefined;
 
@@ -30,9 +31,13 @@ describe('what disrupt is told of', () => {
       return Promise.resolve();
     };
     const starter = { disrupt: hears('news'), pausesChanged: hears('pauses') };
-    stop = watchDisruptionInputs({ cache, log: silentLog, starter } as unknown as OperatorContext);
+    watch = () => {
+      stop = watchDisruptionInputs({ cache, log: silentLog, starter } as unknown as OperatorContext);
+    };
+    watch();
   });
   afterEach(() => {
+    vi.useRealTimers();
     stop();
     stopping.controller.abort();
   });
@@ -54,6 +59,31 @@ describe('what disrupt is told of', () => {
     kube.remove('DisruptionPause', { name: 'p' });
     await until(() => count('pauses') === 3);
     expect(count('pauses')).toBe(3);
+  });
+
+  test('not an annotation of others on a Node, which agents write all the time; one of Karpenter', async () => {
+    const node = (annotations: Record<string, string>) => kube.put('Node', { metadata: { name: 'n', annotations } });
+    const seen = (key: string): Promise<unknown> =>
+      cache.until(
+        () => cache.get('Node', { name: 'n' })?.metadata.annotations?.[key] !== undefined,
+        stopping.controller.signal,
+      );
+    node({});
+    stop();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    watch();
+    await vi.advanceTimersByTimeAsync(5000);
+    const before = count('news');
+
+    node({ 'agent.example.com/seen-at': '1' });
+    await seen('agent.example.com/seen-at');
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(count('news')).toBe(before);
+
+    node({ 'agent.example.com/seen-at': '1', 'karpenter.sh/do-not-disrupt': 'true' });
+    await seen('karpenter.sh/do-not-disrupt');
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(count('news')).toBe(before + 1);
   });
 
   test.each([

@@ -55,9 +55,13 @@ function allows({ metadata, status }: PodDisruptionBudget): string {
   return `${metadata.generation ?? 0} ${(status?.disruptionsAllowed ?? 0) > 0}`;
 }
 
+/** Annotations of others say nothing to Stowage, and agents write them all the time (consolidation/when-it-searches). */
+const ownAnnotation = /^([^/]*\.)?(karpenter\.sh|karpenter\.k8s\.aws|stowage\.dev)\//;
+
 function ofNode({ metadata, spec, status }: Node): string {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
-  return JSON.stringify([metadata.annotations, metadata.labels, spec?.unschedulable, ready]);
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => ownAnnotation.test(key));
+  return JSON.stringify([annotations, metadata.labels, spec?.unschedulable, ready]);
 }
 
 /** How often what `disrupt` holds paused is compared with what is. */

@@ -1,13 +1,22 @@
+import type { Condition, KubernetesObject, ObjectMeta, Pod } from '../api/kubernetes.js';
+import { annotations } from '../api/labels.js';
 import { lacksNode } from '../cluster/awaited-nodes.js';
+import { refusalsInForce } from '../cluster/refused-pods.js';
+import { backOffMs } from '../core/back-off.js';
+import { claimRefusalOf } from '../core/claim-refusals.js';
+import { isTrue } from '../core/conditions.js';
 import { isPending } from '../core/pods.js';
+import type { Kind } from '../kube/port.js';
 import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /** Pods of one `kubectl apply` come within this; they are told in one signal. While more and more come, signals are this far apart. */
 const collectMs = { first: 100, others: 500 };
-/** That pods still pend is told again this often, for as long as any do (provisioning/signalled-again). */
-const againMs = 10_000;
+/** How often pods that pend are looked at. That takes nothing of Temporal. */
+const lookMs = 10_000;
+/** That pods still pend is told again after this, later each time while nothing changes that decides whether they fit (provisioning/signalled-again). */
+const again = { firstMs: lookMs, longestMs: 600_000 };
 
 const newPods = 'new';
 const stillPending = 'still';
@@ -37,18 +46,27 @@ export function watchPendingPods(context: OperatorContext): () => void {
     1,
   );
   // One that waits for its node may lack it later, without any change of its own.
+  let told = { of: '', times: 0, againAt: 0 };
+  const tellAgain = (pending: readonly Pod[]): void => {
+    if (!pending.some((pod) => lacksNode(context, pod))) return;
+    const of = whatDecides(context, pending);
+    if (of === told.of && now() < told.againAt) return;
+    const times = of === told.of ? told.times + 1 : 1;
+    told = { of, times, againAt: now() + backOffMs(times, again) };
+    queue.add(stillPending);
+  };
   const looks = new WorkQueue(
     'looking for pending pods',
     () => {
       const pending = context.cache.all('Pod').filter(isPending);
-      if (pending.some((pod) => lacksNode(context, pod))) queue.add(stillPending);
-      return Promise.resolve(pending.length === 0 ? undefined : { afterMs: againMs });
+      tellAgain(pending);
+      return Promise.resolve(pending.length === 0 ? undefined : { afterMs: lookMs });
     },
     context.log,
   );
   const stopWatching = context.cache.on('Pod', ({ type, object, previous }) => {
     if (type === 'deleted' || !isPending(object)) return;
-    looks.addAfter(pods, againMs);
+    looks.addAfter(pods, lookMs);
     if (!lacksNode(context, object)) return;
     if (previous === undefined || !lacksNode(context, previous)) noteNew();
   });
@@ -71,4 +89,39 @@ async function signalPending({ starter }: OperatorContext, key: string, sinceMs:
   const again = key === stillPending;
   await inSpan(again ? 'pods still pend' : 'pods pend', sinceMs, () => starter.podsPending({ again }));
   return undefined;
+}
+
+/** Kinds of which objects, and what they specify, decide where pods fit. */
+const deciding: readonly Kind[] = ['NodeOverlay', 'DaemonSet', 'StorageClass', 'PersistentVolumeClaim'];
+
+/**
+ * What decides whether the pending pods find a place on a node that is launched, as a text: which they are, NodePools with their limits in use and
+ * back-offs, node classes, overlays, volumes, and the nodes that are on their way. What kube-scheduler places on nodes that are there is its own.
+ */
+function whatDecides(context: OperatorContext, pending: readonly Pod[]): string {
+  const { cache, cloud, now } = context;
+  const refusalOf = refusalsInForce(context);
+  const kinds = [...deciding, cloud.nodeClassKind.kind as Kind].filter((kind) => cache.kinds.includes(kind));
+  return JSON.stringify([
+    pending.map((pod) => [pod.metadata.uid, pod.metadata.labels, lacksNode(context, pod), refusalOf(pod)?.until]),
+    cache.all('NodePool').map(({ metadata, status }) => [
+      ...[metadata.uid, metadata.generation, metadata.labels, isTrue(status?.conditions, 'Ready'), status?.resources],
+      isBackedOff(metadata, now()),
+    ]),
+    cache.all('NodeClaim').map(({ metadata, status }) => [metadata.uid, isTrue(status?.conditions, 'Initialized')]),
+    kinds.map((kind) =>
+      (cache.all(kind) as readonly Deciding[]).map(({ metadata, status }) => [
+        ...[metadata.uid, metadata.generation, status?.phase, isTrue(status?.conditions, 'Ready')],
+      ]),
+    ),
+  ]);
+}
+
+interface Deciding extends KubernetesObject {
+  readonly status?: { readonly phase?: string; readonly conditions?: readonly Condition[] };
+}
+
+function isBackedOff({ annotations: noted, generation }: ObjectMeta, now: number): boolean {
+  const refusal = claimRefusalOf(noted?.[annotations.claimsRefused], generation, now);
+  return refusal !== undefined && refusal.until > now;
 }
