@@ -11,7 +11,7 @@ import {
   openWorkflowsQuery,
   quotedForQuery,
   searchAttributes,
-  taskQueues,
+  startOptions,
   whyNotUpdate,
 } from '../workflows/messages.js';
 import { tailOf } from '../operator/stuck/history-tail.js';
@@ -85,7 +85,7 @@ async function whyPod(live: Live, namespace: string, name: string): Promise<Why>
     client.workflow.execute<(input: ExplainPodInput) => Promise<PodExplanation>>('explainPod', {
       workflowId: workflowIds.explainPod(cluster, namespace, name),
       workflowIdConflictPolicy: 'USE_EXISTING',
-      taskQueue: taskQueues(cluster).control,
+      ...startOptions('explainPod', { cluster }),
       args: [{ cluster, namespace, name }],
       staticSummary: `why is ${subject} where it is?`,
     }),

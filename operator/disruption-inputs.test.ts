@@ -109,6 +109,7 @@ describe('what disrupt holds paused', () => {
   let held: readonly Pause[] | undefined;
   let signals: number;
   let looks: number;
+  let at: () => { readonly runId: string; readonly events: number };
   let heard: () => void;
   let stop: () => void;
   const stopping = { controller: new AbortController() };
@@ -119,7 +120,10 @@ describe('what disrupt holds paused', () => {
     stopping.controller = new AbortController();
     const cache = createClusterCache({ client: kube, kinds: ['DisruptionPause'] });
     await cache.start(stopping.controller.signal);
+    let run = 0;
+    at = () => ({ runId: String(run++), events: 10 });
     const starter = {
+      disruptAt: () => Promise.resolve(at()),
       pausesChanged: async (): Promise<void> => {
         await Promise.resolve();
         signals += 1;
@@ -160,6 +164,23 @@ describe('what disrupt holds paused', () => {
     held = [pause];
     await until(() => signals === 3);
     expect(signals).toBe(3);
+  });
+
+  test('it is asked once while it goes on in one run, and again at an earlier state of it', async () => {
+    let described = 0;
+    let events = 10;
+    at = () => {
+      described += 1;
+      heard();
+      return { runId: 'same', events };
+    };
+    await until(() => described >= 5);
+    const before = looks;
+    await until(() => described >= 10);
+    expect(looks).toBe(before);
+
+    events = 9;
+    await until(() => looks > before);
   });
 
   test('a pause that it lacks is told of', async () => {

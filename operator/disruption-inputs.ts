@@ -64,7 +64,7 @@ function ofNode({ metadata, spec, status }: Node): string {
   return JSON.stringify([annotations, metadata.labels, spec?.unschedulable, ready]);
 }
 
-/** How often what `disrupt` holds paused is compared with what is. */
+/** How often `disrupt` is looked at: what it holds paused is compared with what is where it is another run, or one at an earlier state. */
 const everyMs = 60_000;
 
 type Context = Pick<OperatorContext, 'cache' | 'starter' | 'now' | 'log'>;
@@ -76,10 +76,18 @@ type Context = Pick<OperatorContext, 'cache' | 'starter' | 'now' | 'log'>;
 export function watchPauses(context: Context, every = everyMs): () => void {
   const { cache, starter, log } = context;
   if (!cache.kinds.includes('DisruptionPause')) return () => undefined;
+  let before: Awaited<ReturnType<typeof starter.disruptAt>>;
   const queue = new WorkQueue(
     'signalling disrupt: a pause',
     async (why) => {
-      if (why === 'changed' || (await holdsOthers(context))) await starter.pausesChanged();
+      if (why === 'changed') await starter.pausesChanged();
+      else {
+        const at = await starter.disruptAt();
+        const goesOn = at !== undefined && at.runId === before?.runId && at.events >= before.events;
+        const differs = goesOn ? false : await holdsOthers(context);
+        if (differs === true) await starter.pausesChanged();
+        before = differs === false ? at : undefined;
+      }
       return why === 'changed' ? undefined : { afterMs: every };
     },
     log,
@@ -97,9 +105,10 @@ export function watchPauses(context: Context, every = everyMs): () => void {
   };
 }
 
-async function holdsOthers({ cache, starter, now }: Context): Promise<boolean> {
+/** Undefined where nobody says. */
+async function holdsOthers({ cache, starter, now }: Context): Promise<boolean | undefined> {
   const held = (await starter.pausesHeld())?.map(textOf);
-  if (held === undefined) return false;
+  if (held === undefined) return undefined;
   const there = cache
     .all('DisruptionPause')
     .filter((pause) => !isPauseOver(pause, now()))

@@ -16,7 +16,7 @@ const collectMs = { first: 100, others: 500 };
 /** How often pods that pend are looked at. That takes nothing of Temporal. */
 const lookMs = 10_000;
 /** That pods still pend is told again after this, later each time while nothing changes that decides whether they fit (provisioning/signalled-again). */
-const again = { firstMs: lookMs, longestMs: 600_000 };
+const again = { firstMs: lookMs, longestMs: 900_000 };
 
 const newPods = 'new';
 const stillPending = 'still';

@@ -26,7 +26,6 @@ import {
   openWorkflowsQuery,
   quotedForQuery,
   searchAttributes,
-  taskQueues,
 } from '../workflows/messages.js';
 import { entityStart } from './desired-workflows.js';
 import type { WorkflowStart } from './observed-cluster.js';
@@ -48,15 +47,11 @@ const mostListed = 500;
  * runs already is as good.
  */
 export class Starter implements WorkflowEngine {
-  private readonly taskQueue: string;
-
   constructor(
     private readonly client: Client,
     private readonly cluster: string,
     private readonly window: BatchWindow,
-  ) {
-    this.taskQueue = taskQueues(cluster).control;
-  }
+  ) {}
 
   async podsPending({ again }: { readonly again: boolean } = { again: false }): Promise<void> {
     const { type, workflowId, input, summary } = entityStart(
@@ -65,7 +60,7 @@ export class Starter implements WorkflowEngine {
     );
     await this.client.workflow.signalWithStart(type, {
       workflowId,
-      taskQueue: this.taskQueue,
+      ...startOptions(type, { cluster: this.cluster }),
       args: [input],
       signal: podsPendingSignal,
       signalArgs: [{ again, window: this.window }],
@@ -78,7 +73,7 @@ export class Starter implements WorkflowEngine {
     const { type, workflowId, input, summary } = entityStart({ cluster: this.cluster, window: this.window }, 'disrupt');
     await this.client.workflow.signalWithStart(type, {
       workflowId,
-      taskQueue: this.taskQueue,
+      ...startOptions(type, { cluster: this.cluster }),
       args: [input],
       signal: clusterChangedSignal,
       staticSummary: summary,
@@ -88,6 +83,13 @@ export class Starter implements WorkflowEngine {
   /** DisruptionPauses were written or deleted. */
   async pausesChanged(): Promise<void> {
     await this.signal(workflowIds.disrupt(this.cluster), pausesChangedSignal);
+  }
+
+  /** Where `disrupt` is: it forgets nothing while it goes on in one run. Undefined where none runs. */
+  async disruptAt(): Promise<{ readonly runId: string; readonly events: number } | undefined> {
+    const description = await describeWorkflow(this.client, workflowIds.disrupt(this.cluster));
+    if (description?.status.name !== 'RUNNING') return undefined;
+    return { runId: description.runId, events: description.historyLength };
   }
 
   /** What `disrupt` holds paused; undefined where none runs, or none answers. */
@@ -123,7 +125,7 @@ export class Starter implements WorkflowEngine {
     const input: KeepReplicasInput = { cluster: this.cluster, nodePool, poolUid };
     await this.client.workflow.signalWithStart('keepReplicas', {
       workflowId: workflowIds.replicas(this.cluster, poolUid),
-      taskQueue: this.taskQueue,
+      ...startOptions('keepReplicas', input),
       args: [input],
       signal: replicasChangedSignal,
       signalArgs: [],
@@ -146,7 +148,7 @@ export class Starter implements WorkflowEngine {
     const input: RepairNodeInput = { cluster: this.cluster, claim, nodePool };
     await this.client.workflow.signalWithStart('repairNode', {
       workflowId: workflowIds.repair(this.cluster, claim.uid),
-      taskQueue: this.taskQueue,
+      ...startOptions('repairNode', input),
       args: [input],
       signal: nodeChangedSignal,
       signalArgs: [],
@@ -162,7 +164,7 @@ export class Starter implements WorkflowEngine {
     const input: HandleInterruptionInput = { cluster: this.cluster, instanceId: notice.instanceId };
     await this.client.workflow.signalWithStart('handleInterruption', {
       workflowId: workflowIds.interrupt(this.cluster, notice.instanceId),
-      ...startOptions(this.cluster, 'handleInterruption'),
+      ...startOptions('handleInterruption', input),
       args: [input],
       signal: interruptionSignal,
       signalArgs: [notice],
@@ -175,7 +177,7 @@ export class Starter implements WorkflowEngine {
     try {
       await this.client.workflow.start(type, {
         workflowId,
-        ...startOptions(this.cluster, type),
+        ...startOptions(type, { cluster: this.cluster, ...input }),
         args: [input],
         staticSummary: summary,
         workflowIdConflictPolicy: 'FAIL',

@@ -11,7 +11,7 @@ import type { OfferingsInput } from '../workflows/messages.js';
 import {
   offeringsRefusedSignal,
   offeringSucceededSignal,
-  taskQueues,
+  startOptions,
   unavailableOfferingsQuery,
 } from '../workflows/messages.js';
 
@@ -53,7 +53,7 @@ export class TemporalOfferingStore implements OfferingStore {
         const input: OfferingsInput = { cluster: this.cluster };
         await client.workflow.signalWithStart('offerings', {
           workflowId: workflowIds.offerings(this.cluster),
-          taskQueue: taskQueues(this.cluster).control,
+          ...startOptions('offerings', input),
           args: [input],
           signal: offeringsRefusedSignal,
           signalArgs: [refusals],

@@ -1,4 +1,4 @@
-import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import type { AskedQuestion, Explanation, Failing } from './messages.js';
 import { factsTable } from './facts-table.js';
@@ -8,6 +8,27 @@ import { timeText } from '../core/time.js';
 
 /** Facts as they are to be from now on: one that is undefined is none any more. */
 export type ChangedFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/**
+ * Phases that pass, or that say no more than that the workflow runs. They are in its current details, and are written as an attribute only where they take the
+ * place of a phase that somebody looks for, such as `retrying` or one that waits for people: each write is an action of Temporal Cloud.
+ */
+const passing: ReadonlySet<unknown> = new Set([
+  ...[
+    'starting',
+    'preparing',
+    'idle',
+    'watching',
+    'batching',
+    'packing',
+    'waiting to plan',
+    'creating',
+    'keeping',
+    'removing',
+  ],
+  ...['launching', 'registering', 'initializing', 'validating', 'tainting', 'tolerating', 'measuring'],
+  ...['stopping the launch', 'draining', 'detaching volumes', 'terminating the instance', 'finishing'],
+]);
 
 /**
  * What people see of a workflow: current details in the Temporal UI, the `explain` and `phase` queries, and the search
@@ -24,6 +45,7 @@ export class Progress {
     phase = 'starting',
   ) {
     this.current = { phase, facts };
+    for (const { key, value } of workflowInfo().typedSearchAttributes.getAll()) this.written.set(key.name, value);
     setQueryHandler(explainQuery, () => this.current);
     setQueryHandler(phaseQuery, () => this.current.phase);
     this.attributes([...attributes, { key: searchAttributes.phase, value: phase }]);
@@ -83,6 +105,8 @@ export class Progress {
   attributes(pairs: readonly SearchAttributeUpdatePair[]): void {
     const changed = pairs.filter(({ key, value }) => {
       const known = this.written.get(key.name);
+      if (key.name === searchAttributes.phase.name && passing.has(value) && (known === undefined || passing.has(known)))
+        return false;
       return this.written.has(key.name) ? known !== value : value !== null;
     });
     if (changed.length === 0) return;

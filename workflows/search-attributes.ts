@@ -1,4 +1,5 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
+import type { SearchAttributePair } from '@temporalio/common';
 
 /** Search attributes, registered by the worker at start-up. */
 export const searchAttributes = {
@@ -14,6 +15,49 @@ export const searchAttributes = {
   paused: defineSearchAttributeKey('StowagePaused', 'BOOL'),
   secondsToSpare: defineSearchAttributeKey('StowageSecondsToSpare', 'INT'),
 } as const;
+
+/** The fields of inputs that attributes are taken from. */
+interface Subject {
+  readonly cluster: string;
+  readonly nodePool?: string;
+  readonly claim?: { readonly name: string };
+  readonly candidate?: Candidate;
+  readonly candidates?: readonly Candidate[];
+  readonly instanceId?: string;
+  readonly reason?: string;
+}
+type Candidate = { readonly claim: { readonly name: string }; readonly nodePool: string };
+
+/** Why workflows run whose input does not say so. */
+const reasonsOf: ReadonlyMap<string, string> = new Map([
+  ['expireNode', 'expired'],
+  ['repairNode', 'unhealthy'],
+  ['replaceDrifted', 'drifted'],
+]);
+
+/**
+ * What a workflow's search attributes are as it starts, for the options of its start. Those that are set then cost nothing: each upsert is an action of
+ * Temporal Cloud. A workflow that was started without them writes them itself (progress.ts).
+ */
+export function startAttributes(
+  type: string,
+  input: object,
+): { readonly typedSearchAttributes: SearchAttributePair[] } {
+  const { cluster, nodePool, claim, candidate, candidates = [], instanceId, reason } = input as Subject;
+  const about = candidate ?? candidates[0];
+  const reasonOf = reasonsOf.get(type) ?? (about === undefined ? reason : reason?.toLowerCase());
+  const values: readonly (readonly [typeof searchAttributes.cluster, string | undefined])[] = [
+    [searchAttributes.cluster, cluster],
+    [searchAttributes.nodePool, nodePool ?? about?.nodePool],
+    [searchAttributes.nodeClaim, claim?.name ?? about?.claim.name],
+    [searchAttributes.instanceId, instanceId],
+    [searchAttributes.reason, reasonOf],
+    [searchAttributes.phase, type === 'expireNode' ? 'not due' : undefined],
+  ];
+  return {
+    typedSearchAttributes: values.flatMap(([key, value]) => (value === undefined ? [] : [{ key, value }])),
+  };
+}
 
 /** The visibility query of the open workflows of a cluster. Visibility is eventually consistent. */
 export const openWorkflowsQuery = (cluster: string): string =>

@@ -1,3 +1,6 @@
+import type { Priority } from '@temporalio/common';
+import { startAttributes } from './search-attributes.js';
+
 export type TaskQueue = 'control' | 'packing' | 'cloud' | 'drain' | 'urgent';
 
 /**
@@ -25,12 +28,15 @@ const urgentWorkflows: ReadonlyMap<string, number> = new Map([
   ['terminateNode', 2],
 ]);
 
-/** Task queue and priority for starting a workflow of this type. Temporal servers without priorities ignore the key. */
+/** Task queue, priority and search attributes for starting a workflow of this type. Temporal servers without priorities ignore the key. */
 export function startOptions(
-  cluster: string,
   type: string,
-): { readonly taskQueue: string; readonly priority?: { readonly priorityKey: number } } {
+  input: { readonly cluster: string },
+): { readonly taskQueue: string; readonly priority?: Priority } & ReturnType<typeof startAttributes> {
   const priorityKey = urgentWorkflows.get(type);
-  const { control, urgent } = taskQueues(cluster);
-  return priorityKey === undefined ? { taskQueue: control } : { taskQueue: urgent, priority: { priorityKey } };
+  const { control, urgent } = taskQueues(input.cluster);
+  const attributes = startAttributes(type, input);
+  return priorityKey === undefined
+    ? { taskQueue: control, ...attributes }
+    : { taskQueue: urgent, priority: { priorityKey }, ...attributes };
 }

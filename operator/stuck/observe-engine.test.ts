@@ -30,21 +30,22 @@ test('every queue in which workflows start is looked at for workers that take wo
 
   const workflowQueues = observed.filter(({ tasks }) => tasks === 'workflow').map(({ name }) => name);
   const started = ['provision', 'launchNode', 'terminateNode', 'handleInterruption'].map(
-    (type) => startOptions('c', type).taskQueue,
+    (type) => startOptions(type, { cluster: 'c' }).taskQueue,
   );
   expect(new Set(workflowQueues)).toEqual(new Set(started));
   const activityQueues = observed.filter(({ tasks }) => tasks === 'activity').map(({ name }) => name);
   expect(new Set(activityQueues)).toEqual(new Set(Object.values(taskQueues('c'))));
 });
 
-test('an entity is asked why it fails once for each state of its history', async () => {
-  const entity = { historyLength: 10, why: 'no instance types' };
+test('a workflow is asked why it fails while it says so, and once for each state of its history', async () => {
+  const entity = { historyLength: 10, why: 'no instance types', phase: 'idle' };
   let asked = 0;
   const described = (workflowId: string): object => ({
     ...{ workflowId, runId: 'run', type: workflowId.split('/')[1], status: { name: 'RUNNING' }, raw: {} },
     historyLength: entity.historyLength,
     taskQueue: taskQueues('c').control,
-    typedSearchAttributes: { get: () => undefined },
+    typedSearchAttributes: { get: () => entity.phase },
+    memo: { leftOut: 'NodePool bad' },
   });
   const handle = (workflowId: string): object => ({
     describe: () => Promise.resolve(described(workflowId)),
@@ -57,13 +58,18 @@ test('an entity is asked why it fails once for each state of its history', async
     options: { namespace: 'default' },
     connection: { withDeadline: (_: number, call: () => Promise<unknown>) => call() },
     workflow: { list: async function* () {}, getHandle: handle },
-    schedule: { getHandle: () => ({ describe: () => Promise.resolve({ state: { paused: false } }) }) },
     workflowService: { describeTaskQueue: () => Promise.resolve({ pollers: [], stats: {} }) },
   } as unknown as Client;
   const memory = noMemory();
   const look = async (): Promise<(string | undefined)[]> =>
     (await observeEngine(client, 'c', memory)).workflows.map(({ failing }) => failing?.why);
 
+  expect(await look()).toEqual([undefined, undefined]);
+  expect(asked).toBe(0);
+  const { workflows } = await observeEngine(client, 'c', memory);
+  expect(workflows.map(({ leftOut }) => leftOut)).toEqual(['NodePool bad', 'NodePool bad']);
+
+  entity.phase = 'retrying';
   expect(await look()).toEqual(['no instance types', 'no instance types']);
   expect(await look()).toEqual(['no instance types', 'no instance types']);
   expect(asked).toBe(2);

@@ -4,10 +4,9 @@ import { millisecondsOf } from '../../core/time.js';
 import { inBatches } from '../../core/at-once.js';
 import { compareText } from '../../core/text.js';
 import { workflowIds } from '../../core/ids.js';
-import { lookUp } from '../../core/own.js';
 import {
   explainQuery,
-  leftOutFact,
+  leftOutMemo,
   openWorkflowsQuery,
   searchAttributes,
   taskQueues,
@@ -54,7 +53,7 @@ export interface ObservationMemory {
 }
 
 /** What a workflow says of itself when it is asked. */
-type Explained = Pick<ObservedWorkflow, 'failing' | 'leftOut'>;
+type Explained = Pick<ObservedWorkflow, 'failing'>;
 
 export const noMemory = (): ObservationMemory => ({ turn: 0, failing: [], said: new Map() });
 
@@ -226,35 +225,32 @@ function activityOf(activity: RawActivity, tail: HistoryTail | undefined): Obser
 }
 
 /**
- * Entities and whatever is in phase `retrying` say themselves why they fail, and what they leave out. The history decides what they say: while
- * it has not grown they are not asked again.
+ * Whatever is in phase `retrying` says itself why it fails. The history decides what it says: while it has not grown it is not asked again, for each
+ * answer is an action of Temporal Cloud. What plans leave out is in the memo.
  */
 async function reportedBy(
   client: Client,
-  { workflowId, runId, type, historyLength, typedSearchAttributes }: WorkflowExecutionDescription,
+  { workflowId, runId, historyLength, typedSearchAttributes, memo }: WorkflowExecutionDescription,
   { before, now }: Explanations,
-): Promise<Explained> {
-  const asked = type === 'provision' || type === 'disrupt' || type === 'keepReplicas';
-  if (!asked && typedSearchAttributes.get(searchAttributes.phase) !== 'retrying') return {};
+): Promise<Pick<ObservedWorkflow, 'failing' | 'leftOut'>> {
+  const leftOut = String(memo?.[leftOutMemo] ?? '');
+  const own = leftOut === '' ? {} : { leftOut };
+  if (typedSearchAttributes.get(searchAttributes.phase) !== 'retrying') return own;
   const key = `${workflowId} ${runId} ${historyLength}`;
   try {
     const said = before.get(key) ?? (await askedOf(client, workflowId, runId));
     now.set(key, said);
-    return said;
+    return { ...own, ...said };
   } catch {
-    return {};
+    return own;
   }
 }
 
 async function askedOf(client: Client, workflowId: string, runId: string): Promise<Explained> {
-  const { failing, facts } = await client.connection.withDeadline(Date.now() + queryMs, () =>
+  const { failing } = await client.connection.withDeadline(Date.now() + queryMs, () =>
     client.workflow.getHandle(workflowId, runId).query(explainQuery),
   );
-  const leftOut = String(lookUp(facts, leftOutFact) ?? '');
-  return {
-    ...(failing === undefined ? {} : { failing: { since: Date.parse(failing.since), why: failing.why } }),
-    ...(leftOut === '' ? {} : { leftOut }),
-  };
+  return failing === undefined ? {} : { failing: { since: Date.parse(failing.since), why: failing.why } };
 }
 
 /** Who polls the cluster's task queues, and what waits in them. */

@@ -169,7 +169,7 @@ describe('consolidate and disrupt', () => {
     expect(views).toEqual([[], [{ node: 'node-a', until }], []]);
   });
 
-  test('a look that does not end is told, with what it waits for and since when, until it ends', async () => {
+  test('a look that does not end is told, with what it does and since when, until it ends', async () => {
     let isStuck = true;
     const find = activities.findDisruptions.bind(activities);
     activities.findDisruptions = () =>
@@ -181,14 +181,8 @@ describe('consolidate and disrupt', () => {
     expect(phase).toBe('watching');
     expect(facts['busy with']).toMatch(/^searching for nodes to disrupt, since \d{4}-/);
 
-    await rig.sleep('3 minutes');
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'stalled');
-    expect((await handle.query(explainQuery)).waitingFor).toMatch(/^searching for nodes to disrupt, since \d{4}-/);
-
     isStuck = false;
-    await rig.sleep('1 minute');
-    await rig.until(async () => (await handle.query(phaseQuery)) === 'watching');
-    expect((await handle.query(explainQuery)).facts['busy with']).toBe('nothing');
+    await rig.until(async () => (await handle.query(explainQuery)).facts['busy with'] === 'nothing');
   });
 
   test('looks again when a budget window opens', async () => {

@@ -122,7 +122,11 @@ export class ServerRig implements WorkflowRig {
   }
 
   async start(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
-    const handle = await this.client.workflow.start(type, { ...startOptions(cluster, type), workflowId, args });
+    const handle = await this.client.workflow.start(type, {
+      ...startOptions(type, { cluster, ...(args[0] as object) }),
+      workflowId,
+      args,
+    });
     this.seen.push({ workflowId, runId: handle.firstExecutionRunId });
     return handle;
   }

@@ -55,7 +55,11 @@ export class SimulatedRig implements WorkflowRig {
   }
 
   async start(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
-    return this.client.workflow.start(type, { ...startOptions(cluster, type), workflowId, args });
+    return this.client.workflow.start(type, {
+      ...startOptions(type, { cluster, ...(args[0] as object) }),
+      workflowId,
+      args,
+    });
   }
 
   /** Every run of the test is known already. */

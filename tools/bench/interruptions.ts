@@ -119,7 +119,7 @@ async function fill(target: FloodTarget, bodies: readonly string[]): Promise<voi
 
 /** Visibility lags behind: asks until it has as many as there should be, or gives up and says what there is. */
 async function counted(client: Client, cluster: string, expected: number): Promise<number> {
-  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${startOptions(cluster, 'handleInterruption').taskQueue}'`;
+  const query = `WorkflowType = 'handleInterruption' AND TaskQueue = '${startOptions('handleInterruption', { cluster }).taskQueue}'`;
   const end = Date.now() + 60_000;
   for (;;) {
     const { count } = await client.workflow.count(query);

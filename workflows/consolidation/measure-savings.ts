@@ -34,13 +34,13 @@ export async function measureSavings({
       { key: searchAttributes.savingsPerHour, value: Math.round(predicted * 1e6) / 1e6 },
     ],
     { command: command.id, predicted: `${dollars(predicted)}/h`, 'pods moved': command.podsMoved },
-    'waiting',
+    'measuring',
   );
   for (const after of afterMs) {
     const at = command.finishedAt + after;
     const name =
       after < hour ? counted(Math.round(after / 60_000), 'minute') : counted(Math.round(after / hour), 'hour');
-    progress.enter('waiting', { waitingFor: `${name} to pass since the command`, until: at });
+    progress.enter('measuring', { waitingFor: `${name} to pass since the command`, until: at });
     if (at > workflowNow()) await sleep(at - workflowNow(), { summary: `${name} since the command` });
     const found = await activities.kube.measureCommand.executeWithOptions(
       { summary: `measure savings after ${name}` },
@@ -49,9 +49,10 @@ export async function measureSavings({
     measured.push(found);
     log.info('measured what a command saved', { command: command.id, ...found });
     progress.addFacts({ [`after ${name}`]: describe(found) });
-    progress.attributes([{ key: searchAttributes.savingsPerHour, value: found.realised }]);
   }
-  progress.enter('done');
+  progress.enter('done', {
+    attributes: [{ key: searchAttributes.savingsPerHour, value: measured.at(-1)?.realised ?? 0 }],
+  });
   return { measured };
 }
 

@@ -4,6 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import { workflowNow } from '../clock.js';
 import { dollars } from '../../core/text.js';
 import type { Candidate, ConsolidateInput, Decision } from '../messages.js';
+import { startAttributes } from '../messages.js';
 import { isStartedAlready } from '../calls/other-workflows.js';
 import type { measureSavings } from './measure-savings.js';
 
@@ -42,6 +43,7 @@ export async function startMeasuring(
       parentClosePolicy: ParentClosePolicy.ABANDON,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: `measure savings of ${dollars(command.priceBefore - priceAfter)}/h: ${command.nodes.slice(0, 3).join(', ')}`,
+      ...startAttributes('measureSavings', { cluster, nodePool: command.nodePools[0], reason: reason.toLowerCase() }),
       args: [{ cluster, command }],
     });
   } catch (error) {

@@ -4,7 +4,7 @@ import { workflowIds } from '../../core/ids.js';
 import type { Outbox } from '../calls/other-workflows.js';
 import type { Slot, Slots } from '../calls/slots.js';
 import type { Candidate, ClaimRef, Order } from '../messages.js';
-import { abortSignal, holdSignal } from '../messages.js';
+import { abortSignal, holdSignal, startAttributes } from '../messages.js';
 import type { Oversight } from '../people/oversight.js';
 import type { Progress } from '../progress.js';
 import type { replaceNode } from '../replacement/replace-node.js';
@@ -78,6 +78,7 @@ export class WaveReplacements {
         parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         staticSummary: `${node}: drifted, wave ${wave}`,
+        ...startAttributes('replaceNode', { cluster, reason: 'Drifted', candidate }),
         args: [{ cluster, reason: 'Drifted', candidate, withinMs: replaceWithinMs }],
       });
       const { outcome, replacements, reason } = result;

@@ -27,7 +27,8 @@ export class Changes {
   }): Promise<void> {
     if (!this.isNew) {
       onWait?.();
-      await condition(() => this.isNew, Math.max(this.settleMs, until - workflowNow()), { summary });
+      const isChanged = await condition(() => this.isNew, Math.max(this.settleMs, until - workflowNow()), { summary });
+      if (!isChanged) return;
     }
     await condition(() => false, this.settleMs, { summary: 'changes to settle' });
     this.isNew = false;

@@ -14,5 +14,6 @@ export function expirationProgress({ cluster, claim, nodePool, expiresAt }: Expi
       { key: searchAttributes.reason, value: 'expired' },
     ],
     { NodeClaim: claim.name, NodePool: nodePool, expires: timeText(expiresAt) },
+    'not due',
   );
 }

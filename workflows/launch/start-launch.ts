@@ -10,6 +10,7 @@ import { workflowIds } from '../../core/ids.js';
 import { settleAll } from '../../core/at-once.js';
 import type { launchNode } from './launch-node.js';
 import type { LaunchBatchInput, LaunchNodeInput, LaunchStart } from '../messages.js';
+import { startAttributes } from '../messages.js';
 import { isStartedAlready } from '../calls/other-workflows.js';
 import { counted } from '../../core/text.js';
 
@@ -29,6 +30,7 @@ export async function startLaunch(
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: shown.summary,
       ...(shown.details === undefined ? {} : { staticDetails: shown.details }),
+      ...startAttributes('launchNode', input),
       args: [input],
     });
   } catch (error) {
@@ -59,6 +61,7 @@ export async function startLaunches(cluster: string, planId: string, launches: r
         workflowId: workflowIds.launchBatch(cluster, planId, part),
         parentClosePolicy: ParentClosePolicy.ABANDON,
         staticSummary: counted(own.length, 'launch', 'launches'),
+        ...startAttributes('launchBatch', { cluster }),
         args: [{ cluster, launches: own }],
       });
     } catch (error) {

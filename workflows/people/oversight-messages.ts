@@ -52,8 +52,8 @@ export function questionText(question: QuestionParts): string {
   return `${what}${what.endsWith('?') ? '' : ':'} ${effectsOf(question).join('; ')}`;
 }
 
-/** Name of the fact that lists objects which packing excludes; its value is empty if there are none. */
-export const leftOutFact = 'left out';
+/** The memo of `provision` that lists objects which packing excludes; empty if there are none. */
+export const leftOutMemo = 'leftOut';
 
 /** A failure that is being retried. */
 export interface Failing {

@@ -1,7 +1,6 @@
 import type { CreatedClaim, PlanNodesResult } from '../../activities/provisioning/contract.js';
 import { dollars, counted } from '../../core/text.js';
 import type { BatchSummary, ClaimPlan, Explanation } from '../messages.js';
-import { leftOutFact } from '../people/oversight-messages.js';
 
 type Planned = Extract<PlanNodesResult, { state: 'planned' }>;
 
@@ -31,7 +30,7 @@ export function batchFacts(batch: number, plan: Planned, claimsCreated: number):
     unschedulable: plan.unschedulable,
     'first reason': plan.firstReason ?? '',
     'left for the next pass': plan.deferred,
-    [leftOutFact]: plan.leftOut ?? '',
+    'left out': plan.leftOut ?? '',
     'price per hour': dollars(plan.pricePerHour),
   };
 }

@@ -1,4 +1,5 @@
-import { condition } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
+import { workflowIds } from '../../core/ids.js';
 import { UnavailableOfferings } from '../../core/unavailable-offerings.js';
 import type { RememberedRefusal } from '../../core/unavailable-offerings.js';
 import { workflowNow } from '../clock.js';
@@ -6,9 +7,11 @@ import type { OfferingsInput } from '../messages.js';
 import {
   offeringsRefusedSignal,
   offeringSucceededSignal,
+  podsPendingSignal,
   searchAttributes,
   unavailableOfferingsQuery,
 } from '../messages.js';
+import { notify } from '../calls/other-workflows.js';
 import { runEntity } from '../entity/run-entity.js';
 import { Progress } from '../progress.js';
 import type { ChangedFacts } from '../progress.js';
@@ -54,9 +57,14 @@ export async function offerings(input: OfferingsInput): Promise<void> {
       facts: { 'out of capacity': out.length, ...first(out) },
     });
     isChanged = false;
-    await condition(() => isChanged, Math.max(1, next - workflowNow()), {
+    const hasNews = await condition(() => isChanged, Math.max(1, next - workflowNow()), {
       summary: 'the next offering to be tried again',
     });
+    // Pods that wait for it are signalled rarely while nothing changes in the cluster (provisioning/signalled-again).
+    if (!hasNews && known.all().filter(({ until }) => until > workflowNow()).length < out.length)
+      await notify(() =>
+        getExternalWorkflowHandle(workflowIds.provision(input.cluster)).signal(podsPendingSignal, { again: true }),
+      );
     return undefined;
   };
   await runEntity<typeof offerings, 'none is left'>({

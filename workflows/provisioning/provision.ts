@@ -1,4 +1,11 @@
-import { ApplicationFailure, condition, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  condition,
+  getExternalWorkflowHandle,
+  sleep,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type {
   ClaimsCreated,
   CreatedClaim,
@@ -22,6 +29,7 @@ import type {
 } from '../messages.js';
 import {
   deletingNodesSignal,
+  leftOutMemo,
   nominatedSignal,
   planQuery,
   podsPendingSignal,
@@ -76,6 +84,8 @@ class ProvisionRun {
   private isPending: boolean;
   /** When the last signal about new pending pods came. */
   private arrivedAt = 0;
+  /** Whether one has come since the last batch. */
+  private isNews = false;
   private marks: readonly TimedMark[];
   private replacements: ReplacementRequest[];
   private readonly deleting: DeletingNodeList;
@@ -112,7 +122,9 @@ class ProvisionRun {
     setSignalHandler(podsPendingSignal, ({ again = false, window = this.window } = {}) => {
       this.isPending = true;
       this.window = window;
-      if (!again) this.arrivedAt = workflowNow();
+      if (again) return;
+      this.arrivedAt = workflowNow();
+      this.isNews = true;
     });
     setSignalHandler(replaceSignal, (request) => {
       if (!this.replacements.some(({ id }) => id === request.id)) this.replacements.push(request);
@@ -141,8 +153,9 @@ class ProvisionRun {
     if (!this.failed.hasFailed) {
       this.progress.enter('idle', { waitingFor: 'pending pods' });
       await condition(() => this.isPending || this.replacements.length > 0 || this.resume !== undefined);
-      if (this.replacements.length === 0 && this.resume === undefined) await this.fillWindow();
+      if (this.replacements.length === 0 && this.resume === undefined && this.isNews) await this.fillWindow();
     }
+    this.isNews = false;
     const requests = [...this.replacements];
     this.isPending = false;
     this.batches += 1;
@@ -173,6 +186,8 @@ class ProvisionRun {
     await this.answer(requests, done);
     this.last = batchSummary(this.batches, plan, rows);
     this.progress.addFacts(batchFacts(this.batches, plan, rows.length));
+    const leftOut = plan.leftOut ?? '';
+    if (leftOut !== (workflowInfo().memo?.[leftOutMemo] ?? '')) upsertMemo({ [leftOutMemo]: leftOut });
   }
 
   /** The window stays open while new pods arrive within `idleMs`, at most for `maxMs` (provisioning/batch-window). */

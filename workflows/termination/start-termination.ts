@@ -20,7 +20,7 @@ export type TerminationRequest = Omit<TerminateNodeInput, 'deleteClaim'>;
 
 const optionsFor = (input: TerminationRequest, staticSummary: string) =>
   ({
-    ...startOptions(input.cluster, 'terminateNode'),
+    ...startOptions('terminateNode', input),
     workflowId: workflowIds.terminate(input.cluster, input.claim.uid),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     // The same NodeClaim can come back, for example when etcd is restored from a backup. It must be terminated again.

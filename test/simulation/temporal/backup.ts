@@ -51,6 +51,7 @@ export function renew(kept: KeptRun, runId = kept.run.start.runId): Run {
   run.signals.push(...kept.run.signals.slice(0, kept.signals));
   run.historyLength = kept.historyLength;
   run.flags = [...kept.flags];
+  run.attributes.clear();
   for (const [name, value] of kept.attributes) run.attributes.set(name, value);
   for (const [seq, child] of kept.children) run.children.set(seq, child);
   return run;

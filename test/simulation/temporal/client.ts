@@ -4,12 +4,13 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import type { SimulatedTemporal } from './engine.js';
+import type { StartOptions } from './engine-options.js';
 import { mayReplace } from './commands.js';
 import { fromPayload, toError, toPayloads } from './payloads.js';
 import type { Run, RunStatus } from './run.js';
 import { selectedBy } from './visibility.js';
 
-interface StartInput {
+interface StartInput extends Pick<StartOptions, 'typedSearchAttributes'> {
   readonly workflowId: string;
   readonly taskQueue: string;
   readonly args?: readonly unknown[];
@@ -167,6 +168,10 @@ class Described {
 
   get closeTime(): Date | undefined {
     return this.closedAt === undefined ? undefined : new Date(this.closedAt);
+  }
+
+  get memo(): object {
+    return { ...this.run.memo };
   }
 
   get searchAttributes(): object {

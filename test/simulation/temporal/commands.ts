@@ -77,6 +77,11 @@ const handlers: Handlers = {
       run.attributes.set(name, fromPayload(payload));
     }
   },
+  modifyWorkflowProperties: (engine, run, { upsertedMemo }) => {
+    engine.bill('memo', run);
+    run.historyLength += 1;
+    for (const [name, payload] of Object.entries(upsertedMemo?.fields ?? {})) run.memo[name] = fromPayload(payload);
+  },
   setPatchMarker: (engine, run) => {
     engine.bill('patch marker', run);
     // The marker, and the search attribute by which runs of a patch are found.
@@ -106,8 +111,8 @@ const handlers: Handlers = {
       taskQueue: command.taskQueue ?? start.taskQueue,
       args: command.arguments ?? [],
       continuedFrom: start.runId,
+      attributes: new Map(run.attributes),
     });
-    for (const [name, value] of run.attributes) next.attributes.set(name, value);
     const parent = parentOf(engine, run);
     if (parent !== undefined && start.parentSeq !== undefined) parent.children.set(start.parentSeq, next);
   },
@@ -125,6 +130,7 @@ export function carryOut(engine: CommandHost, run: Run, command: Command): void 
 
 function startChild(engine: CommandHost, run: Run, command: NonNullable<Command['startChildWorkflowExecution']>): void {
   const { seq, workflowId, workflowType, taskQueue, input, parentClosePolicy, workflowIdReusePolicy } = command;
+  const fields = Object.entries(command.searchAttributes?.indexedFields ?? {});
   const number = seq ?? 0;
   run.historyLength += 1;
   onItsWay(engine, run, { startChildWorkflowExecution: command }, () => {
@@ -140,6 +146,7 @@ function startChild(engine: CommandHost, run: Run, command: NonNullable<Command[
       workflowType: workflowType ?? '',
       taskQueue: taskQueue ?? '',
       args: input ?? [],
+      attributes: new Map(fields.map(([name, payload]) => [name, fromPayload(payload)])),
       parent: { workflowId: run.id, runId: run.start.runId },
       parentSeq: number,
       whenParentCloses: parentClosePolicies[parentClosePolicy ?? 0],

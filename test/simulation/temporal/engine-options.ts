@@ -28,6 +28,7 @@ export interface EngineOptions {
 }
 
 export interface StartOptions {
+  readonly typedSearchAttributes?: readonly { readonly key: { readonly name: string }; readonly value: unknown }[];
   readonly workflowId: string;
   readonly taskQueue: string;
   readonly args: readonly unknown[];

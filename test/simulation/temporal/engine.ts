@@ -88,8 +88,9 @@ export class SimulatedTemporal implements CommandHost {
   pendingActivities = (run: Run): readonly ActivityTask[] => [...(this.activities.get(run)?.values() ?? [])];
 
   /** A first run. The caller has seen to it that none is open. */
-  start(type: string, { workflowId, taskQueue, args }: StartOptions): Run {
-    return this.begin({ workflowId, workflowType: type, taskQueue, args: toPayloads(args) });
+  start(type: string, { workflowId, taskQueue, args, typedSearchAttributes = [] }: StartOptions): Run {
+    const attributes = new Map(typedSearchAttributes.map(({ key, value }) => [key.name, value]));
+    return this.begin({ workflowId, workflowType: type, taskQueue, args: toPayloads(args), attributes });
   }
 
   begin(start: Pick<RunStart, 'workflowId' | 'workflowType' | 'taskQueue' | 'args'> & Partial<RunStart>): Run {
@@ -100,6 +101,7 @@ export class SimulatedTemporal implements CommandHost {
       parent: undefined,
       parentSeq: undefined,
       whenParentCloses: 'abandon',
+      attributes: new Map(),
       ...start,
       runId,
       originalRunId: runId,

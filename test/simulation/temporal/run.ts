@@ -16,6 +16,7 @@ export type BilledAction =
   | 'activity attempt'
   | 'heartbeat'
   | 'search attributes'
+  | 'memo'
   | 'patch marker';
 
 export type RunStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TERMINATED' | 'CONTINUED_AS_NEW';
@@ -67,7 +68,8 @@ export class Run {
   readonly signals: Job[] = [];
   /** What its code has asked for and is on its way to others. */
   readonly underway = new Set<Command>();
-  readonly attributes = new Map<string, unknown>();
+  readonly attributes: Map<string, unknown>;
+  readonly memo: Record<string, unknown> = {};
   readonly children = new Map<number, Run>();
   /** The SDK's switches that its code has used. */
   flags: number[] = [];
@@ -79,6 +81,7 @@ export class Run {
 
   constructor(readonly start: RunStart) {
     this.startTime = new Date(start.startedAt);
+    this.attributes = new Map(start.attributes);
   }
 
   /** Does `work` once everything before it is done: a worker has one task of a run in its hands at a time. */

@@ -1,5 +1,7 @@
 import vm from 'node:vm';
 import { TypedSearchAttributes } from '@temporalio/common';
+import type { SearchAttributePair } from '@temporalio/common';
+import { searchAttributes } from '../../../workflows/messages.js';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { coresdk } from '@temporalio/proto';
 import type { WorkflowInfo } from '@temporalio/workflow';
@@ -36,6 +38,8 @@ export interface RunIdentity {
   readonly firstRunId: string;
   readonly continuedFrom: string | undefined;
   readonly parent: { readonly workflowId: string; readonly runId: string } | undefined;
+  /** The search attributes that it started with, by name. */
+  readonly attributes: ReadonlyMap<string, unknown>;
   /** For the random numbers and UUIDs that the workflow draws. */
   readonly seed: number;
 }
@@ -124,7 +128,12 @@ function infoOf(run: RunIdentity): WorkflowInfo {
     taskQueue,
     namespace: 'default',
     searchAttributes: {},
-    typedSearchAttributes: new TypedSearchAttributes(),
+    typedSearchAttributes: new TypedSearchAttributes(
+      Object.values(searchAttributes).flatMap((key) => {
+        const value = run.attributes.get(key.name);
+        return value === undefined || value === null ? [] : [{ key, value } as SearchAttributePair];
+      }),
+    ),
     parent: parent === undefined ? undefined : { ...parent, namespace: 'default' },
     root: undefined,
     firstExecutionRunId: firstRunId,
