@@ -19,9 +19,18 @@ export function decodeHistory(events: readonly HistoryEvent[]): readonly Step[] 
       return [];
     }
     const step = stepOf(event, scheduled);
-    return step === undefined ? [] : [step];
+    if (step === undefined) return [];
+    return step.is === 'started' && !step.isContinued ? [step, attributesOf(event, step.at)] : [step];
   });
 }
+
+/** Those that a workflow starts with. */
+function attributesOf({ workflowExecutionStartedEventAttributes: started }: HistoryEvent, at: number): Step {
+  return { is: 'attributes', at, values: valuesOf(started?.searchAttributes?.indexedFields) };
+}
+
+const valuesOf = (fields: Readonly<Record<string, Payload>> | null | undefined): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(fields ?? {}).map(([name, value]) => [name, valueOf(value)]));
 
 function stepOf(
   event: HistoryEvent,
@@ -33,10 +42,7 @@ function stepOf(
     const activity = scheduled.get(String(done.scheduledEventId)) ?? { name: '', input: undefined };
     return { is: 'activity', at, ...activity, result: firstOf(done.result?.payloads) };
   }
-  if (upsert) {
-    const fields = Object.entries(upsert.searchAttributes?.indexedFields ?? {});
-    return { is: 'attributes', at, values: Object.fromEntries(fields.map(([name, value]) => [name, valueOf(value)])) };
-  }
+  if (upsert) return { is: 'attributes', at, values: valuesOf(upsert.searchAttributes?.indexedFields) };
   return startedOf(event, at) ?? messageOf(event, at) ?? endedOf(event, at);
 }
 

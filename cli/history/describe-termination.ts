@@ -3,22 +3,27 @@ import { counted } from '../../core/text.js';
 import type { ExpediteOrder, TerminateNodeInput, TerminateNodeResult } from '../../workflows/messages.js';
 import { blockedTexts } from '../../workflows/termination/drain-text.js';
 import { age } from '../output/status-table.js';
-import { attributeOf, byText, callOf, fieldsOf, phaseOf, resultOf, textOr } from './read-fields.js';
+import { attributeOf, byText, callOf, fieldsOf, resultOf, textOr } from './read-fields.js';
 import type { Step } from './records.js';
 import type { Describer } from './describer.js';
 import { timeText } from '../../core/time.js';
 
-const phases: ReadonlyMap<string, string> = new Map([
-  ['stopping the launch', 'the launch is stopped first'],
-  ['draining', 'drain began'],
-  ['detaching volumes', 'drained; volumes are being detached'],
-  ['terminating the instance', 'the instance is being terminated'],
-  ['finishing', 'finalizers are removed'],
+/** What the first call of an activity says of how far a termination is. */
+const stages: ReadonlyMap<string, string> = new Map([
+  ['awaitVolumesDetached', 'drained; volumes are detached'],
+  ['terminateInstance', 'the instance is being terminated'],
+  ['finishTermination', 'finalizers are removed'],
 ]);
 
 /** `terminateNode`: taint, drain with what holds it up and since when, escalation, force, volumes, instance, finalizers. */
 export function terminationDescriber(): Describer {
   let held = '';
+  const seen = new Set<string>();
+  const stageText = (step: Step): string | undefined => {
+    if (step.is !== 'activity' || seen.has(step.name)) return undefined;
+    seen.add(step.name);
+    return stages.get(step.name);
+  };
   return (step) => {
     const drain = drainOf(step);
     if (drain?.state === 'blocked') {
@@ -26,7 +31,7 @@ export function terminationDescriber(): Describer {
       held = drain.blockedBy.join(', ');
       return held === before ? undefined : blockedLine(drain);
     }
-    return beginText(step) ?? escalationText(step) ?? phases.get(phaseOf(step) ?? '') ?? endText(step);
+    return beginText(step) ?? escalationText(step) ?? stageText(step) ?? endText(step);
   };
 }
 

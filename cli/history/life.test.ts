@@ -78,7 +78,6 @@ describe('what a workflow did, in plain words', () => {
       'terminate',
       [
         started({ reason: 'drifted' }),
-        phase('draining'),
         did('drainNode', { ...blocked, blockedSince: start }),
         did('drainNode', blocked),
         did('notifyStuckDrain', undefined, { stuckMs: 300_000 }),
@@ -93,7 +92,6 @@ describe('what a workflow did, in plain words', () => {
       ],
       [
         'termination began (drifted)',
-        'drain began',
         'drain blocked since 2026-01-05T12:00:00Z by pdb/shop/db allows no eviction now (holds shop/db-0); 1 pod left',
         'escalation: an event was published, after 5m0s without progress',
         'escalation: rollouts restarted: Deployment shop/db; Job shop/j not: a Job',
@@ -312,7 +310,6 @@ describe('a life', () => {
         '2026-01-05T12:00:00Z           c/launch/1      launch began in NodePool a',
         '2026-01-05T12:00:00Z   +0s     c/launch/1      workflow launch failed: broken',
         '2026-01-05T12:02:00Z   +119s   c/terminate/1   termination began (empty)',
-        '2026-01-05T12:02:10Z   +10s    c/terminate/1   drain began',
         '',
         'Under way',
         '  c/terminate/1: draining since 2026-01-05T12:02:10Z, blocked by pdb/shop/db',

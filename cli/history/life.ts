@@ -86,7 +86,7 @@ function openOf(runs: readonly Run[]): OpenWorkflow[] {
   return [
     {
       workflowId: last.workflowId,
-      phase: phaseOf(entered) ?? 'starting',
+      phase: phaseOf(entered) ?? 'under way',
       since: new Date(entered.at).toISOString(),
       blockedBy: latest([last], 'blockedBy'),
     },
