@@ -26,7 +26,7 @@ const passing: ReadonlySet<unknown> = new Set([
     'keeping',
     'removing',
   ],
-  ...['launching', 'registering', 'initializing', 'validating', 'tainting', 'tolerating', 'measuring'],
+  ...['launching', 'registering', 'initializing', 'validating', 'tainting', 'measuring'],
   ...['stopping the launch', 'draining', 'detaching volumes', 'terminating the instance', 'finishing'],
 ]);
 

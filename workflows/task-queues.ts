@@ -22,21 +22,38 @@ export function taskQueues(cluster: string): Readonly<Record<TaskQueue, string>>
   };
 }
 
-/** Workflow types that run on the `urgent` queue, with their Temporal priority keys (lower runs first). */
-const urgentWorkflows: ReadonlyMap<string, number> = new Map([
-  ['handleInterruption', 2],
-  ['terminateNode', 2],
-]);
+/** Workflow types that run on the `urgent` queue. */
+const urgentWorkflows: ReadonlySet<string> = new Set(['handleInterruption', 'terminateNode']);
+/** Those that go before others in their queue, where the server has priorities: lower keys first, the usual key is 3. */
+const sooner: ReadonlySet<string> = new Set([...urgentWorkflows, 'provision', 'repairNode']);
+/** The server takes no longer key, in bytes. */
+const longestFairnessKey = 64;
 
-/** Task queue, priority and search attributes for starting a workflow of this type. Temporal servers without priorities ignore the key. */
+/**
+ * Priority of a workflow, which its activities inherit. Launches of one NodePool take turns with those of others on the queue `cloud`, whose calls are
+ * limited. Servers without priorities or fairness ignore it.
+ */
+export function priorityOf(
+  type: string,
+  { nodePool }: { readonly nodePool?: string },
+): { readonly priority: Priority } {
+  return {
+    priority: {
+      ...(sooner.has(type) ? { priorityKey: 2 } : {}),
+      ...(nodePool === undefined ? {} : { fairnessKey: nodePool.slice(0, longestFairnessKey) }),
+    },
+  };
+}
+
+/** Task queue, priority and search attributes for starting a workflow of this type. */
 export function startOptions(
   type: string,
-  input: { readonly cluster: string },
-): { readonly taskQueue: string; readonly priority?: Priority } & ReturnType<typeof startAttributes> {
-  const priorityKey = urgentWorkflows.get(type);
+  input: { readonly cluster: string; readonly nodePool?: string },
+): { readonly taskQueue: string; readonly priority: Priority } & ReturnType<typeof startAttributes> {
   const { control, urgent } = taskQueues(input.cluster);
-  const attributes = startAttributes(type, input);
-  return priorityKey === undefined
-    ? { taskQueue: control, ...attributes }
-    : { taskQueue: urgent, priority: { priorityKey }, ...attributes };
+  return {
+    taskQueue: urgentWorkflows.has(type) ? urgent : control,
+    ...priorityOf(type, input),
+    ...startAttributes(type, input),
+  };
 }

@@ -21,27 +21,30 @@ interface Recorded extends RunRef {
   readonly steps: readonly Step[];
 }
 
-/** Histories of a real server (test/replay), oldest first. */
+/** Histories of a real server: of earlier builds (testdata), which have whole lives of nodes, and of this one (test/replay). */
 function recorded(): readonly Recorded[] {
-  const folder = 'test/replay/histories';
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.bin.gz'));
-  return files.map((file) => {
-    const bytes = gunzipSync(readFileSync(`${folder}/${file}`));
-    const { events } = proto.temporal.api.history.v1.History.decode(bytes);
-    const started = events[0]?.workflowExecutionStartedEventAttributes;
-    const steps = decodeHistory(events);
-    const attributes = Object.assign(
-      {},
-      ...steps.map((step) => (step.is === 'attributes' ? step.values : {})),
-    ) as object;
-    return {
-      workflowId: started?.workflowId ?? '',
-      runId: started?.originalExecutionRunId ?? '',
-      type: started?.workflowType?.name ?? '',
-      attributes: { ...attributes },
-      steps,
-    };
-  });
+  const files = ['cli/history/testdata', 'test/replay/histories'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
+  );
+  return files
+    .filter((file) => file.endsWith('.bin.gz'))
+    .map((file) => {
+      const bytes = gunzipSync(readFileSync(file));
+      const { events } = proto.temporal.api.history.v1.History.decode(bytes);
+      const started = events[0]?.workflowExecutionStartedEventAttributes;
+      const steps = decodeHistory(events);
+      const attributes = Object.assign(
+        {},
+        ...steps.map((step) => (step.is === 'attributes' ? step.values : {})),
+      ) as object;
+      return {
+        workflowId: started?.workflowId ?? '',
+        runId: started?.originalExecutionRunId ?? '',
+        type: started?.workflowType?.name ?? '',
+        attributes: { ...attributes },
+        steps,
+      };
+    });
 }
 
 const all = recorded();
@@ -116,8 +119,7 @@ describe('a node of which only Temporal knows', () => {
       'tainted: no new pods',
       'termination began (empty)',
       'Node ip-172-31-32-10.us-west-2.compute.internal tainted',
-      'drain began',
-      'drained; volumes are being detached',
+      'drained; volumes are detached',
       'the instance is being terminated',
       'finalizers are removed',
       'terminated: 0 pods evicted in 38s',

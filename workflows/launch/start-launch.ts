@@ -10,7 +10,7 @@ import { workflowIds } from '../../core/ids.js';
 import { settleAll } from '../../core/at-once.js';
 import type { launchNode } from './launch-node.js';
 import type { LaunchBatchInput, LaunchNodeInput, LaunchStart } from '../messages.js';
-import { startAttributes } from '../messages.js';
+import { priorityOf, startAttributes } from '../messages.js';
 import { isStartedAlready } from '../calls/other-workflows.js';
 import { counted } from '../../core/text.js';
 
@@ -30,6 +30,7 @@ export async function startLaunch(
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       staticSummary: shown.summary,
       ...(shown.details === undefined ? {} : { staticDetails: shown.details }),
+      ...priorityOf('launchNode', input),
       ...startAttributes('launchNode', input),
       args: [input],
     });

@@ -21,6 +21,8 @@ export type TerminationRequest = Omit<TerminateNodeInput, 'deleteClaim'>;
 const optionsFor = (input: TerminationRequest, staticSummary: string) =>
   ({
     ...startOptions('terminateNode', input),
+    staticDetails:
+      'The deletion of a NodeClaim cannot be undone: if this workflow is terminated, the operator starts it again.',
     workflowId: workflowIds.terminate(input.cluster, input.claim.uid),
     parentClosePolicy: ParentClosePolicy.ABANDON,
     // The same NodeClaim can come back, for example when etcd is restored from a backup. It must be terminated again.
