@@ -104,10 +104,12 @@ function whatDecides(context: OperatorContext, pending: readonly Pod[]): string 
   const kinds = [...deciding, cloud.nodeClassKind.kind as Kind].filter((kind) => cache.kinds.includes(kind));
   return JSON.stringify([
     pending.map((pod) => [pod.metadata.uid, pod.metadata.labels, lacksNode(context, pod), refusalOf(pod)?.until]),
-    cache.all('NodePool').map(({ metadata, status }) => [
-      ...[metadata.uid, metadata.generation, metadata.labels, isTrue(status?.conditions, 'Ready'), status?.resources],
-      isBackedOff(metadata, now()),
-    ]),
+    cache
+      .all('NodePool')
+      .map(({ metadata, status }) => [
+        ...[metadata.uid, metadata.generation, metadata.labels, isTrue(status?.conditions, 'Ready'), status?.resources],
+        isBackedOff(metadata, now()),
+      ]),
     cache.all('NodeClaim').map(({ metadata, status }) => [metadata.uid, isTrue(status?.conditions, 'Initialized')]),
     kinds.map((kind) =>
       (cache.all(kind) as readonly Deciding[]).map(({ metadata, status }) => [
