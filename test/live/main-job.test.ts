@@ -120,9 +120,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
       () => Promise.resolve(JSON.stringify(wrong())),
     );
     expect(checks).toContainEqual(expect.objectContaining({ name: 'cloud-region', state: 'skipped' }));
-    expect(checks.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['task-queues', 'schedules', 'cloud-launch']),
-    );
+    expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(['task-queues', 'cloud-launch']));
   });
 
   // Rule `invariants/reasons-are-recorded`.
