@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import type { PodSpec } from '../../api/kubernetes.js';
 import { annotations, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { createActivityWorld, nodeClaim, nodeClass, nodePool, ready } from '../../test/builders/activity-world.js';
@@ -187,6 +188,36 @@ describe('planning and creating claims', () => {
         expect(second).toMatchObject({ resting: [{ nodePool: 'preferred', pods: ['default/evil', 'default/good'] }] });
         const third = (await create('chain/1/2')) as unknown as ClaimsCreated;
         expect(third.resting[0]?.pods).toBeUndefined();
+      });
+    });
+
+    // Rule `provisioning/refused-claims`.
+    test.each<[string, Partial<PodSpec>]>([
+      ['its volume is', { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] }],
+      [
+        'its spread puts it',
+        {
+          topologySpreadConstraints: [
+            { maxSkew: 1, topologyKey: labels.zone, whenUnsatisfiable: 'DoNotSchedule', labelSelector: {} },
+          ],
+        },
+      ],
+    ])('for the zone where %s keeps that pod alone from the NodePool', async (_, spec) => {
+      const bound = { 'pv.kubernetes.io/bind-completed': 'yes' };
+      const isZone = { key: labels.zone, operator: 'In' as const, values: ['a'] };
+      world.kube.put('PersistentVolumeClaim', {
+        metadata: { name: 'data', namespace: 'default', annotations: bound },
+        spec: { volumeName: 'v' },
+      });
+      world.kube.put('PersistentVolume', {
+        metadata: { name: 'v' },
+        spec: { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [isZone] }] } } },
+      });
+      const made = pod('zonal', '1');
+      world.kube.put('Pod', { ...made, spec: { ...made.spec, ...spec } });
+      refuse((name) => name === 'preferred', denied);
+      expect(await create('chain/1/0')).toMatchObject({
+        resting: [{ nodePool: 'preferred', pods: ['default/zonal'] }],
       });
     });
 

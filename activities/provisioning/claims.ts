@@ -1,8 +1,11 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
+import type { Pod, PodVolume } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { digestOf, hashText } from '../../core/hash.js';
+import { normaliseKey } from '../../core/labels.js';
+import { volumeClaimName } from '../../core/names.js';
 import { parseResources, type Resources } from '../../core/quantities.js';
 import { countedCapacity, nodeOf } from '../../cluster/cluster.js';
 import { nodePoolHash, nodePoolHashVersion } from '../../disruption/drift/template-hash.js';
@@ -132,10 +135,12 @@ function causesOf(
   return causes.some((pods) => pods.length === 0) ? undefined : causes.flat();
 }
 
-/** The label keys of nodes that the pod names, required or preferred. */
-function nodeKeysOf(deps: ActivityDeps, pod: string): readonly string[] {
-  const [namespace = '', name = ''] = pod.split('/');
-  const { nodeSelector, affinity } = deps.cache.get('Pod', { namespace, name })?.spec ?? {};
+/** The label keys of nodes that the pod, its volumes, or its spread and affinity over domains name, required or preferred. */
+function nodeKeysOf({ cache }: ActivityDeps, key: string): readonly string[] {
+  const [namespace = '', name = ''] = key.split('/');
+  const pod = cache.get('Pod', { namespace, name });
+  if (pod === undefined) return [];
+  const { nodeSelector, affinity, topologySpreadConstraints = [], volumes = [] } = pod.spec;
   const { requiredDuringSchedulingIgnoredDuringExecution: required, preferredDuringSchedulingIgnoredDuringExecution } =
     affinity?.nodeAffinity ?? {};
   const terms = [
@@ -143,7 +148,32 @@ function nodeKeysOf(deps: ActivityDeps, pod: string): readonly string[] {
     ...(preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ preference }) => preference),
   ];
   const keys = terms.flatMap(({ matchExpressions = [] }) => matchExpressions.map(({ key }) => key));
-  return [...Object.keys(nodeSelector ?? {}), ...keys];
+  const near = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap((each) => [
+    ...(each?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(each?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ podAffinityTerm }) => podAffinityTerm),
+  ]);
+  const domains = [...topologySpreadConstraints, ...near].map(({ topologyKey }) => normaliseKey(topologyKey));
+  return [
+    ...Object.keys(nodeSelector ?? {}),
+    ...keys,
+    ...domains.filter((domain) => domain !== labels.hostname),
+    ...volumes.flatMap((volume) => volumeKeysOf(cache, pod, volume)),
+  ];
+}
+
+/** The label keys of nodes that the volume names: as its PersistentVolume, or as its StorageClass allows. */
+function volumeKeysOf(cache: ActivityDeps['cache'], pod: Pod, volume: PodVolume): readonly string[] {
+  const { namespace = '' } = pod.metadata;
+  const claim = volumeClaimName(pod, volume);
+  const bound = claim === undefined ? undefined : cache.get('PersistentVolumeClaim', { namespace, name: claim })?.spec;
+  const { volumeName = '', storageClassName = '' } = bound ?? volume.ephemeral?.volumeClaimTemplate.spec ?? {};
+  const terms = cache.get('PersistentVolume', { name: volumeName })?.spec.nodeAffinity?.required?.nodeSelectorTerms;
+  const allowed = cache.get('StorageClass', { name: storageClassName })?.allowedTopologies;
+  const named = [
+    ...(terms ?? []).flatMap(({ matchExpressions = [] }) => matchExpressions),
+    ...(volumeName === '' ? (allowed ?? []) : []).flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions),
+  ];
+  return named.map(({ key }) => normaliseKey(key));
 }
 
 function creationResult(
