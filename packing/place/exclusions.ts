@@ -1,5 +1,6 @@
 import type { Cap } from '../bins/problem.js';
 import { portsClash, type HostPort } from '../../core/host-ports.js';
+import type { Profile } from '../compile/universe.js';
 import type { Group } from '../topology/groups.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 import { selectsOwn } from './host-rules.js';
@@ -43,7 +44,15 @@ export function exclusionsOf(parts: readonly Part[], book: RuleBook): Exclusions
     if (!part.together) return;
     for (const [group, pods] of bundled(part, book)) if (pods > 1) reachOf(group).bundles.push(item);
   });
-  for (const [group, reach] of reaches) if (reach.owners.length > 0) addRule(exclusions, group, reach);
+  for (const [group, reach] of reaches) {
+    if (reach.owners.length === 0) continue;
+    const both = common(reach.owners, reach.selected);
+    const profilesOf = (): readonly Profile[] => both.flatMap((item) => parts[item]!.riding ?? parts[item]!.profiles);
+    addRule(exclusions, group, reach, {
+      both,
+      max: group.kind === 'spread' ? book.daemonPods.roomOnNew(group, profilesOf) : 1,
+    });
+  }
   addMutual(exclusions, reaches);
   addPorts(exclusions, parts);
   return exclusions;
@@ -71,9 +80,13 @@ function bundled({ members }: Part, book: RuleBook): Map<Group, number> {
  * that have it and are not selected first. So only pods that are both limit each other. A cap counts a bundle once, so a bundle
  * with several such pods shares its node with no other of them. Anti-affinity holds in both orders.
  */
-function addRule({ caps, conflicts }: Exclusions, group: Group, { owners, selected, bundles }: Reach): void {
-  const both = common(owners, selected);
-  if (both.length > 0) caps.push({ items: Int32Array.from(both), max: group.kind === 'spread' ? group.maxSkew : 1 });
+function addRule(
+  { caps, conflicts }: Exclusions,
+  group: Group,
+  { owners, selected, bundles }: Reach,
+  { both, max }: { readonly both: readonly number[]; readonly max: number },
+): void {
+  if (both.length > 0) caps.push({ items: Int32Array.from(both), max });
   for (const bundle of bundles) for (const item of both) if (item !== bundle) conflicts.push([bundle, item]);
   if (group.kind === 'spread') return;
   // Pods that are both are kept apart by the cap.

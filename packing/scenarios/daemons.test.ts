@@ -280,6 +280,14 @@ describe('DaemonSet pods are partners of topology rules on the nodes that they w
     const pods = podsOf(2, 'p', { namespace: 'kube-system', topologySpreadConstraints: [constraint] });
     expect(made(pods, partner()).newNodeClaims).toHaveLength(2);
     expect(poolsOf(made(pods, partner({ nodeSelector: inPool('a') })))).toEqual(['b', 'b']);
+    const two = podsOf(4, 'p', {
+      cpu: '100m',
+      namespace: 'kube-system',
+      topologySpreadConstraints: [{ ...constraint, maxSkew: 2 }],
+    });
+    for (const { nodePool, pods: there } of made(two, partner({ nodeSelector: inPool('a') })).newNodeClaims)
+      expect(there.length).toBeLessThanOrEqual(nodePool === 'a' ? 1 : 2);
+    expect(made(two, partner()).newNodeClaims).toHaveLength(2);
     const bound = pod('agent-1', { namespace: 'kube-system', labels: { app: 'agent' }, nodeName: 'n' });
     expect(made([...pods.slice(1), bound], partner(), { nodes: [node('n')] }).existingNodes).toHaveLength(1);
   });

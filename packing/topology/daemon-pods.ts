@@ -165,6 +165,14 @@ export class DaemonPods {
     return least === Infinity ? 0 : least;
   }
 
+  /** How many pods a spread over hosts lets onto any new node of these profiles beside the pods of DaemonSets there. */
+  roomOnNew(group: Group, profilesOf: () => Iterable<Profile>): number {
+    if (this.selectedBy(group).length === 0) return group.maxSkew;
+    let most = 0;
+    for (const profile of new Set(profilesOf())) most = Math.max(most, this.count(group, this.runningOn(profile)));
+    return group.maxSkew + this.leastOnNew(group) - most;
+  }
+
   private told(d: number, group: Group, text: (name: string) => string): DaemonConflict {
     const daemon = this.compiled.daemons[d]!;
     return { daemon, group, message: text(daemon.name) };
