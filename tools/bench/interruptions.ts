@@ -9,6 +9,7 @@ import { createFakeKube } from '../../test/simulation/kube/fake.js';
 import { Starter } from '../../operator/starter.js';
 import type { Mix } from '../../test/cases/interruption-mixes.js';
 import { floodOf } from '../../test/cases/interruption-mixes.js';
+import { registerSearchAttributes } from '../../process/search-attributes.js';
 import { startOptions } from '../../workflows/messages.js';
 
 /** Where the flood goes and where it ends up. */
@@ -39,6 +40,7 @@ export async function flood(target: FloodTarget, count: number, mix: Mix): Promi
   const connection = await Connection.connect({ address: target.temporalAddress });
   try {
     const client = new Client({ connection });
+    await registerSearchAttributes(connection, client.options.namespace);
     const starter = new Starter(client, target.cluster, { idleMs: 1000, maxMs: 10_000 });
     const handle = interruptionHandler({
       ...{ cache: cacheOf(own), kube: createFakeKube(), starter },
