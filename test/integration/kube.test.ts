@@ -64,7 +64,7 @@ describe('with the rights of the shipped roles', () => {
   test('a lease is taken, renewed and handed over', async () => {
     const client = createKubeClient({ kubeconfig: stack().stowageKubeconfig! });
     const lease = { namespace: leaseNamespace, name: 'kube-test' };
-    const timing = { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 100 };
+    const timing = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 100 };
     const errors: string[] = [];
     const onError = ({ message }: Error): number => errors.push(message);
     const order: string[] = [];
