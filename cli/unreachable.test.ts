@@ -45,7 +45,7 @@ beforeAll(async () => {
     return [name, await failing(run([...argumentsOf(name), ...settings]))] as const;
   });
   failures = new Map(await Promise.all(found));
-}, 60_000);
+});
 
 test.each(names)('%s: a Temporal that cannot be reached is one line, with its address, and exit status 1', (name) => {
   expect(failures.get(name)).toEqual({

@@ -28,6 +28,6 @@ test.each([
     expect(objects.nodeClaims?.[0]?.status?.allocatable?.['cpu']).toBe(cpu);
     expect(again.objects.nodeClaims?.[0]).toBe(objects.nodeClaims?.[0]);
   } finally {
-    await world.stop();
+    world.stop();
   }
 });

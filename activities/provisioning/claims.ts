@@ -1,6 +1,6 @@
 import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import type { NodePool } from '../../api/karpenter/node-pool.js';
-import type { Pod, PodVolume } from '../../api/kubernetes.js';
+import type { PersistentVolume, Pod, PodVolume } from '../../api/kubernetes.js';
 import { annotations, finalizers, labels } from '../../api/labels.js';
 import { DomainError } from '../../core/failures.js';
 import { digestOf, hashText } from '../../core/hash.js';
@@ -167,14 +167,19 @@ function volumeKeysOf(cache: ActivityDeps['cache'], pod: Pod, volume: PodVolume)
   const claim = volumeClaimName(pod, volume);
   const bound = claim === undefined ? undefined : cache.get('PersistentVolumeClaim', { namespace, name: claim })?.spec;
   const { volumeName = '', storageClassName = '' } = bound ?? volume.ephemeral?.volumeClaimTemplate.spec ?? {};
-  const terms = cache.get('PersistentVolume', { name: volumeName })?.spec.nodeAffinity?.required?.nodeSelectorTerms;
-  const allowed = cache.get('StorageClass', { name: storageClassName })?.allowedTopologies;
-  const named = [
-    ...(terms ?? []).flatMap(({ matchExpressions = [] }) => matchExpressions),
-    ...(volumeName === '' ? (allowed ?? []) : []).flatMap(({ matchLabelExpressions = [] }) => matchLabelExpressions),
-  ];
+  const named =
+    volumeName === ''
+      ? (cache.get('StorageClass', { name: storageClassName })?.allowedTopologies ?? []).flatMap(
+          ({ matchLabelExpressions = [] }) => matchLabelExpressions,
+        )
+      : expressionsOf(cache.get('PersistentVolume', { name: volumeName }));
   return named.map(({ key }) => normaliseKey(key));
 }
+
+const expressionsOf = (volume: PersistentVolume | undefined): readonly { readonly key: string }[] =>
+  (volume?.spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).flatMap(
+    ({ matchExpressions = [] }) => matchExpressions,
+  );
 
 function creationResult(
   deps: ActivityDeps,

@@ -122,7 +122,7 @@ const probable = new WeakMap<object, Map<string, string | undefined>>();
 
 function probableField(name: string, fields: Readonly<Record<string, Check>>): string | undefined {
   let known = probable.get(fields);
-  if (known === undefined) probable.set(fields, (known = new Map()));
+  if (known === undefined) probable.set(fields, (known = new Map<string, string | undefined>()));
   if (!known.has(name)) known.set(name, probableKey(name, Object.keys(fields)));
   return known.get(name);
 }

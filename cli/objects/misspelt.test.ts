@@ -4,7 +4,7 @@ import { misspeltFields, type Check } from './check.js';
 import { builtInShapes } from './shapes.js';
 
 interface Attributes {
-  getAttributeTypeMap(): readonly { readonly baseName: string; readonly type: string }[];
+  getAttributeTypeMap?(): readonly { readonly baseName: string; readonly type: string }[];
 }
 const types = new Map(Object.entries(kubernetes as object as Record<string, Attributes>));
 

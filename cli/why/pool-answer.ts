@@ -79,7 +79,7 @@ function fullLimits({ spec, status }: NodePool): string[] {
   const used: Resources = { nodes: status?.nodes ?? 0, ...parseResources(status?.resources) };
   return Object.entries(parseResources(spec.limits))
     .filter(([resource, limit]) => (lookUp(used, resource) ?? 0) >= limit)
-    .map(([resource]) => `${resource} ${String(spec.limits?.[resource])}`);
+    .map(([resource]) => `${resource} ${String(lookUp(spec.limits, resource))}`);
 }
 
 function conditionsOf({ pool }: PoolKnown): string[] {

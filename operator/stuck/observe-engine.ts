@@ -233,8 +233,8 @@ async function reportedBy(
   { workflowId, runId, historyLength, typedSearchAttributes, memo }: WorkflowExecutionDescription,
   { before, now }: Explanations,
 ): Promise<Pick<ObservedWorkflow, 'failing' | 'leftOut'>> {
-  const leftOut = String(memo?.[leftOutMemo] ?? '');
-  const own = leftOut === '' ? {} : { leftOut };
+  const leftOut = memo?.[leftOutMemo];
+  const own = typeof leftOut === 'string' && leftOut !== '' ? { leftOut } : {};
   if (typedSearchAttributes.get(searchAttributes.phase) !== 'retrying') return own;
   const key = `${workflowId} ${runId} ${historyLength}`;
   try {

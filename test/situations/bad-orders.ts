@@ -57,7 +57,7 @@ const senseless: readonly Order[] = [
   ['reconsider by nobody', ['reconsider', '--all', '--as', ''], nobody],
   ['why of no pod', ['why', 'pod/nosuch'], /pod default\/nosuch does not exist/],
   ['why of no node', ['why', 'node/nosuch'], /node nosuch does not exist/],
-  ['why of no kind', ['why', 'nodepool/held'], /expected pod\/NAME, node\/NAME or nodeclaim\/NAME/],
+  ['why of no kind', ['why', 'deployment/held'], /expected pod\/NAME, node\/NAME, nodeclaim\/NAME or nodepool\/NAME/],
   ['history of no node', ['history', 'node', 'nosuch'], /nothing is known of "nosuch"/],
   ['expedite within no time', ['expedite', 'nosuch', '--within', 'soon'], /--within: "soon" is no duration/],
 ];

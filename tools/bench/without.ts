@@ -34,5 +34,7 @@ const off = (new URL(import.meta.url).search.slice(1).split(',') as Piece[]).fil
 export const load: LoadHook = async (url, context, next) => {
   const loaded = await next(url, context);
   const added = off.filter((name) => url.endsWith(`/dist/${pieces[name].file}`)).map((name) => pieces[name].code);
-  return added.length === 0 ? loaded : { ...loaded, source: [String(loaded.source), ...added].join('\n') };
+  return added.length === 0
+    ? loaded
+    : { ...loaded, source: [Buffer.from((loaded.source ?? '') as Uint8Array).toString(), ...added].join('\n') };
 };

@@ -186,13 +186,12 @@ class Launch {
   ): Promise<LaunchOutcome> {
     const begun = this.registrationTime(this.input.registering ?? { since: launchedAt });
     let time = wasRegistered ? undefined : begun;
-    if (isNew) await this.waitForChange(noNodeYet, time?.endsAt);
-    else this.progress.enter(time === undefined ? 'initializing' : 'registering');
+    await this.beginWaiting(time, isNew);
     while (!this.stopped) {
       this.changed = false;
       const sync = await this.syncNode(time);
       if (!('reason' in sync)) return sync.state === 'unlaunched' ? this.launchAgain() : this.supersededNow();
-      time = sync.state === 'waiting' ? (time ?? this.registrationLost(sync)) : undefined;
+      time = this.registrationTimeAfter(sync, time);
       const ended = sync.state === 'waiting' ? await this.failIfLate(sync, time) : this.noteNode(sync);
       if (ended !== undefined) return ended;
       await this.waitForChange(sync, time?.endsAt);
@@ -226,9 +225,15 @@ class Launch {
     return state === 'initialized' ? { outcome: 'initialized', nodeName, providerId } : undefined;
   }
 
-  /** A new time for the registration, where the API server was restored to before the last one; undefined where that holds. */
-  private registrationLost({ registered }: { readonly registered?: boolean }): OutageAwareTimeout | undefined {
-    return registered === false ? this.registrationTime({ since: workflowNow() }) : undefined;
+  private async beginWaiting(time: OutageAwareTimeout | undefined, isNew: boolean): Promise<void> {
+    if (isNew) await this.waitForChange(noNodeYet, time?.endsAt);
+    else this.progress.enter(time === undefined ? 'initializing' : 'registering');
+  }
+
+  /** While a Node is not registered it has a time for it: a new one where the API server was restored to before its registration. */
+  private registrationTimeAfter(sync: NodeSync, time: OutageAwareTimeout | undefined): OutageAwareTimeout | undefined {
+    if (sync.state !== 'waiting') return undefined;
+    return time ?? (sync.registered === false ? this.registrationTime({ since: workflowNow() }) : undefined);
   }
 
   /**

@@ -48,7 +48,7 @@ const scaled = (what: string, made: readonly Deployment[], share: number, until:
   act: async (kube) => {
     for (const each of made)
       await kube.patch('Deployment', refOf(each), {
-        spec: { replicas: Math.round((each.spec?.replicas ?? 0) * share) },
+        spec: { replicas: Math.round((each.spec.replicas ?? 0) * share) },
       });
   },
   until,
@@ -78,8 +78,8 @@ function outAndIn(nodes: number): Scenario {
 
 /** The Deployment with more in the template of its pods. */
 const withTemplate = (made: Deployment, more: { readonly metadata?: object; readonly spec?: object }): Deployment => {
-  const { metadata, spec, ...rest } = made.spec!.template;
-  const template = { ...rest, metadata: { ...metadata, ...more.metadata }, spec: { ...spec!, ...more.spec } };
+  const { metadata, spec, ...rest } = made.spec.template;
+  const template = { ...rest, metadata: { ...metadata, ...more.metadata }, spec: { ...spec, ...more.spec } };
   return { ...made, spec: { ...made.spec, template } };
 };
 
