@@ -70,6 +70,7 @@ test('Temporal sees nothing of inputs, results and notes, but search attributes;
   const steps = await temporalEngine(client).steps({ workflowId: 'echo', runId });
   expect(steps).toMatchObject([
     { is: 'started', input: 'shop/web-0', summary: 'for shop/web-0' },
+    { is: 'attributes', values: { StowageNodePool: 'default' } },
     { is: 'activity', input: 'shop/web-0', result: 'said: shop/web-0' },
     { is: 'ended', result: 'said: shop/web-0' },
   ]);

@@ -1,4 +1,7 @@
+import type { Payload, SearchAttributePair } from '@temporalio/common';
+import { encodeUnifiedSearchAttributes } from '@temporalio/common/lib/converter/payload-search-attributes.js';
 import { msToTs } from '@temporalio/common/lib/time.js';
+import { searchAttributes } from '../../../workflows/messages.js';
 import { ActivityTask } from './activity-task.js';
 import type { ActivityWorker } from './activity-worker.js';
 import { keep, renew } from './backup.js';
@@ -14,6 +17,14 @@ import type { BilledAction, RunStart, RunStatus } from './run.js';
 import type { Command, Job } from './sandbox.js';
 import { WorkflowCache } from './workflow-cache.js';
 import { WorkflowTasks } from './workflow-tasks.js';
+
+function fieldsOf(attributes: ReadonlyMap<string, unknown>): Record<string, Payload> {
+  const pairs = Object.values(searchAttributes).flatMap((key) => {
+    const value = attributes.get(key.name);
+    return value === undefined || value === null ? [] : [{ key, value } as SearchAttributePair];
+  });
+  return encodeUnifiedSearchAttributes(undefined, pairs);
+}
 
 /**
  * A Temporal server and the SDK's core in memory, at the time of the process' (faked) timers: workflows, signals, updates,
@@ -120,6 +131,7 @@ export class SimulatedTemporal implements CommandHost {
         arguments: [...start.args],
         attempt: 1,
         firstExecutionRunId: run.start.firstRunId,
+        searchAttributes: { indexedFields: fieldsOf(run.start.attributes) },
       },
     });
     return run;

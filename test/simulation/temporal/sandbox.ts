@@ -1,7 +1,5 @@
 import vm from 'node:vm';
 import { TypedSearchAttributes } from '@temporalio/common';
-import type { SearchAttributePair } from '@temporalio/common';
-import { searchAttributes } from '../../../workflows/messages.js';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { coresdk } from '@temporalio/proto';
 import type { WorkflowInfo } from '@temporalio/workflow';
@@ -128,12 +126,8 @@ function infoOf(run: RunIdentity): WorkflowInfo {
     taskQueue,
     namespace: 'default',
     searchAttributes: {},
-    typedSearchAttributes: new TypedSearchAttributes(
-      Object.values(searchAttributes).flatMap((key) => {
-        const value = run.attributes.get(key.name);
-        return value === undefined || value === null ? [] : [{ key, value } as SearchAttributePair];
-      }),
-    ),
+    // Those that it started with are in the activation.
+    typedSearchAttributes: new TypedSearchAttributes(),
     parent: parent === undefined ? undefined : { ...parent, namespace: 'default' },
     root: undefined,
     firstExecutionRunId: firstRunId,
