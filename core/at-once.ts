@@ -50,6 +50,24 @@ export async function inBatches<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
 }
 
+/** Does `work` for each, some at a time, whatever becomes of the others. Gives those that failed. */
+export async function failuresOf<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  pace?: Pick<Pace, 'atOnce'>,
+): Promise<readonly { readonly item: T; readonly error: unknown }[]> {
+  const failed: { readonly item: T; readonly error: unknown }[] = [];
+  const attempt = async (item: T): Promise<void> => {
+    try {
+      await work(item);
+    } catch (error) {
+      failed.push({ item, error });
+    }
+  };
+  await inBatches(items, attempt, pace);
+  return failed;
+}
+
 /** Asks when first called, and gives the same answer from then on; a promise is shared too. */
 export function once<T>(ask: () => T): () => T {
   let known: { readonly answer: T } | undefined;

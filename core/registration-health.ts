@@ -8,6 +8,8 @@ const tooManyFailures = 2;
 const longestMessage = 300;
 /** The reason of an outcome where the instance ended before its node registered. */
 export const instanceEnded = 'InstanceEnded';
+/** What is said of a NodeClaim whose instance has no Node, as Karpenter says it. */
+export const nodeNotFound = { reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
 /** How long a NodePool backs off after a claim of it got no node: pods that pend are planned every ten seconds. */
 const poolBackOffMs = 60_000;
 

@@ -8,7 +8,7 @@ import type { ClaimRef, NodeRef } from '../workflows/messages.js';
 import { isOrphanedNode, managedClaims, nodeOf } from '../cluster/cluster.js';
 import { countDisrupted } from '../cluster/disrupted-metrics.js';
 import type { OperatorContext } from './context.js';
-import { inBatches, once } from '../core/at-once.js';
+import { failuresOf, once } from '../core/at-once.js';
 import { lookUp } from '../core/own.js';
 import { identityOf } from '../cluster/node-labels.js';
 import { deleteLaunchedClaim, getClaim, updateNode } from '../cluster/writes.js';
@@ -191,21 +191,12 @@ async function each<T>(
   work: (item: T) => Promise<void>,
   nameOf: (item: T) => string,
 ): Promise<GarbageFailure[]> {
-  const failed: GarbageFailure[] = [];
-  await inBatches(
-    items,
-    async (item) => {
-      try {
-        await work(item);
-      } catch (error) {
-        const failure = { object: nameOf(item), error: messageOf(error) };
-        deps.log.warn(failure, 'could not collect garbage, trying again later');
-        failed.push(failure);
-      }
-    },
-    { atOnce },
-  );
-  return failed;
+  const failed = await failuresOf(items, work, { atOnce });
+  return failed.map(({ item, error }) => {
+    const failure = { object: nameOf(item), error: messageOf(error) };
+    deps.log.warn(failure, 'could not collect garbage, trying again later');
+    return failure;
+  });
 }
 
 /** A registered NodeClaim that is not being deleted, so that its instance should exist. */

@@ -11,11 +11,11 @@ import { inSpan } from './in-span.js';
 import type { OperatorContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
-/** Pods of one `kubectl apply` come within this; they are told in one signal. While more and more come, signals are this far apart. */
+/** Pods of one `kubectl apply` come within this; one signal is for all. While more and more come, signals are this far apart. */
 const collectMs = { first: 100, others: 500 };
 /** How often pods that pend are looked at. That takes nothing of Temporal. */
 const lookMs = 10_000;
-/** That pods still pend is told again after this, later each time while nothing changes that decides whether they fit (provisioning/signalled-again). */
+/** That pods still pend is signalled again after this, later each time while nothing changes that decides whether they fit (provisioning/signalled-again). */
 const again = { firstMs: lookMs, longestMs: 900_000 };
 
 const newPods = 'new';
@@ -29,14 +29,14 @@ export function watchPendingPods(context: OperatorContext): () => void {
   let firstSeen: number | undefined;
   const noteNew = (): void => {
     firstSeen ??= now();
-    queue.addAfter(newPods, now() - toldAt < collectMs.others ? collectMs.others : collectMs.first);
+    queue.addAfter(newPods, now() - signalledAt < collectMs.others ? collectMs.others : collectMs.first);
   };
-  let toldAt = 0;
+  let signalledAt = 0;
   const takeSeen = (key: string): number => {
     if (key !== newPods) return now();
     const seen = firstSeen ?? now();
     firstSeen = undefined;
-    toldAt = now();
+    signalledAt = now();
     return seen;
   };
   const queue = new WorkQueue(
@@ -46,20 +46,20 @@ export function watchPendingPods(context: OperatorContext): () => void {
     1,
   );
   // One that waits for its node may lack it later, without any change of its own.
-  let told = { of: '', times: 0, againAt: 0 };
-  const tellAgain = (pending: readonly Pod[]): void => {
+  let repeated = { of: '', times: 0, againAt: 0 };
+  const signalAgain = (pending: readonly Pod[]): void => {
     if (!pending.some((pod) => lacksNode(context, pod))) return;
     const of = whatDecides(context, pending);
-    if (of === told.of && now() < told.againAt) return;
-    const times = of === told.of ? told.times + 1 : 1;
-    told = { of, times, againAt: now() + backOffMs(times, again) };
+    if (of === repeated.of && now() < repeated.againAt) return;
+    const times = of === repeated.of ? repeated.times + 1 : 1;
+    repeated = { of, times, againAt: now() + backOffMs(times, again) };
     queue.add(stillPending);
   };
   const looks = new WorkQueue(
     'looking for pending pods',
     () => {
       const pending = context.cache.all('Pod').filter(isPending);
-      tellAgain(pending);
+      signalAgain(pending);
       return Promise.resolve(pending.length === 0 ? undefined : { afterMs: lookMs });
     },
     context.log,

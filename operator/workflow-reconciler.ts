@@ -1,6 +1,6 @@
 import type { Log, Metrics } from '../core/telemetry.js';
 import { messageOf } from '../core/error-message.js';
-import { inBatches } from '../core/at-once.js';
+import { failuresOf } from '../core/at-once.js';
 import type { NodeClaim } from '../api/karpenter/node-claim.js';
 import type { NodePool } from '../api/karpenter/node-pool.js';
 import { desiredForClaim, desiredWorkflows, launchDueIn, taintedByClosed, withoutObject } from './desired-workflows.js';
@@ -108,20 +108,9 @@ async function eachDone<T>(
   failed: string,
   work: (item: T) => Promise<void>,
 ): Promise<string | undefined> {
-  const failures: string[] = [];
-  await inBatches(
-    items,
-    async (item) => {
-      try {
-        await work(item);
-      } catch (error) {
-        failures.push(messageOf(error));
-      }
-    },
-    { atOnce: startsAtOnce },
-  );
+  const failures = await failuresOf(items, work, { atOnce: startsAtOnce });
   const [first] = failures;
-  return first === undefined ? undefined : `${failures.length} of ${items.length} ${failed}: ${first}`;
+  return first === undefined ? undefined : `${failures.length} of ${items.length} ${failed}: ${messageOf(first.error)}`;
 }
 
 function throwAny(failures: readonly (string | undefined)[]): void {

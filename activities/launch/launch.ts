@@ -25,7 +25,7 @@ import { withFailures } from '../to-failure.js';
 import { getClaim, updateClaim, updateNode } from '../../cluster/writes.js';
 import type { ClaimChange } from '../../cluster/writes.js';
 import { lookUp } from '../../core/own.js';
-import { instanceEnded } from '../../core/registration-health.js';
+import { instanceEnded, nodeNotFound } from '../../core/registration-health.js';
 import { hasUnregisteredTaint } from '../../core/taints.js';
 import { regarding } from '../../core/events.js';
 
@@ -226,7 +226,7 @@ function whyNoNode(node: Node | undefined, wasRegistered: boolean) {
     ? ({
         type: wasRegistered ? 'Initialized' : 'Registered',
         status: 'Unknown',
-        ...{ reason: 'NodeNotFound', message: 'Node not registered with cluster' },
+        ...nodeNotFound,
       } as const)
     : ({
         type: 'Registered',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { frontierOf } from '../../bound/frontier.js';
+import { frontierOf } from '../bound/frontier.js';
 import { instanceType, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
 import { frontierDocument, frontierText } from './frontier.js';
 

@@ -1,4 +1,4 @@
-import type { Frontier, FrontierPoint } from '../../bound/frontier.js';
+import type { Frontier, FrontierPoint } from '../bound/frontier.js';
 import type { Plan } from '../../packing/types.js';
 import { counted } from '../../core/text.js';
 import { hourly, renderTable } from './table.js';

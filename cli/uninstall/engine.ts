@@ -1,22 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import { identityScheduleId, workflowIds } from '../../core/ids.js';
+import { workflowIds } from '../../core/ids.js';
 
 const because = 'stowage uninstall';
 /** Visibility tells of a workflow some time after it has started. */
 const quietPolls = 3;
 const pollMs = 1000;
-
-/** Deletes the cluster's Schedules but the one that says whose name it is. Gives their ids. */
-export async function deleteSchedules(client: Client, cluster: string): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for await (const { scheduleId } of client.schedule.list()) {
-    if (scheduleId.startsWith(`${cluster}/`) && scheduleId !== identityScheduleId(cluster)) ids.push(scheduleId);
-  }
-  for (const id of ids) await client.schedule.getHandle(id).delete();
-  return ids;
-}
 
 /** Terminates every workflow of the cluster, until none is listed for some looks on end. Gives how many there were. */
 export async function terminateWorkflows(client: Client, cluster: string): Promise<number> {

@@ -87,6 +87,7 @@ test('then its conditions, nodes, pods, pauses, budgets and what stays; of other
     unplaced: [
       { why: 'gpu: cpu 64 exceeds what is left', pods: ['shop/web-0'] },
       { why: 'b: no', pods: ['shop/db-0'] },
+      { why: 'b, big-gpu: no', pods: ['shop/db-1'] },
     ],
     pauses: [
       { scope: { kind: 'nodePool', name: 'gpu' }, actor: 'ann', reason: 'release' },

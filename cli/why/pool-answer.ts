@@ -42,7 +42,7 @@ export function poolAnswer(known: PoolKnown): Why {
       ...conditionsOf(known),
       ...nodesOf(known),
       ...report.unplaced
-        .filter(({ why }) => why.includes(`${name}: `))
+        .filter(({ why }) => poolsIn(why).includes(name))
         .map(({ why, pods }) => `${counted(pods.length, 'pod')} that it cannot take: ${statusPodsText(pods)}: ${why}`),
       ...disruptionOf(known),
       ...report.unread.map((line) => `could not be read: ${line}`),
@@ -57,6 +57,10 @@ export function poolAnswer(known: PoolKnown): Why {
       })),
   };
 }
+
+/** The NodePools of `limited: its limits are used up; gpu, small and 2 more NodePools: ...`, as messages of pods name them (packing/output). */
+const poolsIn = (why: string): string[] =>
+  why.split('; ').flatMap((part) => (part.split(': ')[0] ?? '').split(/, | and /));
 
 function whatItDoes({ name, pool, report: { karpenter, pools } }: PoolKnown): string {
   if (pool === undefined) return `is gone: ${pools.find(({ nodePool }) => nodePool === name)?.message ?? ''}`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { instanceType, node, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
-import { withProvenBounds } from '../../bound/prove.js';
+import { withProvenBounds } from '../../cli/bound/prove.js';
 
 const onDemandOnly = ({ offerings, ...type }: ReturnType<typeof instanceType>) => ({
   ...type,

@@ -3,7 +3,7 @@ import { labels } from '../../api/labels.js';
 import type { Pod, PodSpec } from '../../api/kubernetes.js';
 import { instanceType, packingInput, podsOf, pool } from '../../test/builders/packing-fixtures.js';
 import { plan } from '../plan.js';
-import { withProvenBounds } from '../../bound/prove.js';
+import { withProvenBounds } from '../../cli/bound/prove.js';
 
 const app = { labelSelector: { matchLabels: { app: 'p' } } };
 const spread: Partial<PodSpec> = {

@@ -1,4 +1,4 @@
-import type { MarketProblem } from '../../bound/market.js';
+import type { MarketProblem } from '../../cli/bound/market.js';
 
 /** The least price of bins for all pods, by trying everything. Requirements, limits and openers are left out. */
 export function cheapestBins({ pods, weight, width, markets, conflicts }: MarketProblem): number {

@@ -5,7 +5,7 @@ import { cornerTraits, extendedTraits } from '../cases/corner.js';
 import { Random } from '../cases/random.js';
 import { compile } from '../../packing/compile/compiled.js';
 import { plan } from '../../packing/plan.js';
-import { proofOf } from '../../bound/prove.js';
+import { proofOf } from '../../cli/bound/prove.js';
 import type { Plan } from '../../packing/types.js';
 import { packingInputOf } from '../builders/packing-input.js';
 import { checkPlan } from '../checker/check.js';

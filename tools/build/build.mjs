@@ -22,7 +22,6 @@ const folders = [
   'api',
   'core',
   'packing',
-  'bound',
   'disruption',
   'cloud',
   'kube',

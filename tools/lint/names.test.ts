@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-const product =
-  /^(activities|api|bound|cli|cloud|cluster|core|disruption|kube|operator|packing|process|worker|workflows)\//;
+const product = /^(activities|api|cli|cloud|cluster|core|disruption|kube|operator|packing|process|worker|workflows)\//;
 const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts'], { encoding: 'utf8' });
 const sources = listed.split('\n').filter((path) => product.test(path) && !/\.(test|d)\.ts$/.test(path));
 const exported = /^export (?:abstract |async |declare )*(?:class|const|enum|function\*?|interface|type) (\w+)/gm;

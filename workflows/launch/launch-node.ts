@@ -27,6 +27,7 @@ import { setSignalHandler } from '../handlers.js';
 import { counted, dollars } from '../../core/text.js';
 import { backOffMs } from '../../core/back-off.js';
 import { launchTimeoutMs, registrationTimeoutMs } from '../../core/launch-timeouts.js';
+import { nodeNotFound } from '../../core/registration-health.js';
 
 const minutes = 60_000;
 /** The operator signals changes of Nodes; this poll finds changes whose signal was lost. */
@@ -56,8 +57,6 @@ type Ended = { readonly done: LaunchOutcome };
 const longestWhy = 300;
 
 const refusedBackOff = { firstMs: 1000, longestMs: 30_000 };
-
-const noNodeYet = { reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
 
 const isRefused = (answer: { readonly state: string } | undefined): answer is RefusedWrite =>
   answer?.state === 'refused';
@@ -226,7 +225,7 @@ class Launch {
   }
 
   private async beginWaiting(time: OutageAwareTimeout | undefined, isNew: boolean): Promise<void> {
-    if (isNew) await this.waitForChange(noNodeYet, time?.endsAt);
+    if (isNew) await this.waitForChange(nodeNotFound, time?.endsAt);
     else this.progress.enter(time === undefined ? 'initializing' : 'registering');
   }
 
@@ -237,8 +236,8 @@ class Launch {
   }
 
   /**
-   * Runs beside the launch, which does not wait for it: a node works without these tags. `collectGarbage` adds them later if this
-   * fails.
+   * Runs beside the launch, which does not wait for it: a node works without these tags. The collection of garbage adds them
+   * later if this fails.
    */
   private async tag(providerId: string, nodeName: string): Promise<void> {
     const options = { summary: nodeName, retry: { maximumAttempts: 3 } };

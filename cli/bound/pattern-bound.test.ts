@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cheapestBins } from '../test/builders/cheapest-bins.js';
+import { cheapestBins } from '../../test/builders/cheapest-bins.js';
 import type { MarketProblem } from './market.js';
 import { patternBound } from './pattern-bound.js';
 

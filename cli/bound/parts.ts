@@ -1,9 +1,9 @@
-import type { PodClass } from '../packing/compile/classes.js';
-import type { Compiled } from '../packing/compile/compiled.js';
-import { holdsOne } from '../packing/compile/offers.js';
-import type { Member, Part } from '../packing/place/part.js';
-import type { Group } from '../packing/topology/groups.js';
-import type { Rules } from '../packing/topology/rules.js';
+import type { PodClass } from '../../packing/compile/classes.js';
+import type { Compiled } from '../../packing/compile/compiled.js';
+import { holdsOne } from '../../packing/compile/offers.js';
+import type { Member, Part } from '../../packing/place/part.js';
+import type { Group } from '../../packing/topology/groups.js';
+import type { Rules } from '../../packing/topology/rules.js';
 import type { BoundContext, Placed, PlacedClass } from './context.js';
 
 /** A part, and how many pods one unit of it has. */

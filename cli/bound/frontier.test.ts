@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { instanceType, packingInput, podsOf } from '../test/builders/packing-fixtures.js';
+import { instanceType, packingInput, podsOf } from '../../test/builders/packing-fixtures.js';
 import { frontierOf } from './frontier.js';
 
 const onDemandOnly = ({ offerings, ...type }: ReturnType<typeof instanceType>) => ({

@@ -1,4 +1,4 @@
-import type { Column } from '../packing/bins/columns.js';
+import type { Column } from '../../packing/bins/columns.js';
 import type { Content, Market, MarketContent, MarketProblem } from './market.js';
 
 /** The column of a content of a bin of a market. */

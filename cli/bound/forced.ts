@@ -1,10 +1,10 @@
-import type { Compiled } from '../packing/compile/compiled.js';
-import type { Profile } from '../packing/compile/universe.js';
-import type { Exclusions } from '../packing/place/exclusions.js';
-import type { Part } from '../packing/place/part.js';
-import type { Group } from '../packing/topology/groups.js';
-import type { RuleBook } from '../packing/topology/rules.js';
-import type { TopologyCounts } from '../packing/topology/topology-counts.js';
+import type { Compiled } from '../../packing/compile/compiled.js';
+import type { Profile } from '../../packing/compile/universe.js';
+import type { Exclusions } from '../../packing/place/exclusions.js';
+import type { Part } from '../../packing/place/part.js';
+import type { Group } from '../../packing/topology/groups.js';
+import type { RuleBook } from '../../packing/topology/rules.js';
+import type { TopologyCounts } from '../../packing/topology/topology-counts.js';
 import type { BoundContext } from './context.js';
 
 /** Pods under one rule by another key than the host name. */

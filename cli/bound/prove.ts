@@ -1,13 +1,13 @@
 import type { BoundFor, PlacedClass } from './context.js';
 import { leastPriceOfPlaced } from './least-price.js';
-import { compile, type Compiled } from '../packing/compile/compiled.js';
-import type { PodClass } from '../packing/compile/classes.js';
-import { withoutUnreadable } from '../packing/exclude-objects.js';
-import { fullName } from '../packing/names.js';
+import { compile, type Compiled } from '../../packing/compile/compiled.js';
+import type { PodClass } from '../../packing/compile/classes.js';
+import { withoutUnreadable } from '../../packing/exclude-objects.js';
+import { fullName } from '../../packing/names.js';
 import { rulesIgnoredByProof } from './ignored-by-proof.js';
-import { explainedAbove } from '../packing/solve/solve.js';
-import { nearEnough, WorkingPlan } from '../packing/solve/working-plan.js';
-import type { PackingInput, Plan } from '../packing/types.js';
+import { explainedAbove } from '../../packing/solve/solve.js';
+import { nearEnough, WorkingPlan } from '../../packing/solve/working-plan.js';
+import type { PackingInput, Plan } from '../../packing/types.js';
 
 /** Work for one bound of one plan: a second, which few plans need. Twice as much brought one of ten large plans nearer. */
 const usualUnits = 20_000_000;
@@ -18,7 +18,7 @@ const comparableUnits = 10_000_000;
 const safety = 1e-9;
 
 /**
- * The plan with bounds that count what rules force and how pods fit into whole nodes (bound/README.md): they take a good deal of the time that planning takes, so they are for whoever
+ * The plan with bounds that count what rules force and how pods fit into whole nodes (cli/bound/README.md): they take a good deal of the time that planning takes, so they are for whoever
  * asks what a plan is worth. The plan must be that of the input.
  */
 export function withProvenBounds(input: PackingInput, plan: Plan): Plan {

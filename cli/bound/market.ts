@@ -1,4 +1,4 @@
-import type { Contents } from '../packing/bins/contents.js';
+import type { Contents } from '../../packing/bins/contents.js';
 
 /** Bins that the same items may be in, and that count for the same requirements. */
 export interface Market {

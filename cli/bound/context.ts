@@ -1,10 +1,10 @@
-import type { Compiled } from '../packing/compile/compiled.js';
-import type { PodClass } from '../packing/compile/classes.js';
-import type { Level } from '../packing/compile/relaxation-levels.js';
-import type { Feasibility } from '../packing/place/feasibility.js';
-import type { NodeState } from '../packing/place/node-states.js';
-import type { RuleBook } from '../packing/topology/rules.js';
-import type { TopologyCounts } from '../packing/topology/topology-counts.js';
+import type { Compiled } from '../../packing/compile/compiled.js';
+import type { PodClass } from '../../packing/compile/classes.js';
+import type { Level } from '../../packing/compile/relaxation-levels.js';
+import type { Feasibility } from '../../packing/place/feasibility.js';
+import type { NodeState } from '../../packing/place/node-states.js';
+import type { RuleBook } from '../../packing/topology/rules.js';
+import type { TopologyCounts } from '../../packing/topology/topology-counts.js';
 
 /** What a bound is reckoned from. */
 export interface BoundContext {

@@ -1,7 +1,7 @@
-import { compareText } from '../core/text.js';
-import { plan } from '../packing/plan.js';
+import { compareText } from '../../core/text.js';
+import { plan } from '../../packing/plan.js';
 import { withProvenBound } from './prove.js';
-import type { PackingInput, Plan } from '../packing/types.js';
+import type { PackingInput, Plan } from '../../packing/types.js';
 
 /** A plan of which no other that was found has fewer nodes at that price, nor a lower price with so many nodes. */
 export interface FrontierPoint {

@@ -1,7 +1,7 @@
 import type { Content } from './market.js';
-import type { Part } from '../packing/place/part.js';
-import type { PodClass } from '../packing/compile/classes.js';
-import type { Level } from '../packing/compile/relaxation-levels.js';
+import type { Part } from '../../packing/place/part.js';
+import type { PodClass } from '../../packing/compile/classes.js';
+import type { Level } from '../../packing/compile/relaxation-levels.js';
 import type { BoundContext, Placed } from './context.js';
 import { forcedByTopology, type ForcedByRules } from './forced.js';
 import { Choices } from './choices.js';
@@ -28,7 +28,7 @@ interface BoundEffort {
 }
 
 /**
- * A lower bound for the price of the placed pods by contents of whole nodes, which counts what rules force (bound/README.md). `claims`: the pods by
+ * A lower bound for the price of the placed pods by contents of whole nodes, which counts what rules force (cli/bound/README.md). `claims`: the pods by
  * class and level of each new node of a plan that is known, which costs `price`. The work is bounded by `units`, and given up where it stays below `otherBound`.
  */
 export function leastPriceOfPlaced(

@@ -1,7 +1,7 @@
-import { minValuesRulesOf } from '../packing/compile/min-values.js';
-import type { Pool } from '../packing/compile/pools.js';
-import type { Part } from '../packing/place/part.js';
-import type { Rules } from '../packing/topology/rules.js';
+import { minValuesRulesOf } from '../../packing/compile/min-values.js';
+import type { Pool } from '../../packing/compile/pools.js';
+import type { Part } from '../../packing/place/part.js';
+import type { Rules } from '../../packing/topology/rules.js';
 import type { BoundContext } from './context.js';
 
 /**

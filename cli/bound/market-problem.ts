@@ -1,10 +1,10 @@
 import type { Market, MarketProblem } from './market.js';
-import type { Compiled } from '../packing/compile/compiled.js';
-import type { Profile } from '../packing/compile/universe.js';
-import { rowUse, type PoolLimit } from '../packing/compile/pool-limits.js';
-import { exclusionsOf, type Exclusions } from '../packing/place/exclusions.js';
-import type { NodeState } from '../packing/place/node-states.js';
-import type { Part } from '../packing/place/part.js';
+import type { Compiled } from '../../packing/compile/compiled.js';
+import type { Profile } from '../../packing/compile/universe.js';
+import { rowUse, type PoolLimit } from '../../packing/compile/pool-limits.js';
+import { exclusionsOf, type Exclusions } from '../../packing/place/exclusions.js';
+import type { NodeState } from '../../packing/place/node-states.js';
+import type { Part } from '../../packing/place/part.js';
 import type { ForcedByRules } from './forced.js';
 import type { BoundContext } from './context.js';
 import { poolsToOpen } from './pools-to-open.js';

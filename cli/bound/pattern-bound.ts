@@ -1,8 +1,8 @@
-import { ContentSearch } from '../packing/bins/best-content.js';
+import { ContentSearch } from '../../packing/bins/best-content.js';
 import type { Content, MarketContent, MarketProblem } from './market.js';
 import { bitsOf, MarketRows, type ContentColumn } from './market-rows.js';
 import { mergeMarketItems } from './merge-market-items.js';
-import { CoveringSimplex } from '../packing/bins/simplex.js';
+import { CoveringSimplex } from '../../packing/bins/simplex.js';
 
 export interface PatternBound {
   /** No set of bins for all pods costs less. */

@@ -1,7 +1,7 @@
-import type { Compiled } from '../packing/compile/compiled.js';
-import { hostAffinityText, minValuesTexts, ruleText, rulesByPods } from '../packing/place/ignored-by-bound.js';
-import type { Part } from '../packing/place/part.js';
-import type { RuleBook } from '../packing/topology/rules.js';
+import type { Compiled } from '../../packing/compile/compiled.js';
+import { hostAffinityText, minValuesTexts, ruleText, rulesByPods } from '../../packing/place/ignored-by-bound.js';
+import type { Part } from '../../packing/place/part.js';
+import type { RuleBook } from '../../packing/topology/rules.js';
 import type { BoundFor } from './context.js';
 import { podsOfPart, type ForcedByRules } from './forced.js';
 
