@@ -24,6 +24,8 @@ const stages = [0.5, 0.2, 0];
 const wholeBinUnits = 10_000;
 const farFromBound = 1.01;
 const visitsPerUnit = 10;
+/** The share of the effort for local search where contents of whole bins are searched afterwards. */
+const localShare = 0.25;
 
 /** The first packing must come this near to `most` of the effort, or it is not searched further. */
 const nearMost = 1.03;
@@ -141,7 +143,8 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
   }
   const units = mayComeBelow(best, effort.most) ? effort.units : 0;
   const { groups, left, missed } = best;
-  if (units < wholeBinUnits || missed > 0) new LocalSearch(best.builder, groups).run(units, bound * nearEnough);
+  const isSearchedOn = units >= wholeBinUnits && missed === 0;
+  new LocalSearch(best.builder, groups).run(isSearchedOn ? units * localShare : units, bound * nearEnough);
   if (units > 0) joinBins(compiled, groups, best.builder.valuation.limitUsage);
   const visits = effort.visits ?? units * visitsPerUnit;
   return { groups, filled, left, bound, units, visits, missed, items: relaxation.items, afterOpen, worth };
