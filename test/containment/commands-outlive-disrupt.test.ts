@@ -55,8 +55,8 @@ const whyStays = async (node: string): Promise<string> => {
   return verdict?.verdict === 'stays' ? verdict.why : '';
 };
 
-describe('disrupt, terminated by hand while a command runs', () => {
-  test('takes the command over: its node stays tainted and counts, a pause that ends lets it go on, and it is carried out', async () => {
+describe('disrupt, terminated by hand while a consolidation runs', () => {
+  test('a new disrupt adopts the running consolidation: its node stays tainted and counts against budgets, waits for a pause to end, and is terminated', async () => {
     const { kube, cloud, stack } = on.world;
     await deploy(on.world, 'web', { cpu: '1', memory: '1Gi' });
     const claim = await on.claimUnder('web');
@@ -103,8 +103,8 @@ describe('disrupt, terminated by hand while a command runs', () => {
 });
 
 // Rule `budgets/records`.
-describe('disrupt, terminated by hand after a person said no and a node went', () => {
-  test('proposes nothing that was turned down, and counts what went', async () => {
+describe('disrupt, terminated by hand after a person rejected one command and a node was removed', () => {
+  test('a new disrupt proposes no rejected command again, and counts the removed node as a past disruption', async () => {
     const { kube } = on.world;
     // The node of before has nothing to do with it.
     const [other] = await kube.list('Node');

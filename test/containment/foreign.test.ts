@@ -16,7 +16,7 @@ async function told(app: string): Promise<string> {
     .join('\n');
 }
 
-test("another application's workflow that names the cluster in its search attributes disturbs nothing", async () => {
+test("another application's workflow with the cluster's search attributes disrupts no node", async () => {
   await on.client.workflow.start('importOrders', {
     workflowId: 'orders/1',
     taskQueue: 'orders',
@@ -28,7 +28,7 @@ test("another application's workflow that names the cluster in its search attrib
   await on.workflow('orders/1').terminate('containment test');
 });
 
-test('workflows of ours that somebody starts with nonsense fail at once and say why', async () => {
+test("Stowage's workflows that somebody starts with invalid input fail at once and name the invalid field", async () => {
   for (const [type, input, why] of [
     ['launchNode', 'nonsense', 'the payload is "nonsense"'],
     [
@@ -49,7 +49,7 @@ test('workflows of ours that somebody starts with nonsense fail at once and say 
   }
 });
 
-test('an id of ours that another application has taken: what waits for it is told whose it is, and goes on once it is free', async () => {
+test('where another application runs a workflow under an id of Stowage, what waits for that id names the other workflow, and goes on once the id is free', async () => {
   const provision = on.workflow(workflowIds.provision(on.cluster));
   await on.client.workflow.start('importOrders', {
     workflowId: provision.workflowId,

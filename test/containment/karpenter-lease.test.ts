@@ -67,8 +67,8 @@ async function measured(): Promise<string | undefined> {
 const describeState = async (): Promise<string> =>
   `${(await readiness(on.world)).trim()}; claims ${String(await claimNames())}`;
 
-describe('a lease of the name of that of Karpenter', () => {
-  test('alive in another namespace, and in the year 2099 in the right one: Stowage starts and acts', async () => {
+describe("a Lease with the name of Karpenter's leader election", () => {
+  test('renewed in another namespace, or in the right one with a time in 2099, keeps Stowage from nothing', async () => {
     const stranger = lead('default');
     await put('kube-system', year2099);
 
@@ -82,7 +82,7 @@ describe('a lease of the name of that of Karpenter', () => {
     expect(stranger.renewals()).toBeGreaterThan(1);
   });
 
-  test('alive: no claim, no interruption; dead: all of it is made up for', async () => {
+  test('keeps Stowage from creating claims and handling interruptions while it is renewed; once it is not, pending pods and notices are handled', async () => {
     const [claim] = await observe(
       'The claim initialized',
       async () => {

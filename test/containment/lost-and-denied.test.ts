@@ -7,8 +7,8 @@ import { instanceOf, isInitialized, large, sharedContainment } from './containme
 // Answers that are lost, rights that are missing, objects and workflows that somebody takes away: each harms what it belongs to, and heals.
 const on = sharedContainment(createDefaultPool);
 
-describe('what is lost or denied', () => {
-  test('the answer that there is no capacity: the launch ends with it, and the pod gets a node once there is some', async () => {
+describe('lost answers and denied calls', () => {
+  test('lost answer that there is no capacity: the launch ends with its claim, and the pod gets a node once there is capacity', async () => {
     const { cloud } = on.world;
     await cloud.setPools([{}]);
     await cloud.addFault({ kind: 'lost', service: 'ec2', action: 'CreateFleet' });
@@ -20,7 +20,7 @@ describe('what is lost or denied', () => {
     expect(await on.machinesOf(claim)).toHaveLength(1);
   });
 
-  test('ec2:CreateTags: a node is initialized all the same, and tagged once that is allowed', async () => {
+  test('denied ec2:CreateTags: the node is initialized all the same, and its instance is tagged once the call is allowed', async () => {
     const { cloud } = on.world;
     const denied = {
       code: 'UnauthorizedOperation',
@@ -41,7 +41,7 @@ describe('what is lost or denied', () => {
     await on.until('The tag', async () => (await nameTag()) === claim.status?.nodeName, 180);
   });
 
-  test('the finalizer of a claim: its instance ends, its Node goes, and the pod runs elsewhere', async () => {
+  test('finalizer of a claim removed by hand: the instance is terminated, its Node is removed, and the pod runs on another node', async () => {
     const { kube } = on.world;
     await deploy(on.world, 'orphan', large);
     const claim = await on.claimUnder('orphan');
@@ -60,7 +60,7 @@ describe('what is lost or denied', () => {
   });
 
   // Rules `interruption/recorded-first`, `interruption/restarted`.
-  test('the workflow of an interruption, terminated as soon as it is there: the notice is on the claim, and it is handled', async () => {
+  test('interruption workflow terminated right after its start: the notice is kept on the claim, and the node is replaced and drained', async () => {
     const { kube, cloud } = on.world;
     await deploy(on.world, 'noticed', large);
     const claim = await on.claimUnder('noticed');

@@ -18,8 +18,8 @@ async function openWorkflows(): Promise<Set<string>> {
   return open;
 }
 
-describe('a workflow that is missing', () => {
-  test('provision, when a spot interruption arrives: the node is replaced before its instance goes', async () => {
+describe('a workflow that does not run', () => {
+  test('provision does not run when a spot interruption arrives: the node is replaced before its instance ends', async () => {
     await deploy(on.world, 'web', { cpu: '500m', memory: '512Mi' });
     const claim = await on.claimUnder('web');
     const instanceId = instanceOf(claim);
@@ -32,7 +32,7 @@ describe('a workflow that is missing', () => {
     expect(handled).toMatchObject({ outcome: 'drained' });
   });
 
-  test('launches that are terminated, failed or wiped: other pods get their nodes meanwhile, and all are started again', async () => {
+  test('launches terminated, failed or deleted from Temporal: other pods get nodes meanwhile, and each launch is started again', async () => {
     const losses: readonly Loss[] = ['terminated', 'failed', 'wiped'];
     const known = new Set((await on.claims()).map(({ metadata }) => metadata.uid));
     await on.world.cloud.addFault({ kind: 'hang', action: 'CreateFleet', times: 0 });
@@ -63,7 +63,7 @@ describe('a workflow that is missing', () => {
   });
 
   // Rule `invariants/rebuilt`.
-  test('all of them, terminated or wiped: they are back within two minutes, and no node goes for it', async () => {
+  test('all workflows terminated or deleted from Temporal: they run again within two minutes, and no node is removed', async () => {
     // Launches are over, and every node has the timer of its expiration.
     const before = await observe(
       'Nothing under way',
@@ -99,7 +99,7 @@ describe('a workflow that is missing', () => {
   });
 
   // Rule `invariants/rebuilt`.
-  test('a termination that is over, of a claim that a backup of etcd brings back: it goes again, and so does what came after the backup', async () => {
+  test('a claim that a restored backup of etcd brings back is terminated again, and so are claims created after the backup', async () => {
     const { kube } = on.world;
     await deploy(on.world, 'restored', { cpu: '14', memory: '14Gi' });
     const old = await on.claimUnder('restored');
@@ -129,7 +129,7 @@ describe('a workflow that is missing', () => {
     await on.until('The instance of a claim that never was ended', hasEnded, 300);
   });
 
-  test("Temporal's database is from a backup: what began since is followed again, what ended since ends, and pods get nodes", async () => {
+  test('Temporal restored from a backup: workflows of claims created since start again, those of claims gone since end, and pods get nodes', async () => {
     const { kube, stack } = on.world;
     await deploy(on.world, 'before', { cpu: '10', memory: '10Gi' });
     const old = await on.claimUnder('before');

@@ -96,7 +96,7 @@ test('ordinary pods get their nodes beside pods with names of Object.prototype, 
 });
 
 // What signals and looks write is bounded, however long a batch does not come to its end.
-test('while a batch is stuck, with pods that find no place, the history of provision stays short; what pends gets its node afterwards', async () => {
+test('provision continues as new while a batch holds pods that fit nowhere, and later pending pods get a node', async () => {
   const { stack } = on.world;
   const provision = on.workflow(workflowIds.provision(on.cluster));
   const runOf = async (): Promise<{ runId: string; length: number; bytes: number }> => {

@@ -31,7 +31,7 @@ const answering = (expected: boolean): Promise<true> =>
 const uidOf = async (kube: KubeClient): Promise<string> =>
   (await kube.get('Namespace', { name: 'kube-system' }))?.metadata.uid ?? '';
 
-describe('the name of a cluster', () => {
+describe('two clusters installed under one cluster name', () => {
   let other: { readonly stack: Stack; readonly kube: ReturnType<typeof createKubeClient> };
 
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe('the name of a cluster', () => {
     };
   }
 
-  test('of two installations stands for the first: the second does nothing, and the first goes on alone', async () => {
+  test('the name belongs to the first cluster: Stowage of the second does nothing and says why, and the first goes on', async () => {
     const [first, second] = [await uidOf(on.world.kube), await uidOf(other.kube)];
     await createDefaultPool({ kube: other.kube, stack: other.stack });
     const { ready, end } = await namesake();
@@ -84,7 +84,7 @@ describe('the name of a cluster', () => {
     }
   });
 
-  test('stands for the first; a process of another does nothing, and acts once the name is its own', async () => {
+  test('the first recorded UID is kept: a process of another cluster does nothing, and acts once the name is recorded for its cluster', async () => {
     const register = new TemporalClusterIdentityStore(on.client, on.cluster);
     const own = await uidOf(on.world.kube);
     expect(await register.read()).toBe(own);

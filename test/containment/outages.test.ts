@@ -23,8 +23,8 @@ const launchOf = (uid = ''): string => workflowIds.launch(on.cluster, uid);
 const saysWhatItDoes = ({ 'busy with': what }: Explanation['facts']): boolean =>
   typeof what === 'string' && /^searching for nodes to disrupt, since \S+Z$/.test(what);
 
-describe('an outage', () => {
-  test('of the API server while a node registers: it is noticed, and the same claim gets its node', async () => {
+describe('an outage of a dependency', () => {
+  test('API server down while a node registers: the outage is logged, and the same claim gets its node', async () => {
     const { stack, cloud } = on.world;
     await cloud.configure({ joiner: { joinDelayMs: 15_000 } });
     await deploy(on.world, 'registering', large);
@@ -50,7 +50,7 @@ describe('an outage', () => {
     await cloud.configure({ joiner: { joinDelayMs: 0 } });
   });
 
-  test('of Temporal after CreateFleet took effect: the claim has that instance, and no other', async () => {
+  test('Temporal down after CreateFleet took effect: the claim has that instance, and no second one', async () => {
     const { stack, cloud } = on.world;
     await cloud.addFault({ kind: 'delay', service: 'ec2', action: 'CreateFleet', delayMs: 8000, times: 0 });
     await deploy(on.world, 'unheard', large);
@@ -80,7 +80,7 @@ describe('an outage', () => {
     expect(await ended()).toEqual([]);
   });
 
-  test('of EC2: claims wait, nodes stay, and what was asked for comes up once it answers', async () => {
+  test('EC2 down: claims wait, nodes stay, and what was requested is launched once EC2 answers', async () => {
     const { cloud } = on.world;
     const before = (await on.claims()).map(({ metadata }) => metadata.uid);
     await cloud.addFault({ kind: 'cut', service: 'ec2', times: 0 });
@@ -97,7 +97,7 @@ describe('an outage', () => {
     expect(await ended()).toEqual([]);
   });
 
-  test('of the watches alone, whose connections stay open and carry nothing: it is noticed within seconds, and nothing is missed', async () => {
+  test('watches stay open but carry nothing: they are opened again within seconds, and no event is missed', async () => {
     const { stack } = on.world;
     const network = await TcpProxy.start(portOf(stack.apiserver));
     await stack.stopComponent('stowage');
@@ -129,7 +129,7 @@ describe('an outage', () => {
   });
 
   // Rule `interruption/reading-the-queue`.
-  test('of the watches of NodeClaims, while an interruption notice comes for one that the cache lacks: it is kept, and handled', async () => {
+  test('watches of NodeClaims are silent while an interruption notice comes for a claim that the cache lacks: the notice stays on the queue until it is handled', async () => {
     const { stack, kube, cloud } = on.world;
     const watches = await SilentWatches.start(stack);
     await stack.stopComponent('stowage');

@@ -52,8 +52,8 @@ const heldByPause = (node: string): Promise<NodeVerdict> =>
     async () => JSON.stringify(await verdictOf(node)),
   );
 
-describe('a pause that kubectl wrote', () => {
-  test('holds an empty node, outlives the workflow that heard of it, and ends when it is deleted', async () => {
+describe('a pause written as a custom resource with kubectl', () => {
+  test('keeps an empty node, outlives a terminated disrupt workflow, and ends when the resource is deleted', async () => {
     await deploy(on.world, 'web', { cpu: '500m', memory: '512Mi' });
     const node = await observe('The pod running', () => nodeOf(on.world, 'web'), within(180));
     await on.world.kube.create('DisruptionPause', {
@@ -119,8 +119,8 @@ const isTainted = async (node: string): Promise<boolean> => {
 };
 
 // Rule `candidates/left-over-taints`.
-describe('a taint of another owner', () => {
-  test('stays while its owner runs, and counts; that of a closed owner, or of none, is taken off; so is the first once its owner is closed', async () => {
+describe("a node's taint whose owner is another workflow", () => {
+  test('stays and counts against budgets while the owner runs; it is removed once the owner is closed, or where there is none', async () => {
     const { kube } = on.world;
     const types = { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['c5.2xlarge'] };
     const pool = (disruption: object) => createNodePool(on.world, 'default', { template: { requirements: [types] }, spec: { disruption } }); // prettier-ignore

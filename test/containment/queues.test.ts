@@ -47,7 +47,7 @@ async function ending(): Promise<string[]> {
   return instances.filter(({ state }) => state === 'shutting-down').map(({ id }) => id);
 }
 
-describe('while more instances take their time to end than there are slots', () => {
+describe('as many instances are slow to terminate as there are activity slots', () => {
   test('an interrupted node is drained and replaced at once', async () => {
     await deploy(on.world, 'web', { cpu: '500m', memory: '512Mi' });
     const node = await observe('The pod running', () => nodeOf(on.world, 'web'), within(180));

@@ -11,8 +11,8 @@ const on = containment('rate-limited', createDefaultPool, {
   temporalSettings: { 'frontend.namespaceRPS': 25, 'frontend.namespaceRPS.visibility': 1 },
 });
 
-describe('a namespace that takes few calls a second', () => {
-  test('pods get their nodes and nodes go, if later; no workflow fails', async () => {
+describe('a Temporal namespace limited to a few calls per second', () => {
+  test('pods still get nodes and empty nodes still go, later; no workflow fails', async () => {
     await deploy(on.world, 'web', large, nodes);
     const pods = () => on.world.kube.list('Pod', { namespace: 'default', labelSelector: 'app=web' });
     const allRun = async (): Promise<boolean> => (await pods()).filter(isRunning).length === nodes;

@@ -76,14 +76,14 @@ const runIds = async (): Promise<readonly string[]> =>
     ),
   );
 
-describe('what the API server refuses', () => {
+describe('writes that the API server refuses', () => {
   let webhook: RefusingWebhook;
   beforeAll(async () => {
     webhook = await startRefusingWebhook(on.world.stack);
   });
   afterAll(async () => webhook.stop());
 
-  test('NodeClaims of NodePools, with 403, 400, 422, 500 and 503: their pods get nodes of another, and each pool says why it rests', async () => {
+  test('creating NodeClaims refused with 403, 400, 422, 500 or 503: pods get nodes of another NodePool, and the refused one backs off with the reason', async () => {
     const never = { disruption: { consolidateAfter: 'Never' } };
     await createNodePool(on.world, 'preferred', { spec: { weight: 50, ...never } });
     const answered = [400, 422, 500, 503].map((code) => ({ name: `answered-${code}`, code }));
@@ -147,7 +147,7 @@ describe('what the API server refuses', () => {
     );
   });
 
-  test('the replacement of a move: its node is tainted, given back and rests, `why` says so, and it is moved once that may be', async () => {
+  test('creating a replacement refused: its candidate is tainted, untainted and backs off, `why` gives the reason, and it is consolidated once creation is allowed', async () => {
     const types = (...values: string[]): object => ({
       template: {
         requirements: [
@@ -182,7 +182,7 @@ describe('what the API server refuses', () => {
     await on.runs('moving', node);
   });
 
-  test('the taint of one node: the other nodes are consolidated, and nothing fails', async () => {
+  test('tainting one node refused: the other nodes are consolidated, and no workflow fails', async () => {
     const firstRuns = await runIds();
     const claims = (await on.world.kube.list('NodeClaim')).filter(({ status }) =>
       isTrue(status?.conditions, 'Initialized'),

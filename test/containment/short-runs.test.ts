@@ -91,8 +91,8 @@ const provision = (): Signals => {
   return { workflowId, send: () => on.workflow(workflowId).signal(podsPendingSignal, { again: true }) };
 };
 
-describe('signals without a pause', () => {
-  test('end runs of provision, not provision: pods get their nodes meanwhile', async () => {
+describe('signals that arrive without end', () => {
+  test('make provision continue as new, not fail: pods get their nodes meanwhile', async () => {
     await deploy(on.world, 'first', large);
     await on.runs('first');
     await deploy(on.world, 'meanwhile', large);
@@ -102,7 +102,7 @@ describe('signals without a pause', () => {
     await flood(provision(), goesOn);
   });
 
-  test('that a run takes no more of, for no worker is there: nothing that they told of is lost', async () => {
+  test('up to the limit of a run while no worker is there: no pod is lost', async () => {
     await on.world.stack.stopComponent('stowage');
     await deploy(on.world, 'late', large);
     let full = false;
@@ -121,9 +121,9 @@ describe('signals without a pause', () => {
   });
 });
 
-describe('what a person said', () => {
+describe('orders of a person, kept over continue-as-new', () => {
   // Rule `invariants/protection-holds`.
-  test('no to forcing a drain holds in every later run, past the time of Force; pods leave once they may', async () => {
+  test('a rejected Force step stays rejected in later runs after its time, and pods leave once their budget allows', async () => {
     const { kube, stack } = on.world;
     const steps = [
       { after: '3s', action: 'AskApproval' },
@@ -175,7 +175,7 @@ describe('what a person said', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause that comes while disrupt goes from run to run: the move is held in all of them, and goes on after it', async () => {
+  test('a pause given while disrupt continues as new holds the consolidation in each run, which goes on after it', async () => {
     const { kube, stack } = on.world;
     await deploy(on.world, 'web', { cpu: '500m', memory: '512Mi' });
     for (const app of ['first', 'meanwhile', 'late'])

@@ -85,8 +85,8 @@ interface Role {
   readonly rules: readonly { readonly resources: readonly string[]; readonly verbs: readonly string[] }[];
 }
 
-describe('what is stuck', () => {
-  test('planning that fails and is tried again is told, with its cause, and no longer once it goes on', async () => {
+describe('what is stuck is reported by status', () => {
+  test('planning that fails and is retried is reported with its cause, until it succeeds', async () => {
     await apply(on.world.stack, [clusterRole(false)]);
     await deploy(on.world, 'unplanned', large);
 
@@ -103,7 +103,7 @@ describe('what is stuck', () => {
     await until('the condition gone', async () => (await planned()) === undefined, 60);
   });
 
-  test('a workflow task that fails is told, with its cause and what waits for it, and no longer once it is mended', async () => {
+  test('a failing workflow task is reported with its cause and what waits for it, until it is mended', async () => {
     const { cluster } = on.world.stack;
     const provision = on.client.workflow.getHandle(workflowIds.provision(cluster));
     // What nobody of ours starts: workers know no workflow of this type, so that no workflow task of it succeeds.
@@ -128,7 +128,7 @@ describe('what is stuck', () => {
     await until('the condition gone', async () => (await planned()) === undefined, 60);
   });
 
-  test('queues without workers are told, what waits for them, and signals that pile up meanwhile', async () => {
+  test('task queues without workers are reported with what waits for them, and so are signals that pile up', async () => {
     await on.world.stack.stopComponent('stowage');
     const operator = operatorAlone();
     try {

@@ -138,7 +138,7 @@ async function settled(app: string, count: number): Promise<string[]> {
 }
 
 describe('a node class that changes has its nodes replaced', () => {
-  test('one at a time, replacement first, pods within their budget, the process killed on the way', async () => {
+  test("replaces one node at a time, replacement first, within the pods' budget, although the process is killed on the way", async () => {
     await createNodeClass(world, pool, { tags: { release: '1' } });
     const budgets = [{ nodes: '1', reasons: ['Drifted'] }];
     await createPool(pool, { disruption: { consolidateAfter: 'Never', budgets } }, '720h');
@@ -153,7 +153,7 @@ describe('a node class that changes has its nodes replaced', () => {
     await replaced('web', before, 1);
   });
 
-  test('in waves by policy: paused on the way no node is marked, killed and resumed it goes on to the end', async () => {
+  test('replaces in waves by policy: no node is tainted while paused; resumed after a kill of the process, all waves finish', async () => {
     const before = await settled('web', 3);
     await kube.patch('NodePool', { name: pool }, { spec: { disruption: { budgets: [{ nodes: '100%' }] } } });
     await kube.create('DisruptionPolicy', {
@@ -195,7 +195,7 @@ describe('a node class that changes has its nodes replaced', () => {
     );
   });
 
-  test('a node near its end is replaced before it goes', async () => {
+  test('replaces a node near its hard deadline before that is reached', async () => {
     await kube.delete('DisruptionPolicy', { name: 'waves' });
     await createNodeClass(world, pool, { tags: { release: '1' } });
     await createPool('aging', { disruption: { consolidateAfter: 'Never', budgets: [{ nodes: '100%' }] } }, '2m');

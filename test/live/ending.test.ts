@@ -51,7 +51,7 @@ function run(ports: { readonly metrics: number; readonly health: number }): Run 
   return { said: () => said, end: () => void child.kill('SIGTERM'), ended };
 }
 
-test('told to end while it waits for Temporal, it ends in order', async () => {
+test('SIGTERM while the process waits for Temporal ends it with exit status 0', async () => {
   const [metrics = 0, health = 0] = await freePorts(2);
   const { said, end, ended } = run({ metrics, health });
   await observe('It waiting', () => Promise.resolve(said().includes('Temporal is unreachable')), within(120), () => Promise.resolve(said())); // prettier-ignore
@@ -61,7 +61,7 @@ test('told to end while it waits for Temporal, it ends in order', async () => {
   expect([await ended, said().includes('not everything has ended in time')]).toEqual([0, false]);
 });
 
-test('it ends where its port is taken, and names the setting', async () => {
+test('a process whose port is taken exits and names the setting', async () => {
   const [health = 0] = await freePorts(1);
   const { port } = taken.address() as AddressInfo;
   const { said, ended } = run({ metrics: port, health });

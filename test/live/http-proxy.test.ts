@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(async () => world.stop());
 
-test('a node is launched and ends by way of the proxy that must be used', async () => {
+test('a node is launched and terminated where every call to AWS must go through the HTTP proxy', async () => {
   await createNodeClass(world, 'default');
   await createNodePool(world, 'default', { spec: { disruption: { consolidateAfter: '0s' } } });
   await deploy(world, 'web', { cpu: '500m', memory: '512Mi' });

@@ -258,7 +258,7 @@ async function finished(round: Round, move: WorkflowHandle<typeof consolidate>):
 }
 
 describe('a consolidation outlives the process', () => {
-  test('2 yellow and 3 red pods end on one node for less, though it is paused in the middle and the process killed meanwhile', async () => {
+  test('2 yellow and 3 red pods end on one cheaper node, though it is paused midway and the process killed meanwhile', async () => {
     const round = example;
     const disrupt = new Client({ connection: temporal }).workflow.getHandle(workflowIds.disrupt(stack.cluster));
     const scope = { kind: 'nodePool', name: round.pool } as const;
@@ -286,7 +286,7 @@ describe('a consolidation outlives the process', () => {
     await finished(round, move);
   });
 
-  test('killed in each of its steps, it takes up where it was, and does nothing twice', async () => {
+  test('killed at each step of a consolidation, the process resumes at that step, and does nothing twice', async () => {
     const round = pair;
     const pods = new Set(allPods(round).map(({ metadata }) => metadata.uid));
     const isNew = ({ metadata }: Pod): boolean => !pods.has(metadata.uid);

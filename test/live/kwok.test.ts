@@ -58,7 +58,7 @@ async function lastSeen(): Promise<string> {
   return `${names.join(', ')}\n${readFileSync(log, 'utf8').slice(-6000)}`;
 }
 
-test('pods run on simulated nodes, and the nodes go with them', async () => {
+test('with the kwok provider pods run on simulated nodes, and a node and its instance go together', async () => {
   await apply(stack, [
     { apiVersion: 'karpenter.kwok.sh/v1alpha1', kind: 'KWOKNodeClass', metadata: { name: 'default' } },
     {

@@ -183,7 +183,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     ]);
   });
 
-  test('a node class that cannot work says why, and harms no other pool', async () => {
+  test('a node class that cannot work is not Ready with the reason, and other pools still launch', async () => {
     await createBrokenPool();
     const broken = await observe(
       'The broken node class saying why',
@@ -209,7 +209,7 @@ describe('pending pods become nodes, nodes go when they are not needed', () => {
     await observe('The pod running', () => runningPods('unharmed', 1), within(120));
   });
 
-  test('no spot anywhere: on demand in the same launch, and why and status say so', async () => {
+  test('without any spot capacity the same launch takes on-demand, and `why` and status say so', async () => {
     await cloud.setPools([{ capacityType: 'spot' }]);
     await cloud.clearRequests();
     await deploy('fallback', 1, { cpu: '1', memory: '1Gi' });

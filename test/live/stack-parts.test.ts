@@ -16,7 +16,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a part that waits for another does not keep that from being started', async () => {
+test('a part of the local stack that waits for another does not delay the start of that other', async () => {
   for (const part of ['kube-apiserver', 'etcd']) await stack.stopComponent(part, true);
   expect(stack.isRunning('etcd')).toBe(false);
   const waiting = stack.startComponent('kube-apiserver');

@@ -87,7 +87,7 @@ async function runningPod(): Promise<Pod> {
 }
 
 describe('a static pool keeps its replicas', () => {
-  test('none to three by kubectl scale, though the process is killed on the way: never more than three', async () => {
+  test('scaled from none to three by kubectl scale while the process is killed: never more than three nodes', async () => {
     await createPool(0, 4);
     await observe(
       'The pool becoming Ready',
@@ -107,7 +107,7 @@ describe('a static pool keeps its replicas', () => {
     expect(there.every(({ spec }) => spec.resources?.requests?.['cpu'] === undefined)).toBe(true);
   });
 
-  test('a drifted node is replaced first: four nodes at most, the process killed on the way', async () => {
+  test('a drifted node is replaced first: never more than four nodes for three replicas, though the process is killed', async () => {
     const before = names(await claims());
     const [drifted] = before;
     await kube.patch(
@@ -134,7 +134,7 @@ describe('a static pool keeps its replicas', () => {
     for (const { spec } of await kube.list('Node')) expect(spec?.taints ?? []).toEqual([]);
   });
 
-  test('three to one: bare nodes go, the one with a pod stays, and its pod with it', async () => {
+  test('scaled from three to one: nodes without pods are removed, and the one with a pod stays', async () => {
     await kube.create('Deployment', {
       metadata: { name: 'tenant', namespace: 'default' },
       spec: {
@@ -167,7 +167,7 @@ describe('a static pool keeps its replicas', () => {
   });
 
   // Rule `invariants/protection-holds`.
-  test('deleting the NodePool drains its nodes first: what protects a pod holds', async () => {
+  test('deleting the NodePool drains its nodes first, and PodDisruptionBudgets and do-not-disrupt still protect pods', async () => {
     const [claim] = await claims();
     const pod = await runningPod();
     const selector = { matchLabels: { app: 'tenant' } };

@@ -102,8 +102,8 @@ async function interruptionOf(id: string): Promise<HandleInterruptionResult> {
 
 const microTime = (text: string | undefined): number => Date.parse(text ?? '');
 
-describe('two operators and two workers', () => {
-  test('an operator that is killed is followed within 15 s', async () => {
+describe('two operators and two workers share the work', () => {
+  test('a killed leader is replaced by the other operator within 15 s', async () => {
     const first = await leader();
     await launches('before');
     const before = await lease();
@@ -123,7 +123,7 @@ describe('two operators and two workers', () => {
     await first.start();
   });
 
-  test('a leader that was frozen does nothing twice when it wakes', async () => {
+  test('a leader that was frozen does nothing twice when it resumes', async () => {
     const frozen = await leader();
     frozen.freeze(true);
     await observe('another leader', async () => ((await leader()) === frozen ? undefined : true), within(60));
@@ -137,7 +137,7 @@ describe('two operators and two workers', () => {
     expect(await kube.list('NodeClaim')).toHaveLength(apps.length);
   });
 
-  test('a worker that is frozen holds nothing up for long', async () => {
+  test('a launch goes on while one of two workers is frozen', async () => {
     const [frozen, other] = workers as [Replica, Replica];
     frozen.freeze(true);
     await launches('frozen-worker');
@@ -145,7 +145,7 @@ describe('two operators and two workers', () => {
     expect(other.isRunning).toBe(true);
   });
 
-  test('a rolling restart ends every process in an orderly way, and an interruption meanwhile drains its node', async () => {
+  test('a rolling restart stops every process gracefully, and an interruption during it drains its node', async () => {
     const id = await instanceOf('before');
     const node = await nodeOf({ kube }, 'before');
     await cloud.interruptSpot(id, { delayMs: 120_000 });
@@ -167,7 +167,7 @@ describe('two operators and two workers', () => {
     expect(secondsToSpare).toBeGreaterThan(0);
   });
 
-  test('and no invariant was broken', async () => {
+  test('no invariant was broken during the takeovers', async () => {
     await auditor.untilRest(180_000);
     expect(await auditor.verdict()).toEqual([]);
   });

@@ -167,13 +167,13 @@ async function stepsOf(workflowId: string): Promise<{ readonly events: number; r
   return { events: Number(historyLength ?? 0), build: versioningInfo?.deploymentVersion?.buildId ?? undefined };
 }
 
-describe('an upgrade in the middle of every kind of disruption', () => {
+describe('an upgrade with every kind of disruption in flight', () => {
   let before: Replica[] = [];
   let begun: readonly Begun[] = [];
   /** How many events each had when the earlier build was gone. */
   const eventsBefore = new Map<string, number>();
 
-  test('the earlier build begins them', async () => {
+  test('the earlier build begins each disruption', async () => {
     // Without a history to make one from: this code, as another build.
     before = await start('earlier', earlier?.folder);
     await Promise.all(
@@ -202,7 +202,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
     );
   });
 
-  test('this build takes over, and no process has to be killed', async () => {
+  test('the new build takes the workflows over, and no process has to be killed', async () => {
     await start('this');
     expect(await currentBuild()).toBe('this');
     for (const replica of before.toReversed())
@@ -210,7 +210,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
     for (const { workflowId } of begun) eventsBefore.set(workflowId, (await stepsOf(workflowId)).events);
   });
 
-  test('every one of them ends as it should', async () => {
+  test('every disruption that the earlier build began ends with its normal result', async () => {
     stack.freeze('node-joiner', false);
     for (const name of held) await laneOf(name).hold('web', false);
     await laneOf('expiration').changePool({ template: { spec: { expireAfter: 'Never' } } });
@@ -224,7 +224,7 @@ describe('an upgrade in the middle of every kind of disruption', () => {
     expect(await auditor.verdict()).toEqual([]);
   });
 
-  test('entities and what began before go on in this build, with what they knew', async () => {
+  test('entity workflows that the earlier build began go on in the new build with their state', async () => {
     const stillOpen = new Set((await open()).map(({ workflowId }) => workflowId));
     const wentOn: string[] = [];
     for (const { workflowId, type } of begun) {

@@ -9,7 +9,7 @@ import { testBundle } from '../workflow/bundle.js';
 
 const minute = 60_000;
 
-describe('a backlog of pods', () => {
+describe('launches for a backlog of pending pods', () => {
   let code = '';
   beforeAll(async () => {
     ({ code } = await testBundle());
@@ -45,14 +45,14 @@ describe('a backlog of pods', () => {
 
   // Rule `consolidation/room-of-pending-pods`.
   test.each([1, 2, 4])(
-    'keeps the nodes that came for it while kube-scheduler stands still for minutes, seed %i',
+    'nodes launched for it are kept while kube-scheduler does nothing for minutes, seed %i',
     async (seed) => {
       expect((await play(seed, standsStill((20 + 15 * seed) * 1000, 9 * minute))).problems).toEqual([]);
     },
   );
 
   // Rule `consolidation/room-of-pending-pods`.
-  test.each([1, 2])('keeps them while its pods are replaced by others, seed %i', async (seed) => {
+  test.each([1, 2])('nodes launched for it are kept while its pods are replaced by others, seed %i', async (seed) => {
     const fromMs = (20 + 15 * seed) * 1000;
     const prepare = (cluster: SimulatedCluster): void => {
       standsStill(fromMs, 9 * minute)(cluster);
@@ -63,7 +63,7 @@ describe('a backlog of pods', () => {
 
   // Rule `provisioning/refused-pods`.
   test.each([1, 2])(
-    'that kube-scheduler refuses for reasons that nobody else knows has few launches in vain, seed %i',
+    'pods that kube-scheduler refuses for reasons of another plugin cause few useless launches, seed %i',
     async (seed) => {
       const refuses = ({ scheduler }: SimulatedCluster): void => {
         const end = scheduler.refuseAll('middle');
@@ -75,7 +75,7 @@ describe('a backlog of pods', () => {
 
   // Rule `provisioning/refused-pods`.
   test.each([1, 2])(
-    'that no node of any type takes has few launches in vain, though each would be of another type, seed %i',
+    'pods that fit on no node of any type cause few useless launches, though each would take another type, seed %i',
     async (seed) => {
       const refuses = ({ scheduler, cloud }: SimulatedCluster): void => {
         const ends = workloads.map(({ app }) => scheduler.refuseAll(app));

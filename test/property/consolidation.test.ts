@@ -39,7 +39,7 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
 ];
 
 describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRuns) => {
-  test('break no rule at any step, and each makes the fleet cheaper', () => {
+  test('no command of a consolidation breaks a rule, and each makes the fleet cheaper', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const made = generate(kind, size, seed);
@@ -56,7 +56,7 @@ describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRu
   });
 
   // Rule `commands/validation`.
-  test('are still valid where nothing has changed', () => {
+  test('commands pass validation where nothing has changed', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const input = packingInputOf(generate(kind, size, seed));
@@ -73,7 +73,7 @@ describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRu
     );
   });
 
-  test('are the same in whatever order objects come', () => {
+  test('commands are the same in whatever order objects come', () => {
     fc.assert(
       fc.property(seeds, seeds, (seed, order) => {
         const made = generate(kind, size, seed);
@@ -87,7 +87,7 @@ describe.each(cases)('consolidations of %s cases of size %d', (kind, size, numRu
   });
 });
 
-test('under any budget, and where spot is replaced beside on-demand alone, fleets end near what none can cost less than', () => {
+test('under any budget, and where spot is replaced only by on-demand, consolidated fleets end near the lower bound of their price', () => {
   const ends = Array.from({ length: 20 }, (_, i) => {
     const made = generate('kwok-cluster', 60, i + 1);
     const { priceAfter, notTaken } = consolidated(made);

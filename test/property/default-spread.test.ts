@@ -89,7 +89,7 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number, example
 ];
 
 test.each(cases)(
-  'default spread of %s cases of %d pods is as if the pods asked for it (provisioning/default-spread)',
+  'the default spread of %s cases of %d pods plans as if each pod had the constraint (provisioning/default-spread)',
   (kind, size, numRuns, examples) => {
     fc.assert(
       fc.property(seeds, defaults, (seed, constraints) => {

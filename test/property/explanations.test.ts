@@ -111,8 +111,8 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
   ['realistic', 60, 5],
 ];
 
-describe.each(cases)('why pods of %s cases of %d are left out', (kind, size, numRuns) => {
-  test('every NodePool is named once and every type of it, with reasons that are true of them', () => {
+describe.each(cases)('explanations of unplaced pods in %s cases of %d', (kind, size, numRuns) => {
+  test('name each NodePool and each instance type of it once, with a true reason', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const { result, cluster, placement } = explained(generate(kind, size, seed));
@@ -140,7 +140,7 @@ describe.each(cases)('why pods of %s cases of %d are left out', (kind, size, num
   });
 });
 
-test('pods that minValues leave out are placed in another pool', () => {
+test('pods that minValues leave without a node in one pool are placed in another', () => {
   const { result } = explained(generate('corner', 60, 20_028));
   expect(result.unschedulable).toEqual([]);
 });

@@ -74,7 +74,7 @@ const found: readonly Found[] = [
   ],
 ];
 
-describe('what the simulator found does not come back', () => {
+describe('failures that the simulator once found stay fixed', () => {
   let code = '';
   beforeAll(async () => {
     ({ code } = await testBundle());

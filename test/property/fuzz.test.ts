@@ -34,7 +34,7 @@ function wrongWith({ read, refusals }: Target, input: unknown): string | undefin
 }
 
 // Rule `invariants/failures-are-contained`.
-describe('whatever comes from outside is read, or refused in words, within a second', () => {
+describe('any outside input is parsed, or refused with a message, within a second', () => {
   test.each(targets)('$name', (target) => {
     const {
       failed,

@@ -22,7 +22,7 @@ const podsOf = ({ queue }: Compiled): Pod[] => queue.flatMap(({ pods }) => pods)
 const isHostile = ({ metadata }: Pod): boolean => metadata.namespace === hostileNamespace;
 
 describe.each(states)('400 hostile objects beside ordinary pods (seed $seed)', ({ input, compiled }) => {
-  test('of the pods among them those that ask for CPU and memory alone are compiled with the ordinary ones', () => {
+  test('pods among them that ask for CPU and memory alone are compiled into the classes of the ordinary ones', () => {
     const pods = podsOf(compiled);
     expect(pods.filter((pod) => !isHostile(pod))).toHaveLength(podsOf(alone).length);
     expect(pods.filter((pod) => isHostile(pod) && !isPlain(pod))).toEqual([]);
@@ -30,19 +30,19 @@ describe.each(states)('400 hostile objects beside ordinary pods (seed $seed)', (
     expect(compiled.dimensions.count).toBeLessThanOrEqual(alone.dimensions.count + 7);
   });
 
-  test('what is bought from is what is bought from without them', () => {
+  test('the instance types considered are the same as without them', () => {
     expect(compiled.pools.length).toBeGreaterThan(alone.pools.length);
     const used = new Set(compiled.universe.rows.map(({ profile }) => profile.pool.name));
     expect([...used]).toEqual(['default']);
     expect(compiled.universe.rows.length).toBeLessThanOrEqual(8 * alone.universe.rows.length);
   });
 
-  test('NodeOverlays change the catalogues of NodePools that are used, and of no others', () => {
+  test('NodeOverlays change only the catalogues of NodePools that are used', () => {
     const types = new Set(compiled.pools.filter(({ name }) => name !== 'default').map((pool) => pool.types));
     expect(types.size).toBe(1);
   });
 
-  test('the pass of the others has them', () => {
+  test('hostile pods are planned in their own turn', () => {
     const next = compile({ ...input, resume: compiled.resume! });
     expect(podsOf(next).some((pod) => isHostile(pod) && !isPlain(pod))).toBe(true);
   });

@@ -94,7 +94,7 @@ const planWith = (made: Case, more: readonly KubernetesObject[]): Plan =>
 
 describe('hostile objects', () => {
   // Rule `invariants/failures-are-contained`.
-  test('names that every object inherits, illegal values, preferences by the dozen: ordinary pods are placed', () => {
+  test('names such as `__proto__`, illegal values and dozens of preferences keep no ordinary pod from being placed', () => {
     const made = generate('benchmark-mix', 40, 7);
     const alone = placed(plan(packingInputOf(made)));
     const ordinary = ordinaryPods(made).filter((pod) => alone.has(pod));
@@ -129,7 +129,7 @@ describe('hostile objects', () => {
     ['a selector with a number', { containers: [{ name: 'c' }], nodeSelector: { a: 5 } }],
     ['requests that do not parse', { containers: [{ name: 'c', resources: { requests: { cpu: 'lots' } } }] }],
     ['an affinity that is a text', { containers: [{ name: 'c' }], affinity: { nodeAffinity: 'x' } }],
-  ])('a pod with %s is told, and all others are placed', (_what, spec) => {
+  ])('a pod with %s is reported as unplaced, and all others are placed', (_what, spec) => {
     const made = generate('benchmark-mix', 40, 7);
     const alone = placed(plan(packingInputOf(made)));
 
@@ -142,7 +142,7 @@ describe('hostile objects', () => {
   });
 
   // Rule `scheduling/objects-left-out`.
-  test('an instance type, a volume claim or a node that cannot be worked with is left out by name', () => {
+  test('an unreadable instance type, volume claim or node is left out and named', () => {
     const made = generate('realistic-nodes', 40, 3);
     const input = packingInputOf(made);
     const [pool, types] = [...input.catalogues][0]!;

@@ -101,7 +101,7 @@ function refusals({ newNodeClaims }: Plan): string[] {
 
 describe('a hostile tenant', () => {
   test.each(seeds)(
-    'keeps no ordinary pod from its place, costs a pass little, and is explained (objects of seed %d)',
+    'keeps no ordinary pod unplaced, hardly slows a pass, and its own pods are explained (objects of seed %d)',
     (seed) => {
       const objects = hostileObjects(new Random(seed), perPlan);
       const input = packingInputOf(beside(ordinary, objects));
@@ -123,7 +123,7 @@ describe('a hostile tenant', () => {
   );
 
   test.each(seeds.slice(0, Math.ceil(seeds.length / 4)))(
-    'makes the ordinary pods no dearer than both are by themselves (pods of seed %d)',
+    'ordinary pods and hostile ones planned together cost no more than planned apart (pods of seed %d)',
     (seed) => {
       const pods = hostilePods(new Random(seed), perPlan);
       const others = ordinary.objects.filter(({ kind }) => kind !== 'Pod');
@@ -136,7 +136,7 @@ describe('a hostile tenant', () => {
   );
 
   test.each(seeds.slice(0, Math.ceil(seeds.length / 8)))(
-    'keeps consolidation from nothing that concerns others (pods of seed %d)',
+    'prevents no consolidation of nodes without its pods (pods of seed %d)',
     (seed) => {
       const pods = hostilePods(new Random(seed), perPlan);
       const result = consolidateFleet(packingInputOf(beside(nodes, pods)));

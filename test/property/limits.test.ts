@@ -280,9 +280,9 @@ class Pool {
   }
 }
 
-describe('limits', () => {
+describe('budgets, rates, quotas and maintenance windows of a random policy', () => {
   // Rule `invariants/budgets-hold`.
-  test('nothing ever goes above a budget, a rate or a quota, or outside a window', () => {
+  test('are never exceeded by any sequence of disruptions', () => {
     let began = 0;
     fc.assert(
       fc.property(limits, fc.integer({ min: 1, max: 40 }), events, (given, total, happenings) => {
@@ -300,7 +300,7 @@ describe('limits', () => {
     expect(began).toBeGreaterThan(700);
   });
 
-  test('when nothing may go, the next time that is told is the first at which something may', () => {
+  test('give as the next time to check the first one at which a disruption is allowed again', () => {
     let told = 0;
     fc.assert(
       fc.property(
@@ -353,7 +353,7 @@ describe('a month with a 10% budget and windows `0 9 * * mon-fri`', () => {
   const from = Date.parse('2026-03-09T00:00:00Z');
   const until = Date.parse('2026-04-09T00:00:00Z');
 
-  test('is never exceeded, keeps to the windows and misses none', () => {
+  test('the budget is never exceeded, and each window is used and only within its time', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000_000 }), (seed) => {
         const source = new Random(seed);

@@ -134,7 +134,7 @@ const overlay = fc.record({
   ),
 });
 
-test('NodeOverlays come to the same, shared between NodePools or told one by one', () => {
+test('NodeOverlays give the same catalogue, shared between NodePools or compiled for each', () => {
   fc.assert(
     fc.property(
       fc.array(pool, { minLength: 1, maxLength: 4 }),

@@ -109,7 +109,7 @@ const full = pool('default', {
 describe.each([
   ['a few labels', plain, 300],
   ['as many labels and requirements as it may have', full, 40],
-])('whatever pods ask of nodes, of a NodePool with %s', (_, nodePool, numRuns) => {
+])('NodeClaims planned for random pods of a NodePool with %s', (_, nodePool, numRuns) => {
   const claimsFor = (asked: readonly (readonly NodeSelectorRequirement[])[]) => {
     const input = packingInput(
       { pods: [...asked.map(asking), pod('ordinary')], nodePools: [nodePool] },
@@ -126,7 +126,7 @@ describe.each([
     labels.ec2NodeClass,
   ]);
 
-  test('the API server takes every claim, no label comes from a pod alone, and an ordinary pod gets a node', () => {
+  test("pass the API server's validation, take no label from a pod alone, and leave room for an ordinary pod", () => {
     let placed = 0;
     fc.assert(
       fc.property(fc.array(expressions, { minLength: 1, maxLength: 3 }), (asked) => {

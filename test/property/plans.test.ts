@@ -46,7 +46,7 @@ const cases: readonly (readonly [kind: Kind, size: number, runs: number])[] = [
 ];
 
 describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
-  test('break no rule and cost no less than their bounds', () => {
+  test('break no rule of the checker and cost no less than their lower bounds', () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const made = generate(kind, size, seed);
@@ -65,7 +65,7 @@ describe.each(cases)('plans for %s cases of %d pods', (kind, size, numRuns) => {
     );
   });
 
-  test('are the same for the same input, in whatever order it comes', () => {
+  test('are the same for the same input in whatever order', () => {
     fc.assert(
       fc.property(seeds, seeds, (seed, order) => {
         const made = generate(kind, size, seed);
@@ -86,7 +86,7 @@ test.each<[rule: string, kind: Kind, size: number, seed: number]>([
   ['pods that came before a node was narrowed down were not counted on it', 'revised', 60, 103_004],
   ['pods of two apps wanted to be near each other, and nobody could be the first', 'entangled', 60, 61],
   ['a pod counted whom one of several affinity terms selects', 'entangled', 60, 79],
-])('broke a rule before: %s (%s of %d pods, seed %d)', (_, kind, size, seed) => {
+])('a plan that once broke a rule: %s (%s of %d pods, seed %d)', (_, kind, size, seed) => {
   const made = generate(kind, size, seed);
   expect(judged(made, solved(made)).violations).toEqual([]);
 });
@@ -94,13 +94,13 @@ test.each<[rule: string, kind: Kind, size: number, seed: number]>([
 test.each<[why: string, kind: Kind, size: number, seed: number, mostPerHour: number]>([
   ['pods whose spread counts others came before those, who then had to heed it', 'entangled', 60, 226, 0.7301],
   ['a node of a lighter pool was not filled though another one then cost more', 'corner', 60, 101024, 0.46735],
-])('cost more before: %s (%s of %d pods, seed %d)', (_, kind, size, seed, mostPerHour) => {
+])('a plan that once cost too much: %s (%s of %d pods, seed %d)', (_, kind, size, seed, mostPerHour) => {
   const result = solved(generate(kind, size, seed));
   expect(result.unschedulable).toEqual([]);
   expect(result.pricePerHour).toBeLessThanOrEqual(mostPerHour);
 });
 
-describe('each corner trait alone', () => {
+describe('plans of pods with one corner trait each', () => {
   test.each([...cornerTraits, ...extendedTraits])('%s', (trait) => {
     fc.assert(
       fc.property(seeds, (seed) => {

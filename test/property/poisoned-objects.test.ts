@@ -67,7 +67,7 @@ const kinds: readonly Kind[] = [
 
 const aboutPool = expect.objectContaining({ kind: 'NodePool', name: 'default' }) as object;
 
-describe.each(kinds)('a %s that cannot be read', (kind) => {
+describe.each(kinds)('an object of kind %s that cannot be parsed', (kind) => {
   const gates = { ...defaultFeatureGates, NodeOverlay: true, CapacityBuffer: true };
   /** With the object in the cache, beside those that are there. */
   const deps = async (): Promise<ActivityWorld['deps']> => {
@@ -83,7 +83,7 @@ describe.each(kinds)('a %s that cannot be read', (kind) => {
     return { ...world.deps, cache: withPoison, gates };
   };
 
-  test('keeps no pod from being planned', async () => {
+  test('is left out, and all pods are still planned', async () => {
     const activities = createPlanningActivities(await deps());
 
     const result = await new MockActivityEnvironment().run<[], PlanNodesResult, () => Promise<PlanNodesResult>>(() =>
@@ -93,7 +93,7 @@ describe.each(kinds)('a %s that cannot be read', (kind) => {
     expect(result).toMatchObject({ state: 'planned', claims: [{ pods: ['default/plain'] }] });
   });
 
-  test('keeps no node from being decided about', async () => {
+  test('is left out, and all nodes are still considered for disruption', async () => {
     const activities = createDisruptionActivities(await deps());
 
     const { commands } = await activities.findDisruptions({ nominations: [], pauses: [], running: [] });
@@ -106,7 +106,7 @@ describe.each(kinds)('a %s that cannot be read', (kind) => {
       expect(commands).toMatchObject([{ reason: 'Empty', candidates: [{ node: 'node-empty', pricePerHour: 0.06 }] }]);
   });
 
-  test('leaves the catalogues as launches see them', async () => {
+  test('is left out, and launches see the same catalogues', async () => {
     const own = await deps();
     const pools = managedPools(own);
 

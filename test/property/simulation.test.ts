@@ -7,7 +7,7 @@ import { testBundle } from '../workflow/bundle.js';
 
 const minute = 60_000;
 
-describe('a simulated cluster', () => {
+describe('a simulated cluster under faults', () => {
   let code = '';
   beforeAll(async () => {
     ({ code } = await testBundle());
@@ -32,7 +32,7 @@ describe('a simulated cluster', () => {
     return run;
   };
 
-  test('a run that is given up leaves the process its own timers', async () => {
+  test('an aborted run restores the timers of the process', async () => {
     const machine = setTimeout;
     const given = new Error('given up');
 
@@ -47,7 +47,7 @@ describe('a simulated cluster', () => {
     expect(launches).toBeGreaterThan(0);
   });
 
-  test('the same seed gives the same run', async () => {
+  test('two runs with the same seed are equal', async () => {
     const playOut = async (): Promise<string[]> => {
       const lines: string[] = [];
       await play(4, { unrestMs: 10 * minute, say: (line) => lines.push(line) });
@@ -78,7 +78,7 @@ describe('a simulated cluster', () => {
     }
   });
 
-  test('an instance launched twice for one NodeClaim is found (invariants/one-instance)', async () => {
+  test('two instances launched for one NodeClaim are reported (invariants/one-instance)', async () => {
     const { problems } = await play(5, {
       prepare: ({ cloud }) => {
         const launch = cloud.launch.bind(cloud);

@@ -16,8 +16,8 @@ describe.each([
   [6, 1000, 995],
   [12, 100, 98],
   [20, 60, 57],
-])('plans for up to %d pods, beside every plan that there is', (pods, cases, leastCheapest) => {
-  test(`of ${cases} at least ${leastCheapest} are the cheapest, all place what can be placed, and none breaks a rule`, () => {
+])('plans for up to %d pods, compared with all possible plans', (pods, cases, leastCheapest) => {
+  test(`of ${cases} plans at least ${leastCheapest} are cheapest, all place every pod that can be placed, and none breaks a rule`, () => {
     const dearer: string[] = [];
     for (let seed = firstSeed; seed < firstSeed + cases; seed++) {
       const small = smallCase(new Random(seed), pods);

@@ -124,7 +124,7 @@ class Pool {
   }
 }
 
-test('a static pool never has more nodes than limits.nodes, and ends with its replicas, whatever comes between', () => {
+test('a static pool never has more nodes than limits.nodes, and ends with its replicas, whatever happens between', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),

@@ -68,7 +68,7 @@ export const refused = (said: Said, reason: RegExp): void =>
 
 export function badOrders(people: People): void {
   test(
-    'orders about nothing, by nobody or without sense are refused with the reason and exit status 2',
+    'orders about unknown objects, without an actor or with invalid input are refused with the reason and exit status 2',
     async () => {
       const said: object[] = [];
       for (const [what, [name, ...args]] of senseless) said.push({ what, ...(await saidHere(name, ...args)) });
@@ -82,7 +82,7 @@ export function badOrders(people: People): void {
   );
 
   test(
-    'orders twice and contradicting each other: taken once, or the later one refused',
+    'a repeated order takes effect once, and one that contradicts an earlier order is refused',
     async () => {
       const stowage = (...args: string[]): Promise<Said> => people.stowage(...args);
       const id = await people.question(await people.node('asked'));

@@ -6,7 +6,7 @@ import { patience, section, type People } from './people.js';
 const blocked = ['guarded', 'escalated', 'marked'];
 
 export function drains(people: People): void {
-  describe('a drain that stands still', () => {
+  describe('a drain that does not finish', () => {
     const nodes: Record<string, string> = {};
     let needed = '';
 
@@ -22,7 +22,7 @@ export function drains(people: People): void {
     }, patience);
 
     test(
-      'what a forced step does to which pods is asked: what yes deletes, until when, what comes next; yes alone is refused, no keeps the pod',
+      'the question for a forced step names its pods, what yes deletes and when, and what follows; a bare yes is refused, and no keeps the pod',
       async () => {
         const pod = await people.podName('escalated');
         const lines = new RegExp(
@@ -48,7 +48,7 @@ export function drains(people: People): void {
     );
 
     test(
-      'held by do-not-disrupt alone: who can end it and how, which then ends it',
+      'held up by do-not-disrupt alone names who can end it and how, and ends when that is done',
       async () => {
         const pod = await people.podName('marked');
         expect(needed).toContain(`pod/default/${pod} is marked karpenter.sh/do-not-disrupt`);
@@ -64,7 +64,7 @@ export function drains(people: People): void {
     );
 
     test(
-      'force is never a surprise: refused without it, told with whose it was',
+      "is forced only by an order with force, and the pods' events name the person who gave it",
       async () => {
         const node = nodes['guarded'] ?? '';
         const before = await people.podName('guarded');

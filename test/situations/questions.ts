@@ -10,7 +10,7 @@ const over = /it is over: |no such workflow is running|nothing awaits approval: 
 
 /** One NodePool is asked about after the other: two that wait at a time would be one question. */
 export function questions(people: People): void {
-  describe('a question', () => {
+  describe('a question to a person', () => {
     /** Nodes and questions by NodePool. */
     const nodes: Record<string, string> = {};
     const asked: Record<string, string> = {};
@@ -28,7 +28,7 @@ export function questions(people: People): void {
     beforeAll(() => ask('asked'), patience);
 
     test(
-      'is told whole, as text and as data: what yes does, what comes without an answer, how to answer',
+      'shows as text and as JSON what yes does, what happens without an answer, and how to answer',
       async () => {
         const needed = section(await people.status(), 'Needs you');
         expect(needed).toMatch(
@@ -53,7 +53,7 @@ export function questions(people: People): void {
     );
 
     test(
-      'a signal without an input is told to be wrong where its sender looks',
+      "reports a signal without input as invalid in the workflow's details",
       async () => {
         const handle = new Client({ connection: people.world.temporal }).workflow.getHandle(idOf('asked'));
         await handle.signal(approveSignal as never);
@@ -66,7 +66,7 @@ export function questions(people: People): void {
     );
 
     test(
-      'holds up nothing: what drifts begins in the same budget of one, and ends the question',
+      'takes no budget while it waits: drift begins in the same budget of one, and ends the question',
       async () => {
         await changeTemplate(people.world, 'asked');
         await isOver(idOf('asked'));
@@ -90,7 +90,7 @@ export function questions(people: People): void {
     );
 
     test(
-      'a yes by the name of the claim finds what can obey, and is answered with the state after',
+      "approved by the claim's name reaches the workflow that can be approved, and the answer has the new state",
       async () => {
         await ask('agreed');
         const claim = (await people.claimOf(nodeOf('agreed'))).metadata.name ?? '';
@@ -102,7 +102,7 @@ export function questions(people: People): void {
     );
 
     test(
-      'a no is taken once, is told, and is undone by an order; it keeps the node from nothing else',
+      'rejected once is shown as rejected until an order undoes it, and other disruptions of the node go on',
       async () => {
         await ask('refused');
         const node = nodeOf('refused');
@@ -129,7 +129,7 @@ export function questions(people: People): void {
     );
 
     test(
-      'what was approved and what drifted is replaced, also after a no',
+      'approved, replaces the node; a rejected consolidation does not keep its node from being replaced for drift',
       async () => {
         const isElsewhere = async (name: string): Promise<boolean> =>
           ![nodeOf(name), ''].includes(await people.node(name));
@@ -141,7 +141,7 @@ export function questions(people: People): void {
     );
 
     test(
-      'the life of a node is told whole, over its workflows',
+      "is part of the node's history over all its workflows",
       async () => {
         const words = [/launched/i, /proposed \(Underutilized\)/, /approved by .* for ann \(it may\)/, /drain/];
         const stdout = await people.says(/disruption done/, 'history', 'node', nodeOf('agreed'));

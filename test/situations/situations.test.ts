@@ -104,7 +104,7 @@ surfaces(people);
 notifications(people, () => receiver);
 
 test(
-  'the engine is down',
+  'with Temporal down each command exits with status 1 and names its address, and events of pods say so',
   async () => {
     const pod = await people.podName('typo');
     await people.world.stack.stopComponent('temporal');

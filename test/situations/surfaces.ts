@@ -11,9 +11,9 @@ import { environmentOf } from './stowage.js';
 const order = ['Needs you', 'Wrong', 'Under way', 'NodePools', 'Nodes that could go but stay', 'Paused'];
 
 export function surfaces(people: People): void {
-  describe('what people look at', () => {
+  describe('status, reports and events', () => {
     test(
-      'status answers first what needs somebody, says nothing twice, and is printed anew until it is interrupted',
+      'status lists first what needs a person, without repetition, and follows changes until it is interrupted',
       async () => {
         // What does not answer in time is said to be missing.
         const text = await people.says(/^Paused$/m, 'status');
@@ -37,7 +37,7 @@ export function surfaces(people: People): void {
     );
 
     test(
-      'each NodePool is told with its price and the least that its pods could cost, and all together',
+      'each NodePool is shown with its price and the lower bound for its pods, and so is their sum',
       async () => {
         const price = String.raw`\$\d\.\d{4}`;
         // A NodePool whose types are the cheapest that there are is at its bound; all together are not.
@@ -56,7 +56,7 @@ export function surfaces(people: People): void {
     );
 
     test.each(Object.keys(hopeless))(
-      'NodePool %s, which no type can satisfy, is told: by its condition, an event and status',
+      'NodePool %s, which no instance type satisfies, is reported by a condition, an event and status',
       async (name) => {
         let why = '';
         await people.until(`What is wrong with NodePool ${name}`, async () => {
@@ -70,7 +70,7 @@ export function surfaces(people: People): void {
     );
 
     test(
-      'a pause is told by an event of what is paused',
+      'a pause is reported by an event on what it pauses',
       async () => {
         expect(await people.told('NodePool', 'held')).toContainEqual(
           expect.stringMatching(/^DisruptionPaused: .*NodePool held is paused by .* for ann: release day$/),
@@ -80,7 +80,7 @@ export function surfaces(people: People): void {
     );
 
     test(
-      'why a pod runs where it does is told in three lines at most, and leaves no trace in reports',
+      'why a pod runs where it does takes three lines at most, and asking leaves no trace in reports',
       async () => {
         const { stdout } = await people.stowage('why', `pod/${await people.podName('closed')}`);
         expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
@@ -94,7 +94,7 @@ export function surfaces(people: People): void {
     );
 
     test(
-      'the report is one page that asks nobody for anything',
+      'the report is one HTML page that loads nothing from elsewhere',
       async () => {
         const { stdout } = await people.stowage('report', '--since', '1h', '-o', 'html');
         expect(stdout).toMatch(/<svg/);
@@ -110,7 +110,7 @@ const everything = ['blocked', 'disrupted', 'failed', 'forced', 'launched', 'pau
 
 export function notifications(people: People, receiver: () => Receiver): void {
   test(
-    'whoever is notified hears of everything, signed, though each first attempt fails',
+    'every notification reaches its receiver, signed, though each first attempt fails',
     async () => {
       const taken = (): string[] => [...receiver().taken()].map((type) => type.replace('dev.stowage.', '')).sort();
       await people.until('Every type of notification', () =>

@@ -107,8 +107,8 @@ async function end(): Promise<void> {
   await workflow().result();
 }
 
-describe('a workflow that began on an earlier build', () => {
-  test('goes on in the next one, and back in the one before, whose workers never restarted', async () => {
+describe('a workflow that began on an earlier worker build', () => {
+  test('goes on with the next build, and on the earlier one again after a rollback, without restarting its workers', async () => {
     const first = await Build.start('one');
     await currentIs('one');
     await begin();
@@ -125,7 +125,7 @@ describe('a workflow that began on an earlier build', () => {
     await end();
   });
 
-  test('goes on in a build that comes again, once that has run for a minute', async () => {
+  test('goes on with a build that returns, once that has run for a minute', async () => {
     const before = await Build.start('one');
     await currentIs('one');
     await begin();
@@ -142,7 +142,7 @@ describe('a workflow that began on an earlier build', () => {
     await end();
   });
 
-  test('goes on where workers without a version came and went, and each time it is said which build lacks workers', async () => {
+  test('goes on where workers without a version came and went, and the missing build is named each time', async () => {
     const first = await Build.start('one');
     await currentIs('one');
     await begin();

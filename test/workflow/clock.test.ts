@@ -4,7 +4,7 @@ import { activityNames, FakeActivities } from './fake-activities.js';
 import { cluster } from './rig.js';
 import { ServerRig } from './server-rig.js';
 
-describe("the server's clock", () => {
+describe("the time-skipping test server's clock", () => {
   let rig: ServerRig;
   beforeAll(async () => {
     rig = await ServerRig.start(activityNames);
@@ -23,13 +23,13 @@ describe("the server's clock", () => {
     return rig.start('launchNode', workflowIds.launch(cluster, claim.uid), { cluster, claim, nodePool: 'default' });
   }
 
-  test('is let go where it stands for a result though nothing is in flight', async () => {
+  test('advances while a test waits for a result although an activity was lost', async () => {
     const handle = await launch();
     await loseCount();
     await expect(handle.result()).resolves.toMatchObject({ reason: 'registration_timeout' });
   });
 
-  test('is let go where it stands while somebody sleeps, and stands again afterwards', async () => {
+  test('advances while a test sleeps, and stands still afterwards', async () => {
     await loseCount();
     const before = await rig.now();
     await rig.sleep('1 hour');

@@ -46,7 +46,7 @@ const replacing: Decision = {
 };
 const approved = { ...replacing, policy: 'careful', approval: { timeoutMs: 24 * hour, onTimeout: 'Reject' } as const };
 
-describe('consolidation with replacements', () => {
+describe('consolidate with replacements', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let id: string;
@@ -75,7 +75,7 @@ describe('consolidation with replacements', () => {
   const untainted = (): void => expect([...activities.tainted]).toEqual([]);
 
   // Rules `commands/replacements-first`, `invariants/replacement-first`.
-  test('launches exactly what was planned, and drains only when that is initialized', async () => {
+  test('launches the planned claims, and drains the candidate only when they are initialized', async () => {
     activities.nodeStates = ['waiting', 'registered', 'initialized'];
 
     const result = await (await start()).result();
@@ -94,7 +94,7 @@ describe('consolidation with replacements', () => {
   });
 
   // Rule `commands/checked-after-the-taint`.
-  test('a pause that the API server has counts before anybody has told of it, and gives the nodes back until it is over', async () => {
+  test('a pause that is in the API server counts before it is signalled: candidates are untainted until it is over', async () => {
     activities.pausedLive = 'the cluster is paused by ann: release';
     const handle = await start();
 
@@ -109,7 +109,7 @@ describe('consolidation with replacements', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause that begins after the last check keeps a node until it is over', async () => {
+  test('a pause that begins after the last validation still keeps the NodeClaim from being deleted', async () => {
     activities.pausedDeletions = ['the cluster is paused by ann: release', 'the cluster is paused by ann: release'];
     const handle = await start();
 
@@ -123,7 +123,7 @@ describe('consolidation with replacements', () => {
   });
 
   // Rule `commands/refused-deletions`.
-  test('nodes whose NodeClaims the API server does not let go are given back, and count as failed', async () => {
+  test('candidates whose NodeClaims the API server refuses to delete are untainted, and count as failed', async () => {
     for (const name of ['a', 'b']) activities.deletionsRefused.set(name, 'policy says no');
 
     const result = await (await start()).result();
@@ -133,7 +133,7 @@ describe('consolidation with replacements', () => {
     expect(activities.callsOf()).not.toContain('drainNode');
   });
 
-  test('one of several whose NodeClaim the API server does not let go is given back, and the others go', async () => {
+  test('of several candidates the one whose NodeClaim the API server refuses to delete is untainted, the others are terminated', async () => {
     activities.deletionsRefused.set('a', 'policy says no');
 
     const result = await (await start()).result();
@@ -143,7 +143,7 @@ describe('consolidation with replacements', () => {
   });
 
   // Rules `provisioning/refused-claims`, `commands/given-back`.
-  test('replacements that the API server refuses end the command: its nodes are given back, nothing is drained', async () => {
+  test('replacements that the API server refuses end the command: candidates are untainted, and nothing is drained', async () => {
     activities.claimRefusals = ['admission policy x denied the request'];
 
     const result = await (await start()).result();
@@ -159,7 +159,7 @@ describe('consolidation with replacements', () => {
     const steering = { ...replacing, steers: true };
     const steps = ['awaitNode', 'syncNode', 'steerPods', 'beginTermination', 'drainNode'];
 
-    test('other nodes are tainted before anything is evicted, and freed when all is done', async () => {
+    test('taints other nodes before anything is evicted, and untaints them at the end', async () => {
       await startDisrupt(rig);
 
       const handle = await start({ decision: steering });
@@ -176,14 +176,14 @@ describe('consolidation with replacements', () => {
       expect(order.lastIndexOf('steerPods')).toBeGreaterThan(order.lastIndexOf('drainNode'));
     });
 
-    test('nobody there to do it holds nothing up', async () => {
+    test('is left out where `disrupt` does not run', async () => {
       const handle = await start({ decision: steering });
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
       expect(activities.callsOf()).not.toContain('steerPods');
     });
 
-    test('a `disrupt` that does not answer is waited for no longer than two seconds', async () => {
+    test('waits no longer than two seconds for a `disrupt` that does not answer', async () => {
       let answer = (): void => undefined;
       activities.steerPods = async () => new Promise((resolve) => (answer = () => resolve({ steered: [] })));
       await startDisrupt(rig);
@@ -197,7 +197,7 @@ describe('consolidation with replacements', () => {
       answer();
     });
 
-    test('nobody is steered where that is not asked for', async () => {
+    test('is not asked for where the input does not ask for it', async () => {
       await startDisrupt(rig);
 
       await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done' });
@@ -205,7 +205,7 @@ describe('consolidation with replacements', () => {
     });
   });
 
-  test('says in one place which nodes, which pods, what it costs, and what else was looked at', async () => {
+  test('its decision record has nodes, pods, prices and rejected alternatives', async () => {
     const handle = await start({ decision: approved });
     await inPhase(handle, 'validating');
 
@@ -221,7 +221,7 @@ describe('consolidation with replacements', () => {
     });
   });
 
-  test('a replacement that cannot be launched leaves the nodes as they were', async () => {
+  test('a replacement that cannot be launched ends the command and leaves the candidates untainted', async () => {
     activities.refusal = { reason: 'insufficient_capacity', message: 'none left' };
 
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'failed', terminated: [] });
@@ -256,7 +256,7 @@ describe('consolidation with replacements', () => {
     expect(activities.failed).toEqual([]);
   });
 
-  test('a replacement that does not come up in ten minutes leaves the nodes as they were, and stays (commands/replacement-timeout, commands/replacements-stay)', async () => {
+  test('a replacement that is not initialized within ten minutes ends the command: candidates are untainted, the replacement stays (commands/replacement-timeout, commands/replacements-stay)', async () => {
     activities.nodeStates = ['registered'];
 
     const handle = await start();
@@ -267,7 +267,7 @@ describe('consolidation with replacements', () => {
     expect(activities.callsOf()).not.toContain('failClaim');
   });
 
-  describe('of two nodes one cannot be tainted (commands/partly-tainted)', () => {
+  describe('one of two candidates cannot be tainted (commands/partly-tainted)', () => {
     beforeEach(() => {
       activities.taintCandidates = async ({ candidates }) => {
         const marked = candidates.filter(({ node }) => node === 'node-a').map(({ claim }) => claim.uid);
@@ -276,7 +276,7 @@ describe('consolidation with replacements', () => {
       };
     });
 
-    test('a replacement is called off, and the other is let go of', async () => {
+    test('a command with replacements is abandoned, and the other candidate is untainted', async () => {
       await expect((await start()).result()).resolves.toMatchObject({
         outcome: 'failed',
         reason: 'not every candidate could be tainted',
@@ -286,7 +286,7 @@ describe('consolidation with replacements', () => {
       expect(activities.callsOf()).not.toContain('createClaims');
     });
 
-    test('a deletion goes on with the other', async () => {
+    test('a command without replacements goes on with the other candidate', async () => {
       const deleting: Decision = { ...replacing, decision: 'delete', replacements: [] };
       await expect((await start({ decision: deleting })).result()).resolves.toMatchObject({
         outcome: 'done',
@@ -295,12 +295,12 @@ describe('consolidation with replacements', () => {
     });
   });
 
-  describe('budgets allow one of two nodes no more when they are about to be tainted (budgets/counted-at-the-taint)', () => {
+  describe('budgets no longer allow one of two candidates when they are about to be tainted (budgets/counted-at-the-taint)', () => {
     beforeEach(() => {
       activities.overBudget = [['node-b']];
     });
 
-    test('a replacement is called off, and the other is let go of', async () => {
+    test('a command with replacements is abandoned, and the other candidate is untainted', async () => {
       await expect((await start()).result()).resolves.toMatchObject({
         outcome: 'abandoned',
         reason: 'node-b: budget 20% allows no more',
@@ -310,16 +310,16 @@ describe('consolidation with replacements', () => {
       expect(activities.callsOf()).not.toContain('createClaims');
     });
 
-    test('a deletion goes on with the other', async () => {
+    test('a command without replacements goes on with the other candidate', async () => {
       const deleting: Decision = { ...replacing, decision: 'delete', replacements: [] };
       await expect((await start({ decision: deleting })).result()).resolves.toMatchObject({ terminated: ['node-a'] });
     });
   });
 
-  describe('a pod that is not to be disrupted landed before the taint', () => {
+  describe('a do-not-disrupt pod bound to a candidate before the taint', () => {
     const landed = [{ node: 'node-a', why: 'pod default/db was bound to it and is marked do-not-disrupt' }];
 
-    test('nothing is launched, and no taint stays', async () => {
+    test('ends a command with replacements: nothing is launched, and no taint stays', async () => {
       activities.landed = [landed];
 
       const result = await (await start()).result();
@@ -329,7 +329,7 @@ describe('consolidation with replacements', () => {
       untainted();
     });
 
-    test('or was marked while the replacement came up: nothing is drained', async () => {
+    test('or marked while the replacement starts ends the command before the drain', async () => {
       activities.landed = [[], landed];
 
       const result = await (await start()).result();
@@ -340,7 +340,7 @@ describe('consolidation with replacements', () => {
       untainted();
     });
 
-    test('a deletion goes on with the other nodes', async () => {
+    test('leaves its node out of a command without replacements, which goes on with the others', async () => {
       activities.landed = [landed];
       const decision: Decision = { ...replacing, decision: 'delete', replacements: [], priceAfter: 0 };
 
@@ -351,7 +351,7 @@ describe('consolidation with replacements', () => {
     });
   });
 
-  test('somebody else launches the replacement and tells nobody: it is noticed all the same', async () => {
+  test('a replacement that is initialized is noticed though no signal says so', async () => {
     activities.nodeStates = ['registered'];
     const handle = await start();
     await inPhase(handle, 'launching');
@@ -361,7 +361,7 @@ describe('consolidation with replacements', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
   });
 
-  test('pods that come to a candidate before it is validated call it off', async () => {
+  test('pods bound to a candidate during validation abandon the command', async () => {
     const handle = await start();
     await handle.signal(nominatedSignal, [{ node: 'node-b', until: (await rig.now()) + 20_000 }]);
 
@@ -372,14 +372,14 @@ describe('consolidation with replacements', () => {
     untainted();
   });
 
-  test('what no longer holds is abandoned as a whole', async () => {
+  test('a command that no longer validates is abandoned as a whole', async () => {
     activities.valid = () => [];
 
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'abandoned', reason: 'churn' });
     expect(activities.callsOf()).not.toContain('createClaims');
   });
 
-  test('a person lets it go on at once', async () => {
+  test("a person's order ends the wait before validation at once", async () => {
     const handle = await start();
     await inPhase(handle, 'validating');
 
@@ -390,14 +390,14 @@ describe('consolidation with replacements', () => {
     expect(activities.callsOf()).toContain('validateCandidates');
   });
 
-  test('a drifted node is replaced without waiting', async () => {
+  test('a drifted node is replaced without the wait before validation', async () => {
     const handle = await start({ reason: 'Drifted', decision: { ...replacing, method: 'drift' } });
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
     expect(activities.callsOf()).not.toContain('measureCommand');
   });
 
-  describe('consent', () => {
+  describe('approval of a command', () => {
     const asked = async (more: Partial<Decision> = {}): Promise<WorkflowHandle> => {
       await startDisrupt(rig);
       const handle = await start({ decision: { ...approved, ...more } });
@@ -406,7 +406,7 @@ describe('consolidation with replacements', () => {
       return handle;
     };
 
-    test('an hour later it is approved, looked at once more, and carried out', async () => {
+    test('an hour later validates the command again and carries it out', async () => {
       const handle = await asked();
       untainted();
       await rig.sleep('1 hour');
@@ -418,13 +418,13 @@ describe('consolidation with replacements', () => {
       expect(activities.callsOf('validateCandidates').length).toBeGreaterThanOrEqual(2);
     });
 
-    test('approved by a signal, too', async () => {
+    test('is taken as a signal, too', async () => {
       const handle = await asked();
       await handle.signal(approveSignal, ann);
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
     });
 
-    test('rejected, it ends without a trace', async () => {
+    test('rejected, the command ends and nothing is tainted', async () => {
       const handle = await asked();
 
       await handle.executeUpdate(rejectUpdate, { args: [ann] });
@@ -439,13 +439,13 @@ describe('consolidation with replacements', () => {
     test.each([
       ['Reject', 'rejected'],
       ['Approve', 'done'],
-    ] as const)('nobody answers: onTimeout %s makes it %s', async (onTimeout, outcome) => {
+    ] as const)('not answered: onTimeout %s makes the command %s', async (onTimeout, outcome) => {
       const handle = await asked({ approval: { timeoutMs: hour, onTimeout } });
       await expect(handle.result()).resolves.toMatchObject({ outcome });
       expect(await durationOf(handle)).toBeGreaterThanOrEqual(hour);
     });
 
-    test('orders that make no sense are refused with a reason', async () => {
+    test('is refused with a reason where the order is invalid', async () => {
       const handle = await start({ decision: approved });
       await inPhase(handle, 'validating');
       expect(await refusalOf(handle.executeUpdate(approveUpdate, { args: [ann] }))).toBe('NothingToApprove');
@@ -455,7 +455,7 @@ describe('consolidation with replacements', () => {
     });
   });
 
-  describe('held and aborted', () => {
+  describe('a command that a person holds or aborts', () => {
     /** A replacement that does not come up before the test says so. */
     const launching = async (): Promise<WorkflowHandle> => {
       activities.nodeStates = ['registered'];
@@ -470,7 +470,7 @@ describe('consolidation with replacements', () => {
       activities.view = { state: 'live', registered: true, initialized: true };
     };
 
-    test('aborted while the replacement comes up: no taint stays, and nothing is drained', async () => {
+    test('aborted while the replacement starts, leaves no taint and drains nothing', async () => {
       const handle = await launching();
 
       // The state after it, not before.
@@ -486,7 +486,7 @@ describe('consolidation with replacements', () => {
       expect(activities.callsOf()).not.toContain('beginTermination');
     });
 
-    test('held before the drain it leaves no taint; let go it looks again and goes on', async () => {
+    test('held before the drain, it untaints its candidates; let go, it validates again and goes on', async () => {
       const handle = await launching();
       const held = await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
       expect(held.facts['held by']).toContain('ann');
@@ -506,7 +506,7 @@ describe('consolidation with replacements', () => {
       expect(activities.callsOf('createClaims')).toHaveLength(1);
     });
 
-    test('held by a person and by a pause it says what it waits for, as that ends', async () => {
+    test('held by a person and by a pause, it names the one that still holds as the other ends', async () => {
       const handle = await launching();
       await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
       comesUp();
@@ -523,7 +523,7 @@ describe('consolidation with replacements', () => {
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
     });
 
-    test('after a pause the cluster is another one: it is abandoned, and what was launched stays', async () => {
+    test('paused while the cluster changes, it is abandoned afterwards, and its replacement stays', async () => {
       const handle = await launching();
       await handle.signal(holdSignal, true);
       comesUp();
@@ -537,14 +537,14 @@ describe('consolidation with replacements', () => {
       untainted();
     });
 
-    test('cancelled while the replacement comes up: no taint stays', async () => {
+    test('cancelled while the replacement starts, leaves no taint', async () => {
       const handle = await launching();
       await handle.cancel();
       await expect(handle.result()).rejects.toThrow();
       untainted();
     });
 
-    test('too late to abort or hold once a node drains', async () => {
+    test('can no longer be aborted or held once a node drains', async () => {
       let drained = (): void => undefined;
       activities.drainGate = new Promise((resolve) => (drained = resolve));
       const handle = await start();
@@ -559,7 +559,7 @@ describe('consolidation with replacements', () => {
     });
   });
 
-  test('a node that somebody else terminates meanwhile holds nothing up', async () => {
+  test('a candidate that is already being terminated does not delay the command', async () => {
     const [first] = input.candidates;
     const other = { cluster, claim: first!.claim, nodePool: 'default', reason: 'spot_interrupted', deleteClaim: true };
     const ended = await rig.start('terminateNode', workflowIds.terminate(cluster, first!.claim.uid), other);
@@ -569,26 +569,30 @@ describe('consolidation with replacements', () => {
   });
 
   // Rule `termination/started-anew`.
-  test.each(['terminate', 'cancel'] as const)('a drain that somebody ends (%s) begins anew', async (end) => {
-    let drained = (): void => undefined;
-    activities.drainGate = new Promise((resolve) => (drained = resolve));
-    const handle = await start();
-    await rig.sleep('20 seconds');
-    const [first] = input.candidates;
-    const drain = (): WorkflowHandle => rig.client.workflow.getHandle(workflowIds.terminate(cluster, first!.claim.uid));
-    await rig.until(() => activities.callsOf('drainNode').length === input.candidates.length);
-    const { runId } = await drain().describe();
+  test.each(['terminate', 'cancel'] as const)(
+    'a drain workflow that somebody ends (%s) is started again',
+    async (end) => {
+      let drained = (): void => undefined;
+      activities.drainGate = new Promise((resolve) => (drained = resolve));
+      const handle = await start();
+      await rig.sleep('20 seconds');
+      const [first] = input.candidates;
+      const drain = (): WorkflowHandle =>
+        rig.client.workflow.getHandle(workflowIds.terminate(cluster, first!.claim.uid));
+      await rig.until(() => activities.callsOf('drainNode').length === input.candidates.length);
+      const { runId } = await drain().describe();
 
-    await drain()[end]();
-    await rig.until(async () => (await drain().describe()).runId !== runId);
-    drained();
+      await drain()[end]();
+      await rig.until(async () => (await drain().describe()).runId !== runId);
+      drained();
 
-    await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
-    const reasons = activities.inputsOf<{ reason: string }>('beginTermination').map(({ reason }) => reason);
-    expect(reasons).toEqual(['underutilized', 'underutilized', 'underutilized']);
-  });
+      await expect(handle.result()).resolves.toMatchObject({ outcome: 'done' });
+      const reasons = activities.inputsOf<{ reason: string }>('beginTermination').map(({ reason }) => reason);
+      expect(reasons).toEqual(['underutilized', 'underutilized', 'underutilized']);
+    },
+  );
 
-  test('what it saved is measured after an hour and after a day', async () => {
+  test('the saving is measured an hour and a day after the command', async () => {
     const handle = await start();
     await handle.result();
     const { runId } = await handle.describe();

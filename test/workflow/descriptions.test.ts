@@ -45,7 +45,7 @@ const reached = new Set<string>();
 const unhandled = new Set(['1', 'WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND']);
 
 // (surfaces/examples-work)
-describe('each example of the Temporal UI works when it is pasted', () => {
+describe('the example inputs shown in the Temporal UI', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let now: number;
@@ -219,7 +219,7 @@ describe('each example of the Temporal UI works when it is pasted', () => {
     reached.add(`query ${each.name}`);
   };
 
-  test.each(Object.keys(hosts))('messages and questions to %s', async (name) => {
+  test.each(Object.keys(hosts))('of signals and queries to %s are accepted as they stand', async (name) => {
     const handle = await host(name);
     const { signalDefinitions = [], updateDefinitions = [], queryDefinitions = [] } = await metadataOf(handle);
     const isOwn = ({ name: each }: Described): boolean => !each.startsWith('__') && places[each] === undefined;
@@ -230,23 +230,26 @@ describe('each example of the Temporal UI works when it is pasted', () => {
     for (const each of signalDefinitions.filter((one) => ending.has(one.name))) await signal(handle, each);
   });
 
-  test.each(Object.entries(places))('the order %s, to %s: as signal and as update', async (name, place) => {
-    for (const form of ['signal', 'update'] as const) {
-      if (form === 'update' && !everyName.has(`update ${name}`)) continue;
-      activities = new FakeActivities();
-      rig.use(activities.noting());
-      const handle =
-        place === 'disrupt' && form === 'update'
-          ? rig.client.workflow.getHandle(workflowIds.disrupt(cluster))
-          : await host(place);
-      const definitions = (await metadataOf(handle))[`${form}Definitions`] ?? [];
-      const found = definitions.find((each) => each.name === name);
-      expect(found).toBeDefined();
-      await (form === 'signal' ? signal : update)(handle, found!);
-    }
-  });
+  test.each(Object.entries(places))(
+    'of the order %s to %s are accepted as signal and as update',
+    async (name, place) => {
+      for (const form of ['signal', 'update'] as const) {
+        if (form === 'update' && !everyName.has(`update ${name}`)) continue;
+        activities = new FakeActivities();
+        rig.use(activities.noting());
+        const handle =
+          place === 'disrupt' && form === 'update'
+            ? rig.client.workflow.getHandle(workflowIds.disrupt(cluster))
+            : await host(place);
+        const definitions = (await metadataOf(handle))[`${form}Definitions`] ?? [];
+        const found = definitions.find((each) => each.name === name);
+        expect(found).toBeDefined();
+        await (form === 'signal' ? signal : update)(handle, found!);
+      }
+    },
+  );
 
-  test('every signal, update and query that has an input was among them', () => {
+  test('exist for every signal, update and query that has an input', () => {
     expect([...everyName].filter((each) => hasInput(each.split(' ')[1]!) && !reached.has(each)).sort()).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ import type { WorkflowRig } from './rig.js';
 const candidate = (name: string, serial: number): Candidate => candidateOf({ name, uid: `uid-${name}-${serial}` });
 const everything = { kind: 'cluster' } as const;
 
-describe('consolidate and disrupt', () => {
+describe('consolidate and disrupt, without replacements', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let a: Candidate;
@@ -47,7 +47,7 @@ describe('consolidate and disrupt', () => {
   afterEach(async () => rig.finish());
 
   // Rule `commands/validation-delay`.
-  test('removes empty nodes after 15 seconds of validation', async () => {
+  test('empty nodes are removed after 15 seconds of validation', async () => {
     const handle = await rig.start('consolidate', consolidateId, input);
 
     await expect(handle.result()).resolves.toEqual({
@@ -61,7 +61,7 @@ describe('consolidate and disrupt', () => {
   });
 
   // Rule `commands/validation`.
-  test('only those that are still empty go', async () => {
+  test('of several empty nodes those that got pods during validation are kept', async () => {
     activities.valid = (candidates) => candidates.filter(({ node }) => node === 'node-a');
 
     const handle = await rig.start('consolidate', consolidateId, input);
@@ -70,7 +70,7 @@ describe('consolidate and disrupt', () => {
     expect([...activities.tainted]).toEqual([a.claim.uid]);
   });
 
-  test('is abandoned without a taint when pods have come', async () => {
+  test('a command all of whose nodes got pods is abandoned without a taint', async () => {
     activities.valid = () => [];
 
     const handle = await rig.start('consolidate', consolidateId, input);
@@ -79,7 +79,7 @@ describe('consolidate and disrupt', () => {
     expect(activities.callsOf()).not.toContain('taintCandidates');
   });
 
-  test('a cancelled one leaves no taint', async () => {
+  test('a cancelled consolidate leaves no taint', async () => {
     const handle = await rig.start('consolidate', consolidateId, { ...input, paused: true });
     await rig.sleep('20 seconds');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'paused');
@@ -90,7 +90,7 @@ describe('consolidate and disrupt', () => {
     expect([...activities.tainted]).toEqual([]);
   });
 
-  test('disrupt starts what may go, counts it, and forgets it when it is over', async () => {
+  test('disrupt starts allowed commands, counts their nodes, and forgets them when they are over', async () => {
     activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
 
     const handle = await startDisrupt(rig);
@@ -111,7 +111,7 @@ describe('consolidate and disrupt', () => {
     ).toEqual(looks);
   });
 
-  test('a new one takes over what NodePools kept when the one before was lost (budgets/records)', async () => {
+  test('a restarted disrupt takes over the past disruptions recorded on NodePools (budgets/records)', async () => {
     const now = await rig.now();
     const past: PastDisruption = { nodePool: 'default', reason: 'Drifted', at: now - 1000, nodes: 2 };
     const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
@@ -131,7 +131,7 @@ describe('consolidate and disrupt', () => {
     expect(second).toMatchObject({ pastDisruptions: [past], refused: [no] });
   });
 
-  test('one that was restored with Temporal takes over what a later state of it wrote (budgets/records)', async () => {
+  test('a disrupt restored from a Temporal backup takes over records written after that (budgets/records)', async () => {
     const now = await rig.now();
     const past = (at: number): PastDisruption => ({ nodePool: 'default', reason: 'Drifted', at, nodes: 1 });
     const node = { claim: { name: 'a', uid: 'uid-a' }, node: 'node-a', nodePool: 'default' };
@@ -153,7 +153,7 @@ describe('consolidate and disrupt', () => {
     expect(third).toMatchObject({ recordsVersion: 5, pastDisruptions: [past(now - 2000)], refused: [no] });
   });
 
-  test('nodes with pods on their way are told to the decision, for as long as that holds', async () => {
+  test('nominated nodes are passed to the decision until the nomination ends', async () => {
     const handle = await startDisrupt(rig);
     await rig.until(() => activities.callsOf('findDisruptions').length === 1);
     const until = (await rig.now()) + 20_000;
@@ -169,7 +169,7 @@ describe('consolidate and disrupt', () => {
     expect(views).toEqual([[], [{ node: 'node-a', until }], []]);
   });
 
-  test('a look that does not end is told, with what it does and since when, until it ends', async () => {
+  test('a look that does not end is shown, with what it does and since when, until it ends', async () => {
     let isStuck = true;
     const find = activities.findDisruptions.bind(activities);
     activities.findDisruptions = () =>
@@ -185,7 +185,7 @@ describe('consolidate and disrupt', () => {
     await rig.until(async () => (await handle.query(explainQuery)).facts['busy with'] === 'nothing');
   });
 
-  test('looks again when a budget window opens', async () => {
+  test("disrupt looks again when a budget's schedule opens", async () => {
     const opensAt = (await rig.now()) + 120_000;
     activities.found = Array.from({ length: 40 }, () => ({ commands: [], nextCheckAt: opensAt }));
     await startDisrupt(rig);
@@ -198,7 +198,7 @@ describe('consolidate and disrupt', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause holds a running consolidation before its next irreversible step, and resume lets it go on', async () => {
+  test('a pause holds a running consolidation before its next irreversible step, and a resume lets it go on', async () => {
     activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
     const handle = await startDisrupt(rig);
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
@@ -214,7 +214,7 @@ describe('consolidate and disrupt', () => {
     await expect(child.result()).resolves.toMatchObject({ outcome: 'done' });
   });
 
-  test('a move that somebody terminated counts no longer after an hour, and its taints are taken off', async () => {
+  test('a consolidation terminated by hand counts against budgets for an hour at most, and its taints are removed', async () => {
     activities.found = [{ commands: [{ reason: 'Empty', candidates: [a, b] }] }];
     const handle = await startDisrupt(rig);
     await rig.until(async () => (await handle.query(runningQuery)).length === 1);
@@ -230,7 +230,7 @@ describe('consolidate and disrupt', () => {
     expect(activities.inputsOf('releaseStrays').at(-1)).toEqual({ running: [] });
   });
 
-  describe('steering', () => {
+  describe('steering of evicted pods', () => {
     const workflowId = 'consolidate-by-hand';
     const move = { workflowId, targets: ['node-b'] };
     const steps = (): unknown[] =>
@@ -243,7 +243,7 @@ describe('consolidate and disrupt', () => {
       return handle;
     };
 
-    test('lasts as long as the move', async () => {
+    test('lasts as long as the consolidation', async () => {
       const handle = await start();
       expect(steps()).toEqual([]);
 
@@ -255,7 +255,7 @@ describe('consolidate and disrupt', () => {
       expect(steps()).toEqual([first, last]);
     });
 
-    test('moves side by side are steered to the targets of all of them', async () => {
+    test('of several consolidations goes to the targets of all of them', async () => {
       const handle = await start();
 
       await handle.signal(steerSignal, move);
@@ -282,7 +282,7 @@ describe('consolidate and disrupt', () => {
       expect(steps()).toEqual([first, last]);
     });
 
-    test('goes on over continue-as-new, and what was left of it before is cleared', async () => {
+    test('is carried over continue-as-new, and clears what an earlier run left', async () => {
       const until = (await rig.now()) + 120_000;
       const steering = { commands: [{ ...move, until }], steered: ['node-beside'] };
       const carried = { nominations: [], pauses: [], running: [], steering };
@@ -296,7 +296,7 @@ describe('consolidate and disrupt', () => {
     });
   });
 
-  test('a pause with an end ends by itself', async () => {
+  test('a pause with a time to live ends by itself', async () => {
     const handle = await startDisrupt(rig);
     await rig.until(() => activities.callsOf('findDisruptions').length === 1);
     const until = (await rig.now()) + 3_600_000;

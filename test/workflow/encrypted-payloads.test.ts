@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('Temporal sees nothing of inputs, results and notes, but search attributes; whoever has the keys reads all of it', async () => {
+test('Temporal stores inputs, results and notes encrypted, search attributes excepted, and clients with the keys read all', async () => {
   const file = join(folder, 'keys.yaml');
   writeFileSync(file, JSON.stringify({ current: 'a', keys: { a: randomBytes(32).toString('base64') } }));
   const settings = readSettings({ CLUSTER_NAME: 'c', TEMPORAL_PAYLOAD_KEYS_FILE: file });
@@ -79,7 +79,7 @@ test('Temporal sees nothing of inputs, results and notes, but search attributes;
 test.each([
   ['an activity', 'echo', 'activity say'],
   ['a child', 'relay', 'workflow plain'],
-])('a result of %s that cannot be read fails the step that waits for it', async (_, type, what) => {
+])('a %s result that cannot be decrypted fails the step that waits for it', async (_, type, what) => {
   // As of somebody who writes what no SDK of ours reads.
   const encoding = new TextEncoder().encode('binary/odd');
   const odd: PayloadCodec = {

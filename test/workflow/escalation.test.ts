@@ -44,7 +44,7 @@ const blocked = (blockers: readonly DrainBlocker[], evicted = 0): DrainProgress 
   longestGraceMs: 90_000,
 });
 
-describe('the steps of a stuck drain', () => {
+describe('escalation steps of a stuck drain', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let claim: ClaimRef;
@@ -83,7 +83,7 @@ describe('the steps of a stuck drain', () => {
     return rig.now();
   };
 
-  test('tells, restarts what a budget holds, and forces, each when its time has come', async () => {
+  test('Notify, RestartOwner of pods that a budget holds, and Force come each at its time', async () => {
     configure(
       { afterMs: 5 * minute, action: 'Notify' },
       { afterMs: 30 * minute, action: 'RestartOwner' },
@@ -132,7 +132,7 @@ describe('the steps of a stuck drain', () => {
     );
   });
 
-  test('pods that leave start it anew, and an end of the hold-up ends it', async () => {
+  test('start anew when pods leave, and end when nothing holds the drain up', async () => {
     configure({ afterMs: 10 * minute, action: 'Notify' });
     const handle = await start();
     await stuckAt();
@@ -149,7 +149,7 @@ describe('the steps of a stuck drain', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
   });
 
-  test('a step that fails is noted, and the next one is taken', async () => {
+  test('go on with the next step where one fails, and the failure is noted', async () => {
     configure({ afterMs: minute, action: 'RestartOwner' }, { afterMs: 2 * minute, action: 'Notify' });
     activities.restart = ApplicationFailure.nonRetryable('patch Deployment default/web: forbidden', 'Denied');
     const handle = await start();
@@ -164,7 +164,7 @@ describe('the steps of a stuck drain', () => {
     await handle.result();
   });
 
-  test('goes on where an earlier run was', async () => {
+  test('go on after continue-as-new with the next step that is due', async () => {
     configure({ afterMs: 10 * minute, action: 'Notify' }, { afterMs: 60 * minute, action: 'RestartOwner' });
     const now = await rig.now();
     const carried = {
@@ -186,7 +186,7 @@ describe('the steps of a stuck drain', () => {
     expect(activities.callsOf('notifyStuckDrain')).toEqual([]);
   });
 
-  test('without steps a stuck drain waits', async () => {
+  test('a stuck drain without steps waits', async () => {
     const handle = await start();
     await stuckAt();
 
@@ -197,7 +197,7 @@ describe('the steps of a stuck drain', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
   });
 
-  test('a person hurries it: protection ends, pods keep their grace', async () => {
+  test("a person's expedite ends do-not-disrupt and budgets, and pods keep their grace period", async () => {
     const handle = await start();
     await stuckAt();
     const before = await rig.now();
@@ -235,7 +235,7 @@ describe('the steps of a stuck drain', () => {
     expect((await handle.query(explainQuery)).phase).toBe('forced');
   });
 
-  test('a deadline that no pod waited for forced nothing, whoever set it (termination/forced-pods)', async () => {
+  test('a forced deadline that no pod was left to wait for forced nothing, whoever set it (termination/forced-pods)', async () => {
     const handle = await start();
     await stuckAt();
     const deadline = (await rig.now()) + 60 * minute;
@@ -252,7 +252,7 @@ describe('the steps of a stuck drain', () => {
     expect((await handle.query(explainQuery)).phase).toBe('terminated');
   });
 
-  test('what another disruption shortens after a person is not forced by that person', async () => {
+  test("pods whose deadline another disruption shortened after a person's are not recorded as forced by that person", async () => {
     const handle = await start();
     await stuckAt();
     const now = await rig.now();
@@ -270,7 +270,7 @@ describe('the steps of a stuck drain', () => {
     expect(activities.inputsOf('publishDisruption')).toEqual([]);
   });
 
-  describe('asking a person', () => {
+  describe('asking a person before Force', () => {
     const awaiting = async (handle: Awaited<ReturnType<typeof start>>): Promise<boolean | undefined> =>
       (await handle.describe()).typedSearchAttributes.get(searchAttributes.awaitingApproval);
     const asked = async (...more: EscalationStep[]): ReturnType<typeof start> => {
@@ -284,7 +284,7 @@ describe('the steps of a stuck drain', () => {
     };
     const force = { afterMs: 60 * minute, action: 'Force' } as const;
 
-    test('who approves forces the drain', async () => {
+    test('an approval forces the drain', async () => {
       const handle = await asked(force);
 
       const { facts: before, question }: Explanation = await handle.query(explainQuery);
@@ -312,7 +312,7 @@ describe('the steps of a stuck drain', () => {
       expect(facts['active step']).toBe('none');
     });
 
-    test('who rejects ends the steps', async () => {
+    test('a rejection ends the steps', async () => {
       const handle = await asked(force);
 
       await handle.signal(rejectSignal, { actor: 'ann' });
@@ -324,7 +324,7 @@ describe('the steps of a stuck drain', () => {
       await handle.result();
     });
 
-    test('an open question and a no go over to the next run', async () => {
+    test('an open question and a rejection are carried over continue-as-new', async () => {
       const handle = await asked(force);
       const goOn = async (): Promise<void> => {
         const { runId } = await handle.describe();
@@ -349,7 +349,7 @@ describe('the steps of a stuck drain', () => {
       await handle.result();
     });
 
-    test('where nobody answers, the next step is taken', async () => {
+    test('without an answer in time the next step is taken', async () => {
       const handle = await asked(force);
 
       await rig.sleep('55 minutes');
@@ -360,7 +360,7 @@ describe('the steps of a stuck drain', () => {
       await handle.result();
     });
 
-    test('orders that make no sense are refused with a reason', async () => {
+    test('invalid orders are refused with a reason', async () => {
       activities.drainGate = new Promise(() => undefined);
       activities.stuck = false;
       const handle = await start();
@@ -392,7 +392,7 @@ describe('the steps of a stuck drain', () => {
     });
   });
 
-  test('the end of the instance shortens no protection, and reaches a drain that runs', async () => {
+  test("the end of the instance reaches a running drain, and shortens no pod's protection", async () => {
     const handle = await start();
     await stuckAt();
     const ends = (await rig.now()) + 120_000;
@@ -405,7 +405,7 @@ describe('the steps of a stuck drain', () => {
     expect(activities.callsOf('setDeadline')).toEqual([]);
   });
 
-  test('an order without force and without protected pods only looks again', async () => {
+  test('an expedite without force and without protected pods only looks again', async () => {
     activities.drains = [blocked([])];
     const handle = await start();
     await stuckAt();
@@ -417,7 +417,7 @@ describe('the steps of a stuck drain', () => {
     expect(activities.callsOf('setDeadline')).toEqual([]);
   });
 
-  test('what do-not-disrupt alone holds says who can end that, and how', async () => {
+  test('a drain held up by do-not-disrupt alone names who can end that, and how', async () => {
     activities.drains = [blocked([protectedPod])];
     const handle = await start();
     await stuckAt();
@@ -433,7 +433,7 @@ describe('the steps of a stuck drain', () => {
     );
   });
 
-  test('a cancelled one stops where it is, steps and all', async () => {
+  test('a cancelled drain takes no further step and keeps its instance', async () => {
     configure({ afterMs: 10 * minute, action: 'Notify' });
     const handle = await start();
     await stuckAt();
@@ -444,7 +444,7 @@ describe('the steps of a stuck drain', () => {
     expect(activities.callsOf('terminateInstance')).toEqual([]);
   });
 
-  test('a drain that finds the instance gone goes on to the end at once', async () => {
+  test('a drain that finds the instance gone skips volumes and removes the finalizers', async () => {
     activities.stuck = false;
     activities.drains = [{ state: 'done', blockedBy: [], remaining: 2, evicted: 0, instanceGone: true }];
 

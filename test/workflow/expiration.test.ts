@@ -71,7 +71,7 @@ describe('expireNode by policy', () => {
   const acts = (): string[] =>
     activities.callsOf().filter((name) => /taint|planNodes|launchInstance|beginTermination/.test(name));
 
-  test('waits, gets leave, replaces, and only then drains; the slot is given back', async () => {
+  test('waits until expiration, is granted a slot, replaces, and only then drains; the slot is returned', async () => {
     activities.expiration = [live({ beginAt: now + 3 * hour })];
     const handle = await start(now + 4 * hour);
 
@@ -83,7 +83,7 @@ describe('expireNode by policy', () => {
   });
 
   // Rule `budgets/slots-have-holders`.
-  test('has waited for long for a slot, and goes within minutes though disrupt was lost meanwhile', async () => {
+  test('an expiration that waits long for a slot gets it within minutes although disrupt was restarted meanwhile', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
@@ -101,7 +101,7 @@ describe('expireNode by policy', () => {
     await rig.until(async () => (await running()) === 0);
   });
 
-  test('provision is lost before it has planned the replacement: it is asked again', async () => {
+  test('a replacement is requested again where provision was terminated before planning it', async () => {
     activities.expiration = [live()];
     const planned = activities.plans;
     activities.plans = Array.from({ length: 500 }, () => ({ state: 'notReady', reason: 'the cache is behind' }));
@@ -117,7 +117,7 @@ describe('expireNode by policy', () => {
   });
 
   // Rules `commands/given-back`, `candidates/left-over-taints`.
-  test('terminated while its replacement starts: once its taint is removed, plans count the node again', async () => {
+  test("terminated while its replacement starts: once the node's taint is removed, plans count the node again", async () => {
     activities.expiration = [live()];
     activities.nodeStates = ['waiting'];
     activities.view = { state: 'live', registered: true, initialized: false };
@@ -134,7 +134,7 @@ describe('expireNode by policy', () => {
     expect(await plannedWithout(rig, activities)).toEqual([]);
   });
 
-  test('waits for leave, and goes when it comes', async () => {
+  test('waits for a disruption slot, and replaces the node when it is granted', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
@@ -147,7 +147,7 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  test('past the hard deadline it goes without leave and without a replacement', async () => {
+  test('past the hard deadline the node is terminated without a slot and without a replacement', async () => {
     activities.expiration = [live({ mustGoAt: now + 2 * hour })];
     activities.admits = () => false;
     const handle = await start();
@@ -159,7 +159,7 @@ describe('expireNode by policy', () => {
     expect(took).toBeLessThan(2 * hour + minute);
   });
 
-  test('past the hard deadline a pause still holds it, and nothing else', async () => {
+  test('past the hard deadline only a pause keeps the node', async () => {
     activities.expiration = [live({ mustGoAt: now + hour })];
     activities.admits = () => false;
     const scope = { kind: 'cluster' } as const;
@@ -175,7 +175,7 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toEqual({ outcome: 'forced', replacements: [] });
   });
 
-  test('a wait for leave that lasts does not make its history too long', async () => {
+  test('a long wait for a slot continues as new, so that the history stays short', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
@@ -188,7 +188,7 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  test('a replacement that finds no place leaves no taint, and is tried again', async () => {
+  test('a replacement that fits nowhere leaves no taint, and is tried again', async () => {
     activities.expiration = [live()];
     const nowhere = { ...emptyPlan, unplacedOfDeletingNodes: 1, unschedulable: 1 };
     activities.plans = [nowhere, { ...emptyPlan, claims: [claimPlan(2)] }];
@@ -202,7 +202,7 @@ describe('expireNode by policy', () => {
   });
 
   // Rule `budgets/counted-at-the-taint`.
-  test('where budgets allow no more when it is about to be tainted it launches nothing, gives its slot back, and tries again', async () => {
+  test('where budgets no longer allow the node when it is about to be tainted, nothing is launched, the slot is returned, and it tries again', async () => {
     activities.expiration = [live()];
     activities.overBudget = [['node-old']];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
@@ -215,7 +215,7 @@ describe('expireNode by policy', () => {
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(10 * minute);
   });
 
-  test('after an attempt that failed pods are planned onto the node again (commands/given-back)', async () => {
+  test('after a failed attempt pods are planned onto the node again (commands/given-back)', async () => {
     activities.expiration = [live()];
     activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1, unschedulable: 1 }];
     const handle = await start();
@@ -229,7 +229,7 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
   });
 
-  test('Forceful deletes at expireAfter and asks nobody (expiration/forceful)', async () => {
+  test('Forceful deletes the claim at expireAfter without slot or approval (expiration/forceful)', async () => {
     activities.expiration = [live({ mode: 'Forceful', beginAt: now + hour })];
     activities.admits = () => false;
     const handle = await start(now + hour);
@@ -241,7 +241,7 @@ describe('expireNode by policy', () => {
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(hour);
   });
 
-  test('a policy that changes meanwhile counts', async () => {
+  test('a changed policy applies to an expiration that already waits', async () => {
     activities.expiration = [live({ beginAt: now + 3 * hour }), live({ beginAt: now + 2 * hour })];
     const handle = await start(now + 4 * hour);
     await inPhase(handle, 'not due');
@@ -250,7 +250,7 @@ describe('expireNode by policy', () => {
     expect(await durationOf(handle)).toBeLessThan(3 * hour);
   });
 
-  test('expedite begins at once, and is answered so', async () => {
+  test('expedite begins the replacement at once, and its answer says so', async () => {
     activities.expiration = [live({ beginAt: now + 3 * hour })];
     const handle = await start(now + 4 * hour);
     await inPhase(handle, 'not due');
@@ -262,7 +262,7 @@ describe('expireNode by policy', () => {
     expect(await durationOf(handle)).toBeLessThan(hour);
   });
 
-  test('ends with its claim', async () => {
+  test('an expiration ends when its claim is gone', async () => {
     activities.expiration = [live({ beginAt: now + hour }), { state: 'gone' }];
     const handle = await start(now + hour);
     await inPhase(handle, 'not due');
@@ -273,7 +273,7 @@ describe('expireNode by policy', () => {
     expect(acts()).toEqual([]);
   });
 
-  test('a pause holds it before anything is tainted, and a resume lets it go on', async () => {
+  test('a pause holds the expiration before anything is tainted, and a resume lets it go on', async () => {
     activities.expiration = [live()];
     activities.admits = () => false;
     const handle = await start();
@@ -289,7 +289,7 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  test('a hold while the replacement comes up takes the taint off again', async () => {
+  test('a hold while the replacement starts untaints the node', async () => {
     activities.expiration = [live()];
     let launched = (): void => undefined;
     activities.launchGate = new Promise((resolve) => (launched = resolve));
@@ -306,7 +306,7 @@ describe('expireNode by policy', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause that the API server has when the node is to be deleted keeps it, and gives it back until it is over', async () => {
+  test('a pause that the API server has when the claim is to be deleted keeps it, and untaints the node until it is over', async () => {
     activities.expiration = [live()];
     activities.pausedDeletions = ['NodePool default is paused by ann: release'];
     const handle = await start();
@@ -324,7 +324,7 @@ describe('expireNode by policy', () => {
   });
 
   // Rule `commands/refused-deletions`.
-  test('a node whose NodeClaim the API server does not let go is given back, and expires once it may', async () => {
+  test('a node whose NodeClaim the API server refuses to delete is untainted, and expires once deletion is allowed', async () => {
     activities.expiration = [live()];
     activities.deletionsRefused.set(claim.name, 'policy says no');
     const handle = await start();
@@ -337,14 +337,14 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  test('where the policy says Forceful no pause keeps it', async () => {
+  test('where the policy says Forceful no pause keeps the node', async () => {
     activities.expiration = [live({ mode: 'Forceful' })];
     activities.pausedDeletions = ['the cluster is paused by ann: release'];
 
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'forced' });
   });
 
-  test('aborted or cancelled while it replaces, it leaves no taint and no slot', async () => {
+  test('aborted or cancelled while the replacement starts, it leaves no taint and no slot', async () => {
     for (const how of ['abort', 'cancel'] as const) {
       activities.expiration = [live()];
       activities.plans = [{ ...emptyPlan, claims: [claimPlan(2)] }];
@@ -371,7 +371,7 @@ describe('expireNode by policy', () => {
     expect(activities.callsOf('beginTermination')).toEqual([]);
   });
 
-  test('approval: a person agrees; nobody answers and the policy rejects, but the hard deadline holds', async () => {
+  test('an approved expiration replaces the node; a rejected one keeps it until the hard deadline', async () => {
     const approval = { timeoutMs: 2 * hour, onTimeout: 'Reject' } as const;
     activities.expiration = [live({ approval })];
     const agreed = await start();
@@ -395,7 +395,7 @@ describe('expireNode by policy', () => {
     expect(await durationOf(forced)).toBeGreaterThanOrEqual(4 * hour - minute);
   });
 
-  test('aborted once, it takes no further order, and names who aborted it (people/one-abort)', async () => {
+  test('an aborted expiration refuses further orders and names who aborted it (people/one-abort)', async () => {
     activities.expiration = [live({ approval: { timeoutMs: 2 * hour, onTimeout: 'Reject' } })];
     let written = (): void => undefined;
     const declining = new Promise<void>((resolve) => (written = resolve));
@@ -413,7 +413,7 @@ describe('expireNode by policy', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'aborted', reason: 'aborted by ann (release)' });
   });
 
-  describe('a question whose policy goes away (people/questions-end-with-their-cause)', () => {
+  describe('an approval that the policy no longer requires (people/questions-end-with-their-cause)', () => {
     const approval = { timeoutMs: 24 * hour, onTimeout: 'Reject' } as const;
     const asked = async (): Promise<Awaited<ReturnType<typeof start>>> => {
       activities.expiration = [live({ approval })];
@@ -423,7 +423,7 @@ describe('expireNode by policy', () => {
       return handle;
     };
 
-    test('ends at the next look, and the node is replaced', async () => {
+    test('ends at the next look at the policy, and the node is replaced', async () => {
       const handle = await asked();
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
@@ -434,7 +434,7 @@ describe('expireNode by policy', () => {
       expect(typedSearchAttributes.get(searchAttributes.awaitingApproval)).toBe(false);
     });
 
-    test('and at once when it hears of it', async () => {
+    test('ends at once when the change is signalled', async () => {
       const handle = await asked();
       await handle.signal(nodeChangedSignal);
 
@@ -444,7 +444,7 @@ describe('expireNode by policy', () => {
     });
   });
 
-  test('a question that is looked at again still ends when nobody answers in time', async () => {
+  test('a question that is checked every hour still ends at its timeout', async () => {
     activities.expiration = [live({ approval: { timeoutMs: 2 * hour, onTimeout: 'Reject' } })];
     const handle = await start();
 
@@ -456,11 +456,11 @@ describe('expireNode by policy', () => {
     expect(activities.callsOf('viewExpiration').length).toBeGreaterThan(5);
   });
 
-  describe('of a static pool', () => {
+  describe('expiration of a node of a static pool', () => {
     const successor = { replacements: [claimPlan(0)], typeLists: [['m5.large']] };
 
     // Rule `expiration/static-successor`.
-    test('has one successor of the pool itself, and drains when that is up; pods are not asked', async () => {
+    test('launches one more claim of the pool, whatever pods request, and drains the node when that is initialized', async () => {
       activities.expiration = [live({ successor })];
       activities.nodeStates = ['waiting', 'registered', 'initialized'];
       const handle = await start();
@@ -476,7 +476,7 @@ describe('expireNode by policy', () => {
       expect(order).toEqual(['taintCandidates', 'createClaims', 'launchInstance', 'beginTermination']);
     });
 
-    test('a successor that cannot be launched is tried again, and leaves no taint meanwhile', async () => {
+    test('tries a failed launch of the successor again, and leaves no taint meanwhile', async () => {
       activities.expiration = [live({ successor })];
       activities.refusal = { reason: 'insufficient_capacity', message: 'none left' };
       const handle = await start();
@@ -488,7 +488,7 @@ describe('expireNode by policy', () => {
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
     });
 
-    test('a successor that came up during a hold and is being deleted after it is no successor', async () => {
+    test('launches another successor where the first is being deleted after a hold', async () => {
       activities.expiration = [live({ successor })];
       activities.nodeStates = ['waiting'];
       const handle = await start();
@@ -513,7 +513,7 @@ describe('expireNode by policy', () => {
       expect(activities.callsOf().filter((name) => name === 'createClaims')).toHaveLength(3);
     });
 
-    test('without room beside it it goes first, with leave', async () => {
+    test('terminates the node first, with a slot, where limits.nodes leaves no room for a successor', async () => {
       activities.expiration = [live({ noRoom: 'limits.nodes of 1 leaves no room beside it' })];
       activities.admits = () => false;
       const handle = await start();
@@ -525,7 +525,7 @@ describe('expireNode by policy', () => {
     });
   });
 
-  test('a policy that only recommends leaves the node alone until it does otherwise', async () => {
+  test('a policy that only recommends keeps the node until the policy changes', async () => {
     const leftAlone = 'DisruptionPolicy p has mode Recommend';
     activities.expiration = [live({ leftAlone }), live({ leftAlone }), live({ leftAlone }), live()];
     const handle = await start();

@@ -9,7 +9,7 @@ import { knownInstance } from './fixtures.js';
 import { cluster, durationOf, startRig } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
-describe('interruptions', () => {
+describe('interruption notices and rebalance recommendations', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let claim: ClaimRef;
@@ -43,7 +43,7 @@ describe('interruptions', () => {
   };
   const begun = () => activities.inputsOf<{ deadline?: number; reason: string }>('beginTermination');
 
-  test('a recommendation replaces the node ahead and drains it with all protection, where the policy says so', async () => {
+  test('a recommendation replaces the node first and drains it with full protection, where the policy says so', async () => {
     const handle = await interrupt('rebalance_recommendation');
 
     const result = await handle.result();
@@ -58,7 +58,7 @@ describe('interruptions', () => {
     expect(drain?.instanceEndsAt).toBeUndefined();
   });
 
-  test('a claim that is still to be told of its instance is looked for again', async () => {
+  test('an instance whose claim does not name it yet is looked up again', async () => {
     const known = activities.instance;
     activities.instance = { state: 'unknown', mayBeLaunching: true };
     const inspect = activities.inspectInstance.bind(activities);
@@ -73,7 +73,7 @@ describe('interruptions', () => {
     expect(activities.callsOf('inspectInstance')).toHaveLength(4);
   });
 
-  test('a claim that is never told of the instance is looked for until the notice is over', async () => {
+  test("an instance that no claim ever names is looked up until the notice's two minutes are over", async () => {
     activities.instance = { state: 'unknown', mayBeLaunching: true };
 
     const handle = await interrupt('spot_interrupted');
@@ -83,14 +83,14 @@ describe('interruptions', () => {
     expect(activities.callsOf('inspectInstance').length).toBeLessThan(10);
   });
 
-  test('without such a policy it only notes', async () => {
+  test('a recommendation is only recorded where no policy acts on it', async () => {
     activities.instance = knownInstance(claim);
 
     await expect((await interrupt('rebalance_recommendation')).result()).resolves.toMatchObject({ outcome: 'noted' });
     expect(activities.callsOf()).not.toContain('taintCandidates');
   });
 
-  test('a replacement ahead that cannot be had leaves the node in service, without a taint', async () => {
+  test('a recommendation whose replacement cannot be launched leaves the node untainted', async () => {
     activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 3, unschedulable: 3 }];
 
     const handle = await interrupt('rebalance_recommendation');
@@ -101,7 +101,7 @@ describe('interruptions', () => {
     expect(await plannedWithout(rig, activities)).toEqual([]);
   });
 
-  test('a notice takes over what the recommendation prepared: one replacement, and the drain knows its end', async () => {
+  test('a notice after a recommendation uses its replacement, and the drain gets the end of the instance', async () => {
     activities.nodeStates = ['waiting'];
     const handle = await interrupt('rebalance_recommendation');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'replacing ahead');
@@ -121,7 +121,7 @@ describe('interruptions', () => {
     expect(typedSearchAttributes.get(searchAttributes.secondsToSpare)).toBe(result.secondsToSpare);
   });
 
-  test('a notice during the drain of a recommendation tells the drain when the instance ends', async () => {
+  test('a notice during the drain for a recommendation tells the drain when the instance ends', async () => {
     activities.stuck = true;
     const handle = await interrupt('rebalance_recommendation');
     await rig.until(() => activities.callsOf('drainNode').length > 0);
@@ -134,7 +134,7 @@ describe('interruptions', () => {
     expect(begun()).toHaveLength(1);
   });
 
-  test('the same notice twice, and an old recommendation after the notice, change nothing', async () => {
+  test('a repeated notice, and a recommendation after the notice, change nothing', async () => {
     activities.stuck = true;
     const handle = await interrupt('spot_interrupted');
     await rig.until(() => activities.callsOf('drainNode').length > 0);
@@ -152,7 +152,7 @@ describe('interruptions', () => {
 
   // Given system status failed 120s, then forced termination with a stamped timestamp.
   test.each(['instance_status', 'system_status'])(
-    '%s: what protects pods ends at once, no time is spent',
+    '%s: pods lose their protection at once, and the drain waits for no replacement',
     async (kind) => {
       const at = await rig.now();
 
@@ -164,7 +164,7 @@ describe('interruptions', () => {
   );
 
   // Rule `interruption/replaced-first`.
-  test('a pod whose grace leaves no time is evicted at once, and the drain of the others waits for the replacement', async () => {
+  test('a pod whose grace period takes all the time is evicted at once, and the other pods wait for the replacement', async () => {
     activities.instance = { ...knownInstance(claim), longestGraceMs: 600_000 };
     activities.nodeStates = ['waiting'];
     activities.dueAts.push((await rig.now()) + 70_000);
@@ -179,7 +179,7 @@ describe('interruptions', () => {
     expect(await handle.query(phaseQuery)).toBe('done');
   });
 
-  test('without a replacement in time each pod is evicted when its own time has come', async () => {
+  test('where the replacement is late each pod is evicted in time for its grace period', async () => {
     activities.instance = { ...knownInstance(claim), longestGraceMs: 90_000 };
     activities.nodeStates = ['waiting'];
     const at = await rig.now();
@@ -193,7 +193,7 @@ describe('interruptions', () => {
   });
 
   // Rule `interruption/restarted`.
-  test('one that was terminated is started again with what it knew, and joined by what the queue still says', async () => {
+  test("a terminated interruption is started again from the node's taint, and takes later notices from the queue", async () => {
     activities.nodeStates = ['waiting'];
     const first = await interrupt('spot_interrupted');
     await rig.until(() => activities.callsOf('taintCandidates').length > 0);
@@ -211,7 +211,7 @@ describe('interruptions', () => {
     expect(begun()).toHaveLength(1);
   });
 
-  test('a node that is drained already, for whatever reason, hears when its instance ends', async () => {
+  test('a node that already drains for another reason is told when its instance ends', async () => {
     activities.stuck = true;
     const terminate = await rig.start('terminateNode', workflowIds.terminate(cluster, claim.uid), {
       cluster,
@@ -232,7 +232,7 @@ describe('interruptions', () => {
     await expect(terminate.result()).resolves.toMatchObject({ outcome: 'terminated' });
   });
 
-  test('a cancelled one leaves no taint on a node that stays', async () => {
+  test('a cancelled recommendation leaves no taint on the node', async () => {
     activities.nodeStates = ['waiting'];
     const handle = await interrupt('rebalance_recommendation');
     await rig.until(() => activities.callsOf('syncNode').length > 0);
@@ -243,7 +243,7 @@ describe('interruptions', () => {
     expect([...activities.tainted]).toEqual([]);
   });
 
-  test('where nothing has pended since the start, provision is started: the node is replaced and drained', async () => {
+  test('where provision has not run yet, a notice starts it, and the node is replaced and drained', async () => {
     await rig.client.workflow.getHandle(workflowIds.provision(cluster)).terminate('nothing has pended');
     const started: string[] = [];
     activities.onEnsureEntity = async (entity) => {

@@ -48,7 +48,7 @@ class Pool {
 }
 
 // With and without a memory: forgetful workers know at each step what the history tells, as after a crash.
-describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', ({ forgetful }) => {
+describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas of a static pool, %j', ({ forgetful }) => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let pool: Pool;
@@ -88,7 +88,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     return handle.result();
   };
 
-  test('from none to three to one: launches what is missing, terminates what is too many, ends with its pool', async () => {
+  test('scaled from none to three to one it launches missing claims and terminates surplus ones, and ends with its pool', async () => {
     const handle = await start();
     await scale(handle, 3);
     await settledAt(3);
@@ -109,7 +109,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     expect(pool.most).toBe(3);
   });
 
-  test('claims that were told to go are not told twice, and are not counted, while they drain', async () => {
+  test('claims that drain are terminated once and not counted as replicas', async () => {
     const handle = await start();
     await scale(handle, 2);
     await settledAt(2);
@@ -128,7 +128,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await goneWith(handle);
   });
 
-  test('an attempt that answered too late is made again under the same names', async () => {
+  test('a creation whose answer was lost is repeated under the same claim names', async () => {
     let lost = 1;
     activities.createClaims = async (input) => {
       const created = await pool.create(input);
@@ -147,7 +147,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await goneWith(handle);
   });
 
-  test('launches that fail are begun again ever more rarely', async () => {
+  test('failing launches are retried at growing intervals', async () => {
     activities.refusal = { reason: 'insufficient_capacity', message: 'none left' };
     activities.failClaim = (input) => {
       pool.claims.delete(input.claim.uid);
@@ -167,7 +167,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await goneWith(handle);
   });
 
-  test('a claim that the API server refuses is told of, and no more once it is there or not wanted', async () => {
+  test('a claim that the API server refuses is reported until it is created or no longer wanted', async () => {
     let refuses = true;
     activities.createClaims = (input) =>
       refuses
@@ -190,7 +190,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await goneWith(handle);
   });
 
-  test('held by a person it neither creates nor removes until it is let go', async () => {
+  test('held by a person it neither creates nor terminates claims until it is let go', async () => {
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'keeping');
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });
@@ -205,7 +205,7 @@ describe.each([{ forgetful: false }, { forgetful: true }])('keepReplicas, %j', (
     await goneWith(handle);
   });
 
-  test('a person holds it over continue-as-new, however much changes meanwhile', async () => {
+  test('a hold by a person lasts over continue-as-new', async () => {
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'keeping');
     await handle.executeUpdate(holdUpdate, { args: [{ ...ann, on: true }] });

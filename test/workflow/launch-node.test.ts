@@ -7,7 +7,7 @@ import { activityNames, FakeActivities } from './fake-activities.js';
 import { cluster, durationOf, startRig } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
-describe('launchNode', () => {
+describe('launchNode, from claim to initialized node', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let claim: ClaimRef;
@@ -49,7 +49,7 @@ describe('launchNode', () => {
     ]);
   });
 
-  test('the launch of a claim that was just created is one call for its instance, and one for each change of its Node', async () => {
+  test('launching takes one cloud call for the instance, and one for each change of its Node', async () => {
     const launchInstance = activities.launchInstance.bind(activities);
     activities.launchInstance = async (asked) => ({ ...(await launchInstance(asked)), recorded: true }) as never;
     activities.untagged = false;
@@ -68,7 +68,7 @@ describe('launchNode', () => {
   test.each([
     ['a claim that the workflow which started this has just created', true, [true, false]],
     ['any other claim', false, [false, false]],
-  ])('%s: an earlier instance is looked for where there may be one', async (_, isFirst, expected) => {
+  ])('%s: an earlier instance is looked for only where one may exist', async (_, isFirst, expected) => {
     activities.launchResults = [{ state: 'failed', message: 'no', tookMs: 1 }];
 
     await (await rig.start('launchNode', workflowId, { ...input, isFirst })).result();
@@ -77,7 +77,7 @@ describe('launchNode', () => {
     expect(asked).toEqual(expected);
   });
 
-  test('a claim that has its instance is not launched again', async () => {
+  test('a claim with an instance is not launched again', async () => {
     activities.view = { state: 'live', providerId: 'fake:///z/i-old', registered: true, initialized: false };
 
     const handle = await rig.start('launchNode', workflowId, input);
@@ -86,17 +86,20 @@ describe('launchNode', () => {
     expect(activities.callsOf()).not.toContain('launchInstance');
   });
 
-  test.each(['insufficient_capacity', 'nodeclass_not_ready'] as const)('%s deletes the claim', async (reason) => {
-    activities.refusal = { reason, message: 'no such luck' };
+  test.each(['insufficient_capacity', 'nodeclass_not_ready'] as const)(
+    'a launch refused with %s deletes the claim',
+    async (reason) => {
+      activities.refusal = { reason, message: 'no such luck' };
 
-    const handle = await rig.start('launchNode', workflowId, input);
+      const handle = await rig.start('launchNode', workflowId, input);
 
-    await expect(handle.result()).resolves.toEqual({ outcome: 'deleted', reason, message: 'no such luck' });
-    expect(activities.failed).toEqual([{ claim, reason, message: 'no such luck' }]);
-  });
+      await expect(handle.result()).resolves.toEqual({ outcome: 'deleted', reason, message: 'no such luck' });
+      expect(activities.failed).toEqual([{ claim, reason, message: 'no such luck' }]);
+    },
+  );
 
   // Rules `launch/other-failures`, `launch/timeouts`.
-  test('a launch that fails for five minutes deletes the claim with what the cloud said', async () => {
+  test("a launch that fails for five minutes deletes the claim with the cloud's message", async () => {
     activities.launchError = new Error('cloud is on fire');
     const handle = await rig.start('launchNode', workflowId, input);
 
@@ -108,13 +111,13 @@ describe('launchNode', () => {
   });
 
   // Rule `launch/refused-writes`.
-  describe('writes that the API server refuses', () => {
+  describe('writes that the API server refuses during a launch', () => {
     const refused = { state: 'refused', message: 'policy says no' } as const;
     const forEver = Array.from({ length: 100 }, () => refused);
     const failed = { reason: 'launch_timeout', message: 'policy says no' } as const;
 
     test.each(['writesRefused', 'recordsRefused'] as const)(
-      'for five minutes (%s) delete the claim, and its NodePool rests',
+      'for five minutes (%s) delete the claim, and its NodePool backs off',
       async (which) => {
         activities[which] = [...forEver];
         const handle = await rig.start('launchNode', workflowId, input);
@@ -127,7 +130,7 @@ describe('launchNode', () => {
       },
     );
 
-    test('for a while: the launch says so, and goes on', async () => {
+    test('for less than that are shown by explain, and the launch goes on', async () => {
       activities.writesRefused = forEver.slice(0, 6);
       activities.recordsRefused = forEver.slice(0, 6);
       const handle = await rig.start('launchNode', workflowId, input);
@@ -138,7 +141,7 @@ describe('launchNode', () => {
       expect(activities.callsOf('launchInstance')).toHaveLength(1);
     });
 
-    test('end with the claim when that is deleted meanwhile', async () => {
+    test('no longer matter when the claim is deleted meanwhile', async () => {
       activities.writesRefused = [...forEver];
       const handle = await rig.start('launchNode', workflowId, input);
       await rig.until(() => activities.callsOf('prepareClaim').length > 1);
@@ -149,7 +152,7 @@ describe('launchNode', () => {
     });
   });
 
-  test('what a launch waits for a worker is not its own time', async () => {
+  test('time in which no worker takes its tasks does not count toward the launch timeout', async () => {
     const launchTimeoutMs = 1500;
     // No time is skipped while a task waits for a worker.
     const handle = await rig.withoutWorker('cloud', async () => {
@@ -164,7 +167,7 @@ describe('launchNode', () => {
     expect(activities.failed).toEqual([]);
   });
 
-  test('attempts that the cloud holds up count, also for more than their own time', async () => {
+  test('slow cloud calls count toward the launch timeout with the time that they took', async () => {
     activities.launchResults = Array.from({ length: 3 }, () => ({
       state: 'failed' as const,
       message: 'no answer',
@@ -176,7 +179,7 @@ describe('launchNode', () => {
     expect(activities.callsOf('launchInstance')).toHaveLength(3);
   });
 
-  test('a node that waits for others is looked at again when it is time, and does not fail for it', async () => {
+  test("a node that waits for its pool's other nodes is checked again at the given time, and its launch does not fail", async () => {
     const sync = activities.syncNode.bind(activities);
     let looks = 0;
     activities.syncNode = async (looked) => {
@@ -192,7 +195,7 @@ describe('launchNode', () => {
   });
 
   // Rule `launch/timeouts`.
-  test('an hour in which the cloud answers nobody fails no claim', async () => {
+  test('an hour without any answer of the cloud fails no claim', async () => {
     const launch = activities.launchInstance.bind(activities);
     const began = await rig.now();
     activities.launchInstance = async (asked) => {
@@ -206,7 +209,7 @@ describe('launchNode', () => {
     expect(activities.failed).toEqual([]);
   });
 
-  test('an API server that is away costs a claim none of its time', async () => {
+  test('an outage of the API server does not count toward the launch timeout', async () => {
     const launch = activities.launchInstance.bind(activities);
     let attempts = 0;
     activities.launchInstance = async (asked) => {
@@ -231,7 +234,7 @@ describe('launchNode', () => {
   });
 
   // Rule `launch/timeouts`.
-  test('no registration within 15 minutes deletes the claim', async () => {
+  test('a node not registered within 15 minutes has its claim deleted', async () => {
     activities.nodeStates = ['waiting'];
     const handle = await rig.start('launchNode', workflowId, input);
 
@@ -240,7 +243,7 @@ describe('launchNode', () => {
   });
 
   // Rule `launch/instance-ended`.
-  test('an instance that has ended deletes the claim at once, with the reason', async () => {
+  test('an instance that has ended has its claim deleted at once, with the reason', async () => {
     const message = 'instance i-1 is terminated: Client.InternalError';
     const reason = 'InstanceEnded';
     const over = { state: 'waiting', reason, message, registered: false, instanceEnded: true } as const;
@@ -251,7 +254,7 @@ describe('launchNode', () => {
     expect(await durationOf(handle)).toBeLessThan(60_000);
   });
 
-  test('an outage of the API server is no time in which the node could register', async () => {
+  test('an outage of the API server does not count toward the registration timeout', async () => {
     activities.nodeStates = ['waiting', 'waiting', 'waiting', 'registered', 'initialized'];
     const sync = activities.syncNode.bind(activities);
     let attempts = 0;
@@ -268,10 +271,10 @@ describe('launchNode', () => {
     expect(activities.failed).toEqual([]);
   });
 
-  describe('an API server that is restored to an earlier time', () => {
+  describe('an API server restored from a backup', () => {
     const waiting = { state: 'waiting', reason: 'NodeNotFound', message: 'Node not registered with cluster' } as const;
 
-    test('at which the claim had no instance: it is launched again, which the cloud knows', async () => {
+    test('in which the claim had no instance: it is launched again, and the cloud answers with the same instance', async () => {
       activities.nodeStates = ['registered', 'initialized'];
       const sync = activities.syncNode.bind(activities);
       let looks = 0;
@@ -283,7 +286,7 @@ describe('launchNode', () => {
       expect(activities.callsOf('recordLaunch')).toHaveLength(2);
     });
 
-    test('at which its node was not registered: that has its time once more, and no longer', async () => {
+    test('in which the node was not registered: the registration timeout begins anew, once', async () => {
       activities.nodeStates = ['registered'];
       const sync = activities.syncNode.bind(activities);
       let looks = 0;
@@ -294,7 +297,7 @@ describe('launchNode', () => {
       expect(await durationOf(handle)).toBeGreaterThanOrEqual(15 * 60_000);
     });
 
-    test('a Node that comes anew has any time: its claim says that it was registered', async () => {
+    test('a Node created anew has no registration timeout, since its claim is registered', async () => {
       activities.nodeStates = ['registered', 'initialized'];
       const sync = activities.syncNode.bind(activities);
       let looks = 0;
@@ -307,7 +310,7 @@ describe('launchNode', () => {
     });
   });
 
-  test('before the claim fails, the API server itself is asked for the Node', async () => {
+  test('before a registration timeout the API server itself is asked for the Node, not the cache', async () => {
     const sync = activities.syncNode.bind(activities);
     activities.syncNode = async (looked) => {
       activities.nodeStates = looked.live === true ? ['initialized'] : ['waiting'];
@@ -334,7 +337,7 @@ describe('launchNode', () => {
     expect(before).toBeLessThan(30);
   });
 
-  test('a deletion while registering stops it', async () => {
+  test('deleting the claim while its node registers ends the launch', async () => {
     activities.nodeStates = ['waiting'];
     const handle = await rig.start('launchNode', workflowId, input);
     await rig.until(async () => (await handle.query(phaseQuery)) === 'registering');
@@ -345,7 +348,7 @@ describe('launchNode', () => {
     expect(activities.failed).toEqual([]);
   });
 
-  test('a deletion between attempts ends the attempts', async () => {
+  test('deleting the claim between launch attempts ends the attempts', async () => {
     activities.launchError = new Error('throttled');
     const handle = await rig.start('launchNode', workflowId, input);
     await rig.until(() => activities.callsOf('launchInstance').length > 1);
@@ -355,7 +358,7 @@ describe('launchNode', () => {
     await expect(handle.result()).resolves.toEqual({ outcome: 'superseded' });
   });
 
-  test('says what it waits for', async () => {
+  test('explain says what a launch waits for', async () => {
     activities.nodeStates = ['waiting'];
     const handle = await rig.start('launchNode', workflowId, input);
     await rig.until(async () => (await handle.query(phaseQuery)) === 'registering');

@@ -25,7 +25,7 @@ const refused = (instanceType: string) => ({
   reason: 'InsufficientInstanceCapacity',
 });
 
-test('each offering has its timer: open again after three minutes, longer when it refuses again, forgotten after a long time without refusal', async () => {
+test('an unavailable offering has its timer: available again after three minutes, later when refused again, forgotten after long without refusal', async () => {
   const workflowId = workflowIds.offerings(cluster);
   const started = await rig.client.workflow.signalWithStart('offerings', {
     workflowId,
@@ -60,7 +60,7 @@ test('each offering has its timer: open again after three minutes, longer when i
   expect(await handle.query(unavailableOfferingsQuery)).toEqual([]);
 });
 
-test('a region without capacity is remembered whole when the run continues as new', async () => {
+test('unavailable offerings of a whole region are carried over continue-as-new', async () => {
   const workflowId = workflowIds.offerings(cluster);
   const until = (await rig.now()) + 4 * unavailableMs;
   const carried = Array.from({ length: 4800 }, (_, i) => ({ ...refused(`type-${i}`), until, forMs: unavailableMs }));

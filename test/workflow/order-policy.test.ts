@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.teardown());
 
-test('orders sent to Temporal directly are marked, and refused where the policy says so', async () => {
+test('orders sent to Temporal directly are marked, and refused where the policy forbids them', async () => {
   const worker = await Worker.create({ connection: env.nativeConnection, taskQueue: 'obey', workflowBundle });
   const anyone = client().workflow.getHandle('obey');
   const command = client(vouchForOrders).workflow.getHandle('obey');

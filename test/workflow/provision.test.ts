@@ -13,7 +13,7 @@ import type { WorkflowRig } from './rig.js';
 const input: ProvisionInput = { cluster, window: { idleMs: 1000, maxMs: 10_000 } };
 const workflowId = workflowIds.provision(cluster);
 
-describe('provision', () => {
+describe('provision: batches, plans and launches', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let handle: WorkflowHandle;
@@ -51,7 +51,7 @@ describe('provision', () => {
     expect(activities.callsOf('planNodes')).toHaveLength(1);
   });
 
-  test('the operator says with each signal how long the window is', async () => {
+  test('the batch window is the one that the operator sends with each signal', async () => {
     await handle.signal(podsPendingSignal, { again: false, window: { idleMs: 5000, maxMs: 60_000 } });
     await rig.sleep(4000);
     expect(activities.callsOf('planNodes')).toHaveLength(0);
@@ -70,14 +70,14 @@ describe('provision', () => {
     await planned(1);
   });
 
-  test('pods that are told again do not extend the window', async () => {
+  test('pods signalled again do not extend the batch window', async () => {
     await pendThenWait(700);
     await pendThenWait(700, true);
 
     await planned(1);
   });
 
-  test('creates claims, starts a launch for each, and has the cache catch up before the next plan', async () => {
+  test('creates claims, starts a launch for each, and waits for the cache to have them before the next plan', async () => {
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3), claimPlan(2)], pricePerHour: 0.2 }];
     await pendThenWait(1500);
     await rig.until(() => activities.callsOf('launchInstance').length === 2);
@@ -98,7 +98,7 @@ describe('provision', () => {
   const nodes = Number(process.env['STOWAGE_LAUNCHES'] ?? 25);
   const patience = 120_000 + nodes * 1000;
   test(
-    'a plan for hundreds of nodes leaves no hundreds of children with whoever made it',
+    'a plan for hundreds of nodes leaves no hundreds of child workflows in its history',
     async () => {
       activities.nodeStates = ['initialized'];
       activities.plans = [{ ...emptyPlan, claims: Array.from({ length: nodes }, () => claimPlan(1)) }];
@@ -115,7 +115,7 @@ describe('provision', () => {
     patience,
   );
 
-  test('plans again at once while a plan is larger than a pass', async () => {
+  test('plans again at once where a plan says that more is left', async () => {
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)], more: true }, emptyPlan];
     await pendThenWait(1500);
 
@@ -124,7 +124,7 @@ describe('provision', () => {
     expect(activities.callsOf('planNodes')).toHaveLength(2);
   });
 
-  test('goes on at once where a pass left pods for the next, until every pod has had its turn', async () => {
+  test('plans again at once where a pass deferred pods, from where that pass ended', async () => {
     const resume = { heavy: 'default/b' };
     activities.plans = [{ ...emptyPlan, deferred: 2, resume }, { ...emptyPlan, deferred: 1 }, emptyPlan];
     await pendThenWait(1500);
@@ -140,7 +140,7 @@ describe('provision', () => {
     expect(activities.inputsOf<PlanNodesInput>('planNodes')[2]?.resume).toBeUndefined();
   });
 
-  test('waits while the cluster is not ready to be planned', async () => {
+  test('waits while the cache is not ready to be planned from', async () => {
     const notReady = { state: 'notReady' as const, reason: 'the cluster cache to catch up' };
     activities.plans = [notReady, notReady, notReady, emptyPlan];
     await pendThenWait(1500);
@@ -152,7 +152,7 @@ describe('provision', () => {
     expect(await rig.until(() => handle.query(planQuery))).toMatchObject({ batch: 1 });
   });
 
-  test('what a NodePool is refused is planned without it, at once', async () => {
+  test('a NodePool whose claims the API server refuses is left out of the next plan, made at once', async () => {
     const both = { ...emptyPlan, claims: [claimPlan(1)] };
     activities.plans = [both, both];
     activities.claimRefusals = ['admission policy x denied the request'];
@@ -167,7 +167,7 @@ describe('provision', () => {
     ]);
   });
 
-  test('the pods that NodeClaims of one batch were refused for add up', async () => {
+  test('the pods of refused NodeClaims of one batch add up', async () => {
     const planned = (pod: string) => ({ ...emptyPlan, claims: [{ ...claimPlan(1), pods: [pod] }] });
     activities.plans = [planned('a/p'), planned('a/q'), emptyPlan];
     activities.claimRefusals = ['no', 'no'];
@@ -182,7 +182,7 @@ describe('provision', () => {
     ]);
   });
 
-  test('a batch that fails for good is tried again and loses no request', async () => {
+  test('a failing batch is tried again and loses no request for replacements', async () => {
     let failures = 2;
     const plan = activities.planNodes.bind(activities);
     activities.planNodes = () => {
@@ -206,7 +206,7 @@ describe('provision', () => {
     expect((await handle.describe()).status.name).toBe('RUNNING');
   });
 
-  test('replacements are planned at once, kept for the deleting node, and told of', async () => {
+  test('replacements are planned at once, counted for the deleting node, and reported to the workflow that asked', async () => {
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(1)] }, emptyPlan];
 
     await handle.signal(replaceSignal, {
@@ -232,7 +232,7 @@ describe('provision', () => {
     expect(activities.inputsOf<CreateClaimsInput>('createClaims')[0]?.reason).toBe('expired');
   });
 
-  test('what was asked for is given back by whoever asked, planned or not, and nobody else (commands/given-back)', async () => {
+  test('deleting nodes are given back by the request that reported them, planned or not, and by no other (commands/given-back)', async () => {
     const asked = { nodes: ['node-1'], replyTo: 'nobody', reason: 'expired', holdMs: 3_600_000 };
     const giveBack = (request: string): Promise<void> =>
       handle.signal(deletingNodesSignal, { nodes: ['node-1'], until: 0, marks: [], request });
@@ -256,7 +256,7 @@ describe('provision', () => {
   });
 
   // Rules `invariants/failures-are-contained`, `commands/given-back`.
-  test('a batch that is stuck is given up before its signals fill the history: it begins again, and no request is lost', async () => {
+  test('a batch that is stuck is abandoned before its history grows too long: a new run begins it again with all requests', async () => {
     const planNodes = activities.planNodes.bind(activities);
     activities.planNodes = async () => {
       const isStuck = activities.callsOf('planNodes').length === 1;

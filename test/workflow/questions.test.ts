@@ -27,7 +27,7 @@ import type { WorkflowRig } from './rig.js';
 const ann = { actor: 'ann', reason: 'release day' };
 const hour = 3_600_000;
 
-describe('a disruption that waits for a person', () => {
+describe("a command that waits for a person's approval", () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let a: Candidate;
@@ -89,7 +89,7 @@ describe('a disruption that waits for a person', () => {
   const running = async (): Promise<string[]> =>
     (await disrupt.query(runningQuery)).flatMap(({ candidates }) => candidates.map(({ node }) => node));
 
-  test('takes no slot: nothing counts as running, and looks know that a person is asked', async () => {
+  test('holds no slot: it does not count as disrupting, and decisions see that a person is asked', async () => {
     const handle = await asked();
 
     const view = await look();
@@ -107,7 +107,7 @@ describe('a disruption that waits for a person', () => {
     );
   });
 
-  test('asks for its slot after the yes, as a whole, is validated again, and counts until it is over', async () => {
+  test('takes its slot after approval, all nodes or none, is validated again, and counts until it ends', async () => {
     const handle = await asked();
     activities.admits = () => false;
 
@@ -137,7 +137,7 @@ describe('a disruption that waits for a person', () => {
   });
 
   // Rule `people/one-after-another`.
-  test('of two that are approved at once the second is validated as if the nodes of the first were gone', async () => {
+  test('approved at the same time as another, is validated as if the nodes of that one were gone', async () => {
     const c = candidateOf({ name: 'c', uid: `uid-c-${activities.serial}` });
     const other: DisruptionCommand = {
       reason: 'Underutilized',
@@ -185,7 +185,7 @@ describe('a disruption that waits for a person', () => {
     expect(await disrupt.query(refusedQuery)).toEqual([]);
   });
 
-  test('ends when it is approved too late: while it waits for its slot', async () => {
+  test('approved too late, ends while it waits for its slot', async () => {
     const handle = await asked();
     activities.admits = () => false;
     await handle.executeUpdate(approveUpdate, { args: [ann] });
@@ -197,7 +197,7 @@ describe('a disruption that waits for a person', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'withdrawn' });
   });
 
-  test('ends when something else is decided about its nodes, which then begins', async () => {
+  test('ends when another disruption of its nodes is decided, which then begins', async () => {
     const handle = await asked();
     const empty: DisruptionCommand = { reason: 'Empty', candidates: [a] };
 
@@ -210,7 +210,7 @@ describe('a disruption that waits for a person', () => {
     await rig.client.workflow.getHandle(workflowIds.consolidate(cluster, [a.claim.uid])).result();
   });
 
-  test('ends by itself when it holds no more: it is looked at every hour', async () => {
+  test('is validated every hour, and ends when it no longer holds', async () => {
     const handle = await asked();
     activities.valid = () => [];
 
@@ -219,7 +219,7 @@ describe('a disruption that waits for a person', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'abandoned', reason: 'churn' });
   });
 
-  test('an answer counts while it is looked at again', async () => {
+  test('takes an answer that comes while it is validated', async () => {
     const handle = await asked();
     await rig.sleep('3 hours');
     await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
@@ -233,7 +233,7 @@ describe('a disruption that waits for a person', () => {
     ['rejected', 24 * hour, rejectUpdate],
     ['aborted', hour, abortUpdate],
   ] as const)(
-    '%s: that is remembered for its reason and its saving, and an order undoes it',
+    '%s: the answer is remembered for its reason and saving, and an order undoes it',
     async (outcome, ms, update) => {
       const handle = await asked();
 

@@ -55,7 +55,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('certificates that change are used without a restart: by the client, and by workers that run', async () => {
+test('changed TLS certificates are used without a restart, by the client and by running workers', async () => {
   const [first, second] = [await makeCertificates(folder, 'first'), await makeCertificates(folder, 'second')];
   writeFiles(first);
   frontend = tlsBefore(env.address, first).listen(0, '127.0.0.1');

@@ -30,7 +30,7 @@ const force: ResolvedRepairStep = { action: 'Force', waitMs: 10 * minute };
 const replace: ResolvedRepairStep = { action: 'Replace', waitMs: 10 * minute };
 const reboot: ResolvedRepairStep = { action: 'Reboot', waitMs: 10 * minute };
 
-describe('repairNode', () => {
+describe('repairNode of an unhealthy node', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let claim: ClaimRef;
@@ -75,7 +75,7 @@ describe('repairNode', () => {
   });
 
   // Ready False for 30 minutes: repaired, ignoring what protects pods.
-  test('after the toleration the node is forced, its termination stamped with now', async () => {
+  test('after the toleration the node is forced, with now as its termination timestamp', async () => {
     const dueAt = now + 30 * minute;
     activities.health = [ill({ since: now, dueAt }), ill({ since: now, dueAt })];
     const handle = await start();
@@ -87,7 +87,7 @@ describe('repairNode', () => {
     expect(acts()).toContain('countRepair');
   });
 
-  test('while too much of the pool is unhealthy it waits, and looks again every five minutes', async () => {
+  test('while too many nodes of the pool are unhealthy it waits, and checks every five minutes', async () => {
     const blocked = '2 of 3 nodes are unhealthy, and at most 1 (20%) may be';
     activities.health = [ill({ blocked }), ill({ blocked }), ill({ blocked }), ill()];
     const handle = await start();
@@ -99,7 +99,7 @@ describe('repairNode', () => {
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(15 * minute);
   });
 
-  test('a reboot that helps ends it', async () => {
+  test('a reboot after which the node is healthy ends the repair', async () => {
     activities.health = [ill({ steps: [reboot, force] }), ill(), { state: 'healthy' }];
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'rebooting');
@@ -110,7 +110,7 @@ describe('repairNode', () => {
     expect(acts()).toEqual(['rebootInstance']);
   });
 
-  test('a steps is climbed step by step: reboot, replace first and drain, force', async () => {
+  test('steps are taken in order: reboot, replace first and drain, force', async () => {
     await startProvision(rig);
     activities.health = [ill({ steps: [reboot, replace, force] }), ill()];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
@@ -131,7 +131,7 @@ describe('repairNode', () => {
     expect(begun?.deadline).toBeUndefined();
   });
 
-  test('where the cloud cannot reboot the next step comes at once', async () => {
+  test('where the cloud cannot reboot the next step is taken at once', async () => {
     activities.reboot = { state: 'unsupported' };
     activities.health = [ill({ steps: [reboot, force] }), ill()];
 
@@ -141,7 +141,7 @@ describe('repairNode', () => {
     expect(await durationOf(handle)).toBeLessThan(minute);
   });
 
-  test('a steps without an end leaves the node, and says so', async () => {
+  test('where no listed step terminates the node it stays, and the result says so', async () => {
     activities.health = [ill({ steps: [reboot] }), ill()];
 
     const handle = await start();
@@ -149,7 +149,7 @@ describe('repairNode', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'unhealthy', steps: ['Reboot'] });
   });
 
-  test('a person is asked where the policy says so; without an answer its default counts', async () => {
+  test('where the policy requires approval a person is asked; without an answer onTimeout applies', async () => {
     activities.health = [ill({ approval: { timeoutMs: 60 * minute, onTimeout: 'Reject' } })];
     const handle = await start();
 
@@ -163,7 +163,7 @@ describe('repairNode', () => {
     expect(activities.inputsOf('declineRepair')).toEqual([{ claim, condition: 'Ready=False', why }]);
   });
 
-  test('who approves lets it go on', async () => {
+  test('an approved repair goes on', async () => {
     activities.health = [ill({ approval: { timeoutMs: 60 * minute, onTimeout: 'Reject' } })];
     const handle = await start();
     await rig.until(
@@ -179,7 +179,7 @@ describe('repairNode', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  test('a question ends when the node recovers', async () => {
+  test('a question about a repair ends when the node recovers', async () => {
     activities.health = [ill({ approval: { timeoutMs: 60 * minute, onTimeout: 'Reject' } })];
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
@@ -190,7 +190,7 @@ describe('repairNode', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'recovered', steps: [] });
   });
 
-  test('a question ends when no policy asks it any more, although nobody tells of that', async () => {
+  test('a question ends when no policy asks it any more, although no signal says so', async () => {
     activities.health = [ill({ approval: { timeoutMs: 24 * 60 * minute, onTimeout: 'Reject' } })];
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'awaiting approval');
@@ -201,7 +201,7 @@ describe('repairNode', () => {
     expect(await durationOf(handle)).toBeLessThan(60 * minute);
   });
 
-  test('a person holds it before the next step to look at the machine, and lets it go on', async () => {
+  test('a person holds the repair before its next step to inspect the machine, and lets it go on', async () => {
     activities.health = [ill({ since: now, dueAt: now + 30 * minute }), ill()];
     const handle = await start();
     await rig.until(async () => (await handle.query(phaseQuery)) === 'tolerating');
@@ -215,7 +215,7 @@ describe('repairNode', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  describe('with a disruption slot', () => {
+  describe('a repair with a disruption slot', () => {
     const own = () => ({
       candidate: { claim, node: 'node-ill', nodePool: 'default', ...nowhere, pricePerHour: 0 },
       steps: [replace],
@@ -230,7 +230,7 @@ describe('repairNode', () => {
     });
     const running = async () => disrupt.query(runningQuery);
 
-    test('it counts as a disruption while it runs, and no longer', async () => {
+    test('counts as a disruption until it ends', async () => {
       activities.health = [ill(own())];
       activities.nodeStates = ['waiting'];
       const handle = await start();
@@ -242,7 +242,7 @@ describe('repairNode', () => {
       await rig.until(async () => (await running()).length === 0);
     });
 
-    test('a pause takes the taint off while the replacement comes up; resumed it replaces the node', async () => {
+    test('paused, untaints the node while the replacement starts; resumed, replaces it', async () => {
       activities.health = [ill(own())];
       activities.nodeStates = ['waiting'];
       const handle = await start();
@@ -260,7 +260,7 @@ describe('repairNode', () => {
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'replaced' });
     });
 
-    test('refused leave it waits, and ends when the node recovers', async () => {
+    test('waits while the slot is refused, and ends when the node recovers', async () => {
       activities.health = [ill(own()), { state: 'healthy' }];
       activities.admits = () => false;
       const handle = await start();
@@ -268,7 +268,7 @@ describe('repairNode', () => {
       expect(acts()).toEqual([]);
     });
 
-    test('refused a slot for weeks its history does not grow too long, and nobody is asked twice', async () => {
+    test('refused a slot for weeks, continues as new, and asks nobody twice', async () => {
       const approval = { timeoutMs: 60 * minute, onTimeout: 'Reject' } as const;
       activities.health = [ill({ ...own(), approval })];
       activities.admits = () => false;
@@ -285,7 +285,7 @@ describe('repairNode', () => {
     });
   });
 
-  test('an abort ends it; once the node is going it is refused', async () => {
+  test('an abort ends the repair; once the node is being terminated it is refused', async () => {
     activities.health = [ill({ since: now, dueAt: now + 30 * minute })];
     const first = await start();
     await rig.until(async () => (await first.query(phaseQuery)) === 'tolerating');
@@ -308,7 +308,7 @@ describe('repairNode', () => {
     await expect(second.result()).resolves.toMatchObject({ outcome: 'replaced' });
   });
 
-  test('a cancelled one leaves no taint', async () => {
+  test('a cancelled repair leaves no taint', async () => {
     await startProvision(rig);
     activities.health = [ill({ steps: [replace] })];
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
@@ -324,14 +324,14 @@ describe('repairNode', () => {
     expect(await plannedWithout(rig, activities)).toEqual([]);
   });
 
-  test('a claim that goes by another hand ends it', async () => {
+  test('a repair ends when its claim is deleted otherwise', async () => {
     activities.health = [ill({ since: now, dueAt: now + 30 * minute }), { state: 'gone' }];
     const handle = await start();
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'gone' });
   });
 
-  test('a drain that runs already is hurried, not doubled', async () => {
+  test('a repair shortens the deadline of a drain that already runs, and starts no second one', async () => {
     let letGo = (): void => undefined;
     activities.drainGate = new Promise((resolve) => (letGo = resolve));
     activities.health = [ill()];

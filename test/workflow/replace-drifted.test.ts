@@ -34,7 +34,7 @@ const rules: RolloutRules = {
   onFailure: 'Stop',
 };
 
-describe('replaceDrifted', () => {
+describe('replaceDrifted: rollout of a drifted NodePool', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   /** What is drifted; a node that was terminated has gone. */
@@ -86,7 +86,7 @@ describe('replaceDrifted', () => {
   const slotsGone = (): Promise<true> => rig.until(async () => (await slots()).length === 0);
 
   // Rule `drift/rollouts`.
-  test('goes in a canary, growing waves and soaks between them, and records what was good', async () => {
+  test('replaces a canary, then growing waves with soaks between, and records the template as good', async () => {
     const handle = await start();
 
     await expect(handle.result()).resolves.toEqual({ outcome: 'done', waves: 3, replaced: 4, failed: 0 });
@@ -98,7 +98,7 @@ describe('replaceDrifted', () => {
     await slotsGone();
   });
 
-  test('a canary that is not well after its soak stops it; a person lets it go on', async () => {
+  test('a canary that is unhealthy after its soak stops the rollout, and a person can let it go on', async () => {
     let looks = 0;
     more = { rules: { ...rules, soakMs: 0 } };
     const view = activities.rollout;
@@ -112,7 +112,7 @@ describe('replaceDrifted', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 3, failed: 1 });
   });
 
-  test('stopped, and a person ends it: it is not begun again', async () => {
+  test('a stopped rollout that a person ends is not begun again', async () => {
     more = { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } };
     const handle = await start();
     await inPhase(handle, 'awaiting approval');
@@ -123,7 +123,7 @@ describe('replaceDrifted', () => {
     expect(activities.callsOf('noteStopped')).toHaveLength(1);
   });
 
-  test('rolls back where the policy says so and there is something good', async () => {
+  test('rolls back where the policy says so and a good template is known', async () => {
     more = { unwell: ['new-1'], rules: { ...rules, onFailure: 'Rollback' } };
     activities.rolledBack = { outcome: 'rolledBack', why: 'as it was' };
 
@@ -136,7 +136,7 @@ describe('replaceDrifted', () => {
     expect(activities.callsOf('noteStopped')).toEqual([]);
   });
 
-  test('says what it waits for while it has no slot', async () => {
+  test('explain says what it waits for while it has no slot', async () => {
     activities.admits = () => false;
     const handle = await start();
 
@@ -147,7 +147,7 @@ describe('replaceDrifted', () => {
   });
 
   // Rule `budgets/slots-have-holders`.
-  test('one that was terminated in a later wave holds no slot of that wave once it runs again', async () => {
+  test('a rollout terminated in a later wave and started again returns the slots of that wave', async () => {
     more = { rules: { ...rules, soakMs: 0 } };
     const first = await start();
     await rig.until(() => terminated().length === 1);
@@ -168,13 +168,13 @@ describe('replaceDrifted', () => {
     expect(await again.query(phaseQuery)).toBe('awaiting approval');
   });
 
-  describe('on demand', () => {
+  describe('a rollback ordered by a person', () => {
     beforeEach(() => {
       activities.rolledBack = { outcome: 'rolledBack', why: 'as it was' };
     });
     const rolledBack = { outcome: 'rolledBack', reason: 'asked for by ann (release)' };
 
-    test('a person rolls it back while it soaks: no further node goes', async () => {
+    test('during a soak ends the rollout: no further node is replaced', async () => {
       const handle = await start();
       await inPhase(handle, 'soaking');
 
@@ -186,7 +186,7 @@ describe('replaceDrifted', () => {
       await slotsGone();
     });
 
-    test('although the pool is seen to have changed before the person has an answer', async () => {
+    test('ends the rollout as rolled back although the changed pool is noticed before the order is answered', async () => {
       const handle = await start();
       await inPhase(handle, 'soaking');
       activities.rollBack = async () => {
@@ -200,7 +200,7 @@ describe('replaceDrifted', () => {
       await expect(handle.result()).resolves.toMatchObject(rolledBack);
     });
 
-    test('once it has stopped for its failures, by signal too', async () => {
+    test('is taken once the rollout has stopped for its failures, as a signal too', async () => {
       more = { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } };
       const handle = await start();
       await inPhase(handle, 'awaiting approval');
@@ -215,7 +215,7 @@ describe('replaceDrifted', () => {
       await expect(handle.result()).resolves.toMatchObject({ ...rolledBack, failed: 1 });
     });
 
-    test('what is on its way is given up: no taint stays', async () => {
+    test('abandons replacements in progress, and no taint stays', async () => {
       activities.nodeStates = ['waiting'];
       activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
       const handle = await start();
@@ -229,7 +229,7 @@ describe('replaceDrifted', () => {
       await slotsGone();
     });
 
-    test('with nothing to go back to it is refused, and the rollout goes on', async () => {
+    test('is refused where no good template is known, and the rollout goes on', async () => {
       activities.rolledBack = { outcome: 'nothing', why: 'no template of it is known to be good' };
       const handle = await start();
       await inPhase(handle, 'soaking');
@@ -245,7 +245,7 @@ describe('replaceDrifted', () => {
   test.each([
     ['asks for approval', { approval: { timeoutMs: 24 * hour, onTimeout: 'Approve' as const } }],
     ['has stopped', { unwell: ['new-1'], rules: { ...rules, soakMs: 0 } }],
-  ])('a newer change supersedes it while it %s', async (_name, what) => {
+  ])('a newer change supersedes the rollout while it %s', async (_name, what) => {
     more = what;
     const handle = await start();
     await inPhase(handle, 'awaiting approval');
@@ -261,7 +261,7 @@ describe('replaceDrifted', () => {
     expect(activities.callsOf('noteStopped')).toEqual([]);
   });
 
-  test('replacements that find no place count as failed, leave no taint, and back off', async () => {
+  test('replacements that fit nowhere count as failed, leave no taint, and back off', async () => {
     more = { rules: { ...rules, maximumFailurePercent: 100 } };
     activities.plans = [
       { ...emptyPlan, unplacedOfDeletingNodes: 1 },
@@ -282,7 +282,7 @@ describe('replaceDrifted', () => {
   });
 
   // Rule `budgets/counted-at-the-taint`.
-  test('nodes that budgets allow no more when they are about to be tainted are no failures, and go with a later wave', async () => {
+  test('nodes that budgets no longer allow when they are about to be tainted count as no failures, and go with a later wave', async () => {
     activities.overBudget = [['node-0'], ['node-1']];
     const handle = await start();
 
@@ -291,7 +291,7 @@ describe('replaceDrifted', () => {
     await slotsGone();
   });
 
-  test('a node that goes by another hand while it waits for a slot holds up nothing', async () => {
+  test('a node deleted otherwise while it waits for a slot does not hold up its wave', async () => {
     more = { rules: { ...rules, canary: '2' } };
     const [first, second] = nodes;
     activities.admits = (node) => node !== second!.node;
@@ -307,7 +307,7 @@ describe('replaceDrifted', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('held by a pause whose end nobody told it, it goes on once `disrupt` finds that it is held', async () => {
+  test('a rollout whose resume signal was lost goes on once `disrupt` finds that it is held', async () => {
     const handle = await start();
     await handle.signal(holdSignal, true);
     await inPhase(handle, 'paused');
@@ -316,7 +316,7 @@ describe('replaceDrifted', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'done', replaced: 4 });
   });
 
-  test('a newer change supersedes it, by signal or at its next look', async () => {
+  test('a newer change supersedes the rollout, by signal or at its next look', async () => {
     activities.admits = () => false;
     const waiting = await start();
     await rig.until(() => activities.callsOf('decideSlots').length > 0);
@@ -329,7 +329,7 @@ describe('replaceDrifted', () => {
     await slotsGone();
   });
 
-  test('without drifted nodes it is done; without rules it hands back; with none free it looks again, ever less often', async () => {
+  test('ends as done without drifted nodes, hands back without rollout rules, and looks ever less often while all nodes are blocked', async () => {
     nodes = [];
     await expect((await start()).result()).resolves.toMatchObject({ outcome: 'done', waves: 0 });
 
@@ -347,14 +347,14 @@ describe('replaceDrifted', () => {
     expect(duration).toBeLessThan(10 * minute);
   });
 
-  test('approval: asked once, a rejection ends it', async () => {
+  test('a rollout that a person has to approve asks once, and ends when rejected', async () => {
     more = { approval: { timeoutMs: hour, onTimeout: 'Reject' } };
     const handle = await start();
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'rejected', replaced: 0 });
     expect(terminated()).toEqual([]);
   });
 
-  test('a question ends when no policy asks it any more, although nobody tells of that (people/questions-end-with-their-cause)', async () => {
+  test('a question ends when no policy asks it any more, although no signal says so (people/questions-end-with-their-cause)', async () => {
     more = { approval: { timeoutMs: 24 * hour, onTimeout: 'Reject' } };
     const handle = await start();
     await inPhase(handle, 'awaiting approval');
@@ -368,7 +368,7 @@ describe('replaceDrifted', () => {
     expect(await durationOf(handle)).toBeLessThan(3 * hour);
   });
 
-  test('stopped for its failures it asks no longer once no policy asks for waves', async () => {
+  test('a rollout stopped for its failures hands back once no policy asks for waves', async () => {
     activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1 }];
     const handle = await start();
     await inPhase(handle, 'awaiting approval');
@@ -380,7 +380,7 @@ describe('replaceDrifted', () => {
     expect(await durationOf(handle)).toBeLessThan(3 * hour);
   });
 
-  test('a soak is cut short by order; an abort ends the rollout after what is under way', async () => {
+  test('an expedite ends a soak early; an abort ends the rollout after the nodes in progress', async () => {
     more = { rules: { ...rules, soakMs: 5 * hour } };
     const handle = await start();
     await inPhase(handle, 'soaking');
@@ -394,7 +394,7 @@ describe('replaceDrifted', () => {
     await slotsGone();
   });
 
-  test('cancelled while a node is replaced: no taint, no slot', async () => {
+  test('cancelled while a node is replaced, the rollout leaves no taint and no slot', async () => {
     let open = (): void => undefined;
     activities.launchGate = new Promise((resolve) => (open = resolve));
     activities.plans = [{ ...emptyPlan, unplacedOfDeletingNodes: 1 }];

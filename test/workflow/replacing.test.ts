@@ -9,7 +9,7 @@ import { knownInstance } from './fixtures.js';
 import { cluster, startRig } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
-describe('replacing nodes', () => {
+describe('replaceNode and interruptions on provision', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let claim: ClaimRef;
@@ -36,7 +36,7 @@ describe('replacing nodes', () => {
   };
 
   // Rule `interruption/replaced-first`.
-  test('a spot notice launches the replacement first, then drains, with time to spare', async () => {
+  test('a spot interruption notice launches the replacement first, then drains in time', async () => {
     activities.instance = knownInstance(claim);
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
 
@@ -50,7 +50,7 @@ describe('replacing nodes', () => {
     expect([...activities.tainted]).toEqual([claim.uid]);
   });
 
-  test('a replacement that is late does not keep the drain beyond the pods grace', async () => {
+  test("a late replacement does not delay the drain beyond the time that the pods' grace periods need", async () => {
     activities.instance = knownInstance(claim);
     activities.plans = [{ ...emptyPlan, claims: [claimPlan(3)] }];
     activities.nodeStates = ['waiting'];
@@ -63,7 +63,7 @@ describe('replacing nodes', () => {
     expect(result.secondsToSpare).toBeLessThanOrEqual(60);
   });
 
-  test('a rebalance hint only notes; an unknown instance is ignored', async () => {
+  test('a rebalance recommendation is only recorded, and a notice for an unknown instance is ignored', async () => {
     activities.instance = knownInstance(claim);
     await expect((await interrupt('rebalance_recommendation')).result()).resolves.toMatchObject({ outcome: 'noted' });
     activities.instance = { state: 'unknown' };
@@ -73,7 +73,7 @@ describe('replacing nodes', () => {
     expect(activities.callsOf()).not.toContain('drainNode');
   });
 
-  test('nodes replaced in one batch: each hears of its own new node, and of the one that they share', async () => {
+  test('nodes replaced in one batch wait for their own new node, and for the one that they share', async () => {
     activities.view = { state: 'live', registered: true, initialized: true, providerId: 'x', nodeName: 'node-old' };
     const nodes = ['node-a', 'node-b'];
     let bothAsked = false;
@@ -113,7 +113,7 @@ describe('replacing nodes', () => {
     expect(looked.sort()).toEqual(nodes);
   });
 
-  test('a replacement whose launch tells nobody is found by looking', async () => {
+  test('a replacement that was already launching is found by looking, without its signals', async () => {
     activities.view = { state: 'live', registered: true, initialized: true, providerId: 'x', nodeName: 'node-old' };
     const coming = { name: 'earlier', uid: `uid-earlier-${activities.serial}` };
     activities.plans = [{ ...emptyPlan, deleting: [{ node: 'node-a', claims: [], coming: [coming], unplaced: 0 }] }];
@@ -131,7 +131,7 @@ describe('replacing nodes', () => {
     expect(order).toEqual(['viewClaim', 'viewClaim', 'drainNode']);
   });
 
-  test('a replacement that cannot be launched is told with what the cloud said', async () => {
+  test("a replacement that cannot be launched fails with the cloud's message", async () => {
     activities.plans = [
       { ...emptyPlan, deleting: [{ node: 'node-a', claims: [0], coming: [], unplaced: 0 }], claims: [claimPlan(3)] },
     ];
@@ -146,7 +146,7 @@ describe('replacing nodes', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause that the API server has when the node is to be deleted keeps it, and gives it back until it is over', async () => {
+  test('a pause that the API server has when the claim is to be deleted keeps it, and untaints the node until it is over', async () => {
     const candidate = { claim, node: 'node-a', nodePool: 'default' };
     activities.plans = [{ ...emptyPlan, deleting: [{ node: 'node-a', claims: [], coming: [], unplaced: 0 }] }];
     activities.pausedDeletions = ['node node-a is paused by ann: release'];
@@ -162,7 +162,7 @@ describe('replacing nodes', () => {
   });
 
   // Rule `commands/refused-deletions`.
-  test('a node whose NodeClaim the API server does not let go is given back, and the rollout told', async () => {
+  test('a node whose NodeClaim the API server refuses to delete is untainted, and the rollout gets the failure', async () => {
     const candidate = { claim, node: 'node-a', nodePool: 'default' };
     activities.plans = [{ ...emptyPlan, deleting: [{ node: 'node-a', claims: [], coming: [], unplaced: 0 }] }];
     activities.deletionsRefused.set(claim.name, 'policy says no');

@@ -39,7 +39,7 @@ async function sent(handle: WorkflowHandle, name: string): Promise<number> {
   return names?.filter((each) => each === name).length ?? 0;
 }
 
-describe('disrupt: slots, pauses and what it remembers', () => {
+describe('disrupt: slots, pauses and its memory', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let requester: string;
@@ -75,7 +75,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     (await handle.query(runningQuery)).flatMap(({ candidates }) => candidates.map(({ node }) => node));
 
   // Rule `budgets/every-disruption-asks`.
-  test('a slot counts from its grant until it is returned, and the next look knows of it', async () => {
+  test('a slot counts as disrupting from its grant until it is returned, and the next decision sees it', async () => {
     const handle = await start();
     await handle.signal(slotRequestSignal, request());
     await rig.until(async () => (await running(handle)).length === 2);
@@ -89,7 +89,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     await rig.until(async () => (await running(handle)).length === 0);
   });
 
-  test('what no budget lets go waits, is granted when it may, and is not granted twice', async () => {
+  test('nodes that budgets refuse wait for a slot, get it once when allowed, and are counted as waiting', async () => {
     activities.admits = (node) => node === 'node-a';
     const handle = await start();
     await handle.signal(slotRequestSignal, request());
@@ -108,7 +108,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await waiting()).toBeUndefined();
   });
 
-  test('a withdrawn request is granted nothing', async () => {
+  test('a withdrawn request for a slot is granted nothing', async () => {
     activities.admits = () => false;
     const handle = await start();
     await handle.signal(slotRequestSignal, request());
@@ -123,7 +123,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await running(handle)).toEqual([]);
   });
 
-  test('looks again when what refuses a slot may change', async () => {
+  test('looks again at the time at which a refused slot may become allowed', async () => {
     activities.admits = () => false;
     activities.slotsCheckAt = (await rig.now()) + 120_000;
     const handle = await start();
@@ -137,7 +137,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     await rig.until(async () => (await running(handle)).length === 2);
   });
 
-  test('nobody is there to be told: the nodes are let go of', async () => {
+  test('slots granted to a workflow that does not run are returned', async () => {
     const handle = await start();
     await handle.signal(slotRequestSignal, request({ workflowId: 'test/nobody' }));
     await rig.until(() => activities.callsOf('findDisruptions').length > 0);
@@ -145,7 +145,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     await rig.until(async () => (await running(handle)).length === 0);
   });
 
-  test('orders to pause and to resume that make no sense are refused with a reason', async () => {
+  test('invalid orders to pause and to resume are refused with a reason', async () => {
     const handle = await start();
     const pause = async (order: Partial<PauseOrder>): Promise<unknown> =>
       handle.executeUpdate(pauseUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann, ...order }] });
@@ -167,7 +167,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(definition?.updateDefinitions).toHaveLength(4);
   });
 
-  test('the same orders as signals are noted, and `disrupt` goes on', async () => {
+  test('invalid orders sent as signals are noted, and `disrupt` goes on', async () => {
     const handle = await start();
     await rig.until(async () => (await handle.query(runningQuery)).length === 0);
     const send = async (name: string, ...args: unknown[]): Promise<void> => handle.signal(name, ...args);
@@ -189,7 +189,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a pause that is there before the workflow takes its first step holds', async () => {
+  test("a pause signalled before the workflow's first task applies", async () => {
     const handle = await rig.client.workflow.signalWithStart('disrupt', {
       workflowId: workflowIds.disrupt(cluster),
       taskQueue: taskQueues(cluster).control,
@@ -210,7 +210,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     { orders: ['pause', 'resume'], left: [] },
     { orders: ['resume', 'pause'], left: ['cluster'] },
     { orders: ['pause', 'resume', 'pause'], left: ['cluster'] },
-  ])('of $orders, given before it takes its first step, the last holds', async ({ orders, left }) => {
+  ])('of $orders, given before its first workflow task, the last applies', async ({ orders, left }) => {
     const order = { scope: { kind: 'cluster' }, ...ann } as const;
     const handle = await rig.withoutWorker('control', async () => {
       const started = await start();
@@ -223,7 +223,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect((await handle.query(pausesQuery)).map(({ scope }) => scope.kind)).toEqual(left);
   });
 
-  test('what is asked for before its first step comes after what was told before', async () => {
+  test('an update before its first workflow task is handled after earlier signals', async () => {
     const order = { scope: { kind: 'cluster' }, ...ann } as const;
     const resumed = await rig.withoutWorker('control', async () => {
       const handle = await start();
@@ -234,7 +234,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     await expect(resumed.left).resolves.toEqual([]);
   });
 
-  test('a NodePool of which the last look did not tell may be paused', async () => {
+  test('a NodePool that the last look does not list may be paused', async () => {
     const details = { hash: 'h', budgets: [], budgetsCut: true, decisions: [], stays: [] };
     activities.found = [{ commands: [], details }];
     const handle = await start();
@@ -246,7 +246,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await handle.query(pausesQuery)).toMatchObject([{ scope }]);
   });
 
-  test('a pause by update ends after its time to live; resume ends it before', async () => {
+  test('a pause given by update ends after its time to live, or at a resume before that', async () => {
     const handle = await start();
     const pool = { kind: 'nodePool', name: 'default', reason: 'Underutilized' } as const;
     await handle.executeUpdate(pauseUpdate, { args: [{ scope: { kind: 'cluster' }, ...ann, ttl: '2h' }] });
@@ -260,7 +260,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     await rig.until(async () => (await handle.query(pausesQuery)).length === 0);
   });
 
-  test('a chain of moves pauses the pool by itself, and says so', async () => {
+  test('pods moved too often in a row pause their pool, and the pause says so', async () => {
     const why = 'pods of node-a were moved 3 times in a row within a day, and maxMoveChain is 3';
     activities.found = [{ commands: [], chains: [{ nodePool: 'default', why }] }];
     const handle = await start();
@@ -277,7 +277,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     });
   });
 
-  test('a move that came to nothing lets its nodes rest; a finished one remembers where pods went', async () => {
+  test('nodes of an abandoned command back off; a finished command remembers where its pods went', async () => {
     const candidate: Candidate = {
       ...nodes[0]!,
       instanceType: 'm5.large',
@@ -311,7 +311,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     );
   });
 
-  test('answers why a node stays, from the last look and anew, and what opens next', async () => {
+  test('answers why a node stays, from the last look or a new one, and when its budget opens', async () => {
     const changesAt = '2026-01-06T09:00:00.000Z';
     const shut = { nodePool: 'default', reason: 'Empty', total: 3, disrupting: 0, allowed: 0, changesAt } as const;
     const stays = [{ why: 'pod default/db is marked do-not-disrupt', nodes: ['node-x'] }];
@@ -328,7 +328,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await refusalOf(pause)).toBe('UnknownScope');
   });
 
-  test('pauses are written to Kubernetes, and an entity that was lost finds them there', async () => {
+  test('pauses are written to Kubernetes, and a restarted disrupt reads them there', async () => {
     const first = await start();
     const scope = { kind: 'nodePool', name: 'default' } as const;
     await first.executeUpdate(pauseUpdate, { args: [{ ...ann, scope }] });
@@ -340,7 +340,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     expect(await second.query(pausesQuery)).toEqual([{ ...ann, scope }]);
   });
 
-  test('a payload that nobody can read is told to be so, and holds nothing up', async () => {
+  test('an undecodable payload is reported as such, and holds nothing up', async () => {
     const handle = await start();
     const { workflowId } = handle;
     // As the Temporal UI sends one that is said to be protobuf, and as a broken client sends JSON.
@@ -367,7 +367,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
     await rig.until(async () => (await running(handle)).length === 2);
   });
 
-  test('what kubectl pauses or lets go on counts as soon as it is told of', async () => {
+  test('pauses that kubectl creates or deletes count as soon as they are signalled', async () => {
     const handle = await start();
     const paused = async (): Promise<number> => (await handle.query(pausesQuery)).length;
     activities.pauses = [{ ...ann, scope: { kind: 'cluster' } }];
@@ -380,7 +380,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   });
 
   // Rule `candidates/left-over-taints`.
-  test('a disrupt that lost its memory adopts who has tainted nodes: pauses reach it, and it counts until it is closed', async () => {
+  test('a restarted disrupt adopts the workflows that own tainted nodes: pauses reach them, and they count until they are closed', async () => {
     const candidates = [candidateOf({ name: 'a', uid: nodes[0]!.claim.uid })];
     const owner = workflowIds.consolidate(cluster, [nodes[0]!.claim.uid]);
     activities.nodeStates = ['waiting'];
@@ -400,7 +400,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   });
 
   // Rule `invariants/pauses-hold`.
-  test('a disrupt that lost its memory tells those that a pause holds what is paused now: one without a taint goes on', async () => {
+  test('a restarted disrupt sends the pauses in force to workflows that wait for a resume: those not paused go on', async () => {
     const candidates = [candidateOf({ name: 'a', uid: nodes[0]!.claim.uid })];
     const workflowId = workflowIds.consolidate(cluster, [nodes[0]!.claim.uid]);
     activities.nodeStates = ['waiting'];
@@ -428,7 +428,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   });
 
   // Hundreds of signals in each run would fill it at once, and so on for ever.
-  test('what workflows that wait were told is not told again after continue-as-new', async () => {
+  test('pauses and slots that workflows already know are not sent again after continue-as-new', async () => {
     const waiting = ['a', 'b'].map((uid) => workflowIds.expire(cluster, uid));
     activities.held = waiting;
     activities.holders = waiting.map((workflowId) => ({ workflowId, runId: 'run-1' }));
@@ -448,7 +448,7 @@ describe('disrupt: slots, pauses and what it remembers', () => {
   });
 
   // Rules `invariants/pauses-hold`, `invariants/failures-are-contained`.
-  test('a pause that Kubernetes does not take holds, is told, holds up no look, and is written once it can be', async () => {
+  test('a pause that Kubernetes refuses to store applies all the same, is reported, delays no look, and is written later', async () => {
     const handle = await start();
     activities.pausesRefused = 'policy says no';
     await handle.executeUpdate(pauseUpdate, { args: [{ ...ann, scope: { kind: 'cluster' } }] });

@@ -9,7 +9,7 @@ import { ann, approval, Takeover } from './takeover.js';
 const world = new Takeover();
 
 test.each(['validating', 'awaiting approval', 'launching', 'draining'])(
-  'consolidate, taken over while %s, is resumed, approved and finished',
+  'consolidate, replayed by another worker while %s, is resumed, approved and finished',
   async (phase) => {
     const { activities, rig } = world;
     const candidates = [world.candidate('a'), world.candidate('b')];

@@ -17,7 +17,7 @@ const rules: RolloutRules = {
 const world = new Takeover();
 
 test.each(['awaiting approval', 'replacing', 'soaking', 'draining'])(
-  'replaceDrifted, taken over while %s, is resumed, approved and finished',
+  'replaceDrifted, replayed by another worker while %s, is resumed, approved and finished',
   async (phase) => {
     const { activities, rig } = world;
     const nodes = [world.candidate('x'), world.candidate('y')];

@@ -9,7 +9,7 @@ const hour = 3_600_000;
 const world = new Takeover();
 
 test.each(['not due', 'awaiting approval', 'waiting for a disruption slot', 'replacing', 'draining'])(
-  'expireNode, taken over while %s, is resumed, approved and finished',
+  'expireNode, replayed by another worker while %s, is resumed, approved and finished',
   async (phase) => {
     const { activities, rig } = world;
     const own = world.candidate('old');

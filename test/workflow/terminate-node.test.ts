@@ -10,7 +10,7 @@ import { activityNames, FakeActivities } from './fake-activities.js';
 import { cluster, durationOf, startRig } from './rig.js';
 import type { WorkflowRig } from './rig.js';
 
-describe('terminateNode', () => {
+describe('terminateNode: drain, volumes, instance, finalizers', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
   let claim: ClaimRef;
@@ -32,7 +32,7 @@ describe('terminateNode', () => {
   });
 
   // Rule `termination/steps`.
-  test('drains, detaches, terminates, and takes the finalizers off last, no sooner than five seconds', async () => {
+  test('drains, detaches volumes, terminates the instance, and removes the finalizers last, no sooner than after five seconds', async () => {
     const handle = await rig.start('terminateNode', workflowId, input);
 
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
@@ -48,7 +48,7 @@ describe('terminateNode', () => {
     expect(await durationOf(handle)).toBeGreaterThanOrEqual(5000);
   });
 
-  test('a drain that somebody cancelled goes on when the operator asks for it again', async () => {
+  test('a cancelled drain goes on when the operator asks for it again', async () => {
     activities.drains = [{ state: 'blocked', blockedBy: ['pdb/default/web'], remaining: 1, evicted: 0 }];
     activities.stuck = true;
     const handle = await rig.start('terminateNode', workflowId, input);
@@ -77,7 +77,7 @@ describe('terminateNode', () => {
     expect(await starter.start({ ...missing, afterCompletion: 'keepCompleted' })).toBe('known');
   });
 
-  test('a claim that is gone is left alone', async () => {
+  test('ends at once where the claim is gone', async () => {
     activities.start = { state: 'gone' };
 
     const handle = await rig.start('terminateNode', workflowId, input);
@@ -96,7 +96,7 @@ describe('terminateNode', () => {
     expect(activities.callsOf()).toContain('finishTermination');
   });
 
-  test('a PDB shows as the blocker until it lets go, and the instance outlives it', async () => {
+  test('a PodDisruptionBudget is shown as the blocker until it allows the eviction, and the instance runs until then', async () => {
     activities.drains = [{ state: 'blocked', blockedBy: ['pdb/default/web'], remaining: 2, evicted: 1 }];
     let release = (): void => undefined;
     activities.drainGate = new Promise((resolve) => (release = resolve));
@@ -119,7 +119,7 @@ describe('terminateNode', () => {
   });
 
   // Rule `termination/long-grace`.
-  test('pods that take long to end are named with their end, and block nothing', async () => {
+  test('pods with a long grace period are listed with their end, and count as no blockers', async () => {
     const ending = { pods: ['shop/db-0', 'shop/db-1'], podCount: 3, until: Date.parse('2126-01-05T12:00:00Z') };
     activities.drains = [{ state: 'waiting', blockedBy: [], remaining: 3, evicted: 3, ending }];
     let release = (): void => undefined;
@@ -136,7 +136,7 @@ describe('terminateNode', () => {
     await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
   });
 
-  test('a drain is told apart from the volumes that it waits for afterwards', async () => {
+  test('a drain and the wait for volumes after it are shown as separate phases', async () => {
     activities.volumes = Array.from({ length: 20 }, () => ({
       ...{ state: 'waiting' as const, blockedBy: [], remaining: 1, evicted: 0 },
     }));
@@ -184,7 +184,7 @@ describe('terminateNode', () => {
     expect(activities.callsOf()).not.toContain('setDeadline');
   });
 
-  test('stops a launch under way and terminates the instance that it still got', async () => {
+  test('ends a launch in progress and terminates the instance that it still gets', async () => {
     let launched = (): void => undefined;
     activities.launchGate = new Promise((resolve) => (launched = resolve));
     activities.start = { state: 'terminating', nodeReady: false };
@@ -215,7 +215,7 @@ describe('terminateNode', () => {
   });
 
   // Rule `termination/launch-stops`.
-  describe('a claim that has its instance', () => {
+  describe('a claim that has its instance when it is deleted', () => {
     const providerId = 'fake:///z/i-1';
     const startLaunch = async (): Promise<WorkflowHandle> => {
       activities.nodeStates = ['waiting'];
@@ -236,7 +236,7 @@ describe('terminateNode', () => {
       activities.start = { state: 'terminating', providerId, nodeReady: false, mayBeLaunching: true };
     });
 
-    test('and waits for its node: the launch stops at once, and deletes nothing', async () => {
+    test('and waits for its node: the launch ends at once, and deletes nothing', async () => {
       const launch = await startLaunch();
 
       const handle = await rig.start('terminateNode', workflowId, input);
@@ -248,7 +248,7 @@ describe('terminateNode', () => {
       expect(activities.failed).toEqual([]);
     });
 
-    test('and whose launch is gone is terminated all the same', async () => {
+    test('and whose launch workflow is gone is terminated all the same', async () => {
       const handle = await rig.start('terminateNode', workflowId, input);
 
       await expect(handle.result()).resolves.toMatchObject({ outcome: 'terminated' });
@@ -265,7 +265,7 @@ describe('terminateNode', () => {
     test.each([
       ['is initialized', { nodeName: 'node-1', nodeReady: true }],
       ['a worker of an earlier build looked at', { nodeReady: false }],
-    ])('and %s: no launch is told', async (_, more) => {
+    ])('and %s: no launch is signalled', async (_, more) => {
       activities.start = { state: 'terminating', providerId, ...more };
 
       const handle = await rig.start('terminateNode', workflowId, input);
@@ -274,7 +274,7 @@ describe('terminateNode', () => {
       expect(await signalsOf(handle)).toEqual([]);
     });
 
-    test('and that its launch itself gives up: the launch ends as it would', async () => {
+    test('and whose launch fails by itself: the launch ends with its own result', async () => {
       const terminations: WorkflowHandle[] = [];
       activities.failClaim = async (failed) => {
         activities.failed.push(failed);
@@ -290,7 +290,7 @@ describe('terminateNode', () => {
     });
   });
 
-  test('a claim that was never launched goes without an instance', async () => {
+  test('a claim that was never launched is removed without an instance', async () => {
     activities.start = { state: 'terminating', nodeReady: false };
     activities.view = { state: 'deleting' };
 

@@ -82,7 +82,7 @@ function wayTo(last: Span): string[] {
   return names;
 }
 
-test('one trace leads from who starts a workflow to the activity that it runs, and its history replays', async () => {
+test("a trace spans from the workflow's starter to the activities that it runs, and its history replays", async () => {
   const echo = trace
     .getTracer('test')
     .startActiveSpan('news', (span) =>

@@ -17,7 +17,7 @@ const rounds = 25;
 
 // Workflows from their first event to their last: entities up to where they continue as new, savings over a day. On a server their histories
 // are recorded for test/replay, as `finish` of the rig replays them here.
-describe('whole runs', () => {
+describe('entity workflows over continue-as-new', () => {
   let activities: FakeActivities;
   let rig: WorkflowRig;
 
@@ -47,7 +47,7 @@ describe('whole runs', () => {
     expect((await handle.describe()).runId).not.toBe(runId);
   }
 
-  test('provision plans, launches, and goes on in a new run', async () => {
+  test('provision plans, launches, and continues as new', async () => {
     activities.nodeStates = ['initialized'];
     const input = { cluster, window: { idleMs: 1000, maxMs: 10_000 } };
     const handle = await rig.start('provision', workflowIds.provision(cluster), input);
@@ -56,12 +56,12 @@ describe('whole runs', () => {
     });
   });
 
-  test('disrupt looks, and goes on in a new run', async () => {
+  test('disrupt looks, and continues as new', async () => {
     const handle = await rig.start('disrupt', workflowIds.disrupt(cluster), { cluster });
     await wholeRunOf(handle, clusterChangedSignal);
   });
 
-  test('keepReplicas looks, and goes on in a new run', async () => {
+  test('keepReplicas looks, and continues as new', async () => {
     const poolUid = `pool-${activities.serial}`;
     activities.replicas = () => ({
       ...{ state: 'live', replicas: 0, running: 0, pending: 0, deleting: [], create: [], typeLists: [], remove: [] },
@@ -71,7 +71,7 @@ describe('whole runs', () => {
     await wholeRunOf(handle, replicasChangedSignal);
   });
 
-  test('offerings remembers refusals, and goes on in a new run', async () => {
+  test('offerings keeps unavailable offerings, and continues as new', async () => {
     const handle = await rig.start('offerings', workflowIds.offerings(cluster), { cluster });
     const refused = {
       instanceType: 'm5.large',

@@ -52,8 +52,8 @@ describeCloudProvider('FakeCloud', () => {
   return { provider, pool, nodeClass, claim, exhaust: (instanceType) => provider.exhaust({ instanceType }) };
 });
 
-describe('what tests do to FakeCloud', () => {
-  test('a capacity reservation takes as many instances as it has places, and they run on, on demand, once it ends', async () => {
+describe('faults that tests give FakeCloud', () => {
+  test('a capacity reservation launches as many instances as it has capacity; when it ends they become on-demand', async () => {
     const cloud = new FakeCloud({ types });
     cloud.reserve({ id: 'cr-1', instanceType: 'm5.xlarge', zone: 'b', count: 1 });
     const shown = async (): Promise<unknown> =>
@@ -81,7 +81,7 @@ describe('what tests do to FakeCloud', () => {
     expect(cloud.peek().map(({ capacityType }) => capacityType)).toEqual(['on-demand', 'spot']);
   });
 
-  test('a lost answer took effect, and asking again finds the same instance', async () => {
+  test('a launch whose answer is lost took effect, and a retry finds the same instance', async () => {
     const cloud = new FakeCloud({ types });
     cloud.loseAnswer('launch');
     const lost = await cloud.launch(request('a')).catch((error: unknown) => error);
@@ -91,7 +91,7 @@ describe('what tests do to FakeCloud', () => {
     expect(cloud.launchesByClaimUid).toEqual(new Map([['uid-a', 1]]));
   });
 
-  test('partial exhaustion launches the next cheapest and names what refused', async () => {
+  test('with some offerings exhausted a launch takes the next cheapest and names those that refused', async () => {
     const cloud = new FakeCloud({ types });
     cloud.exhaust({ zone: 'a', capacityType: 'spot' });
     const result = await cloud.launch(request('a'));
@@ -106,7 +106,7 @@ describe('what tests do to FakeCloud', () => {
     });
   });
 
-  test('calls are held until released, and failures happen as often as asked', async () => {
+  test('a held call waits until it is released, and a call fails as often as asked', async () => {
     const cloud = new FakeCloud({ types });
     const release = cloud.hold('list');
     let listed = false;
@@ -121,7 +121,7 @@ describe('what tests do to FakeCloud', () => {
     expect(await cloud.list()).toEqual([]);
   });
 
-  test('termination can take its time', async () => {
+  test('a terminated instance is shutting-down until its termination is ended', async () => {
     const cloud = new FakeCloud({ types, terminatesAtOnce: false });
     const result = await cloud.launch(request('a'));
     if (!result.ok) throw new Error('refused');
@@ -132,7 +132,7 @@ describe('what tests do to FakeCloud', () => {
     expect(await cloud.get(providerId)).toBeUndefined();
   });
 
-  test('a node class that is not ready refuses', async () => {
+  test('a launch from a node class that is not ready is refused as NodeClassNotReady', async () => {
     const cloud = new FakeCloud({ types });
     cloud.setNotReady('default', 'no subnet');
     expect(await cloud.launch(request('a'))).toEqual({
@@ -141,7 +141,7 @@ describe('what tests do to FakeCloud', () => {
     });
   });
 
-  test('a notice stays on the queue until it was handled', async () => {
+  test('an interruption notice stays on the queue while its handler fails', async () => {
     const cloud = new FakeCloud({ types });
     const stop = new AbortController();
     const notice = { kind: 'spot_interrupted', instanceId: 'i-1', at: 1, messageId: 'm' } as const;

@@ -3,7 +3,7 @@ import { mostOf } from './budget-watch.js';
 
 const at = (time: string): number => Date.parse(`2026-01-05T${time}Z`);
 
-describe('how many nodes budgets let go, as the simulation judges them', () => {
+describe("the simulation's check that no more nodes are disrupted than budgets allow", () => {
   test.each([
     ['a number', [{ nodes: '3' }], 'Empty', 3],
     ['a percentage, rounded up', [{ nodes: '20%' }], 'Empty', 3],

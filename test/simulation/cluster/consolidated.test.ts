@@ -5,7 +5,7 @@ import { createFakeKube } from '../kube/fake.js';
 import type { FakeKube } from '../kube/fake.js';
 import { dispensable } from './consolidated.js';
 
-describe('nodes that a cluster at rest could do without', () => {
+describe("the simulation's check for nodes that consolidation should have removed", () => {
   let kube: FakeKube;
 
   beforeEach(() => {
@@ -25,20 +25,20 @@ describe('nodes that a cluster at rest could do without', () => {
   };
   const found = (): string[] => [...dispensable(kube, 'default')];
 
-  test('those whose pods fit onto the others', () => {
+  test('finds nodes whose pods fit on the other nodes', () => {
     run('one', 'a', '3');
     run('two', 'b', '1');
     expect(found()).toEqual(['node a could go: its 1 pods fit onto the others', expect.stringContaining('node b')]);
   });
 
-  test('not those whose pods fit nowhere else, in all or singly', () => {
+  test('finds no node whose pods, one or all of them, fit nowhere else', () => {
     run('one', 'a', '3');
     run('two', 'b', '1');
     run('three', 'b', '1');
     expect(found()).toEqual([]);
   });
 
-  test('not those whose pods a rule keeps from the others', async () => {
+  test('finds no node whose pods anti-affinity keeps off the other nodes', async () => {
     run('one', 'a', '1');
     run('two', 'b', '1');
     const [term] = [{ topologyKey: labels.hostname, labelSelector: { matchLabels: { app: 'web' } } }];
@@ -52,7 +52,7 @@ describe('nodes that a cluster at rest could do without', () => {
     expect(found()).toEqual([]);
   });
 
-  test('not those that must not be disrupted, nor where a pod must not, nor of other NodePools', () => {
+  test('finds no node that is marked do-not-disrupt, has such a pod, or is of another NodePool', () => {
     run('one', 'a', '1', { [annotations.doNotDisrupt]: 'true' });
     run('two', 'b', '1');
     addNode('b', { [annotations.doNotDisrupt]: 'true' });

@@ -6,7 +6,7 @@ import type { FakeKube } from '../kube/fake.js';
 import type { SimulatedTemporal } from '../temporal/engine.js';
 import { leftovers } from './leftovers.js';
 
-describe('what a cluster at rest has left over', () => {
+describe("the simulation's check for leftovers in a cluster at rest", () => {
   let kube: FakeKube;
   let open: string[];
 
@@ -36,7 +36,7 @@ describe('what a cluster at rest has left over', () => {
     return [...leftovers(kube, { all } as unknown as SimulatedTemporal)];
   };
 
-  test('nothing, of nodes that are used and of workflows that live on', () => {
+  test('finds nothing where all nodes are used and only entity workflows run', () => {
     expect(found()).toEqual([]);
   });
 
@@ -49,7 +49,7 @@ describe('what a cluster at rest has left over', () => {
     expect(found()).toEqual([expect.stringContaining(expected)]);
   });
 
-  test('a node without pods but those of DaemonSets, where it is no static one', () => {
+  test('finds a node with DaemonSet pods alone, unless its NodePool is static', () => {
     kube.remove('Pod', { name: 'web', namespace: 'default' });
     const { metadata, ...rest } = pod('agent', {}, {}, { nodeName: 'a' });
     const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'u', controller: true };
@@ -59,20 +59,20 @@ describe('what a cluster at rest has left over', () => {
     expect(found()).toEqual([]);
   });
 
-  test('a taint', () => {
+  test('finds a node that still has a taint of Stowage', () => {
     const spec = { taints: [{ key: 'stowage.dev/steer', effect: 'PreferNoSchedule' as const }] };
     kube.put('Node', { metadata: { name: 'a', labels: { [labels.nodePool]: 'default' } }, spec });
     expect(found()).toEqual([expect.stringContaining('node a still has taints')]);
   });
 
-  test('a NodePool that counts wrongly, or is kept from something', () => {
+  test('finds a NodePool whose status counts the wrong number of nodes, or that still has a failure condition', () => {
     addPool({ nodes: '2' });
     expect(found()).toEqual(['NodePool default counts 2 nodes and has 1']);
     addPool({ condition: 'PodsPlanned' });
     expect(found()).toEqual(['NodePool default still says PodsPlanned']);
   });
 
-  test('a workflow about what is past', () => {
+  test('finds an open workflow about a NodeClaim that is gone', () => {
     open.push('c/terminate/u1');
     expect(found()).toEqual(['workflow c/terminate/u1 still runs']);
   });

@@ -6,7 +6,7 @@ import { createFakeKube } from '../kube/fake.js';
 import type { FakeKube } from '../kube/fake.js';
 import { overseen } from './overseer.js';
 
-describe('a pod that must not be disrupted', () => {
+describe("the simulation's check of evictions: a do-not-disrupt pod", () => {
   let kube: FakeKube;
   let seen: KubeClient;
   let problems: string[];
@@ -37,13 +37,13 @@ describe('a pod that must not be disrupted', () => {
   test.each([
     ['whose node stays', undefined],
     ['before its node has to be empty', 60_000],
-  ])('is told to be evicted, %s', async (_, deletedMsAgo) => {
+  ])('an eviction is reported, %s', async (_, deletedMsAgo) => {
     claim(deletedMsAgo);
     await seen.evict(own);
     expect(problems).toEqual([expect.stringMatching(/^pod holy was evicted before its time.*protection-holds/)]);
   });
 
-  test('has the deadline of the claim that its node had, once somebody let that go', async () => {
+  test('whose NodeClaim is gone has the deadline that the claim had: deletion after it is allowed', async () => {
     claim(11 * 60_000);
     const gone = kube.kept('NodeClaim')[0];
     kube.remove('NodeClaim', { name: 'c' });
@@ -52,20 +52,20 @@ describe('a pod that must not be disrupted', () => {
     expect(problems).toEqual([]);
   });
 
-  test('may be deleted once its node has to be empty', async () => {
+  test('may be deleted once the deadline of its node is past', async () => {
     claim(11 * 60_000);
     await seen.delete('Pod', own);
     expect(problems).toEqual([]);
   });
 
-  test('of an instance whose status check failed has lost its protection', async () => {
+  test('may be deleted where its instance failed the status check', async () => {
     claim(60_000);
     kube.put('Node', { metadata: { name: 'n' }, spec: { providerID: 'ill' } });
     await seen.delete('Pod', own);
     expect(problems).toEqual([]);
   });
 
-  test('others may go at any time', async () => {
+  test('a pod without do-not-disrupt may be evicted at any time', async () => {
     const { metadata, ...rest } = pod('plain', { app: 'web' }, {}, { nodeName: 'n' });
     kube.put('Pod', { ...rest, metadata });
     await seen.evict({ namespace: 'default', name: 'plain', uid: metadata.uid ?? '' });
@@ -73,7 +73,7 @@ describe('a pod that must not be disrupted', () => {
   });
 });
 
-describe('a node that goes by choice', () => {
+describe("the simulation's check of replacement first: a node that is disrupted voluntarily", () => {
   const owner = 'cluster/consolidate/1';
   interface Going {
     readonly isReplacementInitialized?: boolean;
@@ -117,7 +117,7 @@ describe('a node that goes by choice', () => {
     return problems;
   };
 
-  test('is told where it goes before its replacement is initialized', async () => {
+  test('is reported where its NodeClaim is deleted before the replacement is initialized', async () => {
     const expected = 'NodeClaim old is deleted before new is initialized (invariants/replacement-first)';
     expect(await play({})).toEqual([expected]);
   });
@@ -128,7 +128,7 @@ describe('a node that goes by choice', () => {
     ['its node is being deleted', { isNodeDeleted: true }],
     ['its instance is gone', { isRunning: false }],
     ['a replacement is of a command that was lost, before it was marked', { markedAt: '2026-01-01T12:00:01Z' }],
-  ])('may go where %s', async (_, going) => {
+  ])('is not reported where %s', async (_, going) => {
     expect(await play(going)).toEqual([]);
   });
 });

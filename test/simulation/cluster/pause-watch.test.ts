@@ -23,6 +23,6 @@ test.each<[string, DisruptionPause, boolean]>([
   ['of another reason', pause({ kind: 'Reason', name: 'Expired' }), false],
   ['that began a moment before', pause({ kind: 'Cluster' }, {}, '2026-01-05T12:09:58Z'), false],
   ['that was over', pause({ kind: 'Cluster' }, { until: '2026-01-05T12:09:00Z' }), false],
-])('a NodeClaim is deleted in spite of a pause %s', (_, each, expected) => {
+])('deletion of a NodeClaim in spite of a pause: %s', (_, each, expected) => {
   expect(isDeletedInSpiteOf(each, claim)).toBe(expected);
 });

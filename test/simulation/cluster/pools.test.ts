@@ -3,7 +3,7 @@ import { parseQuantity } from '../../../core/quantities.js';
 import { replicasFor, workloads } from './pools.js';
 import { mostCpus } from './world.js';
 
-test.each([1, 10, 100])('the pods for %d nodes fill so many of the largest ones, and no more', (nodes) => {
+test.each([1, 10, 100])('packing the pods for %d nodes fills that many of the largest nodes, and no more', (nodes) => {
   const cpus = workloads.reduce((sum, { requests }) => sum + parseQuantity(requests['cpu'] ?? ''), 0);
 
   const used = (replicasFor(nodes) * cpus) / mostCpus;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { QuietWatch } from './quiet-watch.js';
 
-describe('what is heard of a cluster in which nothing happens', () => {
+describe("the simulation's watch of a cluster in which nothing happens", () => {
   let problems: string[];
   let quiet: QuietWatch;
 
@@ -10,7 +10,7 @@ describe('what is heard of a cluster in which nothing happens', () => {
     quiet = new QuietWatch((problem) => problems.push(problem));
   });
 
-  test('writes and warnings are told, the most frequent first, and what was before is forgotten', () => {
+  test('lists writes and warnings by frequency, without those from before it began', () => {
     quiet.note('Kubernetes: patch Node before');
     quiet.begin();
     quiet.log.warn({ name: 'a' }, 'looking failed');
@@ -24,7 +24,7 @@ describe('what is heard of a cluster in which nothing happens', () => {
     expect(problems).toEqual([]);
   });
 
-  test('a mistake of the code is told at once, in a line of any level or a failure of an activity', () => {
+  test('reports a programming error at once, in a log line of any level or a failed activity', () => {
     quiet.log.debug({ error: "TypeError: Cannot read properties of undefined (reading 'x')" }, 'could not look');
     quiet.noteFailure('planNodes of c/provision failed: pods is not iterable');
     quiet.noteFailure('planNodes of c/provision failed: the call failed');

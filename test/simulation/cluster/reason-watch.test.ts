@@ -23,19 +23,19 @@ const claim = (finalizers: readonly string[], providerID: string | undefined = '
 const own = 'karpenter.sh/termination';
 const untold = [expect.stringContaining('nothing says why NodeClaim c is gone')];
 
-test('a NodeClaim that is gone, and no workflow says why, is told', () => {
+test('a removed NodeClaim whose reason no workflow records is reported', () => {
   workflows.clear();
   watch.note(claim([own]), true);
   expect(problems).toEqual(untold);
 });
 
-test('one that Stowage lets go, while another controller holds it, needs its reason then', () => {
+test("a NodeClaim that keeps another controller's finalizer needs a recorded reason once Stowage removes its finalizer", () => {
   workflows.clear();
   watch.note(claim(['example.com/other']), false);
   expect(problems).toEqual(untold);
 });
 
-test('its reason may be lost while another controller holds it', () => {
+test("the reason of a NodeClaim may be lost while another controller's finalizer keeps it", () => {
   watch.note(claim([own, 'example.com/other']), false);
   watch.note(claim(['example.com/other']), false);
   workflows.clear();
@@ -47,7 +47,7 @@ test.each<[string, () => void, NodeClaim]>([
   ['had no instance', () => undefined, claim([], '')],
   ['goes while reasons may be missing', () => watch.forget(), claim([])],
   ['somebody let go past Stowage', () => watch.excuse('uid'), claim([])],
-])('one that %s needs none', (_, prepare, each) => {
+])('a NodeClaim that %s needs no recorded reason', (_, prepare, each) => {
   workflows.clear();
   prepare();
   watch.note(each, true);

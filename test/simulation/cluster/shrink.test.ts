@@ -18,14 +18,14 @@ const plan = { seed: 1, unrestMs: 1, replicas: 1, healMs: 1, restMs: 1 };
 const left = async (play: Play): Promise<number[]> =>
   (await shrink(plan, play)).result.happened.map(({ step }) => step);
 
-describe('shrinking a failing seed', () => {
-  test('leaves what the failure takes', async () => {
+describe('shrinking the faults of a failing simulation', () => {
+  test('leaves only the steps that the failure needs', async () => {
     expect(await left(playing((steps) => steps.has(2) && steps.has(7)))).toEqual([2, 7]);
     expect(await left(playing((steps) => steps.has(0)))).toEqual([0]);
     expect(await left(playing(() => true))).toEqual([]);
   });
 
-  test('leaves out the faults of calls where it fails without them', async () => {
+  test('leaves out failing calls where the run fails without them', async () => {
     const always = await shrink(
       plan,
       playing(() => true),
@@ -39,13 +39,13 @@ describe('shrinking a failing seed', () => {
     expect(byFaults.result.happened.map(({ step }) => step)).toEqual([4]);
   });
 
-  test('gives a plan that fails again', async () => {
+  test('gives a plan that fails in the same way when it is played', async () => {
     const play = playing((steps) => steps.has(3) || steps.has(5));
     const { plan: small } = await shrink(plan, play);
     expect((await play(small)).problems).toEqual(['broken']);
   });
 
-  test('keeps to the failure, which names other objects each time, and not to another one', async () => {
+  test('counts a failure as the same though it names other objects, and another failure as another', async () => {
     const play: Play = async (asked) => {
       const result = await playing(() => true)(asked);
       const steps = result.happened.map(({ step }) => step);
@@ -57,7 +57,7 @@ describe('shrinking a failing seed', () => {
     expect(result.happened.map(({ step }) => step)).toEqual([6]);
   });
 
-  test('a seed that passes is played once', async () => {
+  test('plays a passing seed once', async () => {
     expect(
       (
         await shrink(

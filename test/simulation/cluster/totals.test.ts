@@ -14,7 +14,7 @@ const played = (hours: number, names: readonly string[], problems: readonly stri
   happened: names.map((name, step) => ({ step, atMs: 0, draw: 0, name })),
 });
 
-test('seeds together: how often each thing happened, in how many simulated days', () => {
+test('totals of several seeds: how often each fault happened, and in how many simulated days', () => {
   const totals = new Totals();
   totals.add(played(12, ['an instance dies', 'a process dies', 'an instance dies']));
   totals.add(played(36, ['a process dies', 'a process dies'], ['a pod does not run']));

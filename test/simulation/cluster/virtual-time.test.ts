@@ -10,7 +10,7 @@ describe('virtual time', () => {
 
   afterEach(() => time.restore());
 
-  it('is what every clock of the process goes by', async () => {
+  it('sets every clock of the process: Date and performance', async () => {
     const before = performance.now();
 
     await time.advance(startMs + 60_000);
@@ -19,7 +19,7 @@ describe('virtual time', () => {
     expect(performance.now() - before).toBe(60_000);
   });
 
-  it('stands still for as long as anything goes on in turns of the event loop, however many', async () => {
+  it('does not advance while event loop turns are still pending', async () => {
     let ended: number | undefined;
     const goOn = (turns: number): void => {
       if (turns === 0) ended = Date.now();
@@ -36,7 +36,7 @@ describe('virtual time', () => {
     expect(ended).toBe(startMs + 1000);
   });
 
-  it('ends signals that are to time out, then and not before', async () => {
+  it('fires AbortSignal.timeout at its time, and not before', async () => {
     const signal = AbortSignal.timeout(5000);
 
     await time.advance(startMs + 4999);

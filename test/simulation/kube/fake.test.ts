@@ -20,8 +20,8 @@ kubeContract('in memory', () => {
   });
 });
 
-describe('the fake beyond the contract', () => {
-  test('fails every call while it is told to, and ends watches', async () => {
+describe('FakeKube beyond the contract of its port', () => {
+  test('fails every call while an outage is set, and ends watches', async () => {
     const kube = createFakeKube();
     const signal = new AbortController().signal;
     const watching = kube.watch(
@@ -36,7 +36,7 @@ describe('the fake beyond the contract', () => {
     expect(await kube.list('Lease')).toEqual([]);
   });
 
-  test('an absent kind lists as not found, and nothing is known of its objects', async () => {
+  test('lists an absent kind as not found', async () => {
     const kube = createFakeKube({ absent: ['NodeOverlay'] });
     await expect(kube.get('NodeOverlay', { name: 'a' })).rejects.toMatchObject({ type: 'Unavailable' });
     await expect(kube.list('NodeOverlay')).rejects.toMatchObject({ type: 'NotFound' });
@@ -44,7 +44,7 @@ describe('the fake beyond the contract', () => {
     expect(await kube.list('NodeOverlay')).toEqual([]);
   });
 
-  test('a watch from a forgotten version is expired', async () => {
+  test('expires a watch from a forgotten resource version', async () => {
     const kube = createFakeKube();
     const { object } = await kube.create('Node', { metadata: { name: 'a' } });
     kube.compact();
@@ -53,14 +53,14 @@ describe('the fake beyond the contract', () => {
     expect(await kube.watch('Node', { resourceVersion, signal }, () => undefined)).toBe('expired');
   });
 
-  test('objects handed out are copies', async () => {
+  test('returns copies of its objects', async () => {
     const kube = createFakeKube();
     const { object } = await kube.create('Node', { metadata: { name: 'a', labels: { x: '1' } } });
     object.metadata.labels!.x = '2';
     expect((await kube.get('Node', { name: 'a' }))?.metadata.labels).toEqual({ x: '1' });
   });
 
-  test('a terminating pod goes when its kubelet is done, or at once where so asked', async () => {
+  test('removes a terminating pod when its kubelet has stopped it, or at once where so configured', async () => {
     const kube = createFakeKube({ now: () => Date.parse('2026-01-01T00:00:00Z') });
     const ref = { namespace: 'default', name: 'a' };
     kube.put('Pod', { metadata: ref, spec: { nodeName: 'n', containers: [] } });

@@ -22,7 +22,7 @@ test.each([
   [{ e: null }, { a: 1 }, { e: null, a: 1 }],
   [[1, 2], { a: 'b', c: null }, { a: 'b' }],
   [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
-])('%j with %j is %j', (target, patch, result) => {
+])('JSON merge patch: %j patched with %j is %j', (target, patch, result) => {
   const before = JSON.stringify(target);
   expect(mergePatch(target, patch)).toEqual(result);
   expect(JSON.stringify(target)).toBe(before);

@@ -3,7 +3,7 @@ import { Flag, Inbox, VirtualClock } from './clock.js';
 
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-test('sleepers wake in the order of their time, those of the same time in the order in which they went to sleep', async () => {
+test('VirtualClock wakes sleepers in the order of their time, and those of one time in the order in which they began', async () => {
   const clock = new VirtualClock(1000);
   const woken: string[] = [];
   const sleep = async (name: string, milliseconds: number): Promise<void> => {
@@ -19,7 +19,7 @@ test('sleepers wake in the order of their time, those of the same time in the or
   expect(woken).toEqual(['early at 1010', 'late at 1020', 'second at 1020', 'later at 1025']);
 });
 
-test('time stands still once it is over', async () => {
+test('VirtualClock stops at the time at which its run is over', async () => {
   const clock = new VirtualClock(0);
   void clock.sleep(10);
   void clock.sleep(20);
@@ -27,7 +27,7 @@ test('time stands still once it is over', async () => {
   expect(clock.now).toBe(10);
 });
 
-test('a ring wakes who waits, is kept for who comes later, and is forgotten when told so', async () => {
+test('a Flag wakes a waiter, stays raised for a later one, and is forgotten when cleared', async () => {
   const clock = new VirtualClock(0);
   const flag = new Flag();
   const heard: number[] = [];
@@ -49,7 +49,7 @@ test('a ring wakes who waits, is kept for who comes later, and is forgotten when
   expect(heard).toEqual([30, 30, 130]);
 });
 
-test('an inbox gives one after the other, and lets who takes from it wait while it is empty', async () => {
+test('an Inbox gives its entries in order, and a reader waits while it is empty', async () => {
   const inbox = new Inbox<number>();
   const taken: number[] = [];
   const follow = async (): Promise<never> => {

@@ -16,6 +16,6 @@ test.each([
   ['all of a lower priority, where it takes all', of('urgent', 100), 3, ['important', 'other', 'plain']],
   ['none, where those of a lower priority are too few', of('urgent', 100), 4, undefined],
   ['none for a pod that is no more important', of('waiting'), 1, undefined],
-])('pods that go from a node: %s', (_, urgent, taken, expected) => {
+])('preemption in the simulated kube-scheduler, victims on a node: %s', (_, urgent, taken, expected) => {
   expect(names(victimsOf(urgent, there, oncePodsAreGone(taken)))).toEqual(expected);
 });

@@ -4,7 +4,7 @@ import { simulateScaleDown } from './scale-down.js';
 // Processor time, not a wait: other tests may run beside it.
 const small = { replicas: { before: 40, after: 20 }, pool: { consolidateAfter: '30s', nodes: '100%' } };
 
-test('a scale-down is consolidated to less, and the same seed gives the same run', async () => {
+test('a simulated scale-down ends with a cheaper fleet, and the same seed gives the same run', async () => {
   const told: string[] = [];
   const first = await simulateScaleDown(3, small, (line) => void told.push(line));
   const again = await simulateScaleDown(3, small);

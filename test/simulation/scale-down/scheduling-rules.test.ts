@@ -61,7 +61,7 @@ const inZone = (zone: string): Surroundings['volumes'] => ({
   }),
 });
 
-describe('nodes that the simulated kube-scheduler lets a pod onto', () => {
+describe('nodes that pass the filters of the simulated kube-scheduler', () => {
   const untainted = ['a1', 'a2', 'b1'];
 
   test.each<[string, Pod, Surroundings, string[]]>([

@@ -4,7 +4,7 @@ import { Run } from './run.js';
 
 const start = { workflowId: 'provision', runId: 'run-1', workflowType: 'provision', taskQueue: 'control', args: [] };
 
-test('a backup has what a workflow task tells that a worker has and has not answered, before what came since', () => {
+test('a Temporal backup keeps the jobs of a workflow task that is not completed, before later jobs', () => {
   const run = new Run(start as unknown as Run['start']);
   run.taskJobs = [{ resolveActivity: { seq: 1 } }];
   run.jobs = [{ fireTimer: { seq: 2 } }];
