@@ -4,20 +4,20 @@ import { nameOf } from './names.js';
 import type { ClusterObjects, PackingInput, ExcludedObject } from './types.js';
 import { messageOf } from '../core/error-message.js';
 
-/** Objects that may be left out one by one. */
+/** Objects of one kind that can be left out one by one. */
 interface Group<I> {
   readonly names: readonly string[];
   readonly kindOf: (index: number) => string;
-  /** The input with the first `count` of them alone. */
+  /** The input with only the first `count` of them. */
   readonly keep: (count: number) => I;
   /** The input without the one at `index`. */
   readonly drop: (index: number) => I;
 }
 
-/** With more of them something else is wrong than objects. */
+/** If more objects fail, the fault is not in single objects. */
 const mostExcluded = 32;
 
-/** What objects may be left out of. */
+/** The part of the input from which objects are left out. */
 type Objects = Pick<PackingInput, 'objects' | 'catalogues'>;
 
 interface WithoutExcluded<R> {
@@ -25,15 +25,18 @@ interface WithoutExcluded<R> {
   readonly setAside: readonly ExcludedObject[];
 }
 
-/** As `withoutAny`, for a run that begins by compiling: that is the cheaper attempt, and what fails there fails in the run. */
+/**
+ * `excluding` for a run that begins with compiling. Compiling alone is the cheaper attempt, and what fails in it fails
+ * in the run.
+ */
 export function withoutUnreadable<I extends PackingInput, R>(input: I, run: (input: I) => R): WithoutExcluded<R> {
   return excluding(input, run, compile);
 }
 
 /**
- * Gives what `run` makes of the input. Where it throws, the object that makes it throw is found and left out, until it does not
- * throw any more; each costs about log2(objects) attempts. Throws what `run` throws where no single object is to blame. `first` is a cheaper part
- * of `run`.
+ * Returns the result of `run`. If it throws, finds the object that makes it throw and leaves it out, until `run`
+ * succeeds; each object costs about log2(objects) attempts. Rethrows if no single object is the cause. `first` is a
+ * cheaper part of `run`.
  */
 export function excluding<I extends Objects, R>(
   input: I,
@@ -56,8 +59,8 @@ export function excluding<I extends Objects, R>(
 }
 
 /**
- * Groups are emptied one after the other until nothing throws any more: the last one emptied holds a culprit, found by halving
- * while those before it stay empty. So culprits of several kinds are found one by one.
+ * Empties the groups one after the other until nothing throws: the last group emptied contains a culprit, found by
+ * bisection while the groups before it stay empty. Culprits of several kinds are found one by one.
  */
 function culpritOf<I extends Objects>(
   input: I,
@@ -96,8 +99,8 @@ function throws<I>(run: (input: I) => unknown, input: I): boolean {
 }
 
 /**
- * The most likely first: what users write without anybody's review. Types before the pools that buy them, and what is read for each pool
- * alone before pools: without any it would harm nobody, and the pools would be blamed.
+ * The most likely causes first: objects that users write without review. Instance types before the pools that buy them,
+ * and inputs of a single pool before pools: without any type a pool cannot fail, and the pools would be blamed.
  */
 function groupsOf<I extends Objects>(input: I): readonly Group<I>[] {
   const {
@@ -122,7 +125,7 @@ function groupsOf<I extends Objects>(input: I): readonly Group<I>[] {
     ...Object.entries(lists).map(([kind, list]) =>
       listGroup(kind, list as readonly KubernetesObject[], (kept) => withObjects({ [kind]: kept })),
     ),
-    // A node goes with its pods: without them it would look empty.
+    // A node is left out together with its pods: without them it would look empty.
     listGroup('Node', nodes, (kept) => {
       const names = new Set(kept.map(nameOf));
       const isGone = (node: string): boolean => known.has(node) && !names.has(node);
@@ -149,7 +152,7 @@ function listGroup<I, T extends KubernetesObject>(
   };
 }
 
-/** Instance types by name, whichever pools may launch them. */
+/** Instance types by name, in all catalogues. */
 function typesGroup<I extends Objects>(input: I): Group<I> {
   const names = [...new Set([...input.catalogues.values()].flat().map(({ name }) => name))];
   const withTypes = (kept: ReadonlySet<string>): I => ({

@@ -13,26 +13,26 @@ import { RuleBook } from './topology/rules.js';
 import { Namespaces } from './topology/selectors.js';
 import type { PackingInput } from './types.js';
 
-/** What pods cost at least. */
+/** Lower bound of the cost of pods. */
 export interface LeastCost {
   /** Dollars per hour. */
   readonly perHour: number;
-  /** So many pods are not among them: nothing could be launched for them now. */
+  /** Number of pods that the bound omits: nothing could be launched for them now. */
   readonly without: number;
 }
 
-/** What the pods that run on nodes of NodePools, or are on their way there, cost at least. */
+/** Lower bounds for the pods that run on nodes of NodePools, or are nominated to them. */
 export interface LeastPossible {
-  /** On new nodes of any NodePool; absent where it is not known. */
+  /** On new nodes of any NodePool; absent if it cannot be computed. */
   readonly all?: LeastCost;
-  /** By NodePool: its own pods on new nodes of it alone. One of which it is not known is not there. */
+  /** By NodePool: its pods on new nodes of that pool only. Pools whose bound cannot be computed are absent. */
   readonly byPool: ReadonlyMap<string, LeastCost>;
 }
 
 /**
- * Lower bounds for the price of the nodes of NodePools, were all of them launched anew for the pods that run on them (surfaces/least-possible). What
- * the pools cannot launch now, such as for a pod that fits nothing any more, is left out and counted, so that the bounds hold all the same. Where they can launch nothing, and for more
- * pods than one pass takes, there is none.
+ * Lower bounds for the price of the nodes of NodePools, if all of them were launched anew for the pods that run on them
+ * (surfaces/least-possible). Pods for which nothing can be launched now are omitted and counted, so that the bounds
+ * stay valid. There is no bound if nothing can be launched, or for more pods than one pass takes.
  */
 export function leastPossible(input: PackingInput): LeastPossible {
   const onPools = podsByPool(input);
@@ -45,7 +45,7 @@ export function leastPossible(input: PackingInput): LeastPossible {
   return { ...(all === undefined ? {} : { all }), byPool };
 }
 
-/** Pods that were launched for are bound to their NodeClaim until it has a node. */
+/** Pods for which a NodeClaim was launched belong to it until it has a node. */
 function podsByPool({ objects: { nodes = [], nodeClaims = [], nodePools, pods } }: PackingInput): Map<string, Pod[]> {
   const byPool = new Map(nodePools.map((nodePool): [string, Pod[]] => [nameOf(nodePool), []]));
   const poolOfNode = new Map(
@@ -62,7 +62,7 @@ const withPool = (input: PackingInput, nodePool: PackingInput['objects']['nodePo
   objects: { ...input.objects, nodePools: [nodePool] },
 });
 
-/** As if these pods had no node yet, and no other pod and no node were there. */
+/** The bound as if these pods were pending in a cluster without nodes and other pods. */
 function boundFor(input: PackingInput, running: readonly Pod[]): LeastCost | undefined {
   if (running.length === 0) return { perHour: 0, without: 0 };
   const pods = running.map(withoutNode);
@@ -71,7 +71,7 @@ function boundFor(input: PackingInput, running: readonly Pod[]): LeastCost | und
   return result === undefined ? undefined : { perHour: result.perHour, without: pods.length - result.pods };
 }
 
-/** The same object each time, so that what packing keeps by identity is kept. */
+/** Returns the same object for the same pod, so that results cached by identity are reused. */
 function withoutNode(pod: Pod): Pod {
   let copy = copies.get(pod);
   if (copy === undefined) {
@@ -91,7 +91,7 @@ function boundOf(compiled: Compiled): { readonly perHour: number; readonly pods:
   const book = new RuleBook(new Groups(compiled.labelKeys, names), compiled);
   const feasibility = new Feasibility(compiled, book);
   const placed = placeable(compiled, feasibility);
-  // Where nothing can be launched now, as for a NodePool that is not Ready, zero would say nothing.
+  // If nothing can be launched now, as for a NodePool that is not Ready, a bound of zero would mislead.
   if (placed.size === 0) return undefined;
   return {
     perHour: lowerBoundOfPlaced({ compiled, feasibility, book, nodes: [], free: [] }, placed),

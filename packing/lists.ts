@@ -1,12 +1,12 @@
-/*
- * `map` and `filter` for lists that are kept and gone through often. What the built-in ones make is of another kind to V8 (holey or
- * packed, of anything or of small numbers) once the code that calls them is compiled: whatever was compiled for lists of the
- * former kind is thrown away then, and runs uncompiled for a dozen passes.
+/**
+ * `map` and `filter` for hot lists. The built-in functions, once their caller is optimized, return arrays of another V8
+ * elements kind (holey or packed, objects or small integers). Code optimized for the former kind is then deoptimized
+ * and runs slowly for a dozen passes.
  */
 
 export function mapped<T, U>(list: readonly T[], make: (each: T) => U): U[] {
   if (list.length === 0) return [];
-  // What is pushed onto an empty list makes room for 17; most have one or two.
+  // Pushing onto an empty array reserves room for 17 entries; most lists have one or two.
   const made = [make(list[0]!)];
   for (let k = 1; k < list.length; k++) made.push(make(list[k]!));
   return made;
@@ -21,7 +21,7 @@ export function filtered<T>(list: readonly T[], test: (each: T) => boolean): T[]
   return found;
 }
 
-/** The lists one after the other. */
+/** Concatenates the lists. */
 export function joined<T>(...lists: readonly (readonly T[])[]): T[] {
   let all: T[] | undefined;
   for (const list of lists) {
@@ -33,7 +33,7 @@ export function joined<T>(...lists: readonly (readonly T[])[]): T[] {
   return all ?? [];
 }
 
-/** Whether they have the very same entries in the same order. */
+/** Whether both lists have identical entries in the same order. */
 export function isSameList<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
   if (a.length !== b.length) return false;
   for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
@@ -43,5 +43,5 @@ export function isSameList<T>(a: ArrayLike<T>, b: ArrayLike<T>): boolean {
 const emptied: never[] = [{} as never];
 emptied.length = 0;
 
-/** An empty list for all who have nothing to list, of the kind that lists of objects are of. */
+/** A shared empty list, of the same elements kind as lists of objects. */
 export const emptyList: readonly never[] = emptied;

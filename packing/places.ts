@@ -1,16 +1,16 @@
 import type { Plan, PlannedClaim, Unschedulable } from './types.js';
 
-/** What a plan says of one pod. Whoever reads it says what a pod means to him that the plan has not looked at. */
+/** The outcome of a plan for one pod. */
 export type Place =
   | { readonly state: 'existing'; readonly node: string }
   | { readonly state: 'launched'; readonly claim: PlannedClaim }
   | { readonly state: 'unschedulable'; readonly told: Unschedulable }
-  /** What a plan may do was done before it came to the pod: nothing is known of it. */
+  /** The pass reached its limit of work before this pod: its outcome is unknown. */
   | { readonly state: 'deferred' }
   /** It asks for a node outside of NodePools. */
   | { readonly state: 'ignored' };
 
-/** By pod, `namespace/name`; a pod that does not lack a node is none of the plan. */
+/** By pod (`namespace/name`). Pods that do not need a node are absent. */
 export function placesOf(plan: Plan): ReadonlyMap<string, Place> {
   const places = new Map<string, Place>();
   const { existingNodes, newNodeClaims, unschedulable, deferred = [], ignored = [] } = plan;
@@ -22,7 +22,7 @@ export function placesOf(plan: Plan): ReadonlyMap<string, Place> {
   return places;
 }
 
-/** Why the pod has no place; undefined if it has one. */
+/** Why the pod has no node in the plan; undefined if it has one. */
 export function whyNoPlace(place: Place): string | undefined {
   switch (place.state) {
     case 'existing':

@@ -4,9 +4,10 @@ import { solve } from './solve/solve.js';
 import type { PackingInput, Plan, ExcludedObject, Unschedulable } from './types.js';
 
 /**
- * What to launch for the pods that pend, and where everything goes, at the least price found (scheduling/pure-plan). Pure: equal inputs
- * give equal plans, in whatever order their objects come. A bad pod is reported in `unschedulable` and stops no other; nor does any
- * other object that packing cannot work with (`setAside`).
+ * Which nodes to launch for the pending pods, and where each pod goes, at the lowest price found
+ * (scheduling/pure-plan). Pure: equal inputs give equal plans, whatever the order of their objects. A pod that cannot
+ * be planned is reported in `unschedulable`, any other object that cannot be read in `setAside`; neither stops the
+ * planning of other pods.
  */
 export function plan(input: PackingInput): Plan {
   const { result, setAside } = withoutUnreadable(input, (each) => solve(compile(each)));

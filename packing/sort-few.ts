@@ -1,4 +1,7 @@
-/** Sorts a list in place as its own `sort` does, which makes two copies first: more work than sorting a few. */
+/**
+ * Sorts a short list in place. The built-in `sort` makes two copies first, which is more work than sorting a few
+ * entries.
+ */
 export function sortFew<T>(list: T[], compare: (a: T, b: T) => number): T[] {
   if (list.length > few) return list.sort(compare);
   for (let k = 1; k < list.length; k++) {

@@ -23,22 +23,22 @@ import type { DisruptionPolicy } from '../api/stowage/disruption-policy.js';
 import type { InstanceType } from '../core/instance-type.js';
 import type { Resources } from '../core/quantities.js';
 
-/** Of pods that cost more than the cheapest do. */
+/** Pods that cost more work than the cheapest do, by how much. */
 export type Tier = 'demanding' | 'heavy' | 'apart';
 
 /**
- * By tier, the first pod (`namespace/name`) that the next pass looks at; null where every pod of the tier has had its turn while
- * those of another have not. `turn`: whose pass is the next, where it is not that of most pods.
- * `shared`: unusual pods have their turns though no other namespace has pods any more.
+ * Where the next pass continues. By tier: the first pod (`namespace/name`) that it considers; null where the pass
+ * considered every pod of the tier while pods of another tier wait. `turn`: the tier of the next pass, if not that of
+ * most pods. `shared`: unusual pods still take turns though no other namespace has pods left.
  */
 export type Resume = Readonly<Partial<Record<Tier, string | null>>> & {
   readonly turn?: 'apart';
   readonly shared?: true;
 };
 
-/** The objects that packing reads, as the API server has them, in any order. Absent kinds count as empty. */
+/** The objects that packing reads, as the API server has them, in any order. Absent lists count as empty. */
 export interface ClusterObjects {
-  /** Pods with `spec.nodeName` run; the others pend, except those of DaemonSets. */
+  /** Pods with `spec.nodeName` run; all others except DaemonSet pods are pending. */
   readonly pods: readonly Pod[];
   readonly nodes?: readonly Node[];
   readonly nodeClaims?: readonly NodeClaim[];
@@ -63,23 +63,29 @@ export interface ClusterObjects {
 }
 
 export interface PackingSettings {
-  /** `Ignore` drops every preference up front (PREFERENCE_POLICY). */
+  /** `Ignore` drops every preference before planning (PREFERENCE_POLICY). */
   readonly preferencePolicy: 'Respect' | 'Ignore';
   /** What happens when `minValues` cannot be met (MIN_VALUES_POLICY; min-values/strict-and-best-effort). */
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
   /** Label keys that instance types define besides `coreWellKnownLabels` (provider labels). */
   readonly wellKnownLabels: readonly string[];
-  /** How many instance types a claim lists at most. */
+  /** Maximum number of instance types that a claim lists. */
   readonly listedTypes: number;
-  /** What every node to launch counts as more than its price, dollars per hour, beside what DisruptionPolicies say; absent: nothing. */
+  /**
+   * Added to the price of every node to launch, dollars per hour, on top of what DisruptionPolicies add; absent:
+   * nothing.
+   */
   readonly nodeCost?: number;
-  /** Whether the cheapest plan is wanted, whatever its number of nodes; absent: fewer nodes may cost a little more (provisioning/fewest-nodes). */
+  /**
+   * Whether to find the cheapest plan, whatever its number of nodes; absent: fewer nodes may cost a little more
+   * (provisioning/fewest-nodes).
+   */
   readonly isCheapest?: boolean;
   /** Savings Plans and reserved instances (instance-types/commitments). */
   readonly commitments?: readonly Commitment[];
-  /** Whether a plan tells what stops the instance types of each NodePool (`Plan.explanations`). */
+  /** Whether the plan explains what excludes the instance types of each NodePool (`Plan.explanations`). */
   readonly explainTypes?: boolean;
-  /** Spread for pods that ask for none (provisioning/default-spread). */
+  /** Default spread for pods without spread constraints (provisioning/default-spread). */
   readonly defaultTopologySpread?: readonly {
     maxSkew: number;
     topologyKey: string;
@@ -92,16 +98,19 @@ export interface PackingInput {
   /** Instance types by NodePool name; pools of one node class may share one array. */
   readonly catalogues: ReadonlyMap<string, readonly InstanceType[]>;
   readonly settings: PackingSettings;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
-  /** What if these nodes (by name) were gone? Their reschedulable pods pend. Deleting nodes are treated so anyway. */
+  /**
+   * Nodes (by name) that the plan assumes to be removed: their reschedulable pods are pending. Deleting nodes are
+   * always treated so.
+   */
   readonly withoutNodes?: ReadonlySet<string>;
   /**
-   * Pods (`namespace/name`) that somebody asks about: they are looked at and explained, whatever others there are. With `explainTypes`
-   * the instance types are gone through for them alone. Such a plan answers a question: no pass goes on where it ends.
+   * Pods (`namespace/name`) that a question is about: the pass always considers and explains them. With `explainTypes`
+   * only they get an explanation by instance type. Such a plan answers a question; no other pass resumes from it.
    */
   readonly about?: ReadonlySet<string>;
-  /** Where the pass before ended that left pods for this one (`Plan.resume`). */
+  /** Where the previous pass stopped, if it left pods for this one (`Plan.resume`). */
   readonly resume?: Resume;
 }
 
@@ -110,7 +119,9 @@ export interface PlannedClaim {
   readonly nodePool: string;
   /** `namespace/name`, sorted. Pods that stand for a CapacityBuffer are `namespace/<buffer>-buffer-<n>`. */
   readonly pods: readonly string[];
-  /** Those of them that kube-scheduler has to be told of the node (provisioning/nominated-pods); absent: none. */
+  /**
+   * Those of them that must be nominated to the node for kube-scheduler (provisioning/nominated-pods); absent: none.
+   */
   readonly nominated?: readonly string[];
   /** Names of the types that can hold the pods, cheapest first, at most `listedTypes`. */
   readonly instanceTypes: readonly string[];
@@ -123,32 +134,32 @@ export interface PlannedClaim {
     readonly commitment?: string;
   };
   /**
-   * Everything that the node must satisfy, sorted by key and operator; of the instance type no more than how many there must be to
-   * choose from (`Exists` with `minValues`), where the NodePool says so.
+   * All requirements of the node, sorted by key and operator. Of the instance type only the minimum number to choose
+   * from (`Exists` with `minValues`), if the NodePool sets it.
    */
   readonly requirements: readonly (NodeSelectorRequirement & { minValues?: number })[];
-  /** Label values that the engine chose itself (keys that no instance type decides). */
+  /** Label values chosen by packing (for keys that no instance type determines). */
   readonly labels: Readonly<Record<string, string>>;
   /** Annotations for the NodeClaim (min-values-relaxed, overlay marks). */
   readonly annotations: Readonly<Record<string, string>>;
-  /** Requests of the pods plus the least daemon overhead of the listed types (scheduling/claim-requests). */
+  /** Requests of the pods plus the smallest daemon overhead of the listed types (scheduling/claim-requests). */
   readonly requests: Resources;
-  /** Why this type, in a person's words. */
+  /** Why this type, as text for people. */
   readonly why: string;
 }
 
 /** Why a pod was not placed. */
 export interface Unschedulable {
   readonly pod: string;
-  /** A sentence for a person. */
+  /** One sentence for people. */
   readonly reason: string;
-  /** The same as data: the first blocking reason for each NodePool that was considered. */
+  /** The same as data: the first blocker of each NodePool that was considered. */
   readonly blockers: readonly Blocker[];
-  /** Where in `Plan.explanations` the instance types are gone through; pods that are alike share one. */
+  /** Index into `Plan.explanations`; equal pods share one. */
   readonly explanation?: number;
 }
 
-/** What stops pods. */
+/** What excludes pods. */
 export interface Cause {
   readonly reason:
     | 'Requirements'
@@ -166,7 +177,7 @@ export interface Cause {
   /** The label key, resource, topology key or object concerned. */
   readonly subject?: string;
   readonly message: string;
-  /** When offerings that are excluded for now will be tried again, RFC 3339. */
+  /** When the excluded offerings are tried again, RFC 3339. */
   readonly until?: string;
   /** The label key that was probably meant instead of `subject`. */
   readonly didYouMean?: string;
@@ -176,25 +187,28 @@ export interface Blocker extends Cause {
   readonly nodePool?: string;
 }
 
-/** Instance types of a NodePool that the same thing stops first. */
+/** Instance types of a NodePool that the same cause excludes first. */
 export interface TypeGroup extends Cause {
-  /** In a person's words: "m5.large", "m5 (12 types)", "c5, m5 and 7 other families (140 types)". */
+  /** As text for people: "m5.large", "m5 (12 types)", "c5, m5 and 7 other families (140 types)". */
   readonly group: string;
-  /** How many types they are. */
+  /** Number of types. */
   readonly types: number;
-  /** Their names, sorted, twenty at most. */
+  /** Names of the types, sorted, at most twenty. */
   readonly instanceTypes: readonly string[];
 }
 
-/** What stops the instance types of each NodePool that may launch nodes: every type of its catalogue is in one group. */
+/**
+ * What excludes the instance types of each NodePool that may launch nodes: every type of its catalogue is in exactly
+ * one group.
+ */
 export interface TypesExplanation {
   readonly nodePools: readonly { readonly nodePool: string; readonly typeGroups: readonly TypeGroup[] }[];
 }
 
-/** A pod of whose preferences some are ignored. */
+/** A pod some of whose preferences are ignored. */
 export interface IgnoredPreferences {
   readonly pod: string;
-  /** How many are honoured, the heaviest ones, and how many are not. */
+  /** How many preferences are honoured (those with the highest weight), and how many are ignored. */
   readonly honoured: number;
   readonly ignored: number;
 }
@@ -202,20 +216,23 @@ export interface IgnoredPreferences {
 /** A pod that is placed at a later relaxation level than its first (scheduling/relaxation). */
 export interface RelaxedPod {
   readonly pod: string;
-  /** The level: 0 is the first, at which everything that the pod prefers is a rule. */
+  /** The level: at 0, the first, every preference is a requirement. */
   readonly level: number;
-  /** How many preferences are honoured, and how many of these were given up. None, if only a `PreferNoSchedule` taint was accepted. */
+  /**
+   * How many preferences are honoured, and how many of these were relaxed. Zero relaxed if only a `PreferNoSchedule`
+   * taint was accepted.
+   */
   readonly preferences: number;
   readonly relaxed: number;
 }
 
-/** An object that packing cannot work with: it is left out, so that the rest is planned. */
+/** An object that packing cannot read. It is left out, so that the rest is planned. */
 export interface ExcludedObject {
-  /** `Pod`, `NodePool`, `Node`, or the list of `ClusterObjects` that it stands in. */
+  /** `Pod`, `NodePool`, `Node`, or the name of its list in `ClusterObjects`. */
   readonly kind: string;
-  /** With its namespace, where it has one. */
+  /** `namespace/name`, or the name of a cluster-scoped object. */
   readonly name: string;
-  /** What it led to. */
+  /** The error that it caused. */
   readonly error: string;
 }
 
@@ -224,33 +241,39 @@ export interface Plan {
   readonly existingNodes: readonly { readonly node: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly Unschedulable[];
   /**
-   * Pods that this pass did not look at, `namespace/name`, sorted: what it may do for pods with many terms was done. They are not
-   * unschedulable, nothing is known of them; the next pass looks at them. Absent: there are none.
+   * Pods that this pass did not consider (`namespace/name`, sorted), because it reached its limit of work for pods with
+   * many terms. Their outcome is unknown; the next pass considers them. Absent: none.
    */
   readonly deferred?: readonly string[];
-  /** Pods that ask for a node outside of NodePools, `namespace/name`, sorted: nothing is launched for them. Absent: there are none. */
+  /**
+   * Pods that ask for a node outside of NodePools (`namespace/name`, sorted): nothing is launched for them. Absent:
+   * none.
+   */
   readonly ignored?: readonly string[];
-  /** Pods with scheduling gates, `namespace/name`, sorted: they are not pending yet. Absent: there are none. */
+  /** Pods with scheduling gates (`namespace/name`, sorted): they are not pending yet. Absent: none. */
   readonly gated?: readonly string[];
-  /** Objects other than pods that packing could not work with and left out; absent where there are none. */
+  /** Objects other than pods that packing could not read and left out. Absent: none. */
   readonly setAside?: readonly ExcludedObject[];
-  /** Where the next pass goes on (`PackingInput.resume`); absent where every pod has had its turn. */
+  /** Where the next pass continues (`PackingInput.resume`); absent if this pass considered every pod. */
   readonly resume?: Resume;
-  /** Pods with more preferences than are honoured, by name. Absent: there are none. */
+  /** Pods with more preferences than are honoured, by name. Absent: none. */
   readonly ignoredPreferences?: readonly IgnoredPreferences[];
-  /** Pods that are placed at a later relaxation level than their first, by name. Absent: there are none. */
+  /** Pods that are placed at a later relaxation level than their first, by name. Absent: none. */
   readonly relaxed?: readonly RelaxedPod[];
-  /** One for pods of `unschedulable` that are alike; there with `explainTypes` alone. */
+  /** One for each set of equal pods in `unschedulable`; only with `explainTypes`. */
   readonly explanations?: readonly TypesExplanation[];
   /** Sum of the cheapest offerings of the new claims, dollars per hour. */
   readonly pricePerHour: number;
-  /** No plan for the same pods can cost less, dollars per hour. */
+  /** Lower bound of the price of any plan for the same pods, dollars per hour. */
   readonly lowerBoundPerHour: number;
-  /** No plan that keeps the same preferences of the same pods on at most as many new nodes can cost less, dollars per hour. Absent where it is not known to be more than `lowerBoundPerHour`. */
+  /**
+   * Lower bound of the price of comparable plans (the same preferences of the same pods, at most as many new nodes),
+   * dollars per hour. Absent if it is not known to exceed `lowerBoundPerHour`.
+   */
   readonly comparableLowerBoundPerHour?: number;
   /**
-   * What the higher of the bounds knows nothing of, in a person's words: where the plan costs much more than the bound, one of these may be why.
-   * Absent where it is within 3% of the bound.
+   * What the higher bound does not take into account, as text for people: possible causes of a large gap between price
+   * and bound. Absent if the gap is at most 3%.
    */
   readonly boundLeavesOut?: readonly string[];
 }

@@ -1,6 +1,6 @@
-/** Numbers that look random, and are the same for the same problem. */
+/** Deterministic pseudo-random numbers. */
 export class Xorshift {
-  /** @param state any integer but 0 */
+  /** @param state any integer except 0 */
   constructor(private state: number) {}
 
   /** From 0 to 2^31 - 1. */

@@ -1,26 +1,27 @@
 import { mostOf, type Contents } from './contents.js';
 import { RestBounds } from './rest-bounds.js';
 
-/** The best content of one bin that was found, and what no content exceeds. */
+/** The best content found for one bin, and an upper bound of the worth of any content. */
 export interface BestContent {
-  /** No content is worth more. */
+  /** Upper bound: no content is worth more. */
   readonly most: number;
-  /** Undefined where none was found that is worth more than was asked for. */
+  /** Undefined where no content worth more than the floor was found. */
   readonly found?: { readonly worth: number; readonly items: readonly number[]; readonly pods: readonly number[] };
 }
 
-/** Rounds in which the multipliers of one bin are improved, and steps along the subgradient in each. */
+/** How many rounds improve the multipliers of one bin; each round takes steps along the subgradient. */
 const mostRounds = 2;
 const mostSteps = 4;
 const leastGain = 1e-4;
-/** A search leaves out what is worth so many times the best content that was found. */
+/** The search prunes branches that cannot exceed the best content found by this factor. */
 const nearlyBest = 1 + 2e-4;
-/** Steps after which the thorough bound, which takes longer, is worth its time. */
+/** After this many steps the slower, tighter bound is evaluated as well. */
 const quickSteps = 60;
 
 /**
- * The most that the content of one bin is worth, whole pods and all amounts counted. Multipliers of the amounts (a Lagrangian relaxation, which is
- * the linear one) bound what any content is worth; branch and bound by them finds the best one. Where the steps end it early `most` is still no less.
+ * Maximum worth of the content of one bin, with whole pods and all amounts. A Lagrangian relaxation of the amounts
+ * bounds the worth of any content; branch and bound with these bounds finds the best content. If the step limit ends
+ * the search early, `most` is still a valid upper bound.
  */
 export class ContentSearch {
   /** Steps and evaluations so far. */
@@ -35,7 +36,7 @@ export class ContentSearch {
   private best = 0;
   private bestCount = new Int32Array(0);
   private stepsLeft = 0;
-  /** With no more steps left than these the thorough bound is taken too. */
+  /** The thorough bound is evaluated once at most this many steps are left. */
   private thoroughFrom = 0;
   private readonly rest: RestBounds;
   private unexplored = 0;
@@ -54,8 +55,8 @@ export class ContentSearch {
   }
 
   /**
-   * The best content of a bin of the capacity out of these items, each worth its `value`, if that is more than `floor`. `multipliers` are those of
-   * the last time, and become those of this time.
+   * Finds the best content of a bin with this capacity out of these items, each worth its `value`, if it is worth more
+   * than `floor`. `multipliers` holds the multipliers of the previous run on entry, and those of this run on return.
    */
   run(
     bin: { readonly capacity: Float64Array; readonly multipliers: Float64Array },
@@ -88,7 +89,7 @@ export class ContentSearch {
     return { items: inside.map((k) => this.candidates[k]!), pods: inside.map((k) => this.bestCount[k]!) };
   }
 
-  /** Items with a positive worth that fit, and how many of each fit alone. */
+  /** Lists the items with positive worth that fit, and how many of each fit alone. */
   private list(capacity: Float64Array, items: Int32Array): void {
     const { width, weight, pods } = this.contents;
     this.size = 0;
@@ -104,8 +105,9 @@ export class ContentSearch {
   }
 
   /**
-   * Improves the multipliers, one amount after the other and then along the subgradient. Ends when the relaxation is worth no more than the floor, or
-   * when a round gains too little. Returns what the relaxation is worth; `reduced` has the reduced worth of each candidate.
+   * Improves the multipliers: first one amount after the other, then along the subgradient. Ends when the relaxation is
+   * worth no more than the floor, or when a round gains too little. Returns the worth of the relaxation; `reduced` has
+   * the reduced worth of each candidate.
    */
   private relax(capacity: Float64Array, multipliers: Float64Array, floor: number): number {
     let least = this.evaluate(capacity, multipliers);
@@ -118,7 +120,10 @@ export class ContentSearch {
     return least;
   }
 
-  /** Takes steps along the subgradient, as long as they would have to be to reach the floor. Leaves the best multipliers, and returns what the relaxation is worth at them. */
+  /**
+   * Steps along the subgradient, with the step length that would reach the floor. Leaves the best multipliers and
+   * returns the worth of the relaxation at them.
+   */
   private descend(capacity: Float64Array, multipliers: Float64Array, from: number, floor: number): number {
     let least = from;
     let worth = from;
@@ -142,7 +147,7 @@ export class ContentSearch {
     return least;
   }
 
-  /** By amount: what would be left of it (negative: missing) if all candidates with a positive reduced worth were in the bin. */
+  /** By amount: the room left (negative: missing) if all candidates with positive reduced worth were in the bin. */
   private slope(capacity: Float64Array): Float64Array {
     const { width, weight } = this.contents;
     const slope = Float64Array.from(capacity);
@@ -154,7 +159,7 @@ export class ContentSearch {
     return slope;
   }
 
-  /** What the relaxation is worth at the multipliers: no content is worth more. */
+  /** Worth of the relaxation at the multipliers: an upper bound of the worth of any content. */
   private evaluate(capacity: Float64Array, multipliers: Float64Array): number {
     const { width, weight } = this.contents;
     const { candidates, fits, reduced, size, value } = this;
@@ -171,7 +176,7 @@ export class ContentSearch {
     return total;
   }
 
-  /** The multiplier of one amount at which the relaxation is worth least, the others as they are. */
+  /** The multiplier of one amount that minimizes the relaxation while the others stay fixed. */
   private bestMultiplier(amount: number, capacity: number, multipliers: Float64Array): number {
     const { width, weight } = this.contents;
     const { candidates, fits, size, value } = this;
@@ -198,7 +203,7 @@ export class ContentSearch {
     return 0;
   }
 
-  /** Those first that are worth most for what they use. */
+  /** Sorts candidates by worth per use, highest first. */
   private sort(): void {
     const { candidates, fits, reduced, size, value } = this;
     const rank = (k: number): number => reduced[k]! / value[candidates[k]!]!;
@@ -212,7 +217,10 @@ export class ContentSearch {
     this.count.fill(0, 0, size);
   }
 
-  /** Tries each number of the candidate `at`, then the later ones. `most`: what is inside and all that could come after are worth at most. */
+  /**
+   * Tries each number of pods of candidate `at`, then the later candidates. `most`: upper bound of the worth of the
+   * current content and all later candidates.
+   */
   private search(at: number, worth: number, most: number): void {
     if (at === this.size) {
       if (worth <= this.best || (this.openers !== undefined && !this.isOpened(this.openers))) return;
@@ -248,7 +256,7 @@ export class ContentSearch {
     }
   }
 
-  /** What is inside and the candidates from `at` on are worth together at most. */
+  /** Upper bound of the worth of the current content and the candidates from `at` on. */
   private ceiling(at: number, worth: number, most: number): number {
     const quick = Math.min(most, worth + this.rest.quick(at, this.residual));
     const isDecided = quick <= this.best * nearlyBest || this.stepsLeft > this.thoroughFrom || at + 2 >= this.size;

@@ -1,9 +1,9 @@
-/** Whether `bits` (32 a word) holds `index`. */
+/** Whether the bit set `bits` (32 bits a word) contains `index`. */
 export function hasBit(bits: Uint32Array, index: number): boolean {
   return ((bits[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
 }
 
-/** The indices below `count` that `bits` holds, ascending. */
+/** The indices below `count` in the bit set, ascending. */
 export function members(bits: Uint32Array, count: number): Int32Array {
   const list = new Int32Array(count);
   const words = Math.min(bits.length, (count + 31) >>> 5);
@@ -19,7 +19,7 @@ export function members(bits: Uint32Array, count: number): Int32Array {
   return list.slice(0, found);
 }
 
-/** Numbers the arrays given so that equal contents have equal numbers; numbers follow first occurrence. */
+/** Numbers the bit sets so that equal sets have equal numbers, in order of first occurrence. */
 export function numberSets(sets: readonly Uint32Array[]): {
   readonly of: Int32Array;
   readonly distinct: Uint32Array[];

@@ -14,7 +14,7 @@ const candidatesAtRandom = 16;
 /** Bounds the price of a packing. */
 export interface BinBudget {
   readonly price: number;
-  /** By shape, what a pod costs at least in any packing. */
+  /** By shape: lower bound of the cost of a pod in any packing. */
   readonly worth: Float64Array;
 }
 
@@ -23,12 +23,15 @@ interface Construction {
   readonly budget?: BinBudget | undefined;
 }
 
-/** Builds a packing greedily: the bin with most worth for its price, as often as it can be used, then the next. Scratch space is reused. */
+/**
+ * Builds a packing greedily: repeats the bin with the highest worth per price as often as possible, then looks for the
+ * next. Reuses scratch space.
+ */
 export class Builder {
   readonly filler: Filler;
   readonly compiled: CompiledProblem;
   private fills = 0;
-  /** Random bits that vary the choices of a rebuild; 0 otherwise. */
+  /** Random bits that vary the choices of a rebuild; 0 outside of rebuilds. */
   private variation = 0;
   private readonly remaining: RemainingPods;
   private readonly shortlist: Shortlist;
@@ -43,7 +46,7 @@ export class Builder {
 
   constructor(
     readonly valuation: Valuation,
-    /** Whether to prefer large bins among those with nearly the best worth for their price. */
+    /** Whether to prefer large bins among those whose worth per price is nearly the best. */
     private readonly large = false,
   ) {
     const { compiled } = valuation;
@@ -66,8 +69,8 @@ export class Builder {
   }
 
   /**
-   * Packs `left` pods of `items` into new bins, appended to `out`, until less than `rest` in worth is left. Pods without a bin stay
-   * in `left`. Returns false once the packing must exceed the budget.
+   * Packs `left` pods of `items` into new bins, appended to `out`, until less than `rest` in worth is left. Pods
+   * without a bin stay in `left`. Returns false as soon as the packing is bound to exceed the budget.
    */
   construct(items: Int32Array, left: Int32Array, out: BinGroup[], { rest = 0, budget }: Construction = {}): boolean {
     const { remaining } = this;
@@ -86,7 +89,7 @@ export class Builder {
         if (least > budget.price) return false;
         continue;
       }
-      // Limits leave no offer that can hold it.
+      // Limits leave no offer that can hold this item.
       aside.push([seed.item, left[seed.item]!]);
       left[seed.item] = 0;
     }
@@ -94,7 +97,7 @@ export class Builder {
     return true;
   }
 
-  /** What the pods cost at least; `podsOf(k)` is the number of pods of `items[k]`. */
+  /** Lower bound of the cost of the pods; `podsOf(k)` is the number of pods of `items[k]`. */
   private leastOf(items: Int32Array, podsOf: (k: number) => number, { worth }: BinBudget): number {
     const { shapeOf } = this.compiled;
     let least = 0;
@@ -103,8 +106,8 @@ export class Builder {
   }
 
   /**
-   * As `construct`, for the pods of bins of `price` that were torn down, with random bits that vary the choices. Returns the price
-   * of the new bins, or Infinity as soon as they cannot cost less.
+   * Like `construct`, for pods whose bins (of total price `price`) were torn down, with random bits that vary the
+   * choices. Returns the price of the new bins, or Infinity as soon as they cannot cost less.
    */
   rebuild(items: Int32Array, left: Int32Array, out: BinGroup[], price: number, variation: number): number {
     const { remaining } = this;
@@ -135,8 +138,8 @@ export class Builder {
   }
 
   /**
-   * The next bin, which holds `seed`. If caps force more bins, the one that wastes least, of about the seed's share in worth;
-   * otherwise the one with most worth for its price.
+   * The next bin, which holds `seed`. If caps force more bins than resources do: the bin with the least waste whose
+   * worth is about the seed's share. Otherwise: the bin with the highest worth per price.
    */
   private next(seed: Seed): BinGroup | undefined {
     const { shortlist } = this;
@@ -164,8 +167,8 @@ export class Builder {
   }
 
   /**
-   * Fills one bin of `offer` around `seed` and returns the worth of its content. Items of sets with about the seed's cost come first;
-   * cheaper ones only fill the rest.
+   * Fills one bin of `offer` around `seed` and returns the worth of its content. Items of sets that cost about as much
+   * as the seed come first; cheaper ones fill the rest.
    */
   private fill(offer: number, seed: Seed): number {
     const { compiled, filler, remaining, valuation, phase, admit } = this;
@@ -188,7 +191,9 @@ export class Builder {
     return worth;
   }
 
-  /** Sets the target of the fill: full in the resources that matter, and in the others as much as the remaining pods need. */
+  /**
+   * Sets the fill target: the full capacity in resources that matter, and what the remaining pods need in the others.
+   */
   private aim(offer: number, set: number): void {
     const { compiled, target, importance, remaining, filler } = this;
     const { resourceWorth } = this.valuation;
@@ -213,7 +218,7 @@ export class Builder {
     filler.aim(target, importance);
   }
 
-  /** The cheapest offer that holds what the filler holds, given that `offer` does. */
+  /** The cheapest offer that holds the current content of the filler; `offer` does. */
   private downsize(offer: number, seed: Seed): number {
     const { compiled, filler, content } = this;
     const { dims, capacity } = compiled;
@@ -232,7 +237,7 @@ export class Builder {
     }
   }
 
-  /** The saved bin, as often as pods and limits allow. */
+  /** The saved bin, repeated as often as pods and limits allow. */
   private groupOf(offer: number): BinGroup {
     const { bestItems, bestPods, bestSize } = this;
     const { left } = this.remaining;

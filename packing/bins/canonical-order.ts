@@ -1,7 +1,7 @@
 import { mix } from './bits.js';
 import type { BinProblem, BinOffers } from './problem.js';
 
-/** Orders that do not depend on the order of the input. Only entries that are equal in every respect may swap places. */
+/** Orders that do not depend on the order of the input. Only entries that are equal in every respect may be swapped. */
 export interface CanonicalOrder {
   readonly offers: Int32Array;
   readonly items: Int32Array;
@@ -9,8 +9,9 @@ export interface CanonicalOrder {
 }
 
 /**
- * Sorts by what the search looks at first (price; demand) and breaks ties by hashes. These are passed on between items, sets, caps
- * and conflicts, as in colour refinement. Each hash adds up those of its neighbours, so that their order does not matter.
+ * Sorts by what the search looks at first (price; demand) and breaks ties by hashes. The hashes are propagated between
+ * items, sets, caps and conflicts, as in colour refinement. Each hash sums those of its neighbours, so that their order
+ * does not matter.
  */
 export function canonicalOrder(
   problem: BinProblem,
@@ -53,7 +54,7 @@ function orderItems(problem: BinProblem, setOf: Int32Array, sets: Int32Array, ha
   const { items, dimensions } = problem;
   const setRank = new Int32Array(sets.length);
   sets.forEach((s, rank) => (setRank[s] = rank));
-  // Of equal pods those under caps come first: they have fewer bins to choose from.
+  // Of equal pods those under caps come first: fewer bins can hold them.
   const capped = new Uint8Array(items.count);
   for (const cap of problem.caps) for (const i of cap.items) capped[i] = 1;
   const first = new Float64Array(items.count);
@@ -75,7 +76,10 @@ function orderOffers({ offers, dimensions }: BinProblem, hash: Int32Array): Int3
   return ordered;
 }
 
-/** Sorts `order[from]` up to `order[to]`, which ascend. Most are a few, the zones of one type: a view of them would cost more than they. */
+/**
+ * Sorts the ascending range from `order[from]` up to `order[to]`. Most ranges have a few entries (the zones of one
+ * type), so that a typed array view would cost more than the sort.
+ */
 function sortByHash(order: Int32Array, from: number, to: number, hash: Int32Array): void {
   if (to - from > fewTies) {
     order.subarray(from, to).sort((a, b) => hash[a]! - hash[b]! || a - b);
@@ -91,17 +95,17 @@ function sortByHash(order: Int32Array, from: number, to: number, hash: Int32Arra
 
 const fewTies = 16;
 
-/** What is the same for every problem over the same offers. */
+/** What all problems over the same offers share. */
 interface SizedOffers {
-  /** By price, then larger ones first, then as they are. */
+  /** By price ascending, then size descending, then input order. */
   readonly order: Int32Array;
-  /** Runs of that order which are alike in both: from, to, from, to. */
+  /** Ranges of that order with equal price and size: from, to, from, to. */
   readonly ties: readonly number[];
   /** By offer: a hash of its price and size. */
   readonly hash: Int32Array;
 }
 
-/** Many problems are asked over one catalogue, and its offers are one object then. Nothing but time depends on that. */
+/** Cached by identity: many problems share the offers object of one catalogue. Only speed depends on it. */
 const sized = new WeakMap<BinOffers, SizedOffers>();
 
 function bySize(offers: BinOffers, dimensions: number): SizedOffers {
@@ -177,7 +181,7 @@ function refine(
   return next;
 }
 
-/** A cheap hash of an amount. There are many amounts, and a few equal hashes do no harm. */
+/** A cheap hash of an amount. Collisions are harmless: they only leave ties. */
 function coarse(hash: number, value: number): number {
   const h = Math.imul(hash ^ ((value * 1048573) | 0), 0x9e3779b1);
   return h ^ (h >>> 15);
@@ -191,10 +195,13 @@ function compareRows(rows: Float64Array, width: number, a: number, b: number): n
   return 0;
 }
 
-/** Places 0 up to `keys.length` by key, ties by `compare`, then as they are. The keys are sorted natively, ties are few. */
+/**
+ * Indices 0 up to `keys.length`, sorted by key, ties by `compare`, then by index. The keys are sorted natively, since
+ * ties are few.
+ */
 function byFirst(keys: Float64Array, compare: (a: number, b: number) => number): Int32Array {
   const sorted = Float64Array.from(keys).sort();
-  // Where the next place of each key goes.
+  // The next free position for each key.
   const next = new Map<number, number>();
   for (let k = 0; k < sorted.length; k++) if (k === 0 || sorted[k] !== sorted[k - 1]) next.set(sorted[k]!, k);
   const order = new Int32Array(keys.length);

@@ -7,7 +7,7 @@ export interface Column {
   readonly cost: number;
 }
 
-/** Columns that are offered to a program again and again: one after the other in memory, since nearly all of them are rejected. */
+/** Columns that are priced against a program repeatedly. Stored contiguously, since nearly all of them are rejected. */
 export class Columns {
   count = 0;
   private index = new Int32Array(256);
@@ -36,7 +36,9 @@ export class Columns {
     this.count++;
   }
 
-  /** The column from `from` on that is worth most for its cost at these duals; -1 where none is worth more than it costs. */
+  /**
+   * The column from `from` on with the highest worth per cost at these duals; -1 if none is worth more than it costs.
+   */
   best(duals: Float64Array, from: number): number {
     const { index, values, ends, costs, count } = this;
     let best = -1;

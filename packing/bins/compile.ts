@@ -8,7 +8,7 @@ import type { BinProblem } from './problem.js';
 import type { OfferSets } from './refine-sets.js';
 import { refineSets } from './refine-sets.js';
 
-/** The parts of a compiled problem that do not depend on which offers are left out. */
+/** The parts of a compiled problem that do not depend on which offers are dropped. */
 interface Source {
   readonly sets: OfferSets;
   readonly order: CanonicalOrder;
@@ -17,9 +17,9 @@ interface Source {
 }
 
 /**
- * A problem made ready for search: equal items merged, offers that another beats dropped, everything in an order that does
- * not depend on the order of the input. A shape is a demand with an allowed set, a kind is a demand; the items of one shape
- * are consecutive, and so are the shapes of one kind.
+ * A problem prepared for search: equal items merged, dominated offers dropped, everything in an order that does not
+ * depend on the order of the input. A kind is a distinct demand; a shape is a demand with an allowed set of offers. The
+ * items of one shape are consecutive, and so are the shapes of one kind.
  */
 export interface CompiledProblem extends KeptOffers {
   readonly source: Source;
@@ -50,22 +50,25 @@ export interface CompiledProblem extends KeptOffers {
   readonly capMax: Int32Array;
   readonly conflictsOf: readonly Int32Array[];
 
-  /** `opens[offer * sets + set]`: whether an item of the set opens a bin of the offer, of which every bin has one. Absent: all items in a bin do. */
+  /**
+   * `opens[offer * sets + set]`: whether an item of the set can open a bin of the offer. Each bin must hold at least
+   * one such item. Absent: all items can.
+   */
   readonly opens?: Uint8Array;
 
-  /** By open bin: free amounts in the kept dimensions; undefined where a dropped one is overdrawn. */
+  /** By open bin: free amounts in the kept dimensions; undefined if a dropped dimension is negative. */
   readonly openFree: readonly (Float64Array | undefined)[];
-  /** By open bin, which of `openSets` it admits. */
+  /** By open bin: index of its admission in `openSets`. */
   readonly openSetOf: Int32Array;
   /** Distinct admissions: `openSets[k][item]` is 1 where admitted. */
   readonly openSets: readonly Uint8Array[];
-  /** By open bin: items of this form inside already. */
+  /** By open bin: pods of each compiled item inside already. */
   readonly openHolds: readonly Int32Array[];
 }
 
 /**
- * Offers that cost more than `ceiling` are left out: no packing of that price can use them. `from` is the same problem, compiled
- * before; it saves some work.
+ * Offers that cost more than `ceiling` are left out: no packing of that price can use them. `from` is the same problem
+ * compiled earlier, whose results are reused.
  */
 export function compileProblem(problem: BinProblem, ceiling = Infinity, from?: CompiledProblem): CompiledProblem {
   const dimensions = usedDimensions(problem);

@@ -2,7 +2,7 @@ import type { CanonicalOrder } from './canonical-order.js';
 import type { BinProblem } from './problem.js';
 import type { OfferSets } from './refine-sets.js';
 
-/** By ascending price, in what dimensions and sets are used. */
+/** The offers that remain, by ascending price, in the used dimensions and sets. */
 export interface KeptOffers {
   readonly offers: number;
   readonly price: Float64Array;
@@ -17,19 +17,19 @@ export interface KeptOffers {
   /** `inSet[offer * sets + set]`. */
   readonly inSet: Uint8Array;
   readonly supply: Supplies;
-  /** The same where items may ride on bins that others open; absent: none may. */
+  /** The same for problems in which items may ride on bins that other items open; absent: none may. */
   readonly riding?: Riding;
 }
 
-/** What holds where items may ride on bins that others open. */
+/** Offers where items may ride on bins that other items open. */
 interface Riding {
-  /** Kept offers of each set, those among them that its items may only ride on. */
+  /** Kept offers of each set, including those that its items may only ride on. */
   readonly offersOfSet: readonly Int32Array[];
   readonly inSet: Uint8Array;
   readonly supply: Supplies;
 }
 
-/** Offers that the same sets admit: bins of one supply compete for the same items. */
+/** Offers that the same sets admit. Bins of one supply compete for the same items. */
 export interface Supplies {
   readonly count: number;
   readonly of: Int32Array;
@@ -38,9 +38,9 @@ export interface Supplies {
 }
 
 /**
- * Drops every offer that no item may use, that is overdrawn before any pod comes, and that another with the same allowed
- * items beats: no dearer, no smaller, no more of any limit. What remains is as good as the whole for any packing that costs
- * no more than `ceiling`.
+ * Drops every offer that no item may use, whose capacity is negative, or that is dominated: another offer with the same
+ * allowed items is no dearer, no smaller, and uses no more of any limit. Any packing that costs at most `ceiling` can
+ * be made of the remaining offers at no higher price.
  */
 export function keepOffers(
   problem: BinProblem,
@@ -107,7 +107,7 @@ function amountsOf(
   return { price, capacity, limitUse };
 }
 
-/** Which sets, in their order, have which of the offers kept. */
+/** For each set: which of the kept offers it contains. */
 function membershipOf(
   kept: Int32Array,
   count: number,
@@ -154,7 +154,7 @@ function supplies(kept: Int32Array, signature: Int32Array, inSet: Uint8Array, se
   return { count: lists.length, of, sets: lists };
 }
 
-/** Numbers offers so that two have one number exactly if they are in the same sets; 0 is in none. */
+/** Numbers the offers so that two offers have the same number exactly if the same sets contain them; 0: no set does. */
 function signatures(count: number, offersOfSet: readonly Int32Array[]): Int32Array {
   const signature = new Int32Array(count);
   let next = 1;
@@ -177,16 +177,16 @@ function overdrawn(problem: BinProblem, offer: number): boolean {
   return false;
 }
 
-/** A frontier has room for so many at first. */
+/** Initial capacity of a frontier. */
 const fewMembers = 64;
 
-/** The unbeaten offers of one signature; offers come in order of price. */
+/** The non-dominated offers of one signature; offers are added in order of price. */
 class Frontier {
-  /** What each uses, one after the other: its capacities, then minus its use of each limit. */
+  /** Amounts of each member, contiguous: its capacities, then its negated use of each limit. */
   private members: Float64Array;
   private count = 0;
   private readonly largest: Float64Array;
-  /** The same of the offer that is looked at. */
+  /** The same amounts of the offer under test. */
   private readonly probe: Float64Array;
 
   constructor(
@@ -227,7 +227,7 @@ class Frontier {
     this.count++;
   }
 
-  /** The last ones cost most and so are the likeliest to be as large. */
+  /** Searched from the end: the last members cost most and are the likeliest to be as large. */
   private isBeaten(of: Float64Array): boolean {
     const { members } = this;
     const width = of.length;

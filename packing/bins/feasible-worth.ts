@@ -3,8 +3,9 @@ import type { Supplies } from './dominance.js';
 import type { FeasibleWorth } from './resource-lp.js';
 
 /**
- * Scales worth down until no offer holds more than its price: each set by the worst of the supplies that serve it, caps by
- * the worst of all. Afterwards the sum of demand times worth is a lower bound whatever the worth was to begin with.
+ * Scales worth down until no offer holds more worth than its price: each set by the worst of the supplies that serve
+ * it, caps by the worst of all. Afterwards the sum of demand times worth is a valid lower bound, whatever the initial
+ * worth was.
  */
 export function scaledToFeasible(compiled: CompiledProblem, worth: FeasibleWorth, reach: Uint8Array): FeasibleWorth {
   const { dims, sets, offers, capacity, price, capMax, supply } = compiled;
@@ -30,7 +31,7 @@ export function scaledToFeasible(compiled: CompiledProblem, worth: FeasibleWorth
     cap: worth.cap.map((value) => value / worst),
   };
 }
-/** What a unit of each resource of a supply can be worth at most: `[supply * dims + d]`. */
+/** Upper bound of the worth of a unit of each resource of a supply: `[supply * dims + d]`. */
 function supplyCeiling(compiled: CompiledProblem, worth: FeasibleWorth, supply: Supplies): Float64Array {
   const { dims } = compiled;
   const ceiling = new Float64Array(supply.count * dims);

@@ -11,12 +11,12 @@ export interface BinAdmission {
   items: Uint8Array | undefined;
 }
 
-/** CPU, memory and pods: mostly there are no other dimensions, so that these are handled without a loop. */
+/** CPU, memory and pods. Most problems have no other dimension; these three are handled without a loop. */
 const fewDims = 3;
 
-/** One bin being filled. Scratch space is reused: read `items` and `count` before the next `begin`. */
+/** One bin while it is filled. Scratch space is reused: read `items` and `count` before the next `begin`. */
 export class Filler {
-  /** Items inside, in order of arrival: the first `size`; and how many pods of each item. */
+  /** The items inside, in order of arrival: the first `size` entries. */
   readonly items: Int32Array;
   size = 0;
   readonly count: Int32Array;
@@ -25,13 +25,16 @@ export class Filler {
   private readonly capsTouched: Int32Array;
   private caps = 0;
   private readonly blocked: Int32Array;
-  /** Items whose conflicts are counted in `blocked`: an item that an open bin holds may be added as well, so twice at most. */
+  /**
+   * Items whose conflicts are counted in `blocked`. An item that an open bin holds may be added again, so each occurs
+   * at most twice.
+   */
   private readonly blockers: Int32Array;
   private blocking = 0;
   private readonly kinds: Int32Array;
   private readonly weight: Float64Array;
   private readonly slack: Float64Array;
-  /** Twice what is free beyond the slack. */
+  /** Twice the free amounts beyond the slack. */
   private readonly gap: Float64Array;
   /** Demand of a pod of each kind, in rows of `width`, at least `fewDims`. */
   private readonly needs: Float64Array;
@@ -66,12 +69,12 @@ export class Filler {
     for (let d = 0; d < dims; d++) residual[d] = capacity[at + d]!;
   }
 
-  /** Counts what an open bin holds already. */
+  /** Counts the pods that an open bin holds already. */
   occupy(holds: Int32Array, capUse: Int32Array): void {
     for (const item of holds) {
       this.block(item, 1);
       this.blockers[this.blocking++] = item;
-      // Caps beyond those of the problem are of items that conflict with themselves.
+      // Caps beyond those of the problem belong to items that conflict with themselves.
       for (const cap of this.compiled.capsOf[item]!) {
         if (cap < capUse.length || this.capUse[cap]! > 0) continue;
         this.capUse[cap] = 1;
@@ -85,7 +88,7 @@ export class Filler {
     }
   }
 
-  /** How many more pods of `item` caps and conflicts admit; resources apart. */
+  /** How many more pods of `item` caps and conflicts admit. Resources are not checked. */
   admits(item: number): number {
     if (this.blocked[item]! > 0) return 0;
     const { capsOf, capMax } = this.compiled;
@@ -134,7 +137,7 @@ export class Filler {
   }
 
   /**
-   * Sets the amounts that `grow` tries to fill, and how much each dimension matters. A target is below the capacity where the
+   * Sets the amounts that `grow` aims at, and the weight of each dimension. The target is below the capacity where the
    * remaining pods need less of one resource than of another.
    */
   aim(target: Float64Array, importance: Float64Array): void {
@@ -146,8 +149,8 @@ export class Filler {
   }
 
   /**
-   * Adds pods of `candidates` (kinds) until nothing fits: each time the kind that leaves the free amounts nearest to the
-   * aim, in the weighted square norm. Large bins take several pods at a time. Returns the work done.
+   * Adds pods of `candidates` (kinds) until nothing fits: each time the kind that leaves the free amounts nearest to
+   * the target, in the weighted square norm. Large bins take several pods at a time. Returns the work done.
    */
   grow(candidates: Int32Array, candidateCount: number, admit: BinAdmission): number {
     const { kinds, residual, weight, slack, gap, needs, width } = this;

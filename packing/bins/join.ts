@@ -3,14 +3,14 @@ import { isOpened } from './openers.js';
 import type { LimitUsage } from './limits.js';
 import { binsIn, type BinGroup } from './plan.js';
 
-/** Prices that differ by no more than this share count as equal: sums of prices differ in their last digits. */
+/** Prices within this ratio count as equal: sums of prices differ in their last digits. */
 const alike = 1 + 1e-9;
-/** With more groups, pairs of different ones are not tried. */
+/** With more groups, pairs of different groups are not tried. */
 const mostGroups = 60;
 
 /**
- * Joins bins to larger ones that cost no more, in place, as far as capacities, caps, conflicts and limits allow: of equal prices
- * fewer nodes are better.
+ * Merges bins into larger ones that cost no more, in place, as far as capacities, caps, conflicts and limits allow: at
+ * equal price fewer nodes are better.
  */
 export function joinBins(compiled: CompiledProblem, groups: BinGroup[], limitUsage: LimitUsage): void {
   new Joiner(compiled, groups, limitUsage).run();
@@ -55,7 +55,7 @@ class Joiner {
     }
   }
 
-  /** Joins as many equal bins of a group to one as possible. */
+  /** Merges as many equal bins of one group into one bin as possible. */
   private joinEqual(group: BinGroup): void {
     if (group.times < 2) return;
     const { price, offers } = this.compiled;
@@ -80,7 +80,7 @@ class Joiner {
     this.swap([{ group, copies: most }], { offer: best, items: group.items, pods });
   }
 
-  /** How many bins with what was weighed fit into one of `offer`, at most `times`. */
+  /** How many bins with the weighed content fit into one bin of `offer`, at most `times`. */
   private copiesIn(offer: number, times: number): number {
     const { compiled, content } = this;
     const { dims, capacity } = compiled;
@@ -92,7 +92,7 @@ class Joiner {
     return most;
   }
 
-  /** How many of them caps let into one bin, at most `times`. */
+  /** How many of these bins caps admit in one bin, at most `times`. */
   private copiesByCaps(times: number): number {
     const { capUse } = this;
     const { capMax } = this.compiled;
@@ -119,7 +119,7 @@ class Joiner {
     if (offer !== undefined) this.swap(from, { offer, ...contentOf(from) });
   }
 
-  /** The cheapest offer that holds them all, where it costs no more than they. */
+  /** The cheapest offer that holds the content of all these bins and costs no more than they do together. */
   private offerFor(from: readonly BinCopies[]): number | undefined {
     const { compiled, content, capUse } = this;
     const { price, capMax, dims, capacity, conflictsOf, setOf, shapeOf } = compiled;
@@ -150,7 +150,7 @@ class Joiner {
     );
   }
 
-  /** Sums what these bins hold into `content` and `capUse`. */
+  /** Sums the content of these bins into `content` and `capUse`. */
   private weigh(bins: readonly BinCopies[]): void {
     const { content, capUse, compiled } = this;
     const { dims, demand, shapeOf, capsOf } = compiled;

@@ -1,10 +1,13 @@
 import type { CompiledProblem } from './compile.js';
 import { doesOpen, openToAll } from './openers.js';
 
-/** The share of the mean price of a resource that is added to its worth, so that no resource is worth nothing. */
+/** Share of the mean price of a resource that is added to its worth, so that no resource has worth zero. */
 const leastRate = 1;
 
-/** Fills one bin with the whole pods that are worth most together: a depth-first search with a bounded number of steps. Scratch space is reused. */
+/**
+ * Fills one bin with whole pods of the highest total worth: a depth-first search with a step limit. Reuses scratch
+ * space.
+ */
 export class Knapsack {
   /** Bounds the steps of one search. */
   maxSteps = 0;
@@ -12,18 +15,18 @@ export class Knapsack {
   work = 0;
   private value: Float64Array;
   private left: Int32Array;
-  /** Items of some worth, by worth for their weight: the first `candidates`. */
+  /** Items with positive worth, by worth per weight: the first `candidates`. */
   private readonly order: Int32Array;
   private candidates = 0;
-  /** By item: a pod's resources as one number, each multiplied by its worth. */
+  /** By item: a pod's resources as one number, each weighted by its worth. */
   private readonly weight: Float64Array;
-  /** By item: its worth for that weight. */
+  /** By item: worth per weight. */
   private readonly density: Float64Array;
-  /** By offer: its resources as one number, in the same way. */
+  /** By offer: its capacity as one number, weighted in the same way. */
   private readonly room: Float64Array;
   /** By offer and item: how many pods fit into an empty bin. */
   private readonly mostOf: Int32Array;
-  /** By offer: its place in `mostOf`. */
+  /** By offer: its position in `mostOf`. */
   private at = 0;
   private readonly count: Int32Array;
   private readonly bestCount: Int32Array;
@@ -35,7 +38,7 @@ export class Knapsack {
   private stepsLeft = 0;
   private mostWorth = 0;
 
-  /** `resourceWorth` is what a unit of each resource is worth in each set. */
+  /** `resourceWorth`: worth of a unit of each resource in each set. */
   constructor(
     private readonly compiled: CompiledProblem,
     private readonly items: Int32Array,
@@ -61,7 +64,7 @@ export class Knapsack {
     this.openToAll = openToAll(compiled);
   }
 
-  /** Sets what a pod of each item is worth, and how many there are. */
+  /** Sets the worth of a pod of each item, and the number of pods. */
   aim(value: Float64Array, left: Int32Array): void {
     const { items, order, density, weight } = this;
     this.value = value;
@@ -76,7 +79,7 @@ export class Knapsack {
     order.subarray(0, this.candidates).sort((a, b) => density[b]! - density[a]! || a - b);
   }
 
-  /** Leaves out items of which no pods are left. */
+  /** Drops items that have no pods left. */
   forgetGone(): void {
     const { order, left } = this;
     let kept = 0;
@@ -87,7 +90,10 @@ export class Knapsack {
     this.candidates = kept;
   }
 
-  /** An upper bound of the worth in a bin of the offer: pods may be divided, and only the sum of its resources counts. */
+  /**
+   * Upper bound of the worth in a bin of the offer: pods may be split, and only the weighted sum of its resources
+   * counts.
+   */
   ceiling(offer: number): number {
     const { order, density, weight, value, left, mostOf, candidates } = this;
     const at = offer * this.compiled.items;
@@ -111,7 +117,7 @@ export class Knapsack {
     return worth;
   }
 
-  /** The most worth that was found for a bin of the offer, or `least` if that is no more. */
+  /** The highest worth found for a bin of the offer, or `least` if that is no lower. */
   fill(offer: number, least: number): number {
     const { compiled, residual, bestCount } = this;
     const { dims, capacity } = compiled;
@@ -134,7 +140,7 @@ export class Knapsack {
     return this.openToAll[this.compiled.supply.of[offer]!] === 1;
   }
 
-  /** Whether pods are left that open a bin of the offer. */
+  /** Whether pods are left that can open a bin of the offer. */
   private mayOpen(offer: number): boolean {
     const { order, compiled, mostOf, left } = this;
     const at = offer * compiled.items;
@@ -146,7 +152,10 @@ export class Knapsack {
     return k < this.candidates;
   }
 
-  /** The content that is worth most beside that pod which opens the bin and is worth most for its weight. */
+  /**
+   * Searches the best content around one fixed pod: of those that can open the bin, the one with the highest worth per
+   * weight.
+   */
   private fillAroundOpener(offer: number): void {
     const { order, compiled, weight, value, left, candidates } = this;
     let k = 0;
@@ -160,13 +169,13 @@ export class Knapsack {
     left[item] = left[item] + 1;
   }
 
-  /** What `fill` found last. */
+  /** The content that the last `fill` found. */
   found(): { items: Int32Array; pods: Int32Array } {
     const items = this.items.filter((item) => this.bestCount[item]! > 0);
     return { items, pods: items.map((item) => this.bestCount[item]!) };
   }
 
-  /** Tries the candidates from `from` on, in a bin whose content is worth `worth` and that has `room` left. */
+  /** Tries the candidates from `from` on, in a bin with content worth `worth` and `room` left. */
   private search(from: number, worth: number, room: number): void {
     const { order, density, weight } = this;
     if (worth > this.mostWorth) {
@@ -186,7 +195,7 @@ export class Knapsack {
     }
   }
 
-  /** How many pods of the item fit beside what is inside. */
+  /** How many pods of the item fit in addition to the current content. */
   private fits(item: number): number {
     const { compiled, residual, capUse, blocked } = this;
     let most = Math.min(this.mostOf[this.at + item]!, this.left[item]!);
@@ -201,7 +210,7 @@ export class Knapsack {
     return most;
   }
 
-  /** Adds pods, or takes them out again. */
+  /** Adds pods, or removes them if `n` is negative. */
   private put(item: number, n: number): void {
     const { compiled, residual, capUse, blocked, count } = this;
     const { dims, demand, shapeOf, capsOf, conflictsOf } = compiled;
@@ -236,7 +245,7 @@ function mostInEmpty(
   return Math.max(0, most);
 }
 
-/** What a unit of each resource is worth to all pods together. */
+/** Worth of a unit of each resource, averaged over all pods. */
 function ratesOf(
   { dims, offers, price, capacity, setOf, shapeOf, demand, pods }: CompiledProblem,
   items: Int32Array,

@@ -1,6 +1,6 @@
 import type { CompiledProblem } from './compile.js';
 
-/** What is left of each limit as bins come and go. */
+/** Tracks the remaining amount of each limit while bins are added and removed. */
 export class LimitUsage {
   private readonly remaining: Float64Array;
 
@@ -8,17 +8,17 @@ export class LimitUsage {
     this.remaining = Float64Array.from(compiled.limitRemaining);
   }
 
-  /** What is left of a limit. */
+  /** Remaining amount of a limit. */
   left(limit: number): number {
     return this.remaining[limit]!;
   }
 
-  /** Whether one more bin of `offer` may come. */
+  /** Whether limits allow one more bin of `offer`. */
   allows(offer: number): boolean {
     return this.remaining.length === 0 || this.most(offer) >= 1;
   }
 
-  /** How many more bins of `offer` may come, at most a billion. */
+  /** How many more bins of `offer` limits allow, at most a billion. */
   most(offer: number): number {
     const { limitUse, offers } = this.compiled;
     let most = 1e9;

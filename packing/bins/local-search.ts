@@ -3,10 +3,10 @@ import type { Builder } from './builder.js';
 import type { BinGroup } from './plan.js';
 import { priceOf } from './plan.js';
 
-/** How many bins are torn down at once. */
+/** Maximum number of bins torn down at once. */
 const mostTornDown = 4;
 
-/** A number of bins of a group that are torn down. */
+/** A number of equal bins of one group that are torn down. */
 interface Chosen {
   readonly group: BinGroup;
   used: number;
@@ -15,8 +15,8 @@ interface Chosen {
 const binsOf = (chosen: readonly Chosen[]): number => chosen.reduce((sum, { used }) => sum + used, 0);
 
 /**
- * Tears down a few bins at a time, more often those that waste most, and packs their pods anew. The result is kept if it costs less,
- * or the same with fewer bins. Equal bins of a group are replaced all at once. Bounded by units of work.
+ * Tears down a few bins at a time, preferring those with most waste, and packs their pods anew. The result is kept if
+ * it costs less, or the same with fewer bins. Equal bins of a group are replaced together. Bounded by units of work.
  */
 export class LocalSearch {
   private readonly random = new Xorshift(0x2545f491);
@@ -39,7 +39,7 @@ export class LocalSearch {
     this.price = priceOf(builder.compiled, groups);
   }
 
-  /** Searches until the units are used, the price is at most `target`, or many attempts in a row have failed. */
+  /** Runs until the units are used, the price is at most `target`, or many attempts in a row have failed. */
   run(units: number, target: number): void {
     const { builder, groups } = this;
     const end = builder.work + units;
@@ -73,7 +73,7 @@ export class LocalSearch {
     return true;
   }
 
-  /** Some bins, at most `mostTornDown`. */
+  /** Chooses at most `mostTornDown` bins. */
   private choose(): Chosen[] {
     const { groups } = this;
     const chosen: Chosen[] = [];
@@ -117,7 +117,7 @@ export class LocalSearch {
     return list.slice(0, size).sort();
   }
 
-  /** How many times the groups have these bins, so that all can be replaced alike. */
+  /** How many times the groups contain this combination of bins, so that all occurrences are replaced together. */
   private copiesOf(chosen: readonly Chosen[]): number {
     let copies = this.builder.compiled.limitRemaining.length > 0 ? 1 : 0x7fffffff;
     for (const { group, used } of chosen) copies = Math.min(copies, Math.floor(group.times / used));
@@ -154,7 +154,7 @@ export class LocalSearch {
     this.total += waste;
   }
 
-  /** A random group, weighted by waste, or at times any. */
+  /** A random group: weighted by waste, or uniform. */
   private pick(byWaste: boolean): number {
     const { waste } = this;
     if (!byWaste && this.random.next() % 3 === 0) return this.random.next() % waste.length;

@@ -4,7 +4,7 @@ import type { CanonicalOrder } from './canonical-order.js';
 import type { BinProblem } from './problem.js';
 
 export interface MergedItems {
-  /** The merged item of each item of the problem. */
+  /** By item of the problem: its merged item. */
   readonly of: Int32Array;
   readonly members: number[][];
   readonly pods: Int32Array;
@@ -14,8 +14,8 @@ export interface MergedItems {
 }
 
 /**
- * Items alike in demand, allowed sets, caps and conflicts become one, so that search does not try equal things twice.
- * Two items that conflict with each other stay apart; an item that conflicts with itself gets a cap of its own.
+ * Merges items with equal demand, allowed sets, caps and conflicts, so that search does not try equal things twice. Two
+ * items that conflict with each other are not merged; an item that conflicts with itself gets a separate cap.
  */
 export function mergeItems(
   problem: BinProblem,
@@ -27,7 +27,7 @@ export function mergeItems(
   const { caps, capMax, conflicts } = exclusionsOf(problem);
   const of = new Int32Array(items.count);
   const members: number[][] = [];
-  // Equal demands of one set are next to each other in the order; what else must be alike is seldom anything.
+  // Equal demands of one set are adjacent in the order; the other criteria seldom differ.
   const known = new Map<string, number>();
   let plain = -1;
   for (let k = 0, before = -1; k < order.items.length; before = order.items[k++]!) {
@@ -62,7 +62,7 @@ export function mergeItems(
   };
 }
 
-/** By item, where there are any: its caps, and the other items that it conflicts with. */
+/** By item, where it has any: its caps, and the other items that it conflicts with. */
 interface ItemExclusions {
   readonly caps: (number[] | undefined)[];
   readonly capMax: number[];
@@ -88,7 +88,7 @@ function exclusionsOf({ items, caps: given, conflicts: pairs }: BinProblem): Ite
   return { caps, capMax, conflicts };
 }
 
-/** Adds to the list of an item what is not its last one. */
+/** Appends to the item's list unless the entry is its last one already. */
 function note(lists: (number[] | undefined)[], item: number, entry: number): void {
   const list = lists[item];
   if (list === undefined) lists[item] = [entry];
@@ -107,7 +107,7 @@ function podsOf(members: readonly (readonly number[])[], pods: Int32Array): Int3
   return sums;
 }
 
-/** Most lists are empty or alike: one array serves all of a kind. */
+/** Most lists are empty or equal: equal lists share one array. */
 function sharing(): (list: readonly number[] | undefined) => Int32Array {
   const none = new Int32Array(0);
   const shared = new Map<string, Int32Array>();

@@ -3,21 +3,21 @@ import type { CompiledProblem } from './compile.js';
 import { doesOpen } from './openers.js';
 
 /**
- * Finds what is worth most in a bin of an offer by branch and bound. `Knapsack` is quicker, but compares pods by one number for all their resources, and so misses
- * contents in which pods of different shape complement each other.
+ * Finds the content with the highest worth for a bin of an offer by branch and bound. `Knapsack` is faster, but reduces
+ * all resources of a pod to one number, and so misses contents whose pods complement each other in different resources.
  */
 export class OfferContents {
   private readonly search: ContentSearch;
   /** By item: how many pods are left. */
   private readonly pods: Int32Array;
-  /** How many amounts an item has: its resources, then one for each cap. */
+  /** Number of amounts of an item: its resources, then one for each cap. */
   private readonly width: number;
   private value: Float64Array = new Float64Array(0);
-  /** By offer: the multipliers of its last search, from which the next one continues. */
+  /** By offer: the multipliers of its last search, where the next one starts. */
   private readonly multipliers = new Map<number, Float64Array>();
-  /** By supply: items that may be in its bins. */
+  /** By supply: items that its bins may hold. */
   private readonly itemsOf = new Map<number, Int32Array>();
-  /** By offer: whether each item opens a bin of it. */
+  /** By offer: whether each item can open a bin of it. */
   private readonly openers = new Map<number, Uint8Array>();
 
   constructor(private readonly compiled: CompiledProblem) {
@@ -42,13 +42,13 @@ export class OfferContents {
     this.search.work = spent;
   }
 
-  /** Sets what a pod of each item is worth, and how many there are. */
+  /** Sets the worth of a pod of each item, and the number of pods. */
   aim(value: Float64Array, left: Int32Array): void {
     this.value = value;
     this.pods.set(left);
   }
 
-  /** The best content that was found, if it is worth more than `floor`. */
+  /** The best content found, if it is worth more than `floor`. */
   best(
     offer: number,
     { floor, steps }: { readonly floor: number; readonly steps: number },

@@ -1,8 +1,8 @@
 import type { BinProblem } from './problem.js';
 
 /**
- * The cheapest offer of which one bin holds every item whole; undefined when there is none. Exact: every offer is looked at,
- * of equal prices the first.
+ * The cheapest offer whose single bin holds all items; undefined if there is none. Exact: every offer is tried; of
+ * equal prices the first is taken.
  */
 export function cheapestForAll(problem: BinProblem): number | undefined {
   if (!mayShare(problem)) return undefined;
@@ -18,7 +18,7 @@ export function cheapestForAll(problem: BinProblem): number | undefined {
   return best;
 }
 
-/** Whether caps and conflicts let all items be in one bin. */
+/** Whether caps and conflicts allow all items in one bin. */
 function mayShare({ items, caps, conflicts }: BinProblem): boolean {
   if (conflicts.some(([a, b]) => items.pods[a]! > 0 && items.pods[b]! > 0)) return false;
   const countOf = (list: Int32Array): number => list.reduce((sum, item) => sum + items.pods[item]!, 0);

@@ -3,12 +3,12 @@ import type { Builder } from './builder.js';
 import type { BinGroup } from './plan.js';
 import type { BinProblem } from './problem.js';
 
-/** Sets are in one tier if their mean pods' worths differ by less than this share. */
+/** Sets belong to one tier if the worth of their mean pods differs by less than this share. */
 const alike = 0.9;
 
 /**
- * Fills the open bins in their order, and removes what it places from `left`. Pods that no offer holds (not in `placeable`) come
- * first, then pods by the cost of new bins for them, the most expensive first.
+ * Fills the open bins in order, and removes the placed pods from `left`. Pods that no offer holds (not in `placeable`)
+ * come first, then pods by the cost of new bins for them, the most expensive first.
  */
 export function fillOpenBins(
   problem: BinProblem,
@@ -71,7 +71,7 @@ function tiersOf(builder: Builder): { of: Uint8Array; count: number } {
   return { of, count };
 }
 
-/** By admission of open bins, the items that only open bins can hold; undefined if there are none. */
+/** By admission of open bins: the items that only open bins can hold; undefined if there are none. */
 function heldByOpenBinsAlone(compiled: CompiledProblem, placeable: Int32Array): (Uint8Array | undefined)[] {
   const housed = new Uint8Array(compiled.items);
   for (const item of placeable) housed[item] = 1;

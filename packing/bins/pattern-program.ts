@@ -7,18 +7,23 @@ import { isOpened } from './openers.js';
 import { CoveringSimplex } from './simplex.js';
 import { priceFloor } from './valuation.js';
 
-/** Steps of the search for one pattern of an offer. */
+/** Step limit of the search for one pattern of an offer. */
 const fillSteps = 40;
-/** The same by branch and bound, where that finds no pattern any more. With 60 or 400 steps plans are as good. */
+/**
+ * Step limit of branch and bound, used once that search finds no more patterns. 60 or 400 steps give equally cheap
+ * plans.
+ */
 const searchSteps = 100;
-/** New patterns in a round, at most. */
+/** Maximum number of new patterns in a round. */
 const perRound = 12;
-/** A pattern must be worth this many times its price to be added. */
+/** A pattern is added if its worth is at least this many times its price. */
 const leastGain = 1.0005;
-/** Patterns are searched at a mean of the duals before, which have this share, and the present ones (dual smoothing). */
+/**
+ * Dual smoothing: patterns are priced at a weighted mean of the previous duals, with this share, and the current ones.
+ */
 const dualsBeforeShare = 0.5;
 
-/** What a bin may hold: whole pods that caps and conflicts admit together. */
+/** Possible content of a bin: whole pods that caps and conflicts admit together. */
 export interface Pattern {
   readonly offer: number;
   readonly items: Int32Array;
@@ -33,33 +38,36 @@ interface LimitRow {
   readonly unit: number;
 }
 
-/** An offer whose content may be worth more than `price`: what a bin costs, and what it uses of limits is worth. */
+/** An offer whose content may be worth more than `price`: the cost of a bin plus the worth of its use of limits. */
 interface PromisingOffer {
   readonly offer: number;
   readonly price: number;
   readonly rate: number;
 }
 
-/** A solution of the linear program: its cost, and the number of bins of each pattern, by place in the pool. */
+/** A solution of the linear program: its cost, and the number of bins of each pattern, by index in the pool. */
 export interface Solved {
   readonly cost: number;
   readonly levels: ReadonlyMap<number, number>;
 }
 
-/** The linear program over patterns of whole bins, by column generation, for what is left of the pods. Patterns that were found once are kept. */
+/**
+ * The linear program over patterns of whole bins, solved by column generation for the remaining pods. Patterns found
+ * once are kept in a pool.
+ */
 export class PatternProgram {
   readonly pool: Pattern[] = [];
   work = 0;
-  /** The columns of the program that is being solved, and how many patterns of the pool were looked at for it. */
+  /** The columns of the current program, and how many patterns of the pool were considered for it. */
   private columns = new Columns();
   private offered = 0;
-  /** The patterns of the pool as text, to find equal ones. */
+  /** Keys of the patterns in the pool, to detect duplicates. */
   private readonly known = new Set<string>();
   /** Row of each item in the program; -1 for items without remaining pods. */
   private readonly rowOf: Int32Array;
   private readonly limits: readonly LimitRow[];
   private contents: OfferContents | undefined;
-  /** Cost of leaving a pod unplaced in the program: more than any bin costs. */
+  /** Cost of an unplaced pod in the program: more than any bin costs. */
   private readonly penalty: number;
 
   constructor(
@@ -75,8 +83,8 @@ export class PatternProgram {
   }
 
   /**
-   * Solves the program for what is left of these items; undefined if it leaves pods unplaced. New patterns are looked for until none lowers the cost, where
-   * `rounds` is given for so many rounds alone, and no more once `until` units of work are used.
+   * Solves the program for the remaining pods of these items; undefined if pods stay unplaced. Generates patterns until
+   * none lowers the cost, at most `rounds` times, and stops once `until` units of work are used.
    */
   solve(rows: Int32Array, left: Int32Array, until: number, rounds = Infinity): Solved | undefined {
     this.rowOf.fill(-1);
@@ -99,7 +107,7 @@ export class PatternProgram {
     return this.readOff(simplex, rows.length);
   }
 
-  /** A row for each item, covered at first by a column of high cost that stands for no bin, and a row for each limit. */
+  /** Creates a row for each item and each limit. An artificial column of high cost covers each item at first. */
   private begin(rows: Int32Array, left: Int32Array): CoveringSimplex {
     const { limits, limitUsage } = this;
     return new CoveringSimplex(
@@ -113,7 +121,7 @@ export class PatternProgram {
     );
   }
 
-  /** Enters patterns while they lower the cost; returns whether some did. */
+  /** Enters patterns of the pool while they lower the cost; returns whether any did. */
   private enter(simplex: CoveringSimplex, left: Int32Array): boolean {
     const { columns, pool } = this;
     const rows = simplex.duals.length;
@@ -128,7 +136,7 @@ export class PatternProgram {
     }
   }
 
-  /** Makes a column of a pattern, unless too much of its content is gone. */
+  /** Makes a column of a pattern, unless too much of its content is placed already. */
   private offer(place: number, rows: number, left: Int32Array): void {
     const { compiled, rowOf, limits } = this;
     const { offer, items, pods } = this.pool[place]!;
@@ -150,14 +158,14 @@ export class PatternProgram {
     this.columns.add({ index, values, cost: compiled.price[offer]! }, place);
   }
 
-  /** Whether there are new patterns that lower the cost. */
+  /** Whether `find` adds patterns that lower the cost. */
   private entersNew(simplex: CoveringSimplex, left: Int32Array, find: () => void): boolean {
     const known = this.pool.length;
     find();
     return this.pool.length > known && this.enter(simplex, left);
   }
 
-  /** Adds patterns to the pool that are worth more than their price at these duals, quickly. */
+  /** Adds patterns to the pool that are worth more than their price at these duals; quick search. */
   private fillBins(rows: Int32Array, duals: Float64Array, left: Int32Array): void {
     const { knapsack } = this;
     knapsack.maxSteps = fillSteps;
@@ -169,7 +177,7 @@ export class PatternProgram {
     knapsack.work = 0;
   }
 
-  /** The same by branch and bound. */
+  /** Adds patterns by branch and bound. */
   private searchContents(rows: Int32Array, duals: Float64Array, left: Int32Array): void {
     const { compiled } = this;
     this.contents ??= new OfferContents(compiled);
@@ -190,7 +198,9 @@ export class PatternProgram {
     return value;
   }
 
-  /** The offers whose content may be worth more than their price, those first that may hold most for it. */
+  /**
+   * The offers whose content may be worth more than their price, those with the highest possible worth per price first.
+   */
   private promising(value: Float64Array, duals: Float64Array, rows: number, left: Int32Array): PromisingOffer[] {
     const { compiled, knapsack, limits, limitUsage } = this;
     knapsack.aim(value, left);
@@ -207,7 +217,7 @@ export class PatternProgram {
     return offers.sort((a, b) => b.rate - a.rate || a.offer - b.offer);
   }
 
-  /** Adds a content of each offer that is worth more than `price`, as long as few were found. */
+  /** Adds a content for each offer that is worth more than `price`, until enough were found. */
   private addPatterns(
     offers: readonly PromisingOffer[],
     contentOf: (offer: number, price: number) => Omit<Pattern, 'offer'> | undefined,
@@ -219,7 +229,7 @@ export class PatternProgram {
     }
   }
 
-  /** Returns whether the pattern is new. */
+  /** Adds the pattern to the pool; returns whether it is new. */
   add({ offer, items, pods }: Pattern): boolean {
     const text = `${offer} ${items.join()} ${pods.join()}`;
     if (this.known.has(text)) return false;

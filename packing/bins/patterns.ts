@@ -7,19 +7,20 @@ import type { BinGroup } from './plan.js';
 import { binsIn, priceOf } from './plan.js';
 import { isOpened } from './openers.js';
 
-/** Rounds of new patterns for what remains after some bins are taken. */
+/** Rounds of column generation for the pods that remain after some bins are fixed. */
 const laterRounds = 6;
-/** Patterns with a fraction of a bin this high are taken as whole bins, and the highest one in any case. */
+/** Patterns with at least this fraction of a bin are rounded up to whole bins; the highest one always is. */
 const nearlyWhole = 0.7;
-/** The relaxation must cost at most this share of the known price, or rounding it would gain nothing. */
+/** The relaxation must cost at most this share of the known price, otherwise rounding it gains nothing. */
 const promisingShare = 0.998;
-/** Bins of so many items are packed anew at once: the work of a program grows with the cube of its rows. */
+/** Maximum number of items whose bins are packed at once: the work of a program grows with the cube of its rows. */
 const mostRows = 80;
 
 /**
- * Improves a packing by column generation. The columns are patterns of whole bins, which respect caps and conflicts. The solution of the linear
- * program is rounded down to whole bins, the program is solved again for the remaining pods, and so on: for all bins at once where they have few
- * items, otherwise for some of them at a time, more often those that waste most.
+ * Improves a packing by column generation. The columns are patterns of whole bins, which respect caps and conflicts.
+ * The solution of the linear program is rounded down to whole bins and the program is solved again for the remaining
+ * pods, repeatedly. Runs for all bins at once if they have few items, otherwise for some of them at a time, preferring
+ * those with most waste.
  */
 export class PatternSearch {
   readonly groups: BinGroup[];
@@ -29,7 +30,7 @@ export class PatternSearch {
   private readonly program: PatternProgram;
   private readonly left: Int32Array;
 
-  /** `tried` are bins of other packings, which may be in the one that is looked for. */
+  /** `tried`: bins of other packings, as initial patterns. */
   constructor(
     private readonly compiled: CompiledProblem,
     private readonly items: Int32Array,
@@ -45,7 +46,7 @@ export class PatternSearch {
     for (const group of tried) this.program.add(group);
   }
 
-  /** Packs bins anew until the units are used, the price is at most `target`, or nothing gets cheaper any more. */
+  /** Repacks bins until the units are used, the price is at most `target`, or no repacking is cheaper. */
   run(units: number, target: number): void {
     const { program, groups } = this;
     const end = program.work + units;
@@ -57,7 +58,7 @@ export class PatternSearch {
     }
   }
 
-  /** Groups that have few items together. */
+  /** Chooses groups that have few items in total. */
   private choose(): BinGroup[] {
     const { groups, random, compiled } = this;
     const first = groups[random.next() % groups.length]!;
@@ -91,7 +92,7 @@ export class PatternSearch {
     return Math.max(0, price[offer]! - worth) + 0.02 * price[offer]!;
   }
 
-  /** Packs the pods of these bins anew; returns whether that is better, and is kept then. */
+  /** Repacks the pods of these bins; keeps the result if it is better, and returns whether it is. */
   private improve(chosen: readonly BinGroup[], until: number): boolean {
     const { left, compiled, limitUsage, groups } = this;
     left.fill(0);
@@ -118,7 +119,7 @@ export class PatternSearch {
     return true;
   }
 
-  /** Packs what is left into `found`; returns whether that came to an end. */
+  /** Packs the remaining pods into `found`; returns whether all are packed. */
   private dive(price: number, found: BinGroup[], until: number): boolean {
     const { left, program, compiled } = this;
     let rows = this.items.filter((item) => left[item]! > 0);
@@ -133,7 +134,10 @@ export class PatternSearch {
     }
   }
 
-  /** Takes the whole and nearly whole bins of the solution, or else the pattern with the highest fraction; returns false if there is none. */
+  /**
+   * Fixes the whole and nearly whole bins of the solution, or else the pattern with the highest fraction; returns false
+   * if there is none.
+   */
   private takeWholeBins(levels: Solved['levels'], found: BinGroup[]): boolean {
     const { program, limitUsage } = this;
     const fractions: { readonly place: number; readonly level: number }[] = [];
@@ -161,7 +165,7 @@ export class PatternSearch {
     return surest !== undefined;
   }
 
-  /** Whether an item that opens the bin is left. */
+  /** Whether an item that can open the bin is left. */
   private opensStill(place: number): boolean {
     const { offer, items } = this.program.pool[place]!;
     return isOpened(this.compiled, offer, items, (item) => this.left[item]! > 0);
@@ -174,7 +178,7 @@ export class PatternSearch {
     return items.reduce((least, item, k) => Math.min(least, Math.floor(this.left[item]! / pods[k]!)), most);
   }
 
-  /** Takes bins of the pattern, each as the cheapest offer that holds its content. */
+  /** Fixes bins of the pattern, each as the cheapest offer that holds its content. */
   private take(place: number, times: number, found: BinGroup[]): void {
     const { left } = this;
     const pattern = this.program.pool[place]!;

@@ -1,6 +1,6 @@
 import type { CompiledProblem } from './compile.js';
 
-/** Items that some offer holds and no cap forbids outright, ascending. */
+/** Items that some offer holds and no cap excludes, ascending. */
 export function placeable(compiled: CompiledProblem): Int32Array {
   const { dims, demand, capacity, shapeOf, setOf, capsOf, capMax } = compiled;
   const shapeFits = new Int8Array(compiled.shapes);

@@ -12,7 +12,7 @@ export interface BinGroup {
 /** A packing of the compiled problem. */
 export interface Packing {
   readonly groups: readonly BinGroup[];
-  /** By open bin; undefined where nothing came. */
+  /** By open bin: the pods added to it; undefined if there are none. */
   readonly filled: readonly (BinGroup | undefined)[];
   /** Pods left over, by compiled item. */
   readonly left: Int32Array;
@@ -26,7 +26,10 @@ export function priceOf(compiled: CompiledProblem, groups: readonly BinGroup[]):
 
 export const binsIn = (groups: readonly BinGroup[]): number => groups.reduce((sum, { times }) => sum + times, 0);
 
-/** Gives the pods of merged items back to the items of the problem, in order, and writes equal bins out one by one. */
+/**
+ * Expands a packing of the compiled problem: distributes the pods of merged items over the items of the problem, in
+ * order, and lists equal bins one by one.
+ */
 export function expand(problem: BinProblem, compiled: CompiledProblem, packing: Packing): BinSolution {
   const memberPods = new MemberPods(compiled, problem.items.pods);
   const filled = packing.filled.map((group) => (group === undefined ? nothing : memberPods.take(group)));
@@ -49,7 +52,7 @@ const nothing = { items: new Int32Array(0), pods: new Int32Array(0) };
 class MemberPods {
   /** By item of the problem. */
   readonly remaining: Int32Array;
-  /** By compiled item: which of its members is next. */
+  /** By compiled item: index of its next member. */
   private readonly member: Int32Array;
   /** Scratch space of `take`. */
   private readonly items: Int32Array;

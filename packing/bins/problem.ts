@@ -1,9 +1,9 @@
 /**
- * Cost-minimal vector bin packing in numbers alone: no Kubernetes here. The compiler of `packing/` reduces a pass to
- * this form once zones are decided: a class of equal pods is an item, an offering with what daemons leave free is an offer.
+ * Cost-minimal vector bin packing with numbers only, without Kubernetes. Packing reduces a pass to this form once zones
+ * are decided: a class of equal pods becomes an item, an offering minus daemon overhead becomes an offer.
  */
 export interface BinProblem {
-  /** How many resources a demand or a capacity has. */
+  /** Number of resources of a demand or a capacity. */
   readonly dimensions: number;
   readonly offers: BinOffers;
   readonly items: Items;
@@ -27,19 +27,22 @@ export interface BinOffers {
 
 interface Items {
   readonly count: number;
-  /** How many pods, by item. */
+  /** By item: the number of pods. */
   readonly pods: Int32Array;
   /** Row-major: `demand[item * dimensions + d]`. */
   readonly demand: Float64Array;
   /** By item: the offers that may hold it, a bit set over offers (32 a word). Equal sets are one object. */
   readonly allowed: readonly Uint32Array[];
-  /** By item: the same offers and those that may hold it beside an item that they are allowed for. Absent: only the allowed ones. */
+  /**
+   * By item: the allowed offers plus those on which it may ride, beside an item that can open the bin. Absent: only the
+   * allowed ones.
+   */
   readonly riding?: readonly Uint32Array[];
 }
 
 export interface Cap {
   readonly items: Int32Array;
-  /** Pods of all `items` together in one bin, at most. */
+  /** Maximum number of pods of all `items` together in one bin. */
   readonly max: number;
 }
 
@@ -54,7 +57,7 @@ export interface OpenBin {
   readonly free: Float64Array;
   /** Items that may go here, a bit set over items. */
   readonly allowed: Uint32Array;
-  /** What it holds already of each cap's items, by cap. */
+  /** By cap: pods of its items inside already. */
   readonly capUse: Int32Array;
   /** Items already inside, for conflicts. */
   readonly holds: readonly number[];
@@ -70,7 +73,7 @@ export interface Bin {
 
 export interface BinSolution {
   readonly bins: readonly Bin[];
-  /** By open bin: what was put there. */
+  /** By open bin: the pods added to it. */
   readonly filled: readonly { readonly items: Int32Array; readonly pods: Int32Array }[];
   /** Pods left over, by item. */
   readonly unplaced: Int32Array;
@@ -78,11 +81,14 @@ export interface BinSolution {
   readonly price: number;
 }
 
-/** How much work the search may do, in its own units; the clock never ends it, so equal inputs give equal results. */
+/** Limits of the search in units of work, never in time, so that equal inputs give equal results. */
 export interface Effort {
   readonly units: number;
-  /** Items and columns that may be visited while contents of whole bins are searched, each less work than a unit; absent: ten for each unit. */
+  /**
+   * Maximum number of items and columns visited while contents of whole bins are searched; a visit is less work than a
+   * unit. Absent: ten for each unit.
+   */
   readonly visits?: number;
-  /** What the packing is to cost less than: it is searched only where what is built at first comes near that. */
+  /** The packing should cost less than this: search continues only if the first packing comes near it. */
   readonly most?: number;
 }

@@ -1,4 +1,4 @@
-/** Numbers below `count` by a rate that only falls: the highest comes first, of equal ones the least. */
+/** A max-heap of the numbers below `count` by a rate that never rises; of equal rates the lowest number comes first. */
 export class RateHeap {
   readonly rate: Float64Array;
   private readonly heap: Int32Array;
@@ -9,7 +9,7 @@ export class RateHeap {
     this.heap = new Int32Array(count);
   }
 
-  /** Takes the first out; there must be one. */
+  /** Removes and returns the first; the heap must not be empty. */
   pop(): number {
     const { heap } = this;
     const top = heap[0]!;
@@ -18,7 +18,7 @@ export class RateHeap {
     return top;
   }
 
-  /** The rate of the first, zero where there is none. */
+  /** The rate of the first; zero if empty. */
   get highest(): number {
     return this.size === 0 ? 0 : this.rate[this.heap[0]!]!;
   }

@@ -2,24 +2,24 @@ import { isSameList } from '../lists.js';
 import { members, mix, numberSets } from './bits.js';
 import type { BinProblem } from './problem.js';
 
-/** Items whose sets are narrowed to the offers that hold them; more cost more than they give. */
+/** Maximum number of items whose sets are narrowed to the offers that hold them; more cost more time than they gain. */
 const mostRefined = 24;
-/** A resource is scarce when at most this share of the items demands it: GPUs, not memory. */
+/** A resource is scarce if at most this share of the items demands it (GPUs, for example). */
 const scarceShare = 0.2;
 
 export interface OfferSets {
-  /** The set of each item. */
+  /** By item: its set. */
   readonly of: Int32Array;
   /** The offers of each set, ascending. */
   readonly offersOfSet: readonly Int32Array[];
-  /** The offers that items of each set may ride on; absent: none do. */
+  /** By set: the offers that its items may ride on; absent: none. */
   readonly ridingOfSet?: readonly Int32Array[];
 }
 
 /**
- * Numbers the allowed sets. Where it matters and does not cost much, an item's set is narrowed to the offers that have room for
- * one pod of it, so that offers too small for it do not make its resources look cheap: all items of small problems, and those
- * that demand a scarce resource of large ones.
+ * Numbers the allowed sets. An item's set is narrowed to the offers with room for one pod of it, so that offers too
+ * small for it do not make its resources look cheap. Narrowed are all items of small problems, and items that demand a
+ * scarce resource in large ones.
  */
 export function refineSets(problem: BinProblem): OfferSets {
   const { items, offers } = problem;
@@ -47,7 +47,7 @@ export function refineSets(problem: BinProblem): OfferSets {
   return withoutUnused(of, offersOfSet, ridingOfSet);
 }
 
-/** Numbers the pairs of what items are allowed for and may ride on. */
+/** Numbers the pairs of allowed offers and offers to ride on. */
 function numberPairs(
   allowed: readonly Uint32Array[],
   riding: readonly Uint32Array[] | undefined,
@@ -83,7 +83,7 @@ function itemsToRefine(problem: BinProblem): number[] {
   return new Set(chosen.map((i) => demandKey(problem, i))).size <= mostRefined ? chosen : [];
 }
 
-/** Resources that few of the items demand. */
+/** Resources that few items demand. */
 function scarceResources({ items, dimensions }: BinProblem): number[] {
   const scarce: number[] = [];
   for (let d = 0; d < dimensions; d++) {

@@ -7,12 +7,12 @@ import { capReach, demandsOf, resourceWorth, roomForCaps } from './resource-lp.j
 import { scaledToFeasible } from './feasible-worth.js';
 import { uniformWorth } from './uniform-worth.js';
 
-/** Rounded down by this share, far above the error of the sums. */
+/** The bound is rounded down by this share, far above the rounding error of the sums. */
 const safety = 1e-9;
 
 /**
- * What the relaxation by resources says of a problem. Any worth of resources and caps that no offer exceeds its price in proves
- * a bound; open bins hold theirs free; limits only make packings dearer and are left out.
+ * Result of the relaxation by resources. Any worth of resources and caps at which no offer holds more than its price
+ * proves a lower bound. Open bins are free; limits only make packings dearer and are ignored.
  */
 export interface Relaxation {
   /** Items that some offer holds. */
@@ -21,9 +21,9 @@ export interface Relaxation {
   readonly reach: Uint8Array;
   /** Worth of resources that guides the search; see `resourceWorth`. */
   readonly worth: FeasibleWorth;
-  /** The same scaled to prove the bound. */
+  /** The same worth, scaled so that it proves the bound. */
   readonly proven: FeasibleWorth;
-  /** No packing of these items costs less. */
+  /** Lower bound of the price of these items. */
   readonly bound: number;
 }
 

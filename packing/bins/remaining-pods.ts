@@ -10,10 +10,10 @@ export interface Seed {
   readonly share: number;
 }
 
-/** Sets whose mean pod is worth at least this share of the seed's come first; the others are filler. */
+/** Sets whose mean pod is worth at least this share of the seed's come first; the others fill gaps. */
 const alike = 0.9;
 
-/** As `includes`, which is slower for such short lists. */
+/** Like `includes`, which is slower for lists this short. */
 function holds(list: Int32Array, value: number): boolean {
   for (let k = 0; k < list.length; k++) if (list[k] === value) return true;
   return false;
@@ -27,16 +27,19 @@ export class RemainingPods {
   left: Int32Array;
   /** Worth of all pods left. */
   worth = 0;
-  /** What one bin of each supply could use of the remaining pods, as far as caps allow: of sets that come first, and of the others. */
+  /**
+   * What one bin of each supply could use of the remaining pods, as far as caps allow: of the sets that come first
+   * (`own`) and of the others.
+   */
   readonly own: Float64Array;
   readonly others: Float64Array;
-  /** Worth of the mean pod of the others, relative to the seed's. */
+  /** Worth of the mean pod of the others, relative to that of the seed. */
   readonly othersRate: Float64Array;
   /** Whether pods of each set are left. */
   readonly setLive: Uint8Array;
   private readonly usable: Float64Array;
   private readonly usablePods: Float64Array;
-  /** Sets that have offers in common with the seed's set. */
+  /** Sets that share offers with the set of the seed. */
   private readonly competingSets: Uint8Array;
   /** Items that may have pods left: the first `size`. */
   private readonly items: Int32Array;
@@ -99,8 +102,8 @@ export class RemainingPods {
   }
 
   /**
-   * The seed of the next bin. Where caps demand more bins than resources do, an item of the scarcest cap; otherwise the
-   * largest of the dearest set.
+   * Chooses the seed of the next bin. If caps require more bins than resources do: an item of the scarcest cap.
+   * Otherwise: the largest item of the most expensive set.
    */
   seed(): Seed {
     const { compiled, capLeft, valuation, items, left } = this;
@@ -166,7 +169,10 @@ export class RemainingPods {
     return seed;
   }
 
-  /** Sets the phase in which a bin of `offer` admits each set: 1 first, 2 as filler, 0 never. Returns whether there is filler. */
+  /**
+   * Sets the phase in which a bin of `offer` admits each set: 1 first, 2 as filler, 0 never. Returns whether there is
+   * filler.
+   */
   setPhases(offer: number, seed: Seed, phase: Uint8Array, together: boolean): boolean {
     const { compiled, valuation, setLive } = this;
     const dear = alike * valuation.meanPodWorth[seed.set]!;
@@ -180,7 +186,7 @@ export class RemainingPods {
     return filler;
   }
 
-  /** Worth of the remaining pods of sets that come first beside `set` and have offers in common with it. */
+  /** Worth of the remaining pods of sets that come first beside `set` and share offers with it. */
   private worthOfCompeting(set: number): number {
     const { compiled, valuation, items, left, competingSets } = this;
     const { supply, setOf, shapeOf } = compiled;

@@ -5,18 +5,18 @@ import { CoveringSimplex } from './simplex.js';
 
 /** With more rows the joint program takes too long. */
 const mostRows = 260;
-/** How many caps are in the program if not all fit. */
+/** Number of caps in the program if not all fit. */
 const fewCaps = 40;
 
 /** A feasible dual solution of the relaxation: no offer can hold pods that are worth more than its price. */
 export interface FeasibleWorth {
-  /** Of a unit of each resource to the items of each set: `resource[set * dims + d]`. */
+  /** Worth of a unit of each resource to the items of each set: `resource[set * dims + d]`. */
   readonly resource: Float64Array;
-  /** Of one pod under each cap. */
+  /** Worth of one pod under each cap. */
   readonly cap: Float64Array;
 }
 
-/** For each cap, the offers on which some item of it may be. `reach[cap * offers + offer]`. */
+/** For each cap: the offers that may hold some item of it. `reach[cap * offers + offer]`. */
 export function capReach(compiled: CompiledProblem): Uint8Array {
   const { offers, sets, capMax, capsOf, shapeOf, setOf, offersOfSet } = compiled;
   const capSets = new Uint8Array(capMax.length * sets);
@@ -55,8 +55,9 @@ export function demandsOf(compiled: CompiledProblem, pods: Int32Array, items: In
 }
 
 /**
- * The duals of buying capacity at least price when resources of one offer may be split among the sets it admits freely and
- * in fractions. Exact where the program is small, otherwise set by set (which is not feasible jointly: see `scaledToFeasible`).
+ * The duals of buying capacity at the lowest price, where the resources of an offer may be split freely and in
+ * fractions among the sets that it admits. Exact if the program is small; otherwise solved set by set, which is not
+ * jointly feasible: see `scaledToFeasible`.
  */
 export function resourceWorth(
   compiled: CompiledProblem,
@@ -70,26 +71,27 @@ export function resourceWorth(
   return new JointProgram(compiled, withLargestCaps(compiled, demands, room), reach, withOpen).solve();
 }
 
-/** How many caps fit into the joint program; negative if it is too large without any. */
+/** How many caps fit into the joint program; negative if it is too large without any cap. */
 export function roomForCaps({ dims, sets, openSets }: CompiledProblem, demands: Demands, withOpen = false): number {
   let active = 0;
   for (let r = 0; r < sets * dims; r++) if (demands.resource[r]! > 0) active++;
   return mostRows - (active + (withOpen ? openSets.length * dims : 0));
 }
 
-/** The demands without the caps that require fewest bins, if there are more than `most`: these hardly ever bind. */
+/** Drops the caps that require fewest bins if there are more than `most` caps: these hardly ever bind. */
 function withLargestCaps({ capMax }: CompiledProblem, demands: Demands, most: number): Demands {
   const bins = demands.cap.map((pods, cap) => (capMax[cap]! > 0 ? pods / capMax[cap]! : 0));
   const ordered = Float64Array.from(bins).sort().reverse();
   if (ordered[most] === undefined || ordered[most] === 0) return demands;
   const left = ordered[Math.min(most, fewCaps)]!;
-  // Of caps alike all or none stay, whatever their order.
+  // Of equal caps either all stay or none, whatever their order.
   return { resource: demands.resource, cap: demands.cap.map((pods, cap) => (bins[cap]! > left ? pods : 0)) };
 }
 
 /**
- * Rows are the demands of sets, caps, and what open bins have free. A column is a bin of an offer whose resources each go to one set that the offer
- * serves: the set to which a unit of it is worth most at present. Resources are split among sets by several such columns.
+ * Rows are the demands of sets, the caps, and the free amounts of open bins. A column is a bin of an offer whose
+ * resources each go to one set that the offer serves: the set with the highest current dual. Several such columns
+ * together split resources among sets.
  */
 class JointProgram {
   private readonly supply: Supplies;
@@ -98,11 +100,11 @@ class JointProgram {
   private readonly setRow: Int32Array;
   private readonly capRow: Int32Array;
   private readonly simplex: CoveringSimplex;
-  /** Pairs of rows, from what open bins have free of a resource to a set that they admit: from, to, from, to. */
+  /** Pairs of rows (from, to, from, to): from the free amount of a resource in open bins to a set that they admit. */
   private readonly transfers: readonly number[];
   private readonly index: number[] = [];
   private readonly values: number[] = [];
-  /** By (supply, d): the row of the set to which a unit is worth most, and that worth. */
+  /** By (supply, d): the row of the set with the highest dual, and that dual. */
   private readonly bestRow: Int32Array;
   private readonly bestRate: Float64Array;
 
@@ -122,7 +124,8 @@ class JointProgram {
     this.capRow = new Int32Array(capMax.length).fill(-1);
     const rhs: number[] = [];
     const cost: number[] = [];
-    // A start column buys its row alone at the best rate of any offer, so it is never better than that offer whole.
+    // A start column buys its row alone at the best rate of any offer, so it is never better than a whole bin of that
+    // offer.
     const rate = this.leastRates();
     for (let set = 0; set < sets; set++) {
       for (let d = 0; d < dims; d++) {
@@ -142,7 +145,7 @@ class JointProgram {
     const diagonal = new Array<number>(rhs.length).fill(1);
     if (withOpen) {
       for (const [row, amount] of this.openSupplies(rhs.length, pairs)) {
-        // What open bins have free costs nothing, and there is no more of it: minus the use is at least minus the amount.
+        // Free amounts of open bins cost nothing but are limited: minus the use is at least minus the amount.
         rhs[row] = -amount;
         cost[row] = 0;
         diagonal[row] = -1;
@@ -152,7 +155,7 @@ class JointProgram {
     this.simplex = new CoveringSimplex(Float64Array.from(rhs), Float64Array.from(diagonal), Float64Array.from(cost));
   }
 
-  /** The least price of a unit of each resource for each set. */
+  /** The lowest price of a unit of each resource for each set. */
   private leastRates(): Float64Array {
     const { dims, sets, offers, capacity, price, supply } = this.compiled;
     const rate = new Float64Array(sets * dims).fill(1e9);
@@ -254,7 +257,10 @@ class JointProgram {
     return moved;
   }
 
-  /** Numbers rows from `first` for what open bins of one admission have free together, and adds their transfers to `pairs`. */
+  /**
+   * Numbers rows from `first` for the total free amounts of open bins with one admission, and adds their transfers to
+   * `pairs`.
+   */
   private openSupplies(first: number, pairs: number[]): [row: number, amount: number][] {
     const { dims, sets, openSets, openSetOf, openFree, items, setOf, shapeOf, pods } = this.compiled;
     const rows: [number, number][] = [];
@@ -276,7 +282,7 @@ class JointProgram {
     return rows;
   }
 
-  /** Enters columns that give what open bins have free of a resource to a set. */
+  /** Enters columns that transfer the free amount of a resource in open bins to a set. */
   private enterTransfers(): boolean {
     const { simplex, index, values, transfers } = this;
     const { duals } = simplex;

@@ -1,16 +1,16 @@
 import { mostOf, type Contents } from './contents.js';
 
-/** Items that may be added to a bin, in the order in which they are tried. */
+/** Items that may be added to a bin, in the order of trial. */
 export interface BinItems {
   readonly items: Int32Array;
-  /** How many of each fit alone. */
+  /** How many pods of each fit alone. */
   readonly fits: Int32Array;
   readonly size: number;
-  /** By item: what a pod is worth. */
+  /** By item: worth of a pod. */
   readonly value: Float64Array;
 }
 
-/** The candidates by what they are worth for what they use of one amount, or of all amounts at the multipliers (`amount` is the width then). */
+/** The candidates by worth per use of one amount, or of all amounts at the multipliers (`amount` is then the width). */
 interface Ranking {
   readonly amount: number;
   /** By candidate. */
@@ -19,14 +19,15 @@ interface Ranking {
 }
 
 /**
- * What can be added to a bin at most, once some candidates are decided: the least of what single amounts, and all of them at the multipliers, leave room
- * for. The quick bound takes the best rate of the candidates that follow; the thorough one looks at how many of each still fit.
+ * Upper bounds of what can still be added to a bin after some candidates are decided: the minimum over single amounts
+ * and over all amounts at the multipliers. The quick bound takes the best rate of the later candidates; the thorough
+ * bound counts how many of each still fit.
  */
 export class RestBounds {
   work = 0;
   private candidates: BinItems;
   private multipliers: Float64Array;
-  /** `rates[k * (width + 1) + amount]`: the best of the candidates from `k` on. */
+  /** `rates[k * (width + 1) + amount]`: the best rate of the candidates from `k` on. */
   private readonly rates: Float64Array;
   private readonly room: Int32Array;
   private rankings: readonly Ranking[] | undefined;
@@ -39,7 +40,7 @@ export class RestBounds {
     this.candidates = { items: this.room, fits: this.room, size: 0, value: this.rates };
   }
 
-  /** The bounds are for these candidates from now on. */
+  /** Sets the candidates and multipliers of the following bounds. */
   aim(candidates: BinItems, multipliers: Float64Array): void {
     this.candidates = candidates;
     this.multipliers = multipliers;
@@ -63,7 +64,7 @@ export class RestBounds {
     this.work += size;
   }
 
-  /** What the candidates from `at` on add at most in the room that is left. */
+  /** Upper bound of what the candidates from `at` on add in the room left. */
   quick(at: number, left: Float64Array): number {
     const { width } = this.contents;
     const { rates, multipliers } = this;
@@ -80,7 +81,7 @@ export class RestBounds {
     return rate < Infinity ? Math.min(most, joint * rate) : most;
   }
 
-  /** The same by how many of each candidate fit there, none of those that are `blocked`. */
+  /** A tighter upper bound, from how many pods of each candidate fit; `blocked` candidates count nothing. */
   thorough(at: number, left: Float64Array, blocked: Int32Array): number {
     const { width, weight } = this.contents;
     const { room } = this;
@@ -94,7 +95,7 @@ export class RestBounds {
     return this.rankings.reduce((most, ranking) => Math.min(most, this.filled(ranking, at, left)), Infinity);
   }
 
-  /** What fills the amount of the ranking that is left, the last pod in part. */
+  /** Worth of filling the rest of the ranking's amount, with the last pod split. */
   private filled({ amount, uses, order }: Ranking, at: number, left: Float64Array): number {
     const { items, size, value } = this.candidates;
     let rest = this.ofAmount(amount, left, 0);
@@ -111,7 +112,7 @@ export class RestBounds {
     return worth;
   }
 
-  /** Of the amounts that all candidates use some of. */
+  /** Rankings for the amounts that all candidates use. */
   private rank(): Ranking[] {
     const { width, weight } = this.contents;
     const { items, size, value } = this.candidates;
@@ -127,7 +128,7 @@ export class RestBounds {
     return rankings;
   }
 
-  /** One amount of those from `from` on, or all of them at the multipliers. */
+  /** Value of one amount at position `from`, or of all amounts at the multipliers. */
   private ofAmount(amount: number, amounts: Float64Array, from: number): number {
     const { width } = this.contents;
     if (amount < width) return amounts[from + amount]!;

@@ -2,8 +2,8 @@ import type { CompiledProblem } from './compile.js';
 import { CoveringSimplex } from './simplex.js';
 
 /**
- * What a unit of each resource is worth to the items of each set: the duals of buying capacity for the items of that set alone,
- * `[set * dims + d]` in dollars per hour. No offer of the set holds more worth than its price.
+ * Worth of a unit of each resource to the items of each set: the duals of buying capacity for the items of that set
+ * alone, `[set * dims + d]` in dollars per hour. No offer of the set holds more worth than its price.
  */
 export function worthBySet(compiled: CompiledProblem, demands: Float64Array): Float64Array {
   const { dims, sets } = compiled;
@@ -23,7 +23,8 @@ function pricesOfSet(compiled: CompiledProblem, offers: Int32Array, totals: Floa
   for (let d = 0; d < dims; d++) if (totals[d]! > 0 && unit[d]! > 0) rows.push(d);
   if (rows.length === 0) return result;
 
-  // The start column buys one resource alone at the best rate of any offer: never better than that offer whole.
+  // The start column buys one resource alone at the best rate of any offer: never better than a whole bin of that
+  // offer.
   const simplex = new CoveringSimplex(
     Float64Array.from(rows, (d) => totals[d]! / unit[d]!),
     new Float64Array(rows.length).fill(1),
@@ -45,7 +46,7 @@ function pricesOfSet(compiled: CompiledProblem, offers: Int32Array, totals: Floa
   return result;
 }
 
-/** The offer that holds most worth for its price, if that is more than its price; else -1. */
+/** The offer with the highest worth per price, if it is worth more than its price; else -1. */
 function bestValue(compiled: CompiledProblem, offers: Int32Array, worth: Float64Array): number {
   const { dims, capacity, price } = compiled;
   let best = -1;
@@ -62,7 +63,7 @@ function bestValue(compiled: CompiledProblem, offers: Int32Array, worth: Float64
   return best;
 }
 
-/** By dimension, the largest capacity and the least price of a unit. */
+/** By dimension: the largest capacity and the lowest price of a unit. */
 function extremes(compiled: CompiledProblem, offers: Int32Array): { unit: Float64Array; ceiling: Float64Array } {
   const { dims, capacity, price } = compiled;
   const unit = new Float64Array(dims);

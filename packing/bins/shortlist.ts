@@ -2,12 +2,12 @@ import { blockBits, priceFloor, type Valuation } from './valuation.js';
 import type { CompiledProblem } from './compile.js';
 import type { Seed, RemainingPods } from './remaining-pods.js';
 
-/** A larger offer is preferred if it has at least this share of the best score. */
+/** A larger offer is preferred if its score is at least this share of the best. */
 const nearlyMost = 0.99;
-/** Scores that differ by no more than this count as equal: the cheaper offer is tried then. */
+/** Scores within this ratio count as equal; the cheaper offer then comes first. */
 const alike = 1 + 1e-9;
 
-/** The offers that are filled to find the next bin: those that could hold most worth of the remaining pods for their price. */
+/** The offers to fill for the next bin: those that could hold the highest worth of remaining pods per price. */
 export class Shortlist {
   /** How many offers are shortlisted. */
   wanted = 0;
@@ -20,7 +20,7 @@ export class Shortlist {
   private readonly ownValue: Float64Array;
   private readonly roomValue: Float64Array;
 
-  /** `most`: how many offers are wanted at most. */
+  /** `most`: the maximum of `wanted`. */
   constructor(
     private readonly valuation: Valuation,
     private readonly remaining: RemainingPods,
@@ -34,7 +34,10 @@ export class Shortlist {
     this.roomValue = new Float64Array(compiled.supply.count * compiled.dims);
   }
 
-  /** Puts into `choice` the offers of about the seed's share that could waste least; returns their number. */
+  /**
+   * Puts into `choice` the offers whose worth is about the seed's share and that could waste least; returns their
+   * number.
+   */
   ofForced(seed: Seed): number {
     const { valuation, compiled } = this;
     const shape = compiled.shapeOf[seed.item]!;
@@ -65,7 +68,7 @@ export class Shortlist {
       const cost = price[offers[k]!]!;
       if (cost > this.ceiling) break;
       if (found === wanted) {
-        // No offer from here on is worth more for its price than all that is left.
+        // No later offer has a better score even if it holds all remaining pods.
         if (all <= choiceScore[found - 1]! * cost) break;
         if (most[k >>> blockBits]! <= choiceScore[found - 1]! * alike) {
           k |= (1 << blockBits) - 1;
@@ -80,7 +83,7 @@ export class Shortlist {
     return found;
   }
 
-  /** Puts into `choice` the dearest offer with nearly the best score; returns their number. */
+  /** Puts into `choice` the most expensive offer with nearly the best score; returns the number found. */
   ofLarge(seed: Seed): number {
     const { valuation, compiled } = this;
     const shape = compiled.shapeOf[seed.item]!;
@@ -106,7 +109,10 @@ export class Shortlist {
     return 0;
   }
 
-  /** Values the remaining pods that a bin of each supply could use, at the worth that `set` gives to resources; returns the highest value. */
+  /**
+   * Values the remaining pods that a bin of each supply could use, at the resource worth of `set`; returns the highest
+   * value.
+   */
   private valueRemaining(set: number): number {
     const { remaining, ownValue, roomValue } = this;
     const { resourceWorth } = this.valuation;
@@ -126,7 +132,7 @@ export class Shortlist {
     return most;
   }
 
-  /** Inserts an offer into `choice`, best first, dropping the last where it is full. */
+  /** Inserts an offer into `choice`, best first; drops the last if it is full. */
   private insert(offer: number, score: number, found: number): number {
     const { choice, choiceScore } = this;
     if (found === this.wanted && score <= choiceScore[found - 1]! * alike) return found;
@@ -141,7 +147,10 @@ export class Shortlist {
     return Math.min(this.wanted, found + 1);
   }
 
-  /** The most worth of remaining pods for its price that `offer`, whose resources are worth `value[k]` onwards, could hold. */
+  /**
+   * Upper bound of the worth per price that `offer` could hold of the remaining pods; its resources are worth
+   * `value[k]` onwards.
+   */
   private possibleScore(offer: number, value: Float64Array, k: number): number {
     const { ownValue, roomValue } = this;
     const { dims, price, supply } = this.compiled;

@@ -1,9 +1,9 @@
-/** Below this a pivot or a reduced cost counts as zero; rows are scaled to about one. */
+/** Pivots and reduced costs below this count as zero; rows are scaled to about one. */
 export const epsilon = 1e-9;
 
 /**
  * Revised simplex with a dense inverse for `min cost·x, A x >= rhs, x >= 0`, built for column generation: columns are
- * offered one at a time and only those in the basis are remembered. Starts from one given column per row.
+ * offered one at a time and only basic columns are stored. Starts from one given column per row.
  */
 export class CoveringSimplex {
   readonly duals: Float64Array;
@@ -34,7 +34,7 @@ export class CoveringSimplex {
     }
   }
 
-  /** Brings a column in: `values[k]` in row `index[k]`. False where it would not lower the cost. */
+  /** Enters a column with `values[k]` in row `index[k]`. Returns false if it would not lower the cost. */
   enter(index: ArrayLike<number>, values: ArrayLike<number>, cost: number, number: number): boolean {
     const { rows, inverse, direction, duals } = this;
     let reduced = cost;
@@ -48,7 +48,7 @@ export class CoveringSimplex {
     return this.pivot(reduced, number);
   }
 
-  /** Brings in the surplus of the most negative dual; false where none is negative. */
+  /** Enters the surplus of the most negative dual; returns false if none is negative. */
   enterSurplus(): boolean {
     const { rows, inverse, direction, duals } = this;
     let row = -1;
@@ -79,7 +79,7 @@ export class CoveringSimplex {
     if (leave < 0) return false;
     const scale = 1 / direction[leave]!;
     const at = leave * rows;
-    // Most of a row is zero where columns cover few rows.
+    // Most of a row is zero if columns cover few rows.
     let used = 0;
     for (let c = 0; c < rows; c++) {
       if (inverse[at + c]! === 0) continue;

@@ -14,28 +14,32 @@ import { joinBins } from './join.js';
 import { searchWholeBins } from './whole-bin-search.js';
 import type { BinProblem, BinSolution, Effort } from './problem.js';
 
-/** Where a limit leaves pods unplaced, offers that use it are made dearer by these shares of the packing's price, attempt by attempt. */
+/**
+ * If a limit leaves pods unplaced, the offers that use it are made dearer by these shares of the packing's price,
+ * attempt by attempt.
+ */
 const penalties = [0.5, 3, 20, 1000];
 
-/** Shares of the total worth that are left when the worth of resources is computed again for the remaining pods. */
+/** Shares of the total worth left at which the resource worth is computed again for the remaining pods. */
 const stages = [0.5, 0.2, 0];
 
-/** From this effort on, packings far above their bound are searched by contents of whole bins. */
+/** With at least this effort, packings far above their bound are searched by contents of whole bins. */
 const wholeBinUnits = 10_000;
 const farFromBound = 1.01;
 const visitsPerUnit = 10;
-/** The share of the effort for local search where contents of whole bins are searched afterwards. */
+/** Share of the effort for local search if contents of whole bins are searched afterwards. */
 const localShare = 0.25;
 
-/** The first packing must come this near to `most` of the effort, or it is not searched further. */
+/** Search continues only if the first packing is within this ratio of the effort's `most`. */
 const nearMost = 1.03;
 
-/** A packing this near to its bound is not searched further. */
+/** A packing within this ratio of its bound is not searched further. */
 const nearEnough = 1.002;
 
 /**
- * Packs every pod that something can hold, at the least price the effort finds, with a `lowerBound` of the problem. Open bins are filled first.
- * Amounts must be whole numbers for fits to be exact. Equal inputs give equal results; the order of offers and items changes only ties.
+ * Packs every pod that some bin can hold, at the lowest price found within the effort, and returns a `lowerBound` of
+ * the problem. Open bins are filled first. Amounts must be whole numbers for fits to be exact. Equal inputs give equal
+ * results; the order of offers and items affects only ties.
  */
 export function solveWithBound(
   problem: BinProblem,
@@ -56,7 +60,7 @@ function cheapest(problem: BinProblem, compiled: CompiledProblem, effort: Effort
   const first = pack(problem, compiled, effort);
   if (problem.limits.length === 0 || first.missed === 0) return narrowed(problem, compiled, first);
 
-  // Limits left pods unplaced: offers that use them become dearer, so that bins use less of them.
+  // Limits left pods unplaced: make the offers that use them dearer, so that bins use less of the limits.
   let best = { ...first, compiled };
   const { units } = first;
   for (const penalty of penalties) {
@@ -69,8 +73,9 @@ function cheapest(problem: BinProblem, compiled: CompiledProblem, effort: Effort
 }
 
 /**
- * Solves again without the offers that cost more than the whole packing found. They cannot be in a cheaper one, and without them
- * the worth of resources is that in small bins. Where contents of whole bins are searched anyway, only the bound is that without them.
+ * Solves again without the offers that cost more than the whole packing found. No cheaper packing can use them, and
+ * without them the resource worth reflects small bins. If contents of whole bins are searched anyway, only the bound is
+ * computed without them.
  */
 function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed): Cheapest {
   const price = priceOf(compiled, first.groups);
@@ -91,8 +96,8 @@ function narrowed(problem: BinProblem, compiled: CompiledProblem, first: Packed)
 }
 
 /**
- * The packing, or a cheaper one by contents of whole bins. These are not searched where the packing is near to the bound, the effort small, or limits leave pods
- * unplaced.
+ * The packing, or a cheaper one by contents of whole bins. These are not searched if the packing is near the bound, the
+ * effort is small, or limits leave pods unplaced.
  */
 function byWholeBins(compiled: CompiledProblem, packed: Packed, bound: number): Cheapest {
   const { groups, items, afterOpen: pods, worth, units, visits, missed } = packed;
@@ -105,16 +110,16 @@ function byWholeBins(compiled: CompiledProblem, packed: Packed, bound: number): 
 }
 
 interface Packed extends Packing {
-  /** Items that some offer holds, and their pods that open bins have no room for. */
+  /** Items that some offer holds, and those of their pods that do not fit into open bins. */
   readonly items: Int32Array;
   readonly afterOpen: Int32Array;
-  /** Of resources and caps; see `resourceWorth`. */
+  /** Worth of resources and caps; see `resourceWorth`. */
   readonly worth: FeasibleWorth;
   readonly bound: number;
-  /** The units of search that it was given. */
+  /** Units of work spent on search. */
   readonly units: number;
   readonly visits: number;
-  /** Number of pods that some offer holds and limits leave unplaced. */
+  /** Number of pods that some offer holds but limits leave unplaced. */
   readonly missed: number;
 }
 
@@ -133,7 +138,7 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
 
   const { bound } = relaxation;
   let best = build(opener, relaxation, afterOpen, stages)!;
-  // Where every size costs the same for its capacity, few large bins waste less by rounding.
+  // Where price is proportional to capacity at every size, few large bins waste less by rounding.
   if (best.price > bound * nearEnough) {
     // If all pods are placed, only a cheaper packing is better.
     const worthOfPods = worthOfShapes(compiled, relaxation.proven.resource);
@@ -150,7 +155,7 @@ function pack(problem: BinProblem, compiled: CompiledProblem, effort: Effort): P
   return { groups, filled, left, bound, units, visits, missed, items: relaxation.items, afterOpen, worth };
 }
 
-/** Whether local search may bring the packing below `most`. */
+/** Whether local search may lower the price below `most`. */
 function mayComeBelow({ price, missed }: FirstPacking, most = Infinity): boolean {
   return missed === 0 ? price <= most * nearMost : most === Infinity;
 }
@@ -163,7 +168,10 @@ interface FirstPacking {
   readonly missed: number;
 }
 
-/** Builds bins in stages. At each the worth of resources is computed again, since the pods that fit well are packed first. Undefined if it exceeds the budget. */
+/**
+ * Builds bins in stages. Each stage computes the resource worth again, since well-fitting pods are packed first.
+ * Undefined if the packing exceeds the budget.
+ */
 function build(
   first: Builder,
   { items, reach }: Relaxation,
@@ -189,7 +197,7 @@ function build(
 const isBetter = (a: FirstPacking, b: FirstPacking): boolean =>
   a.missed < b.missed || (a.missed === b.missed && a.price < b.price - 1e-9);
 
-/** The problem with higher prices for offers that use limits which the packing nearly exhausts. */
+/** The problem with higher prices for offers that use nearly exhausted limits. */
 function penalised(
   problem: BinProblem,
   compiled: CompiledProblem,

@@ -2,12 +2,13 @@ import type { CompiledProblem } from './compile.js';
 import type { Demands, FeasibleWorth } from './resource-lp.js';
 import { CoveringSimplex } from './simplex.js';
 
-/** Offers taken in before a program is left as it is; few are needed, as there is a row for each resource alone. */
+/** Maximum number of offers entered into a program; few are needed, as only resources have rows. */
 const mostRounds = 200;
 
 /**
- * Worth of resources that is the same for all items which may share offers, directly or through others: the exact duals of buying their
- * demand together at least price. Coarser than a worth for each set, and exact however many sets there are.
+ * Resource worth that is equal for all items which share offers, directly or through other items: the exact duals of
+ * buying their total demand at the lowest price. Coarser than a worth for each set, but exact however many sets there
+ * are.
  */
 export function uniformWorth(compiled: CompiledProblem, demands: Demands): FeasibleWorth {
   const { dims, sets, capMax, supply } = compiled;
@@ -24,7 +25,7 @@ export function uniformWorth(compiled: CompiledProblem, demands: Demands): Feasi
   return { resource, cap: new Float64Array(capMax.length) };
 }
 
-/** By set: the first of those that it may share offers with. */
+/** By set: the first set of its component, connected by shared offers. */
 function componentsOf({ sets, supply }: CompiledProblem): Int32Array {
   const parent = Int32Array.from({ length: sets }, (_, set) => set);
   const root = (set: number): number => {
@@ -46,7 +47,7 @@ function offersIn({ offers, supply }: CompiledProblem, isIn: (supply: number) =>
   return Array.from({ length: offers }, (_, o) => o).filter((o) => known[supply.of[o]!]);
 }
 
-/** What a unit of each resource is worth where the total is bought from these offers in fractions. */
+/** Worth of a unit of each resource if the total is bought from these offers in fractions. */
 function worthOf(
   { dims, capacity, price }: CompiledProblem,
   offers: readonly number[],
@@ -56,7 +57,7 @@ function worthOf(
   const worth = new Float64Array(dims);
   if (wanted.length === 0 || offers.length === 0) return worth;
   const rate = wanted.map((d) => Math.min(...offers.map((o) => price[o]! / Math.max(capacity[o * dims + d]!, 1e-9))));
-  // In units of the demand, so that the rows are of one size.
+  // In units of the demand, so that rows have the same scale.
   const simplex = new CoveringSimplex(
     new Float64Array(wanted.length).fill(1),
     new Float64Array(wanted.length).fill(1),

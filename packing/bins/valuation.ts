@@ -1,33 +1,36 @@
 import type { CompiledProblem } from './compile.js';
 import type { LimitUsage } from './limits.js';
 
-/** Values of the offers of one set, by place in `offersOfSet[set]`. */
+/** Values of the offers of one set, by index in `offersOfSet[set]`. */
 export interface SetValues {
   /** Worth of each resource of each offer: `value[k * dims + d]`. */
   readonly value: Float64Array;
-  /** By block of offers, the most worth for its price that a full bin can have. */
+  /** By block of offers: the highest worth per price of a full bin. */
   readonly most: Float64Array;
 }
 
-/** What a bin holds: the first `size` of `items`. */
+/** The content of a bin: the first `size` of `items`. */
 interface BinContent {
   readonly items: Int32Array;
   readonly size: number;
 }
 
-/** Offers are skipped in blocks of this size (in bits). */
+/** Size of the blocks in which offers are skipped, in bits. */
 export const blockBits = 3;
 const blockSize = 1 << blockBits;
-/** Added to prices before they are divided by, since offers may be free. */
+/** Added to prices before dividing by them, since offers may be free. */
 export const priceFloor = 1e-12;
 
-/** Compares prices of offers with what their content is worth, at a given worth of each resource. */
+/** Compares prices of offers with the worth of their content, at a given worth of each resource. */
 export class Valuation {
-  /** Worth of one pod, by shape. */
+  /** By shape: worth of one pod. */
   readonly worth: Float64Array;
-  /** By shape, whether it demands a resource that few others do, such as GPUs: its bins are chosen for that resource, and others fill them up. */
+  /**
+   * By shape: whether it demands a scarce resource such as GPUs. Its bins are chosen for that resource, and other
+   * shapes fill them up.
+   */
   readonly scarce: Uint8Array;
-  /** By set, what the mean pod is worth in it: more in sets that admit only expensive offers. */
+  /** By set: worth of the mean pod in it; higher in sets that admit only expensive offers. */
   readonly meanPodWorth: Float64Array;
   /** Rank of each set by `meanPodWorth`, the highest first. */
   readonly setRank: Int32Array;
@@ -42,7 +45,7 @@ export class Valuation {
     /** Worth of a unit of each resource to each set: `prices[set * dims + d]`. */
     readonly resourceWorth: Float64Array,
     readonly limitUsage: LimitUsage,
-    /** A valuation of the same problem at the same worth of resources, whose cached results are reused. */
+    /** A valuation of the same problem at the same resource worth, whose cached results are reused. */
     like?: Valuation,
   ) {
     const { worth, scarce, meanPodWorth, setRank } = like ?? appraise(compiled, resourceWorth);
@@ -55,7 +58,7 @@ export class Valuation {
     this.valuesMemo = like?.valuesMemo ?? [];
   }
 
-  /** What a full bin would be worth, by place in `offersOfSet[set]`. */
+  /** Worth of a full bin, by index in `offersOfSet[set]`. */
   worthOfOffers(set: number): Float64Array {
     const known = this.worthMemo[set];
     if (known !== undefined) return known;
@@ -95,7 +98,7 @@ export class Valuation {
     return { value, most };
   }
 
-  /** The price of the offer of `set` with most worth for its price: the best size of bin if there were no caps. */
+  /** The price of the offer of `set` with the highest worth per price: the best bin size if there were no caps. */
   bestPrice(set: number): number {
     const known = this.bestMemo[set];
     if (known !== undefined) return known;
@@ -114,14 +117,16 @@ export class Valuation {
     return price;
   }
 
-  /** Whether an empty bin of `offer` has room for a pod of `shape`, and limits for the bin. */
+  /** Whether an empty bin of `offer` has room for a pod of `shape`, and limits allow the bin. */
   holds(offer: number, shape: number): boolean {
     const { dims, capacity, demand } = this.compiled;
     for (let d = 0; d < dims; d++) if (demand[shape * dims + d]! > capacity[offer * dims + d]!) return false;
     return this.limitUsage.allows(offer);
   }
 
-  /** The first place in `offersOfSet[set]` of an offer that costs at least `worth`: cheaper ones cannot hold that much. */
+  /**
+   * The first index in `offersOfSet[set]` of an offer that costs at least `worth`: cheaper ones cannot hold that much.
+   */
   firstCosting(set: number, worth: number): number {
     const { price, offersOfSet } = this.compiled;
     const offers = offersOfSet[set]!;
@@ -136,7 +141,10 @@ export class Valuation {
     return low;
   }
 
-  /** The cheapest offer with room for `content` that admits all items `inside`, no dearer than `offer`, which does. */
+  /**
+   * The cheapest offer with room for `content` that admits all items `inside`; at most as expensive as `offer`, which
+   * does.
+   */
   cheapest(content: Float64Array, inside: BinContent, set: number, offer: number): number {
     const { compiled, resourceWorth } = this;
     const { dims, capacity, price } = compiled;
@@ -161,7 +169,7 @@ export class Valuation {
   }
 }
 
-/** Worth of one pod, by shape, at these worths of resources: `prices[set * dims + d]`. */
+/** By shape: worth of one pod, at the resource worth `prices[set * dims + d]`. */
 export function worthOfShapes({ dims, shapes, demand, setOf }: CompiledProblem, prices: Float64Array): Float64Array {
   const worth = new Float64Array(shapes);
   for (let s = 0; s < shapes; s++) {
@@ -185,7 +193,7 @@ function appraise(
       if (amount > 0) demanding[d] = demanding[d]! + 1;
     }
   }
-  // A resource that few demand, such as GPUs, says nothing about the cost of other resources.
+  // A resource that few items demand, such as GPUs, does not tell the cost of other resources.
   const scarce = new Uint8Array(shapes);
   for (let d = 0; d < dims; d++) {
     if (2 * demanding[d]! >= shapes) continue;

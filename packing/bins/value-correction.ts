@@ -7,26 +7,30 @@ import { RateHeap } from './rate-heap.js';
 import type { FeasibleWorth } from './resource-lp.js';
 import { priceFloor } from './valuation.js';
 
-/** Steps of the search for what fills one bin best, and how many offers are tried for it. */
+/** Step limit of the search for the best content of one bin, and how many offers are tried for it. */
 const mostSteps = 10;
 const mostTried = 10;
-/** How far a value moves in one round. */
+/** Step size of the correction of a value in one round. */
 const correction = 0.6;
-/** After some packings the cheapest must be this near to the known one, or what comes next hardly gets below it. */
+/**
+ * After this many packings the cheapest must be within a ratio of the known one; otherwise later ones hardly improve on
+ * it.
+ */
 const firstRounds = 4;
 const promising = 1.015;
-/** So many rounds without a cheaper packing end the search. */
+/** Number of rounds without a cheaper packing after which the search ends. */
 const mostIdle = 8;
 
 /**
- * Sequential value correction: packings are built bin by bin, each time the bin whose content is worth most for its price, at a value of each pod that begins with
- * what its resources are worth. After each packing pods that were in bins worth less than their price get dearer, and the others cheaper, so
- * that the next one begins with those that are hard to pack well.
+ * Sequential value correction. Packings are built bin by bin, each time the bin whose content has the highest worth per
+ * price. The value of a pod starts as the worth of its resources. After each packing the value of pods in bins that
+ * were worth less than their price rises, and that of the others falls, so that the next packing starts with the pods
+ * that are hard to pack well.
  */
 export class ValueCorrection {
   best: readonly BinGroup[];
   price: number;
-  /** Bins of the packings that were built, but for the best one. */
+  /** Bins of all packings that were built except the best one. */
   readonly tried: BinGroup[] = [];
   private readonly value: Float64Array;
 
@@ -42,7 +46,7 @@ export class ValueCorrection {
     this.value = valuesOf(compiled, items, first.worth);
   }
 
-  /** Builds packings until the units are used, one costs at most `target`, or some rounds brought none that is cheaper. */
+  /** Builds packings until the units are used, one costs at most `target`, or several rounds brought no cheaper one. */
   run(units: number, target: number): void {
     const { knapsack, compiled } = this;
     const end = knapsack.work + units;
@@ -65,7 +69,7 @@ export class ValueCorrection {
     }
   }
 
-  /** Builds one packing; undefined where limits leave pods unplaced. */
+  /** Builds one packing; undefined if limits leave pods unplaced. */
   private build(): BinGroup[] | undefined {
     const { compiled, knapsack, items } = this;
     const left = Int32Array.from(this.pods);
@@ -95,7 +99,10 @@ export class ValueCorrection {
     return groups;
   }
 
-  /** Rates only fall while pods go, so offers that were worse before are looked at only once those before them are no better any more. */
+  /**
+   * Rates only fall as pods are placed, so the next offer of the heap is evaluated only once its rate may be the
+   * highest.
+   */
   private bestBin(heap: RateHeap, limitUsage: LimitUsage): Omit<BinGroup, 'times'> | undefined {
     const { compiled, knapsack } = this;
     let highest = 0;
@@ -121,13 +128,13 @@ export class ValueCorrection {
     return best;
   }
 
-  /** What a bin of the offer may be worth for its price at most; zero where limits allow none. */
+  /** Upper bound of the worth per price of a bin of the offer; zero if limits allow none. */
   private rateOf(offer: number, limitUsage: LimitUsage): number {
     if (!limitUsage.allows(offer)) return 0;
     return this.knapsack.ceiling(offer) / (this.compiled.price[offer]! + priceFloor);
   }
 
-  /** Moves the value of each item by what its bins cost for what they are worth. */
+  /** Moves the value of each item by the ratio of price to worth of its bins. */
   private correct(groups: readonly BinGroup[]): void {
     const { compiled, value, items, pods: all } = this;
     const sum = new Float64Array(compiled.items);
@@ -141,7 +148,7 @@ export class ValueCorrection {
   }
 }
 
-/** What a pod of each item is worth by its resources and caps. */
+/** By item: worth of a pod by its resources and caps. */
 function valuesOf(
   { items: count, dims, demand, shapeOf, setOf, capsOf }: CompiledProblem,
   items: Int32Array,

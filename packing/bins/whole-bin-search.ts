@@ -10,16 +10,16 @@ import type { FeasibleWorth } from './resource-lp.js';
 import { Valuation } from './valuation.js';
 import { ValueCorrection } from './value-correction.js';
 
-/** The share of the visits for packings that are built bin by bin, before those by patterns. */
+/** Share of the visits for packings that are built bin by bin, before those by patterns. */
 const builtShare = 0.4;
-/** The share of the units for local search, at the end. */
+/** Share of the units for the final local search. */
 const localShare = 0.25;
-/** A packing this near to its target is not worth solving a linear program. */
+/** For a packing within this ratio of its target no linear program is solved. */
 const nearlyThere = 1.01;
 
 export interface FirstPacking {
   readonly groups: readonly BinGroup[];
-  /** Items that it packs, and how many pods. */
+  /** The items to pack, and the number of pods. */
   readonly items: Int32Array;
   readonly pods: Int32Array;
   readonly worth: FeasibleWorth;
@@ -33,8 +33,8 @@ interface WholeBinEffort {
 }
 
 /**
- * Another packing of the same pods, by contents of whole bins: they take caps into account, and waste less of bins, than bins built for the resources that
- * they use. Undefined where limits do not allow it.
+ * Another packing of the same pods, by contents of whole bins. It takes caps into account and wastes less of each bin
+ * than packings built by resource worth. Undefined if limits do not allow it.
  */
 export function searchWholeBins(
   compiled: CompiledProblem,

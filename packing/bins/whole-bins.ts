@@ -1,8 +1,9 @@
 import type { CompiledProblem } from './compile.js';
 
 /**
- * What whole bins cost at least for pods that no open bin takes in: the dearest pod needs a bin that holds it, and pods of a cap as many as the
- * cap asks for, each of which holds one of them. Where few bins are bought that is more than fractions of bins come to.
+ * Lower bound of the price of whole bins for pods that no open bin takes: the most expensive pod needs a bin that holds
+ * it, and the pods of a cap need as many bins as the cap requires. Tighter than fractions of bins if few bins are
+ * bought.
  */
 export function wholeBinsBound(compiled: CompiledProblem, items: Int32Array): number {
   const { openSets, capsOf, capMax, pods } = compiled;

@@ -32,23 +32,26 @@ import { clashingKey } from '../requirements/requirements.js';
 import type { Level } from '../compile/relaxation-levels.js';
 import type { Blocker, Cause } from '../types.js';
 
-/** What blockers are told from. */
+/** The input of blockers. */
 export interface BlockerContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
-  /** What the plan leaves of them. */
+  /** Remaining limits after the plan. */
   readonly limits: readonly PoolLimit[];
 }
 
-/** What placing found out about pods of a class. */
+/** What placement found out about pods of a class. */
 export interface KnownTopology {
-  /** Which rule kept the last of them out, if one did. */
+  /** The topology rule that excluded the last of them, if one did. */
   readonly known: Blocker | undefined;
-  /** Whether their rules admit a domain, so that a limit is what keeps them out of it. */
+  /** Whether their topology rules admit a domain; if so, a limit keeps them out of it. */
   readonly isAdmitted: boolean;
 }
 
-/** Why no node takes pods of a class: what stops it first in each NodePool, heaviest first. Once a class, not once a pod. */
+/**
+ * Why no node takes pods of a class: the first blocker in each NodePool, in order of weight. Computed once per class,
+ * not per pod.
+ */
 export function blockersOf(context: BlockerContext, podClass: PodClass, topology: KnownTopology): Blocker[] {
   const { compiled } = context;
   const invalid = compiled.invalid.get(podClass);
@@ -70,7 +73,7 @@ function noPoolText({ input: { objects } }: Compiled): string {
 
 const profileLists = new WeakMap<Universe, ReadonlyMap<Pool, readonly Profile[]>>();
 
-/** The profiles of the pool: found once for all kinds of pods. */
+/** The profiles of the pool, cached for all classes. */
 function profilesOf(universe: Universe, pool: Pool): readonly Profile[] {
   let lists = profileLists.get(universe);
   if (lists === undefined) {
@@ -85,14 +88,17 @@ function profilesOf(universe: Universe, pool: Pool): readonly Profile[] {
   return lists.get(pool) ?? [];
 }
 
-/** What keeps pods out of a NodePool, the least first: where it is room, the NodePool is meant for such pods. */
+/** Reasons in the order of how near a pod is to fitting: a NodePool that only lacks room is meant for such pods. */
 const nearestFirst: readonly Cause['reason'][] = [
   ...(['Limits', 'Topology', 'MinValues', 'Offerings', 'Resources', 'NotReady'] as const),
   ...(['HostPorts', 'Volumes', 'Requirements', 'Taints'] as const),
 ];
 const mostReasons = 3;
 
-/** One sentence for a person, from the blockers of every pool: pools of the same message together, the nearest first; those beyond the first few reasons are counted. */
+/**
+ * One sentence for people, from the blockers of all pools. Pools with the same message are grouped, the nearest first;
+ * those beyond the first few reasons are counted.
+ */
 export function sentence(blockers: readonly Blocker[]): string {
   const byMessage = new Map<string, string[]>();
   for (const { nodePool, message } of [...blockers].sort(byDistance)) {
@@ -108,7 +114,7 @@ export function sentence(blockers: readonly Blocker[]): string {
   return parts.join('; ');
 }
 
-/** Last are those that the pod itself leaves out. */
+/** Pools that the pod itself excludes come last. */
 const distanceOf = ({ reason, subject }: Blocker): number =>
   subject === labels.nodePool ? nearestFirst.length : nearestFirst.indexOf(reason);
 const byDistance = (a: Blocker, b: Blocker): number => distanceOf(a) - distanceOf(b);
@@ -176,7 +182,10 @@ function noTypeText({ object, types }: Pool, wellKnown: ReadonlySet<string>): st
   return `its requirements allow no instance type${why === undefined ? '' : `: ${why}`}`;
 }
 
-/** Which NodePools the pod asks for by name, where this is none of them in any of its alternatives: nothing else of it matters then. */
+/**
+ * The NodePools that the pod requests by name, if this pool is in none of its alternatives: other blockers are then
+ * irrelevant.
+ */
 function poolsAskedFor(
   { space }: Compiled,
   alternatives: readonly Constraint[],
@@ -188,7 +197,7 @@ function poolsAskedFor(
   return asked.includes(undefined) ? undefined : asked.at(-1);
 }
 
-/** What stops pods in a pool of which these profiles admit them, amounts apart. */
+/** What excludes pods from a pool whose profiles admit them, other than the amount of resources. */
 function roomBlocker(
   { compiled, feasibility, limits }: BlockerContext,
   podClass: PodClass,
@@ -222,7 +231,7 @@ function roomBlocker(
   return { nodePool, reason: 'Topology', message: 'its topology rules leave no place for it beside the other pods' };
 }
 
-/** Where the NodePool and the pod ask for what no node has, in each alternative of the pod. */
+/** A label for which the NodePool and the pod have no value in common, in each alternative of the pod. */
 function clashBlocker(
   compiled: Compiled,
   podClass: PodClass,
@@ -276,7 +285,10 @@ function requirementBlocker(
   };
 }
 
-/** A label that the pod asks for and nothing has: `lacking` begins the sentence where types have the label with other values. */
+/**
+ * A label that the pod requests and no type offers; `lacking` starts the sentence if types have the label with other
+ * values.
+ */
 export function labelCause(
   { wellKnown, pools }: Compiled,
   label: string,
@@ -330,7 +342,10 @@ function resourceBlocker(
   return { nodePool: name, reason: 'Resources', message: 'no single instance type has enough of every resource' };
 }
 
-/** The most that pods have of a resource on a new node. The node class sizes disks, of all types alike but for those that use their instance store. */
+/**
+ * The most that a new node leaves for pods of a resource. The node class determines the size of disks, equally for all
+ * types except those that use their instance store.
+ */
 function whatIsLeft(compiled: Compiled, profiles: readonly Profile[], d: number, largest: number): string {
   const resource = compiled.dimensions.names[d]!;
   const isOfNodeClass = profiles.every((profile) => {
@@ -342,7 +357,7 @@ function whatIsLeft(compiled: Compiled, profiles: readonly Profile[], d: number,
     : `what the largest type allowed leaves for pods, ${typeOfAmount(compiled, profiles, d, largest)}`;
 }
 
-/** Which requirements of the pool leave out the types that have the resource. */
+/** The requirements of the pool that exclude the types which have the resource. */
 function whoseHaveIt({ offers, wellKnown }: Compiled, { types, requirements }: Pool, d: number): string {
   const keptOut = new Map<string, number>();
   for (const type of types) {
@@ -362,7 +377,7 @@ function allocatableOf({ universe, offers }: Compiled, row: number): Float64Arra
   return offers.allocatable(universe.rows[row]!.type);
 }
 
-/** The first type that leaves so much of the resource. */
+/** The first type that leaves this amount of the resource for pods. */
 function typeOfAmount({ offers, universe }: Compiled, profiles: readonly Profile[], d: number, amount: number): string {
   for (const profile of profiles) {
     const { rows, capacity, largest } = offers.of(profile);

@@ -14,16 +14,16 @@ import { type Requirements, join } from '../requirements/requirements.js';
 import type { ClaimCandidates, ClaimContext } from './claim-context.js';
 import { reservationOfRow } from './spare-reservations.js';
 
-/** What must not stay open. */
+/** What the claim must fix to one value. */
 interface Pins {
-  /** By key: as the claim says it. */
+  /** By key: the requirement as written in the claim. */
   readonly values: Map<string, Requirement>;
-  /** Keys, by index, in whose values every type listed is like the row. */
+  /** Keys, by index, on which every listed type must equal the row. */
   readonly alike: readonly number[];
-  /** Reservations that the claim may be launched under beside that of the row. */
+  /** Reservations under which the claim may be launched, in addition to that of its row. */
   readonly beside: readonly string[];
 }
-/** Values that may stand for all that nothing tells apart are not written: types are picked by them. */
+/** Generated values of high-cardinality keys are not written: instance types are selected by the other keys. */
 export function pinsOf(compiled: Compiled, row: Row, keys: readonly string[], beside: readonly string[]): Pins {
   const values = new Map<string, Requirement>();
   const alike: number[] = [];
@@ -39,7 +39,10 @@ export function pinsOf(compiled: Compiled, row: Row, keys: readonly string[], be
   }
   return { values, alike, beside };
 }
-/** The pool's requirements with those of every pod; of a pod's alternatives, the first that the chosen row satisfies. */
+/**
+ * The requirements of the pool and of every pod together; of a pod's alternatives, the first that the chosen row
+ * satisfies.
+ */
 export function candidatesFor(
   { compiled, feasibility, candidates }: ClaimContext,
   claim: OpenClaim,
@@ -77,7 +80,7 @@ export function candidatesFor(
   return known;
 }
 const noPorts: readonly HostPort[] = [];
-/** The host ports of its pods that DaemonSets may want too, in the order of their text. */
+/** Host ports of its pods that DaemonSets may use too, in order of their text. */
 export function contestedPorts({ offers }: Compiled, { members }: OpenClaim): readonly HostPort[] {
   if (members.every(({ podClass }) => podClass.shape.hostPorts.length === 0)) return noPorts;
   const found = new Map<string, HostPort>();
@@ -86,7 +89,7 @@ export function contestedPorts({ offers }: Compiled, { members }: OpenClaim): re
   }
   return [...found].sort(([a], [b]) => compareText(a, b)).map(([, port]) => port);
 }
-/** Profiles whose DaemonSets the topology rules of its pods do not go with. */
+/** Profiles whose DaemonSets conflict with the topology rules of its pods. */
 export function shunnedProfiles(feasibility: Feasibility, { members }: OpenClaim): readonly Profile[] {
   const lists = members.map(({ podClass, level }) => feasibility.shunned(podClass.shape, level));
   if (lists.every(({ length }) => length === 0)) return emptyList;
@@ -98,7 +101,10 @@ function valueAt({ space }: Compiled, row: Row, key: string): string | undefined
   const index = space.find(key);
   return index === undefined ? undefined : row.profile.values[index];
 }
-/** A claim on a reservation is pinned to it, and to others with room to spare (reserved-capacity/pinned, reserved-capacity/fallbacks). */
+/**
+ * A claim on a reservation is pinned to it and to fallback reservations (reserved-capacity/pinned,
+ * reserved-capacity/fallbacks).
+ */
 function reserved(row: Row, beside: readonly string[]): Requirements {
   if (row.profile.reservation === undefined) return new Map();
   const pins = new Map<string, Requirement>();

@@ -9,18 +9,18 @@ import type { DescriptionCache } from './description-cache.js';
 /** A claim without the names of its pods: equal claims share it. */
 export type ClaimDescription = Omit<PlannedClaim, 'pods'>;
 
-/** What the claims of one pass share. */
+/** State shared by the claims of one pass. */
 export interface ClaimContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
-  /** What limits leave beyond the cheapest type of every claim; listing larger types uses it up. */
+  /** Limits that remain after the cheapest type of every claim; listing larger types consumes them. */
   readonly limits: readonly PoolLimit[];
-  /** By the requirements of a claim: what it may launch. */
+  /** Launch candidates by the requirements of a claim. */
   readonly candidates: Map<string, ClaimCandidates>;
-  /** Where given, claims that are alike but for their pods are described once. */
+  /** If given, claims that differ only in their pods are described once. */
   readonly described?: DescriptionCache<ClaimDescription | undefined>;
 }
-/** What is in the lists of the types, in order; most have the list of the one before. */
+/** The distinct entries of the types' lists, in order. Most types share the list object of the type before. */
 export function distinct<T>(listed: readonly Launchable[], listOf: (one: Launchable) => readonly T[]): Set<T> {
   const found = new Set<T>();
   let last: readonly T[] | undefined;
@@ -37,7 +37,7 @@ export interface ClaimCandidates {
   readonly types: readonly Launchable[];
   readonly requirements: Map<string, WrittenRequirements>;
 }
-/** What a claim carries of its requirements; the same for all claims that may launch alike. */
+/** The requirements that a claim carries; equal for all claims with the same candidates. */
 export interface WrittenRequirements {
   readonly written: PlannedClaim['requirements'];
   readonly chosen: Readonly<Record<string, string>>;

@@ -34,9 +34,9 @@ export function writtenRequirements(
   return settled;
 }
 /**
- * The requirements as the NodeClaim carries them: only on keys that its NodePool, a well-known label or its catalogue defines
- * (node-claims/defined-keys), capacity types narrowed to what is offered, keys that no instance type decides settled on one value, minValues
- * lowered to what is met.
+ * The requirements as the NodeClaim carries them: only keys that its NodePool, a well-known label or its catalogue
+ * defines (node-claims/defined-keys); capacity types narrowed to those on offer; one value for keys that no instance
+ * type determines; minValues lowered to what is met.
  */
 function requirementsFor(
   compiled: Compiled,
@@ -64,14 +64,14 @@ function requirementsFor(
   boundByValues(requirements);
   const written = writeRequirements(new Map([...requirements].map(([key, each]) => [key, withinSchema(each)])));
   if (written.length <= mostRequirements) return { written, chosen };
-  // The claim has these as labels, which its node gets as well.
+  // The claim has these as labels, which its node gets too.
   const isLabel = (key: string): boolean =>
     key === nodeClass || lookUp(chosen, key) !== undefined || lookUp(template, key) !== undefined;
   return { written: written.filter(({ key }) => !isLabel(key)), chosen };
 }
-/** The API server refuses a claim with more than a hundred, and its instance types are one. */
+/** The API server rejects claims with more than 100 requirements; the list of instance types is one of them. */
 const mostRequirements = 99;
-/** The API server takes bounds of up to 18 digits, none of them negative. No instance type has labels beyond. */
+/** The API server accepts non-negative bounds of up to 18 digits. No instance type has label values beyond. */
 const largestBound = 10n ** 18n - 1n;
 function withinSchema(requirement: Requirement): Requirement {
   const { gte, lte } = requirement;
@@ -82,15 +82,15 @@ function withinSchema(requirement: Requirement): Requirement {
     ...(lte === undefined ? {} : { lte: clamped(lte) }),
   };
 }
-/** The types are listed by themselves; how many of them there must be is still said. */
+/** The claim lists its types separately; the requirement only keeps their minValues. */
 function leaveTypesOpen(requirements: Map<string, Requirement>): void {
   const minValues = requirements.get(labels.instanceType)?.minValues;
   if (minValues === undefined) requirements.delete(labels.instanceType);
   else requirements.set(labels.instanceType, { ...requirementOf('Exists', []), minValues });
 }
 /**
- * The API server refuses minValues beyond the values of an In (node-claims/min-values-within-values): where the pods' rules decide the zone, say, the
- * claim is for that zone, however many the pool would choose from.
+ * The API server rejects minValues above the number of values of an In (node-claims/min-values-within-values). If
+ * topology rules fix the zone, for example, the claim has one zone, whatever minValues the pool has.
  */
 function boundByValues(requirements: Map<string, Requirement>): void {
   for (const [key, requirement] of requirements) {

@@ -21,14 +21,15 @@ import { reservationOfRow, reservationsListed, spareReservations } from './spare
 import { distinct, type ClaimCandidates, type ClaimContext, type ClaimDescription } from './claim-context.js';
 
 /**
- * Writes a claim out: joint requirements, and every type that can hold it, cheapest first (node-claims/type-list). Every type listed
- * holds the pods in every offering that the requirements leave open. Undefined when the pool's minValues cannot be met.
+ * Writes a claim: joint requirements, and every type that can hold it, cheapest first (node-claims/type-list). Every
+ * listed type holds the pods in every offering that the requirements allow. Undefined if the minValues of the pool
+ * cannot be met.
  */
 export function describeClaim(context: ClaimContext, claim: OpenClaim): PlannedClaim | undefined {
   const { described, limits } = context;
   const row = context.compiled.universe.rows[claim.row]!;
   const usage = usageOf(context, claim);
-  // Where a limit is near, what a claim may list depends on those before it.
+  // Near a limit, what a claim may list depends on the claims before it.
   const isLimited = reservationOfRow(row) !== undefined || limits.some(({ pool }) => pool === row.profile.pool.name);
   if (described === undefined || isLimited) return withPods(describe(context, claim, row, usage), claim);
   return withPods(
@@ -43,7 +44,10 @@ function withPods(description: ClaimDescription | undefined, { members }: OpenCl
   return { nodePool, pods: podNames(members), ...rest };
 }
 
-/** In order. Pods of a class mostly are so already, and most claims are for pods of one namespace: only their own names are looked at then. */
+/**
+ * Sorted names. Pods of a class mostly are sorted already, and most claims hold pods of one namespace: only names are
+ * compared then.
+ */
 function podNames(members: readonly Member[]): string[] {
   const { namespace } = members[0]!.podClass.shape;
   if (members.some(({ podClass }) => podClass.shape.namespace !== namespace)) {
@@ -80,7 +84,7 @@ function descriptionKeyOf(
   return { row, capacityType: capacityType ?? '', keys: keysOf(claim), usage, constraints, ports };
 }
 
-/** The keys that must not stay open, in order. */
+/** The keys that must be fixed to one value, in order. */
 function keysOf({ pinnedKeys }: OpenClaim): readonly string[] {
   if (pinnedKeys.size === 0) return emptyList;
   return pinnedKeys.size === 1 ? [...pinnedKeys] : [...pinnedKeys].sort();
@@ -120,8 +124,8 @@ function describe(
 }
 
 /**
- * What the claim needs of each limit beyond its cheapest type, so that the types for its pool's minValues stay within it:
- * undefined where there are not enough of them, and then `describeClaim` cannot write it out.
+ * What the claim needs of each limit beyond its cheapest type, so that the types for its pool's minValues stay within
+ * the limit. Undefined if there are not enough types; `describeClaim` then fails too.
  */
 export function minValuesReserve(context: ClaimContext, claim: OpenClaim): readonly number[] | undefined {
   const row = context.compiled.universe.rows[claim.row]!;
@@ -146,7 +150,9 @@ function usageOf({ compiled, feasibility }: ClaimContext, { members }: OpenClaim
   return usage;
 }
 
-/** The types for the claim; pinned to the chosen offering where a daemon of some other one would not fit beside the pods. */
+/**
+ * The types for the claim; pinned to the chosen offering if a daemon of another offering would not fit beside the pods.
+ */
 function chooseTypes(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Chosen {
   const keys = keysOf(claim);
   const open = listOn(context, claim, usage, keys);
@@ -158,15 +164,15 @@ function chooseTypes(context: ClaimContext, claim: OpenClaim, row: Row, usage: F
 interface Chosen {
   readonly candidates: ClaimCandidates;
   readonly listing: Listing;
-  /** What must not stay open. */
+  /** Keys that must be fixed to one value. */
   readonly keys: readonly string[];
-  /** Reservations that the claim may be launched under beside that of its row. */
+  /** Reservations under which the claim may be launched, in addition to that of its row. */
   readonly beside: readonly string[];
 }
 
 /**
- * The types for the claim. Where it is on a reservation, others with instances that no claim of the plan needs are beside it, so that a
- * launch goes on with them where EC2 refuses the first (reserved-capacity/fallbacks).
+ * The types for the claim. A claim on a reservation also lists reservations with instances that no other claim of the
+ * plan needs, so that a launch falls back to them if EC2 refuses the first (reserved-capacity/fallbacks).
  */
 function withFallbacks(context: ClaimContext, claim: OpenClaim, row: Row, usage: Float64Array): Chosen {
   const own = chooseTypes(context, claim, row, usage);
@@ -210,8 +216,8 @@ export function cheapestUnder(context: ClaimContext, claim: OpenClaim, capacityT
 }
 
 /**
- * Whether launching the candidate in place of the row's own type would stay within what the limits leave. What is put first is launched
- * mostly: it must use no more of a commitment than the plan counts.
+ * Whether launching the candidate instead of the row's type stays within the remaining limits. The first listed type is
+ * launched in most cases: it must use no more of a commitment than the plan counts.
  */
 function withinLimits({ limits }: ClaimContext, row: Row, { type, cheapest }: Launchable): boolean {
   for (const limit of limits) {

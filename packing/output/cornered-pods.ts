@@ -3,20 +3,20 @@ import type { Compiled } from '../compile/compiled.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { OpenClaim } from '../place/open-claim.js';
 
-/** Of so many nodes one more makes no difference. */
+/** One node in this many more makes no difference. */
 const fewNodes = 20;
 
 interface Planned {
   readonly podClass: PodClass;
   readonly demand: Float64Array;
-  /** Rows of the plan's nodes that hold a pod of the class, if nothing else is there. */
+  /** Rows of the plan's nodes that could hold a pod of the class if they were empty. */
   readonly rows: ReadonlySet<number>;
 }
 
 /**
- * The classes whose pods kube-scheduler has to be told of their nodes (provisioning/nominated-pods): those of another class can take their
- * places, and have places that these lack, or are smaller, so that these find no room any more where such pods are on each node. If it
- * takes at most one more node in twenty to make up for that, they are none.
+ * The classes whose pods must be nominated to their nodes (provisioning/nominated-pods). Pods of another class can take
+ * their places, and either have places that these lack or are smaller, so that these pods find no room once such pods
+ * are on each node. If at most one more node in twenty makes up for that, there are none.
  */
 export function corneredClasses(
   { compiled, feasibility }: { readonly compiled: Compiled; readonly feasibility: Feasibility },

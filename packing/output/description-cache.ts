@@ -1,22 +1,22 @@
 import { mix } from '../bins/bits.js';
 import { isSameList } from '../lists.js';
 
-/** What decides how a claim is described: everything but which pods it is for. */
+/** What determines the description of a claim, other than its pods. */
 export interface DescriptionKey {
   readonly row: number;
-  /** Empty where no spot ratio decided it. */
+  /** Empty unless a spot ratio determines it. */
   readonly capacityType: string;
-  /** Topology keys that must not stay open, in order. */
+  /** Topology keys that must be fixed to one value, in order. */
   readonly keys: readonly string[];
-  /** What its pods ask for together, by dimension. */
+  /** Total requests of its pods, by dimension. */
   readonly usage: Float64Array;
-  /** Indexes of the constraints that its pods have, ascending. */
+  /** Indices of the constraints of its pods, ascending. */
   readonly constraints: readonly number[];
-  /** Host ports of its pods that DaemonSets may want too, as text. */
+  /** Host ports of its pods that DaemonSets may use too, as text. */
   readonly ports: string;
 }
 
-/** What is worked out once for claims that are alike. Told by amounts as they are: writing these out as text takes longer. */
+/** Caches the descriptions of equal claims. Compares amounts as numbers, which is faster than formatting them. */
 export class DescriptionCache<T> {
   private readonly known = new Map<number, { readonly likeness: DescriptionKey; readonly made: T }[]>();
 
@@ -33,7 +33,7 @@ export class DescriptionCache<T> {
 
 function hashOf({ row, usage }: DescriptionKey): number {
   let hash = row;
-  // Amounts of memory are larger than 32 bits hold.
+  // Amounts of memory exceed 32 bits.
   for (let d = 0; d < usage.length; d++) hash = mix(mix(hash, usage[d]! | 0), (usage[d]! / 0x1_0000_0000) | 0);
   return hash;
 }

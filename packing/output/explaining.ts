@@ -3,23 +3,23 @@ import type { PodClass } from '../compile/classes.js';
 import { fullName } from '../names.js';
 import type { Blocker } from '../types.js';
 
-/** Pairs of a kind of pods and a NodePool that a plan goes into. */
+/** Maximum number of pairs of pod class and NodePool that a plan explains. */
 const mostPairs = 10_000;
-/** Profiles gone through, for all kinds of pods together. */
+/** Maximum number of profiles evaluated, for all classes together. */
 const mostProfiles = 2_000_000;
-/** Instance types gone through, for all kinds of pods and all NodePools together. */
+/** Maximum number of instance types evaluated, for all classes and NodePools together. */
 const mostTypes = 2_000_000;
 
-/** For kinds of pods that a plan does not go into. */
+/** For classes that the plan does not explain. */
 export const notExplained: readonly Blocker[] = [
   {
     reason: 'NotExplained',
     message:
-      'no node takes it; more kinds of pods are unschedulable than one plan explains, `stowage why` tells of each',
+      'no node takes it; more kinds of pods are unschedulable than one plan explains, `stowage why` explains each',
   },
 ];
 
-/** How much a plan explains: bounded, for there may be thousands of kinds of pods and hundreds of NodePools. */
+/** Bounds how much a plan explains: there may be thousands of pod classes and hundreds of NodePools. */
 export class Explaining {
   private pairs = 0;
   private profiles = 0;
@@ -30,14 +30,14 @@ export class Explaining {
     this.typesOfPools = compiled.pools.reduce((sum, { types }) => sum + types.length, 0);
   }
 
-  /** Whether the plan is to say what stops pods of the class in each NodePool. */
+  /** Whether the plan explains what excludes pods of the class from each NodePool. */
   takes(podClass: PodClass): boolean {
     this.pairs += this.compiled.pools.length;
     this.profiles += this.compiled.universe.profiles.length;
     return (this.pairs <= mostPairs && this.profiles <= mostProfiles) || this.isAskedFor(podClass);
   }
 
-  /** Whether it is to go through the instance types as well. */
+  /** Whether the plan also explains the instance types for the class. */
   takesTypes(podClass: PodClass): boolean {
     const { settings, about } = this.compiled.input;
     if (settings.explainTypes !== true || this.compiled.invalid.has(podClass)) return false;

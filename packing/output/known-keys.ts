@@ -1,7 +1,7 @@
 import type { Pool } from '../compile/pools.js';
 import { probableKey } from '../requirements/typo.js';
 
-/** The label key that was probably meant by one that no NodePool and no instance type has. */
+/** The label key that was probably meant, for a key that no NodePool and no instance type has. */
 export function probableLabel(
   label: string,
   wellKnown: ReadonlySet<string>,
@@ -18,7 +18,7 @@ function keysOf(wellKnown: ReadonlySet<string>, pools: readonly Pool[]): KnownKe
   return keys;
 }
 
-/** The label keys that something has; what another was probably meant to be is worked out once. */
+/** The existing label keys; caches what each unknown key was probably meant to be. */
 class KnownKeys {
   private readonly keys: readonly string[];
   private readonly meant = new Map<string, string | undefined>();

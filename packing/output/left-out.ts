@@ -4,7 +4,7 @@ import { honouredPreferences, ignoredPreferences } from '../compile/preferences.
 import { fullName } from '../names.js';
 import type { IgnoredPreferences, Plan } from '../types.js';
 
-/** What the plan leaves out: pods for the next pass, and preferences beyond those that are honoured. */
+/** What the plan omits: pods that are left for the next pass, and preferences beyond those that are honoured. */
 export function leftOutOf({
   input,
   classes,

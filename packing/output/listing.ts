@@ -6,11 +6,13 @@ import type { Requirements } from '../requirements/requirements.js';
 export interface Listing {
   /** Types that hold the usage, cheapest first. */
   readonly listed: readonly Launchable[];
-  /** Keys whose `minValues` the listed types do not meet, with the number of values that they have. */
+  /** Keys whose `minValues` the listed types do not meet, with the number of values found. */
   readonly short: ReadonlyMap<string, number>;
 }
 
-/** Up to `most` types with room for the usage, cheapest first, which meet the `minValues` of the NodePool if they can. */
+/**
+ * Up to `most` types with room for the usage, cheapest first, which meet the `minValues` of the NodePool if possible.
+ */
 export function listTypes(
   candidates: readonly Launchable[],
   usage: Float64Array,
@@ -20,7 +22,7 @@ export function listTypes(
 ): Listing {
   const rules = minValuesRulesOf(pool);
   const fitting: Launchable[] = [];
-  // Ends once there are enough types and enough values: dearer types would not be listed.
+  // Ends once there are enough types and values: more expensive types would not be listed.
   let wanting = rules.map((rule) => ({ rule, values: new Set<string>() }));
   for (const candidate of candidates) {
     if (fitting.length >= most && wanting.length === 0) break;
@@ -44,7 +46,7 @@ const typeOf = ({ type }: Launchable): InstanceType => type;
 
 const noneShort: ReadonlyMap<string, number> = new Map();
 
-/** Prefers types with a value that the chosen ones lack, then the cheapest; the result is sorted by price. */
+/** Prefers types with a value that the chosen types lack, then the cheapest; the result is sorted by price. */
 function varied(fitting: readonly Launchable[], rules: readonly MinValuesRule[], most: number): Launchable[] {
   const chosen = new Set<Launchable>(fitting.slice(0, 1));
   for (const rule of rules) {
@@ -61,7 +63,7 @@ function varied(fitting: readonly Launchable[], rules: readonly MinValuesRule[],
   return fitting.filter((candidate) => chosen.has(candidate));
 }
 
-/** As few of the types as meet the `minValues` of the NodePool, those with the least cost first. */
+/** The fewest types that meet the `minValues` of the NodePool, cheapest first. */
 export function neededTypes(
   listed: readonly Launchable[],
   pool: Requirements,

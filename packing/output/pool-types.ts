@@ -11,19 +11,19 @@ import type { PackingSettings } from '../types.js';
 import { probableKey } from '../requirements/typo.js';
 import { isAllowed, offeringTest, type OfferingTest } from './unavailable.js';
 
-/** Values that a message lists. */
+/** Maximum number of values that a message lists. */
 const mostValues = 10;
 
-/** Why a NodePool can launch nothing, whatever pods ask for, and whether that is by its `minValues`. */
+/** Why a NodePool can launch nothing, whatever the pods, and whether its `minValues` are the cause. */
 export interface NoInstanceType {
   readonly why: string;
   readonly byMinValues: boolean;
 }
 
 /**
- * Why a NodePool can launch nothing: its requirements contradict each other, leave no instance type, or leave fewer than its `minValues` ask for where these are `Strict`
- * (node-pools/instance-types-available). Offerings that are out of capacity for now count as types that are there.
- * Undefined where some types suit, and where nothing is known of any.
+ * Why a NodePool can launch nothing: its requirements contradict each other, leave no instance type, or leave fewer
+ * than `minValues` under the `Strict` policy (node-pools/instance-types-available). Offerings that are unavailable for
+ * lack of capacity count as available. Undefined if some types match, and if the catalogue is empty.
  */
 export function whyNoInstanceType(
   pool: NodePool,
@@ -63,7 +63,7 @@ function fewerThanMinValues(
   return { why, byMinValues: true };
 }
 
-/** `keptOut`: how many types each requirement keeps out. */
+/** `keptOut`: the number of types that each requirement excludes. */
 function keptOutText(
   pool: NodePool,
   types: readonly InstanceType[],
@@ -82,13 +82,13 @@ function keptOutText(
   return `${some} ${asked}${valuesText(types, key, requirements.get(key)!)}`;
 }
 
-/** The first requirement that none of the offerings meets. */
+/** The first requirement that no offering satisfies. */
 export function keyKeepingOut(requirements: Requirements, tests: readonly OfferingTest[]): string | undefined {
   for (const [key, requirement] of requirements) if (!tests.some((allows) => allows(key, requirement))) return key;
   return undefined;
 }
 
-/** The value that was probably meant, or the values that there are. */
+/** The value that was probably meant, or the existing values. */
 function valuesText(types: readonly InstanceType[], key: string, asked: Requirement): string {
   const known = [...new Set(types.flatMap((type) => valuesOf(type, key)))].sort();
   if (known.length === 0) return '';
@@ -98,7 +98,7 @@ function valuesText(types: readonly InstanceType[], key: string, asked: Requirem
   return ` (there are ${known.slice(0, mostValues).join(', ')}${more})`;
 }
 
-/** Two letters may differ in a long word; of a short one as much would be another word. */
+/** Two letters may differ in a long word; in a short one that would make another word. */
 const near = (value: string, known: readonly string[]): readonly string[] =>
   known.filter((each) => each.startsWith(value[0] ?? '') && Math.abs(each.length - value.length) <= 2);
 

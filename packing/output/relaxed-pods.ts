@@ -21,7 +21,7 @@ export function relaxedPods({ compiled, claims, nodes }: Placements): RelaxedPod
     const levels = compiled.levelsByShape[shape.index]!;
     const at = levels.indexOf(level);
     if (at <= 0) return;
-    // The last step is to accept `PreferNoSchedule` taints, which is no preference of the pod.
+    // The last level accepts `PreferNoSchedule` taints, which is not a preference of the pod.
     const preferences = levels.length - 1 - (levels[0]!.avoidsPreferred ? 1 : 0);
     const relaxed = Math.min(at, preferences);
     for (const pod of pods) found.push({ pod: fullName(pod), level: at, preferences, relaxed });

@@ -13,7 +13,10 @@ import { typeUse, type PoolLimit } from '../compile/pool-limits.js';
 import { impossibleKey } from '../requirements/requirements.js';
 import type { Cause } from '../types.js';
 
-/** What the pods ask for that no node could have: their own requirements, or those of their volumes beside them. */
+/**
+ * What the pods request that no node could satisfy: contradictions in their requirements, or with those of their
+ * volumes.
+ */
 export function contradiction({ volumes }: Compiled, { shape }: PodClass): Cause {
   const terms = requiredTerms(shape.exemplar.spec);
   const own = terms.map(impossibleKey);
@@ -39,14 +42,17 @@ export function contradiction({ volumes }: Compiled, { shape }: PodClass): Cause
   return { reason: 'Volumes', subject, message: `the pod asks for other values of ${subject} than ${who}` };
 }
 
-/** Who asks for the label: the pod itself, or volumes of it. */
+/** The source of the label requirement: the pod or its volumes. */
 export function askerOf({ volumes, levelsByShape }: Compiled, { shape }: PodClass, label: string): string {
   const { own } = levelsByShape[shape.index]!.at(-1)!;
   const isOwn = own.some(({ requirements }) => requirements.has(label));
   return (isOwn ? undefined : volumes.asking(shape.exemplar, label)) ?? 'the pod';
 }
 
-/** Which minValues of the pool too few types meet that hold a pod of this size; undefined where that is not what stops it. */
+/**
+ * The minValues of the pool that too few types meet which hold a pod of this size; undefined if that is not the
+ * blocker.
+ */
 export function minValuesShortfall(
   compiled: Compiled,
   pool: Pool,
@@ -70,7 +76,9 @@ export function minValuesShortfall(
   return undefined;
 }
 
-/** Which limit of the pool, or which capacity reservation, leaves no room for a node that holds a pod of this size. */
+/**
+ * The limit of the pool, or the capacity reservation, that leaves no room for a node which holds a pod of this size.
+ */
 export function limitShortfall(
   compiled: Compiled,
   limits: readonly PoolLimit[],
@@ -103,7 +111,7 @@ export function limitShortfall(
   return { reason: 'Limits', message };
 }
 
-/** Types that hold as much, one of each size at least. */
+/** Types that hold the demand, one of each size. */
 function typesWorthBuying({ universe, offers }: Compiled, profiles: readonly Profile[], demand: Float64Array) {
   const types = new Set<InstanceType>();
   for (const profile of profiles) {

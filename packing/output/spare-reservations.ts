@@ -6,7 +6,7 @@ import type { ClaimContext } from './claim-context.js';
 
 const reservationSuffix = 'capacity-reservation-id';
 
-/** The label that names the reservation of an offering, and the id; undefined where there is none, as for a commitment. */
+/** Label key and id of the reservation of an offering; undefined if there is none, for example for a commitment. */
 export function reservationOfRow({
   offering,
   profile,
@@ -18,10 +18,10 @@ export function reservationOfRow({
     : undefined;
 }
 
-/** Other reservations that the claim's NodePool may use and of which the plan leaves instances over, by id. */
+/** Ids of other reservations that the claim's NodePool may use and whose instances the plan does not use up. */
 export function spareReservations({ compiled, limits }: ClaimContext, row: Row): readonly string[] {
   const own = reservationOfRow(row);
-  // Of a label that no type decides a node gets one value.
+  // If no type determines the label, a node gets a single value.
   if (own === undefined || !compiled.wellKnown.has(own.key)) return [];
   const { rows, typeRuns } = compiled.universe;
   const left = new Set(limits.flatMap(({ reservation, remaining }) => (remaining >= 1 ? (reservation ?? []) : [])));
@@ -35,7 +35,7 @@ export function spareReservations({ compiled, limits }: ClaimContext, row: Row):
   return [...spare].sort();
 }
 
-/** Which of the reservations some listed type may be launched under. */
+/** The reservations under which a listed type may be launched. */
 export function reservationsListed(
   { compiled }: ClaimContext,
   row: Row,

@@ -5,7 +5,7 @@ import { cheapestUnder } from './claims.js';
 import type { ClaimContext } from './claim-context.js';
 import type { OpenClaim } from '../place/open-claim.js';
 
-/** The claims of pools with a spot ratio, each bound to spot or to on-demand; the others as they are. */
+/** Pins each claim of a pool with a spot ratio to spot or on-demand; other claims are unchanged. */
 export function withSpotRatios(context: ClaimContext, claims: readonly OpenClaim[]): OpenClaim[] {
   const { compiled } = context;
   const bound = [...claims];
@@ -29,7 +29,7 @@ export function withSpotRatios(context: ClaimContext, claims: readonly OpenClaim
   return bound;
 }
 
-/** Claims of the pool that are not on a reservation. */
+/** Indices of the pool's claims that are not on a reservation. */
 function indexesOf({ compiled }: ClaimContext, claims: readonly OpenClaim[], pool: Pool): number[] {
   const own: number[] = [];
   claims.forEach(({ row }, i) => {

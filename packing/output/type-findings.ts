@@ -2,34 +2,34 @@ import { compareText, counted } from '../../core/text.js';
 import type { InstanceType, Offering } from '../../core/instance-type.js';
 import type { Cause, TypeGroup } from '../types.js';
 
-/** Names that a group of types lists, and families that its title names. */
+/** Maximum number of names that a group of types lists, and of families in its title. */
 const mostNames = 20;
 const mostFamilies = 3;
 
-/** One thing that stops types. */
+/** A cause that excludes types. */
 export interface FindingKind {
-  /** Types of one text are one group. */
+  /** Types with the same text form one group. */
   readonly text: string;
-  /** The cause, from all findings of the group. */
+  /** Combines the findings of the group into one cause. */
   readonly cause: (group: readonly TypeFinding[]) => Cause;
 }
 
-/** What stops a type, with what its group adds up. */
+/** What excludes a type, with the data that its group combines. */
 export interface TypeFinding {
   readonly kind: FindingKind;
   readonly type: InstanceType;
-  /** What the type leaves for pods of the resource that is short. */
+  /** Amount of the scarce resource that the type leaves for pods. */
   readonly leaves?: number;
   readonly offerings?: readonly Offering[];
 }
 
-/** A kind whose cause is the same for every type. */
+/** A kind with the same cause for every type. */
 export const fixedKind = (cause: Cause): FindingKind => ({
   text: `${cause.reason} ${cause.subject ?? ''} ${cause.message}`,
   cause: () => cause,
 });
 
-/** The types by what stops them; the groups of most types first. */
+/** Groups the types by what excludes them; the largest groups first. */
 export function grouped(findings: readonly TypeFinding[]): TypeGroup[] {
   const byKind = new Map<FindingKind, TypeFinding[]>();
   for (const finding of findings) push(byKind, finding.kind, [finding]);
@@ -54,7 +54,7 @@ function push<K>(into: Map<K, TypeFinding[]>, key: K, more: readonly TypeFinding
   else for (const each of more) there.push(each);
 }
 
-/** Types by family: what stands before the dot of their names. */
+/** A title by family, which is the part of a type's name before the dot. */
 function titleOf(names: readonly string[]): string {
   if (names.length === 1) return names[0]!;
   const families = [...new Set(names.map((name) => name.split('.')[0]!))];

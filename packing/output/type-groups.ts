@@ -17,31 +17,31 @@ import { fixedKind, grouped } from './type-findings.js';
 import type { FindingKind, TypeFinding } from './type-findings.js';
 import { isAllowed, offeringTest, triedAgain, offeringValueOf, type OfferingTest } from './unavailable.js';
 
-/** A type in a pool, with what does not depend on the pods. */
+/** A type in a pool, with everything that does not depend on the pods. */
 interface TypeInPool {
   readonly type: InstanceType;
-  /** Of its available offerings; equal lists of a pool are one object. */
+  /** Profiles of its available offerings; equal lists of a pool are one object. */
   readonly profiles: readonly Profile[];
-  /** What a node of each of them leaves for pods. */
+  /** By profile: what a node leaves for pods. */
   readonly allocatables: readonly Float64Array[];
-  /** Offerings that are excluded for now. */
+  /** Offerings that are currently unavailable. */
   readonly excluded: readonly { readonly offering: Offering; readonly allows: OfferingTest }[];
-  /** What stops it whatever the pods. */
+  /** What excludes the type whatever the pods. */
   readonly refused: FindingKind | undefined;
 }
 
-/** What the pods make of some profiles. */
+/** How pods match a list of profiles. */
 interface ProfileMatch {
-  /** Whether any satisfies what the pods query for. */
+  /** Whether any profile satisfies the requirements of the pods. */
   readonly matches: boolean;
-  /** Places of those that do and whose DaemonSets leave the pods' host ports free. */
+  /** Indices of matching profiles whose DaemonSets leave the pods' host ports free. */
   readonly free: readonly number[];
 }
 
 interface TypesQuery {
   readonly podClass: PodClass;
   readonly level: Level;
-  /** What stops the pods in the pool as a whole. */
+  /** What excludes the pods from the pool as a whole. */
   readonly poolWide: FindingKind;
   readonly isTainted: boolean;
   readonly matches: Map<readonly Profile[], ProfileMatch>;
@@ -49,7 +49,10 @@ interface TypesQuery {
   readonly shortages: Map<string, FindingKind>;
 }
 
-/** Goes through the instance types of NodePools for classes of pods: once a class. What does not depend on the class is kept. */
+/**
+ * Explains the instance types of NodePools, once per class of pods. Caches everything that does not depend on the
+ * class.
+ */
 export class TypeExplainer {
   private readonly typesByPool = new Map<Pool, readonly TypeInPool[]>();
 
@@ -58,7 +61,7 @@ export class TypeExplainer {
     private readonly feasibility: Feasibility,
   ) {}
 
-  /** `blockers` are those of the class, by pool. */
+  /** `blockers`: those of the class, by pool. */
   explain(podClass: PodClass, blockers: readonly Blocker[]): TypesExplanation {
     const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const nodePools = this.compiled.pools.map((pool) => {
@@ -80,7 +83,9 @@ export class TypeExplainer {
     return { nodePools };
   }
 
-  /** What stops one type first, in the order in which NodePools are judged (scheduling/blocking-reason). */
+  /**
+   * The first cause that excludes one type, in the order in which NodePools are judged (scheduling/blocking-reason).
+   */
   private find(query: TypesQuery, inPool: TypeInPool): TypeFinding {
     const { type, refused } = inPool;
     if (query.isTainted) return { type, kind: query.poolWide };
@@ -140,7 +145,7 @@ export class TypeExplainer {
     };
   }
 
-  /** The first label that the pods query for and no offering of the type has. */
+  /** The first label that the pods require and no offering of the type has. */
   private mismatch(query: TypesQuery, { profiles, excluded }: TypeInPool): FindingKind {
     const { podClass, level, mismatches } = query;
     const tests = excluded.map(({ allows }) => allows);
@@ -191,14 +196,14 @@ export class TypeExplainer {
   }
 }
 
-/** The requirement of the pool that keeps the type out; undefined where it does not, and excluded offerings do. */
+/** The requirement of the pool that excludes the type; undefined if the type is only unavailable. */
 function refusal(
   { requirements }: Pool,
   type: InstanceType,
   testOf: (offering: Offering) => OfferingTest,
 ): FindingKind | undefined {
   const tests = type.offerings.map(testOf);
-  if (tests.length === 0) return fixedKind({ reason: 'Offerings', message: 'no offering of theirs is available' });
+  if (tests.length === 0) return fixedKind({ reason: 'Offerings', message: 'none of their offerings is available' });
   for (const [key, requirement] of requirements) {
     if (tests.some((allows) => allows(key, requirement))) continue;
     const message = `the requirements of the NodePool leave them out: ${key} ${describeRequirement(requirement)}`;
@@ -208,7 +213,7 @@ function refusal(
   return fixedKind({ reason: 'Requirements', message: 'no offering satisfies all requirements of the NodePool' });
 }
 
-/** Offerings that the pods could use and that are excluded for now. */
+/** Offerings that the pods could use but that are currently unavailable. */
 function unavailable({ level }: TypesQuery, { type, excluded }: TypeInPool): TypeFinding | undefined {
   const offerings = excluded
     .filter(({ allows }) => level.constraints.some(({ requirements }) => isAllowed(requirements, allows)))
@@ -227,7 +232,7 @@ const anyValue: Requirement = { complement: true, values: [], absent: false };
 const portTaken = fixedKind({ reason: 'HostPorts', message: 'a DaemonSet uses a host port that the pod asks for' });
 const noTypeHasAll = fixedKind({ reason: 'Resources', message: 'none of them has enough of every resource' });
 
-/** What stops the pods in the pool as a whole stops the type. */
+/** A blocker of the whole pool applies to each of its types. */
 function poolWideKind({ reason, subject, message }: Blocker): FindingKind {
   return fixedKind({ reason, ...(subject === undefined ? {} : { subject }), message });
 }

@@ -11,8 +11,8 @@ import { clashingKey, type Requirements } from '../requirements/requirements.js'
 import type { Blocker, Cause } from '../types.js';
 
 /**
- * Whether offerings that are unavailable for now are what the pods lack: the first by name that their
- * requirements would allow, of a type that is large enough (`holds`), with its reason and when it is tried again.
+ * Whether unavailable offerings are what the pods lack. Returns the first by name that their requirements allow, of a
+ * type that is large enough (`holds`), with its reason and the time of the next attempt.
  */
 export function unavailableBlocker(
   { constraints }: Level,
@@ -20,7 +20,7 @@ export function unavailableBlocker(
   wellKnown: ReadonlySet<string>,
   holds: (type: InstanceType) => boolean = () => true,
 ): Blocker | undefined {
-  // What the NodePool itself rules out no offering allows.
+  // No offering satisfies what the NodePool itself excludes.
   const merged = constraints
     .map((constraint) => constraint.requirements)
     .filter((asked) => clashingKey(asked, requirements) === undefined);
@@ -40,7 +40,7 @@ interface Unavailable {
   readonly offering: Offering;
 }
 
-/** By catalogue, which is never changed in place. */
+/** Cached by catalogue, which is immutable. */
 const unavailableLists = new WeakMap<readonly InstanceType[], readonly Unavailable[]>();
 
 function unavailableIn(types: readonly InstanceType[]): readonly Unavailable[] {
@@ -54,10 +54,13 @@ function unavailableIn(types: readonly InstanceType[]): readonly Unavailable[] {
   return list;
 }
 
-/** Whether one requirement could hold on a node launched from an offering. */
+/** Whether a node launched from an offering could satisfy one requirement. */
 export type OfferingTest = (key: string, requirement: Requirement) => boolean;
 
-/** What nodes launched from the offering could satisfy in a NodePool with these requirements, whether it is available or not. */
+/**
+ * Tests what nodes launched from the offering could satisfy in a NodePool with these requirements, whether the offering
+ * is available or not.
+ */
 export function offeringTest(
   type: InstanceType,
   offering: Offering,
@@ -82,11 +85,11 @@ export function isAllowed(asked: Requirements, allows: OfferingTest): boolean {
 const textOf = ({ name }: InstanceType, offering: Offering): string =>
   `${name}\u0000${offeringValueOf(offering, labels.zone)}\u0000${offeringValueOf(offering, labels.capacityType)}`;
 
-/** The value of a label that the offering decides, or nothing. */
+/** The value of a label that the offering determines; empty if it has none. */
 export const offeringValueOf = ({ requirements }: Offering, key: string): string =>
   requirements.find((each) => normaliseKey(each.key) === key)?.values?.[0] ?? '';
 
-/** The labels of an offering and of its type, each read once and when it is asked for. */
+/** Reads the labels of an offering and its type lazily, each once. */
 function labelReader({ requirements }: InstanceType, offering: Offering): (key: string) => Requirement | undefined {
   const find = (list: InstanceType['requirements'], key: string): Requirement | undefined => {
     const found = list.find((each) => normaliseKey(each.key) === key);
@@ -107,7 +110,7 @@ function describe(nodePool: string, { name }: InstanceType, offering: Offering):
   return { nodePool, reason: 'Offerings', subject: zone, message: `${what}${why}${again.text}`, ...again.data };
 }
 
-/** When an offering will be tried again: hours and minutes in UTC for a person, and as data. */
+/** When an offering is tried again: hours and minutes in UTC as text, and RFC 3339 as data. */
 export function triedAgain(milliseconds: number | undefined): { text: string; data: Pick<Cause, 'until'> } {
   if (milliseconds === undefined) return { text: '', data: {} };
   const until = new Date(milliseconds).toISOString();

@@ -3,7 +3,7 @@ import { formatResource } from '../../core/quantities.js';
 import type { Compiled } from '../compile/compiled.js';
 import type { Row } from '../compile/universe.js';
 
-/** Why a claim would launch as `cheapest`, in a person's words. */
+/** Why a claim would launch as `cheapest`, as text for people. */
 export function whyOf({ dimensions, offers }: Compiled, cheapest: Row, usage: Float64Array, types: number): string {
   const allocatable = offers.allocatable(cheapest.type);
   const { overhead } = offers.of(cheapest.profile);

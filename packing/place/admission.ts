@@ -47,7 +47,7 @@ export function allows(
   return true;
 }
 
-/** Whether the domain has a pod that the affinity selects, or may get the first one. */
+/** Whether the domain has a pod that the affinity selects, or may get the first such pod. */
 function findsAffinityMatch(
   topologyCounts: TopologyCounts,
   rules: Rules,
@@ -70,7 +70,7 @@ export function keepsSkew(
   return topologyCounts.count(group, domain) + (counts ? 1 : 0) - topologyCounts.least(group) <= group.maxSkew;
 }
 
-/** Whether required pod affinity by host name is met there, or the pod may be the first that it selects. */
+/** Whether required pod affinity by host name is met on the host, or the pod may be the first that it selects. */
 export function meetsHostAffinity(topologyCounts: TopologyCounts, rules: Rules, host: string | undefined): boolean {
   return rules.hostAffinity.every(
     (group) =>

@@ -5,7 +5,7 @@ import type { Feasibility } from './feasibility.js';
 import { roomFor, type NodeState } from './node-states.js';
 import type { PlacementTarget } from './part.js';
 
-/** What the pods of a group would find in one domain. */
+/** How the pods of a group fit into one domain. */
 interface DomainOption {
   /** How many of them have room there, on existing or new nodes. */
   pods: number;
@@ -17,8 +17,8 @@ interface DomainOption {
 }
 
 /**
- * The topology domain for pods that must share one because of pod affinity: the one with room for most of them, then the one where
- * the pods that existing nodes have no room for cost least. Undefined if no domain is possible.
+ * The topology domain for pods that must share one because of pod affinity: the one with room for most of them; of
+ * equals, the one where pods without room on existing nodes cost least. Undefined if no domain is possible.
  */
 export function bestAffinityDomain(
   feasibility: Feasibility,

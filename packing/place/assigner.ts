@@ -206,7 +206,7 @@ export class Assigner {
     return skew;
   }
 
-  /** How many pods the rules count in the domains of the cell: among equals the emptiest cell is taken. */
+  /** The number of pods in the domains of the cell that the rules count: of equal cells the emptiest is taken. */
   private podsInDomains(rules: Rules, cell: Cell): number {
     return this.podsSelectedBy(rules.spread, cell) + this.podsSelectedBy(rules.matched, cell);
   }

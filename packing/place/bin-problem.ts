@@ -24,7 +24,7 @@ interface NumberingOptions {
 }
 
 /**
- * Turns parts into a bin packing problem: a part is an item, a row worth buying is an offer, up to `dearest` dollars per hour.
+ * Turns parts into a bin packing problem: a part becomes an item, a row of at most `dearest` dollars per hour an offer.
  */
 export function numberProblem(
   compiled: Compiled,
@@ -70,8 +70,9 @@ export function numberProblem(
 }
 
 /**
- * By part: the offers that may hold its pods, those of lighter NodePools among them; undefined where that is none more than it is allowed. A NodePool with minValues or
- * a spot ratio is none to ride in: what a claim of it lists, and costs, depends on all its pods.
+ * By part: the offers that may hold its pods, including those of lighter NodePools; undefined if these are only the
+ * allowed ones. Pods do not ride in a NodePool with minValues or a spot ratio: what its claim lists, and costs, depends
+ * on all its pods.
  */
 function ridingOf(
   { input: { objects } }: Compiled,
@@ -97,7 +98,7 @@ function ridingOf(
   return isMore ? riding : undefined;
 }
 
-/** All profiles that the parts may use, by index. Parts mostly share their lists. */
+/** All profiles that the parts may use, by index. Most parts share their lists. */
 function profilesOf(parts: readonly Part[]): Profile[] {
   const lists = new Set<readonly Profile[]>();
   for (const { profiles } of parts) lists.add(profiles);

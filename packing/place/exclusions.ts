@@ -7,7 +7,7 @@ import { selectsOwn } from './host-rules.js';
 import { isSameList } from '../lists.js';
 import type { Part } from './part.js';
 
-/** What keeps parts off one new node together. */
+/** Constraints that prevent parts from sharing one new node. */
 export interface Exclusions {
   readonly caps: Cap[];
   readonly conflicts: (readonly [number, number])[];
@@ -89,15 +89,15 @@ function addRule(
   if (both.length > 0) caps.push({ items: Int32Array.from(both), max });
   for (const bundle of bundles) for (const item of both) if (item !== bundle) conflicts.push([bundle, item]);
   if (group.kind === 'spread') return;
-  // Pods that are both are kept apart by the cap.
+  // Pods in both lists are already separated by the cap.
   const isBoth = new Set(both);
   const others = selected.filter((item) => !isBoth.has(item));
   for (const owner of owners) for (const item of isBoth.has(owner) ? others : selected) conflicts.push([owner, item]);
 }
 
 /**
- * Pods with different spread rules that select each other: whichever is scheduled last, its rule must allow the number of pods
- * then, so the larger skew bounds all. Rare: most rules select only pods that have them.
+ * Pods with different spread rules that select each other: the rule of the pod scheduled last must allow the number of
+ * pods at that time, so the larger skew bounds all. Rare: most rules select only pods that have them.
  */
 function addMutual(exclusions: Exclusions, reaches: ReadonlyMap<Group, Reach>): void {
   const mixed = [...reaches].filter(

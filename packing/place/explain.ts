@@ -7,8 +7,8 @@ import { selectsOwn } from './host-rules.js';
 import { listedNames, counted } from '../../core/text.js';
 
 /**
- * The topology rule that keeps the next pod out of every domain; the first one in the order of checks. `admits`: whether all rules together allow a cell;
- * of those that they allow none has a place.
+ * The topology rule that excludes the next pod from every domain; the first in the order of checks. `admits`: whether
+ * all rules together allow a cell; no allowed cell has room.
  */
 export function topologyBlocker(
   rules: Rules,
@@ -49,7 +49,7 @@ export function topologyBlocker(
   return { reason: 'Topology', subject: key, message };
 }
 
-/** The kinds of rules that decide where the pod may be. */
+/** Names the kinds of rules that restrict where the pod may be. */
 function rulesText({ spread, affinity, antiAffinity }: Rules): string {
   const kinds = [
     ['spread', spread],
@@ -72,7 +72,7 @@ class View {
     return [...new Set(this.cells.flatMap(({ domains }) => domains.get(key) ?? []))];
   }
 
-  /** Why no domain may get one more pod by its spread, in words; undefined if one may. */
+  /** Why spread allows no more pods in any domain, in words; undefined if it allows one. */
   skewProblem(group: Group): string | undefined {
     const { topologyCounts } = this;
     const self = selectsOwn(this.rules, group) ? 1 : 0;
@@ -116,7 +116,8 @@ class View {
 }
 
 /**
- * kube-scheduler counts only pods that all terms select. The text says so, because people expect each term to count separately.
+ * kube-scheduler counts only pods that all terms select. The message says so, because users expect each term to count
+ * separately.
  */
 const whom = ({ level }: Rules): string =>
   level.affinity.length > 1 ? 'all of its affinity terms select' : 'its affinity wants';

@@ -14,7 +14,7 @@ import type { RuleBook } from '../topology/rules.js';
 import { fullName } from '../names.js';
 import type { NodeKind } from './node-states.js';
 
-/** Which profiles and kinds of nodes admit a shape on a level, apart from resources. Computed once each. */
+/** The profiles and kinds of nodes that admit a shape on a level, regardless of resources. Each is computed once. */
 export class Feasibility {
   private readonly profileLists = new Map<Level, readonly Profile[]>();
   /** Lists of plain shapes, by their constraint. */
@@ -68,7 +68,10 @@ export class Feasibility {
     return this.intern(this.withVariety(admitted));
   }
 
-  /** Whether a NodePool launches nothing for these pods now (provisioning/refused-claims); any, where none is given. */
+  /**
+   * Whether a NodePool launches nothing for these pods because of a back-off (provisioning/refused-claims); any
+   * NodePool, if none is given.
+   */
   private isBackedOff({ exemplar }: PodShape, pool?: Pool): boolean {
     const { backedOff } = this.compiled;
     if (backedOff.size === 0) return false;
@@ -76,7 +79,7 @@ export class Feasibility {
     return refused.some((each) => each?.pods.has(fullName(exemplar)) === true);
   }
 
-  /** Profiles whose DaemonSets the topology rules of the shape do not go with. */
+  /** Profiles whose DaemonSets conflict with the topology rules of the shape. */
   shunned(shape: PodShape, level: Level): readonly Profile[] {
     const { book } = this;
     if (book === undefined || this.compiled.daemons.length === 0) return emptyList;
@@ -98,12 +101,15 @@ export class Feasibility {
     return list;
   }
 
-  /** Which rule does not go with the DaemonSets of the profile, if one does not. */
+  /** The rule that conflicts with the DaemonSets of the profile, if any. */
   daemonConflict(shape: PodShape, level: Level, profile: Profile): DaemonConflict | undefined {
     return this.book?.daemonPods.conflict(this.book.of(shape, level), profile);
   }
 
-  /** Leaves out profiles whose types, with those that a claim may list beside them, do not meet the minValues of the NodePool (min-values/strict-and-best-effort). */
+  /**
+   * Drops profiles whose types, with those that a claim may list in addition, do not meet the minValues of the NodePool
+   * (min-values/strict-and-best-effort).
+   */
   private withVariety(profiles: readonly Profile[]): readonly Profile[] {
     if (this.compiled.input.settings.minValuesPolicy === 'BestEffort') return profiles;
     const varied = profiles.filter(({ pool }) => minValuesRulesOf(pool.requirements).length > 0);

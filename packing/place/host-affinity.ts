@@ -14,7 +14,7 @@ import { roomFor, type NodeState } from './node-states.js';
 import type { Member, Part, PlacementTarget } from './part.js';
 import type { PodClass } from '../compile/classes.js';
 
-/** What pod affinity by host name needs from the assigner. */
+/** The parts of the assigner that pod affinity by host name needs. */
 interface Host {
   readonly cells: Cells;
   readonly topologyCounts: TopologyCounts;
@@ -106,7 +106,7 @@ export class HostAffinity {
     return this.book.of(podClass.shape, level);
   }
 
-  /** A bundle of `base` and as many of the pods as one node has room for, at most `wanted`. */
+  /** A bundle of `base` and as many of the pods as fit on one node, at most `wanted`. */
   private bundle(
     target: PlacementTarget,
     pods: readonly Pod[],

@@ -15,12 +15,12 @@ export interface IncomingPod {
   readonly pod: Pod;
 }
 
-/** The state that host-name rules, host ports and volumes need, of an existing node or one to be launched. */
+/** The state of an existing or new node that host-name rules, host ports and volumes need. */
 export type Host = Pick<NodeState, 'attach' | 'ports' | 'host'> &
   Partial<Pick<Site, 'kind'>> & {
-    /** The DaemonSets, by index, whose pods will run there and are counted nowhere yet. */
+    /** Indices of DaemonSets whose pods will run there and are not counted yet. */
     readonly uncounted?: readonly number[] | undefined;
-    /** Whether it is there already, so that DaemonSets alone do not meet the affinity of pods there (topology/daemon-pods). */
+    /** Set for existing nodes, where pods of DaemonSets alone do not satisfy pod affinity (topology/daemon-pods). */
     readonly view?: NodeState['view'];
   };
 
@@ -76,13 +76,16 @@ export function hostRoom(
   return room;
 }
 
-/** How many pods that the rule selects are on the node, those of DaemonSets that are still to come among them. */
+/** How many pods on the node the rule selects, including DaemonSet pods that are still to come. */
 function countAt(topologyCounts: TopologyCounts, group: Group, { host, uncounted = [] }: Host): number {
   const counted = topologyCounts.count(group, host);
   return uncounted.length === 0 ? counted : counted + (topologyCounts.daemonPods?.count(group, uncounted) ?? 0);
 }
 
-/** Whether a node that is there has the pods of DaemonSets that these pods need, and one to be launched has none that exclude them. */
+/**
+ * Whether an existing node runs the DaemonSet pods that these pods need, and a new node will run none that exclude
+ * them.
+ */
 function admitsDaemons(node: Host, rules: Rules, topologyCounts: TopologyCounts): boolean {
   const { daemonPods } = topologyCounts;
   const { uncounted = [], kind } = node;

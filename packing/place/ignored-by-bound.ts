@@ -7,8 +7,8 @@ import type { Group } from '../topology/groups.js';
 import type { RuleBook, Rules } from '../topology/rules.js';
 
 /**
- * What a plan has to respect and `lowerBoundOfPlaced` ignores, in words: a plan may cost more than the bound for these reasons.
- * First the rules of pods, those of most pods before others, then limits and minValues of NodePools.
+ * The constraints of a plan that `lowerBoundOfPlaced` ignores, in words: possible causes of a gap between price and
+ * bound. First the rules of pods, in order of their number, then limits and minValues of NodePools.
  */
 export function rulesIgnoredByBound(
   compiled: Compiled,
@@ -39,7 +39,7 @@ function ignoredRules({ spread, affinity, antiAffinity, hostAffinity }: Rules): 
   ]);
 }
 
-/** Rules in words, those of most pods first; `pods`: how many pods each has. */
+/** Rules in words, in order of their number of pods; `pods`: the number for each. */
 export function rulesByPods(pods: ReadonlyMap<string, number>): string[] {
   const rules = [...pods].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
   return rules.map(([rule, count]) => `${rule} (${counted(count, 'pod')})`);

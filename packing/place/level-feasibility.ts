@@ -5,7 +5,7 @@ import { selectsOwn } from './host-rules.js';
 import type { NodeKind, NodeState } from './node-states.js';
 import type { PlacementTarget } from './part.js';
 
-/** Whether pods can be placed at all on a relaxation level. A quick check, by which hopeless levels are skipped. */
+/** A quick check whether pods can be placed at all on a relaxation level, to skip hopeless levels. */
 export class LevelFeasibility {
   private readonly kinds: readonly NodeKind[];
   private readonly hasDomains = new Map<string, boolean>();

@@ -22,8 +22,8 @@ interface BoundContext {
 }
 
 /**
- * A lower bound for the price of the placed pods over all choices of domains and nodes, each node dearer by `surcharge`. Preferences and limits are ignored.
- * Dollars per hour.
+ * A lower bound for the price of the placed pods over all choices of domains and nodes, with `surcharge` added to each
+ * node. Ignores preferences and limits. Dollars per hour.
  */
 export function lowerBoundOfPlaced(
   context: BoundContext,
@@ -57,7 +57,7 @@ export function lowerBoundOfPlaced(
     const capUse = new Int32Array(caps);
     return nodes.map(({ kind }, n): OpenBin => ({ free: free[n]!, allowed: kinds.get(kind)!, capUse, holds: [] }));
   });
-  // With many kinds of nodes the relaxation would let free room pay for pods that none of these nodes admits.
+  // With many kinds of nodes the relaxation would let free room hold pods that none of these nodes admits.
   const stranded = parts.filter((_, item) => ![...kinds.values()].some((bits) => hasBit(bits, item)));
   if (nodes.length === 0 || stranded.length === 0) return whole;
   return Math.max(
@@ -79,8 +79,8 @@ function boundOf(
 }
 
 /**
- * The lower bound at full prices, less the most that the remaining commitments can save. Limits are ignored, so with covered
- * prices the commitments would seem to cover everything.
+ * The lower bound at full prices, minus the most that the remaining commitments can save. With prices under commitments
+ * the bound would be too low: limits are ignored, so the commitments would seem to cover everything.
  */
 function boundUncovered(compiled: Compiled, problem: BinProblem, rowOfOffer: readonly number[]): number {
   if (compiled.coverage.open.length === 0) return 0;

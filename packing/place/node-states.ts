@@ -70,7 +70,7 @@ export function nodeStates(compiled: Compiled): NodeState[] {
   return states;
 }
 
-/** The nodes whose pods topology counts: those that accept pods, and those that are being deleted while pods are held back there. */
+/** The nodes whose pods topology counts: those that accept pods, and deleting nodes while pods are held back there. */
 export function countedNodes(
   { nodes, bound, space }: Compiled,
   states: readonly NodeState[],
@@ -82,7 +82,7 @@ export function countedNodes(
 
 const hostOf = ({ labels: own, name }: CompiledNode): string => own[labels.hostname] ?? name;
 
-/** The DaemonSets, by index, of which none of these pods is. */
+/** Indices of the DaemonSets that have none of these pods. */
 function stillToCome(daemons: readonly Daemon[], pods: readonly Pod[]): number[] {
   const there = new Set(
     pods.flatMap((pod) => {
@@ -219,7 +219,7 @@ export function roomFor(free: Float64Array, demand: Float64Array, wanted: number
     const left = free[d]!;
     if (left < 0) return 0;
     if (demand[d]! * fit > left) fit = Math.floor(left / demand[d]!);
-    // Asked for each node and kind of pod: what has no room for one is not looked through to the end.
+    // Called for each node and kind of pod, so it returns as soon as one resource has no room.
     if (fit === 0) return 0;
   }
   return fit;

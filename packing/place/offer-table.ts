@@ -14,7 +14,7 @@ export interface OfferTable {
   readonly perNode: number;
 }
 
-/** How many tables are kept for a catalogue; the oldest is dropped first. */
+/** Number of tables cached per catalogue; the oldest is dropped first. */
 const mostKept = 16;
 
 const kept = new WeakMap<Offers, Map<string, OfferTable>>();

@@ -11,14 +11,14 @@ export interface OpenClaim {
   readonly capacityType?: string;
 }
 
-/** A node to buy: a row of the universe, and how many units of which parts it holds. */
+/** A node to buy: a row of the universe, and how many units of each part it holds. */
 export interface BoughtBin {
   readonly row: number;
   readonly items: ArrayLike<number>;
   readonly units: ArrayLike<number>;
 }
 
-/** The claims of the bins, which get the pods of each part in order. `given`: how many units of each part they hold. */
+/** The claims for the bins. They get the pods of each part in order. `given`: how many units of each part they hold. */
 export function openClaimsOf(
   parts: readonly Part[],
   bins: readonly BoughtBin[],

@@ -18,7 +18,10 @@ export interface Part {
   readonly together: boolean;
   /** Profiles that they may be launched on. Equal lists are one object. */
   readonly profiles: readonly Profile[];
-  /** Profiles, those above among them, of NodePools of any weight: for nodes that are launched for other pods (scheduling/heaviest-pool-first). Absent: only those above. */
+  /**
+   * Profiles of NodePools of any weight, including those above: for nodes that are launched for other pods
+   * (scheduling/heaviest-pool-first). Absent: only those above.
+   */
   readonly riding?: readonly Profile[];
   /** Topology keys that need one fixed value on the node. */
   readonly pinnedKeys: readonly string[];
@@ -33,7 +36,7 @@ export interface PlacementTarget {
   readonly podClass: PodClass;
   readonly level: Level;
   readonly rules: Rules;
-  /** Profiles of NodePools with limits that turned out to have no room. */
+  /** Profiles of NodePools whose limits have no room. */
   readonly without: ReadonlySet<Profile>;
 }
 

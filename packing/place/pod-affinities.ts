@@ -18,7 +18,7 @@ export class PodAffinities {
     return this.compiled.levelsByShape[shape.index]!.some(hasPodAffinity);
   }
 
-  /** Whether the affinity selects pods that do not have the same affinity. */
+  /** Whether the affinity selects pods without this affinity. */
   forOthers({ shape }: PodClass): boolean {
     this.mixed ??= this.mixedGroups();
     return this.compiled.levelsByShape[shape.index]!.some((level) => {

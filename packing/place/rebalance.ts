@@ -20,8 +20,8 @@ export interface Balance {
 }
 
 /**
- * If limits left pods without a node, spread domains are uneven, and pods that others have affinity to may be missing. Removes
- * pods from planned nodes until all rules hold again; drops nodes that become empty.
+ * After limits left pods without a node, spread domains are uneven, and pods that others have affinity to may be
+ * missing. Removes pods from planned nodes until all rules hold again; drops nodes that become empty.
  */
 export function rebalance(
   { universe, space, book, topologyCounts, nodes, demandOf }: Balance,

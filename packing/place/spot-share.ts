@@ -6,19 +6,25 @@ import type { Compiled } from '../compile/compiled.js';
 import { offeringLabelsOf } from '../compile/nodes.js';
 import { capacityOf } from '../compile/pool-limits.js';
 
-/** What the choice of the capacity type needs to know of a NodeClaim. */
+/** The data of a NodeClaim that determine its capacity type. */
 export interface SpotChoice {
   readonly pool: string;
   /** The zone of the NodeClaim; undefined if it is open. */
   readonly zone: string | undefined;
-  /** Millicores of the cheapest type on spot and on demand; undefined if the NodeClaim cannot be launched as that. */
+  /**
+   * Millicores of the cheapest type on spot and on demand; undefined if the NodeClaim cannot be launched under that
+   * capacity type.
+   */
   readonly spot: number | undefined;
   readonly onDemand: number | undefined;
 }
 
 export type Share = 'spot' | 'on-demand';
 
-/** The spot ratio that applies to a NodePool: of the policy with the highest weight that selects it, then the first by name. */
+/**
+ * The spot ratio of a NodePool: that of the policy with the highest weight that selects it; of equal weights the first
+ * by name.
+ */
 export function ratioOf(compiled: Compiled, pool: NodePool): SpotRatio | undefined {
   return rulingPolicy(pool, compiled.input.objects.disruptionPolicies)?.spec.spotRatio;
 }
@@ -29,9 +35,9 @@ interface Running {
 }
 
 /**
- * Decides for each NodeClaim of a NodePool with a spot ratio whether it is spot or on-demand, so that the vCPUs of the NodePool
- * with its running nodes come as close to the ratio as whole nodes allow. Large nodes are decided first, since small ones can
- * even out the rest. With `perZone` each zone has the ratio.
+ * Decides for each NodeClaim of a NodePool with a spot ratio whether it is spot or on-demand, so that the vCPUs of the
+ * NodePool including its running nodes come as close to the ratio as whole nodes allow. Large nodes are decided first,
+ * since small ones can even out the rest. With `perZone` the ratio holds in each zone.
  */
 export function shareOut(
   ratio: SpotRatio,
@@ -75,7 +81,7 @@ function distance(spot: number, onDemand: number, target: number): number {
   return Math.abs(spot - target * (spot + onDemand));
 }
 
-/** Millicores of the NodePool's nodes that stay, by zone if the ratio is by zone. */
+/** Millicores of the NodePool's nodes that are not deleting, by zone if the ratio is by zone. */
 export function runningShares({ nodes }: Compiled, pool: string, perZone: boolean): Map<string, Running> {
   const running = new Map<string, Running>();
   for (const view of nodes) {

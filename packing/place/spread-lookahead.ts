@@ -26,8 +26,8 @@ export class SpreadLookahead {
   }
 
   /**
-   * Whether the next pod with these rules would still have one of the places after one more is placed `there`, or there is no
-   * next pod.
+   * Whether the next pod with these rules would still have one of the places after one pod is placed `there`. True if
+   * there is no next pod.
    */
   leavesPlaceForNext(rules: Rules, there: DomainOf, places: Iterable<DomainOf>): boolean {
     const own = rules.spread.filter((group) => selectsOwn(rules, group));

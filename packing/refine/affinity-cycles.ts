@@ -11,13 +11,13 @@ export interface ClassOnNode {
 }
 
 /**
- * Cycles of pod affinity: a rule selects pods that have another rule, and so on back to the first. In a finished plan each rule
- * finds its pods in its domain, but kube-scheduler could bind none of them first.
+ * Cycles of pod affinity: a rule selects pods that have another rule, and so on back to the first. In the finished plan
+ * each rule is satisfied, but kube-scheduler could bind none of the pods first.
  */
 export class AffinityCycles {
   private readonly groups: ReadonlySet<Group>;
 
-  /** @param required the rules of every class without its preferences */
+  /** @param required the rules of every class without preferences */
   constructor(required: readonly Rules[]) {
     this.groups = inCycles(required);
   }
@@ -26,7 +26,7 @@ export class AffinityCycles {
     return this.groups.size > 0;
   }
 
-  /** The rules, with their domains, that no order of binding can meet (topology/affinity-cycles). */
+  /** The rules, with their domains, that no binding order can satisfy (topology/affinity-cycles). */
   unmet(
     onNodes: readonly ClassOnNode[],
     topologyCounts: TopologyCounts,
@@ -56,7 +56,7 @@ export class AffinityCycles {
   }
 }
 
-/** Pods that `TopologyCounts` contains, but that are not bound yet in the order of binding that is tried. */
+/** Pods that `TopologyCounts` contains but that are not bound yet in the simulated binding order. */
 class WaitingPods {
   private readonly pods = new Map<Group, Map<string, number>>();
 

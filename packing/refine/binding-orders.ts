@@ -9,10 +9,10 @@ import { Xorshift } from '../xorshift.js';
 import type { PlacementState } from './placement-state.js';
 import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
 
-/** Random orders that are simulated beside the two fixed ones. */
+/** Number of random orders that are simulated in addition to the two fixed ones. */
 const shuffles = 3;
 
-/** A node of the plan while pods are bound to it. */
+/** A node of the plan during the simulated binding. */
 interface BindingNode {
   readonly host: string;
   readonly kind: Site['kind'];
@@ -22,7 +22,7 @@ interface BindingNode {
   readonly free: Float64Array;
   readonly domainOf: (key: string) => string | undefined;
   readonly admits: (podClass: PodClass, level: Level) => boolean;
-  /** Adds so many pods with these rules to the topology counts; negative numbers remove them. */
+  /** Adds this number of pods with these rules to the topology counts; a negative number removes them. */
   readonly count: (rules: Rules, pods: number) => void;
 }
 
@@ -30,25 +30,27 @@ interface BindingNode {
 interface PlannedPods {
   readonly node: BindingNode;
   readonly podClass: PodClass;
-  /** Those by which they are counted in the plan. */
+  /** The rules by which the plan counts them. */
   readonly rules: Rules;
   readonly pods: number;
 }
 
-/** A pod that is to be bound, with its required rules. */
+/** A pod to be bound, with its required rules. */
 interface WaitingPod {
   readonly atLevel: ClassAtLevel;
   readonly planned: BindingNode;
 }
 
 /**
- * Whether kube-scheduler can bind all pods of the plan to its nodes, although it does not know the plan and takes pods in an order of its own
- * (topology/any-binding-order). Some orders are simulated. In each a pod goes to its planned node if the rules allow that at that time, otherwise to another node
- * with room, and otherwise it waits for the other pods. Domains without a node do not count: kube-scheduler knows none of them. Leaves the state as it was.
+ * Whether kube-scheduler can bind all pods of the plan to its nodes although it does not know the plan and takes pods
+ * in another order (topology/any-binding-order). Simulates some orders. In each, a pod goes to its planned node if the
+ * rules allow that at that time, otherwise to another node with room; otherwise it waits for other pods. Domains
+ * without a node do not count, since kube-scheduler does not know them. Leaves the state unchanged.
  *
- * Example: two pods `a` are spread over zones with `maxSkew: 1`; the rule also counts five pods `b`, which may be anywhere. The plan has a node with one `a` in each
- * of two zones, and all `b` in the first zone. If the `b` are bound first, no `a` may go to the first zone, since the second has five pods less. Both `a` then have
- * to go to the second zone. If its node has room for only one of them, the plan depends on the order.
+ * Example: two pods `a` are spread over zones with `maxSkew: 1`; the rule also counts five pods `b`, which may be
+ * anywhere. The plan has a node with one `a` in each of two zones, and all `b` in the first zone. If the `b` are bound
+ * first, no `a` may go to the first zone, since the second has five pods less. Both `a` then have to go to the second
+ * zone. If its node has room for only one of them, the plan depends on the order.
  */
 export function bindsInAnyOrder(state: PlacementState): boolean {
   const planned = plannedPods(state);
@@ -67,7 +69,7 @@ export function bindsInAnyOrder(state: PlacementState): boolean {
   return binds;
 }
 
-/** Whether any topology rule binds or counts these pods: the other pods can be bound at any time. */
+/** Whether any topology rule restricts or counts these pods; other pods can be bound at any time. */
 const isRuled = ({
   matched,
   spread,
@@ -94,7 +96,7 @@ function plannedPods(state: PlacementState): PlannedPods[] {
   return [...launched, ...existing];
 }
 
-/** The node as the cheapest type that the plan has for it, with its pods. */
+/** The node as launched with its cheapest planned type, with its pods. */
 function launchedNode({ context }: PlacementState, { row, usage, host, ports, profiles }: TentativeNode): BindingNode {
   const { compiled, feasibility, topologyCounts } = context;
   const { profile } = compiled.universe.rows[row]!;
@@ -129,7 +131,7 @@ function existingNode({ context }: PlacementState, node: NodeState): BindingNode
 const valueOf = (values: readonly (string | undefined)[], key: number | undefined): string | undefined =>
   key === undefined ? undefined : values[key];
 
-/** Pods that their rules do not restrict first, the reverse, and some orders at random. */
+/** Pods without restricting rules first, the reverse, and some random orders. */
 function ordersOf(pods: readonly WaitingPod[]): WaitingPod[][] {
   const restricted = ({ atLevel: { rules } }: WaitingPod): boolean => rules.keys.length > 0 && rules.spread.length > 0;
   const freeFirst = [...pods.filter((pod) => !restricted(pod)), ...pods.filter(restricted)];
@@ -143,7 +145,7 @@ function ordersOf(pods: readonly WaitingPod[]): WaitingPod[][] {
   return [freeFirst, [...freeFirst].reverse(), ...shuffled];
 }
 
-/** Pods that are bound one after the other. */
+/** Simulates binding pods one after the other. */
 class Binding {
   private readonly bound: { readonly node: BindingNode; readonly atLevel: ClassAtLevel }[] = [];
 
@@ -153,7 +155,7 @@ class Binding {
     private readonly pods: readonly WaitingPod[],
   ) {}
 
-  /** Whether all pods get bound. Afterwards none is. */
+  /** Whether all pods get bound. Unbinds them afterwards. */
   isComplete(): boolean {
     let waiting = this.pods;
     for (let before = Infinity; waiting.length > 0 && waiting.length < before;) {
@@ -196,7 +198,7 @@ class Binding {
   }
 }
 
-/** Takes the room of one pod of the class on the node, or frees it. */
+/** Uses the room of one pod of the class on the node, or frees it. */
 function take({ context }: PlacementState, { free, ports }: BindingNode, podClass: PodClass, pods: 1 | -1): void {
   const demand = context.feasibility.demand(podClass);
   for (let d = 0; d < demand.length; d++) free[d] = free[d]! - pods * demand[d]!;

@@ -6,14 +6,15 @@ import type { TentativeNode } from './tentative-node.js';
 import type { Group } from '../topology/groups.js';
 import { PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 
-/** Plans of up to so many pods are tried. */
+/** Maximum number of pods of a plan that is searched exactly. */
 export const mostPods = 24;
-/** Places that are tried for pods; where there are more, the search ends without a proof. */
+/** Maximum number of placements tried; with more, the search ends without a proof. */
 const mostTried = 3000;
 
 /**
- * Tries every place for every pod, as long as that may be better than the best plan so far. Returns whether everything was tried: the plan is the best then.
- * Pods come first that need a NodePool of a lower weight, for others may ride on their nodes.
+ * Tries every place for every pod, as long as that may beat the best plan. Returns whether everything was tried: the
+ * best plan is then optimal. Pods that need a NodePool of a lower weight come first, since other pods may ride on their
+ * nodes.
  */
 export function searchExactly(best: Incumbent): boolean {
   const { state } = best;
@@ -40,15 +41,15 @@ export function searchExactly(best: Incumbent): boolean {
   return isDone;
 }
 
-/** Depth first, the cheapest places first; changes are undone on the way back. */
+/** Depth first, the cheapest places first; undoes changes when backtracking. */
 class ExactSearch {
   private readonly state: PlacementState;
-  /** Plans of the first pods from which the search went on already. */
+  /** Partial plans from which the search has continued already. */
   private readonly seen = new Set<string>();
-  /** The places that were chosen for the pods up to now. */
+  /** The chosen places of the pods so far. */
   private readonly path: (() => void)[] = [];
   private readonly left: UnplacedPod[] = [];
-  /** Spread rules by which the pods count, with the number of pods from each index on that count. */
+  /** Spread rules that count the pods, with the number of counted pods from each index on. */
   private readonly spreads = new Map<Group, number[]>();
   private price: number;
   private unplaced: number;
@@ -76,7 +77,7 @@ class ExactSearch {
     return this.tried <= mostTried;
   }
 
-  /** Makes the plan that was found; returns the pods that it leaves out. */
+  /** Applies the best plan found; returns the pods that it leaves unplaced. */
   replay(): readonly UnplacedPod[] {
     const { path, left } = this.found!;
     for (const put of path) put();
@@ -114,7 +115,7 @@ class ExactSearch {
     left.pop();
   }
 
-  /** Whether the pods from this index on are enough to even out what is uneven now. */
+  /** Whether the pods from this index on suffice to even out the current skew. */
   private canBeEven(index: number): boolean {
     const { topologyCounts } = this.state.context;
     for (const [group, after] of this.spreads) {

@@ -4,24 +4,26 @@ import type { TentativeNode } from './tentative-node.js';
 import type { Incumbent } from './incumbent.js';
 import { insertAll, PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 
-/** A pod on a node. `take` removes it, and returns false where other pods on the node need it by pod affinity. */
+/** A pod on a node. `take` removes it, or returns false if other pods on the node need it by pod affinity. */
 interface RemovablePod {
   readonly unplaced: UnplacedPod;
   readonly take: () => boolean;
 }
 
-/** How many pods are removed at once to make room for others. */
+/** Maximum number of pods removed at once to make room for others. */
 const mostRemoved = 6;
-/** How many equal nodes are tried as one larger node. */
+/** Numbers of equal nodes that are tried as one larger node. */
 const equalNodesJoined = [3, 4, 6, 8];
-/** Tentative nodes with more pods are not tried: exchanging one pod hardly changes their price. */
+/** Tentative nodes with more pods are skipped: exchanging one pod hardly changes their price. */
 const mostExchanged = 8;
 
-/** Improves a plan by moving a few pods: makes room for unplaced ones, swaps two, or puts the pods of several nodes in one. */
+/**
+ * Improves a plan by moving a few pods: makes room for unplaced pods, swaps two pods, or merges several nodes into one.
+ */
 export class Exchanges {
   private readonly state: PlacementState;
   private readonly order: PlacingOrder;
-  /** Groups of nodes whose pods fit on no single node, in the plan `impossibleIn`. */
+  /** Groups of nodes whose pods do not fit on one node, in the plan with version `impossibleIn`. */
   private readonly impossible = new Set<string>();
   private impossibleIn = '';
 
@@ -31,8 +33,8 @@ export class Exchanges {
   }
 
   /**
-   * Makes room for unplaced pods: others go to other nodes, or one large pod stays unplaced for several small ones. Returns whether
-   * fewer pods are unplaced in the end.
+   * Makes room for unplaced pods: moves others to other nodes, or leaves one large pod unplaced for several small ones.
+   * Returns whether fewer pods are unplaced afterwards.
    */
   makeRoom(units: number): boolean {
     const { best, state } = this;
@@ -57,7 +59,7 @@ export class Exchanges {
     return best.unplaced.length < before;
   }
 
-  /** Removes pods from the node one by one until unplaced pods fit; returns whether fewer are unplaced in the end. */
+  /** Removes pods from the node one by one until unplaced pods fit; returns whether fewer are unplaced afterwards. */
   private makeRoomOn(host: TentativeNode | NodeState, removables: readonly RemovablePod[]): boolean {
     const { best, state } = this;
     best.begin();
@@ -87,7 +89,7 @@ export class Exchanges {
     return this.state.insertInto(host, podClass, pod, lastLevel);
   }
 
-  /** Swaps pods between tentative nodes with few pods, one by one, where that makes a node cheaper. */
+  /** Swaps single pods between tentative nodes with few pods if that makes a node cheaper. */
   exchange(units: number): void {
     const { state } = this;
     const end = state.work + units;
@@ -119,7 +121,7 @@ export class Exchanges {
     return false;
   }
 
-  /** Puts the pods of two tentative nodes on one if that costs no more: at equal prices fewer nodes are better. */
+  /** Merges two tentative nodes if that costs no more: at equal price fewer nodes are better. */
   join(units: number): void {
     const { state } = this;
     const end = state.work + units;
@@ -132,7 +134,7 @@ export class Exchanges {
     }
   }
 
-  /** Several equal nodes as one: there may be no instance size for two of them, but one for four. */
+  /** Merges several equal nodes: there may be no instance size for two of them, but one for four. */
   private joinAlike(into: TentativeNode, end: number): void {
     const text = contentKey(into);
     const others = this.state.tentativeNodes.filter((each) => each !== into && contentKey(each) === text);
@@ -142,7 +144,7 @@ export class Exchanges {
     }
   }
 
-  /** Tries to put each node from index `first` on onto `into`. */
+  /** Tries to merge each node from index `first` on into `into`. */
   private joinOthers(into: TentativeNode, first: number, end: number): void {
     const { tentativeNodes } = this.state;
     const refused = new Set<string>();
@@ -174,7 +176,10 @@ export class Exchanges {
     return best.accept(best.unplaced);
   }
 
-  /** Whether this failed in the present plan. After a change the plan has another price or fewer nodes, so it is tried again. */
+  /**
+   * Whether this failed in the current plan. After a change the plan has another price or number of nodes, so it is
+   * tried again.
+   */
   private isImpossible(text: string): boolean {
     const { best, impossible } = this;
     const plan = `${best.price} ${this.state.tentativeNodes.length} ${best.unplaced.length}`;

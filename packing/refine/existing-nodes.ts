@@ -13,10 +13,10 @@ interface ExistingNodesContext {
   readonly nodes: readonly NodeState[];
 }
 
-/** If there are more nodes, only the first are used. */
+/** With more nodes only the first are used. */
 const mostNodes = 200;
 
-/** Existing nodes while pods are placed on them and removed. Their room costs nothing. Topology counts are kept up to date. */
+/** Existing nodes while pods are placed on them and removed. Their room is free. Keeps topology counts up to date. */
 export class ExistingNodes {
   readonly nodes: readonly NodeState[];
   private checks = 0;
@@ -28,7 +28,10 @@ export class ExistingNodes {
     this.nodes = context.nodes.slice(0, mostNodes);
   }
 
-  /** Nodes whose pods of this pass can all be removed. With volumes they cannot: what they attached to the node stays. */
+  /**
+   * Nodes from which all pods of this pass can be removed. Pods with volumes cannot be removed, since their volumes
+   * stay attached.
+   */
   occupied(): NodeState[] {
     return this.nodes.filter(
       ({ pods, attach: attached }) =>
@@ -43,7 +46,7 @@ export class ExistingNodes {
     return checks;
   }
 
-  /** The first node that admits the pod and whose domains suit. */
+  /** The first node that admits the pod and whose domains are allowed. */
   find(
     incoming: IncomingPod,
     suits: (domainOf: (key: string) => string | undefined) => boolean,
@@ -51,7 +54,7 @@ export class ExistingNodes {
     return this.nodes.find((node) => this.admits(node, incoming) && suits((key) => this.domain(node, key)));
   }
 
-  /** The domains of nodes that have room for a pod of the class. */
+  /** The domains of nodes with room for a pod of the class. */
   places({ podClass, rules }: Omit<IncomingPod, 'pod'>): ((key: string) => string | undefined)[] {
     const { feasibility } = this.context;
     const demand = feasibility.demand(podClass);

@@ -5,7 +5,7 @@ import { Openers } from './openers.js';
 import type { UnplacedPod } from './unplaced-pods.js';
 import { RuleCheck, type BrokenRules } from './rule-check.js';
 
-/** What plans are compared by, in this order: unplaced pods, unplaced pods of capacity buffers, price, number of nodes. */
+/** Criteria of comparison, in this order: unplaced pods, unplaced pods of capacity buffers, price, number of nodes. */
 interface Score {
   readonly unplaced: number;
   readonly buffers: number;
@@ -13,10 +13,10 @@ interface Score {
   readonly nodes: number;
 }
 
-/** The best plan so far. A change of the placement state is kept only if it makes the plan better. */
+/** The best plan so far. A change of the placement state is kept only if it improves the plan. */
 export class Incumbent {
   private score: Score;
-  /** Rules that were broken after the last change that was kept. */
+  /** Rules that were broken after the last accepted change. */
   private brokenBefore: BrokenRules | undefined;
   private readonly rules: RuleCheck;
   private readonly openers: Openers;
@@ -36,12 +36,12 @@ export class Incumbent {
     this.unopened = this.openers.unopened();
   }
 
-  /** Pods that found no place. */
+  /** Pods without a place. */
   get unplaced(): readonly UnplacedPod[] {
     return this.unplacedPods;
   }
 
-  /** Whether every pod has a place, for no more dollars per hour than that. */
+  /** Whether every pod has a place at no more than this price, dollars per hour. */
   isEnough(price: number): boolean {
     return this.score.unplaced + this.score.buffers === 0 && this.score.price <= price;
   }
@@ -55,7 +55,7 @@ export class Incumbent {
     this.brokenBefore ??= this.rules.broken();
   }
 
-  /** Keeps the change if the plan is better, and undoes it otherwise. `left`: pods that have no place now. */
+  /** Keeps the change if the plan is better, and undoes it otherwise. `left`: the unplaced pods. */
   accept(left: readonly UnplacedPod[]): boolean {
     const { state } = this;
     const broken = this.brokenIfBetter(left);
@@ -76,13 +76,16 @@ export class Incumbent {
     return this.brokenIfBetter(left) !== undefined;
   }
 
-  /** The rules that are broken now, if the plan is better and does not break more than it may. */
+  /** The broken rules, if the plan is better and breaks no more rules than allowed. */
   private brokenIfBetter(left: readonly UnplacedPod[]): BrokenRules | undefined {
     const score = this.scoreOf(left);
     return isBetter(score, this.score) ? this.allowedBreaks(isFuller(score, this.score)) : undefined;
   }
 
-  /** The rules that are broken now; undefined if the change must not break so much. If `isWorthIt`, the plan may come to depend on the order in which pods are bound. */
+  /**
+   * The broken rules; undefined if the change must not break as many. If `isWorthIt`, the plan may depend on the
+   * binding order.
+   */
   private allowedBreaks(isWorthIt: boolean): BrokenRules | undefined {
     if (!isWorthIt && this.openers.unopened() > this.unopened) return undefined;
     const before = this.brokenBefore!;

@@ -3,14 +3,14 @@ import { limitUse } from '../place/bin-problem.js';
 import { type PoolLimit } from '../compile/pool-limits.js';
 import type { TentativeNode } from './tentative-node.js';
 
-/** What tentative nodes use of the limits of NodePools. */
+/** The tentative nodes' use of NodePool limits. */
 export class LimitUse {
   constructor(
     private readonly compiled: Compiled,
     private readonly limits: readonly PoolLimit[],
   ) {}
 
-  /** Whether a node of this row is within the limits, if it takes the place of `tentative`. */
+  /** Whether a node of this row is within the limits if it replaces `tentative`. */
   allows(row: number, tentative: TentativeNode | undefined): boolean {
     const { limits, compiled } = this;
     for (let l = 0; l < limits.length; l++) {
@@ -23,7 +23,7 @@ export class LimitUse {
     return true;
   }
 
-  /** Counts `times` nodes of this row, each with its reserve, as used; a negative number returns them. */
+  /** Charges `times` nodes of this row, each with its reserve; a negative number refunds them. */
   charge(row: number, reserve: readonly number[], times: number): void {
     const { limits, compiled } = this;
     for (const limit of limits) limit.remaining -= times * limitUse(compiled, row, limit);

@@ -17,37 +17,47 @@ import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
 
 /** A way to place one pod. */
 export interface Move {
-  /** Undefined where a node has to be launched for the pod. */
+  /** Undefined if a node has to be launched for the pod. */
   readonly tentative: TentativeNode | undefined;
   readonly profiles: readonly Profile[];
   readonly row: number;
   readonly reserve: readonly number[];
-  /** What it adds to the price, dollars per hour. */
+  /** Increase of the price, dollars per hour. */
   readonly cost: number;
-  /** How many pods that its topology rules select are in its domains: of equal costs the least crowded place is taken. */
+  /**
+   * Number of pods in its domains that the pod's topology rules select: at equal cost the least crowded place is taken.
+   */
   readonly podsInDomains: number;
 }
 
 /** How moves are chosen. */
 export interface PlacementChoice {
-  /** `fill` takes any node that holds the pod, the one with fewest pods first, as Karpenter does; `cheap` what costs least. */
+  /**
+   * `fill` takes any node that holds the pod, the one with fewest pods first, as Karpenter does; `cheap` takes the
+   * cheapest.
+   */
   readonly mode: 'fill' | 'cheap';
-  /** The price of nodes in this domain is multiplied by `factor`, so that another part of the solution space is searched. */
+  /**
+   * Multiplies the price of nodes in this domain by `factor`, so that another part of the solution space is searched.
+   */
   readonly domainFactor?: { readonly key: string; readonly domain: string; readonly factor: number };
-  /** Whether tentative nodes of pools with a lower weight may be enlarged too: Karpenter fills them whatever their weight. */
+  /**
+   * Whether tentative nodes of pools with a lower weight may be enlarged too: Karpenter fills nodes whatever their
+   * weight.
+   */
   readonly anyWeight?: boolean;
   /**
-   * When pods are placed whose spread also selects pods without that spread: before these, which then may go anywhere, or after them, which then are placed without
-   * regard to the spread. Absent: in the usual order.
+   * When to place pods whose spread also selects pods without that spread: before these, which may then go anywhere, or
+   * after these, which are then placed regardless of the spread. Absent: in the usual order.
    */
   readonly counting?: 'first' | 'last';
-  /** Domains that the next pod of the class could go to: a place that leaves none of them is not taken. */
+  /** Domains available to the next pod of the class: a place that leaves none of them is not taken. */
   readonly places?: readonly DomainOf[];
 }
 
 export type DomainOf = (key: string) => string | undefined;
 
-/** What a search has cost so far, in rows, tentative nodes and domains that were checked. */
+/** Work of a search so far: rows, tentative nodes and domains checked. */
 export interface SpentEffort {
   spent: number;
 }
@@ -56,30 +66,30 @@ interface MovesContext {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
   readonly topologyCounts: TopologyCounts;
-  /** Profiles for which a limit is used up. */
+  /** Profiles of pools with an exhausted limit. */
   readonly exhausted: ReadonlySet<Profile>;
   readonly lookahead: SpreadLookahead;
-  /** By limit, what a claim needs beyond its row so that minValues of its pool are met; undefined where they cannot be. */
+  /** By limit: what a claim needs beyond its row to meet the minValues of its pool; undefined if they cannot be met. */
   readonly reserveOf: (claim: OpenClaim) => readonly number[] | undefined;
-  /** What each tentative node counts more than it costs, dollars per hour. */
+  /** Surcharge of each tentative node, dollars per hour. */
   readonly surcharge: number;
 }
 
 interface MoveSearch {
   readonly choice: PlacementChoice;
-  /** The node that the pod joins; undefined where one is launched. */
+  /** The node that the pod joins; undefined if one is launched. */
   readonly tentative: TentativeNode | undefined;
-  /** Gets the best move in each combination of domains. */
+  /** Receives the best move of each combination of domains. */
   readonly all?: Move[] | undefined;
 }
 
 const none: readonly number[] = [];
-/** The effort of working out which types a claim lists, in rows. */
+/** Work of computing the types that a claim lists, in rows. */
 const listingWork = 100;
-/** Up to this many domains cost no effort beside the rows in them. */
+/** Up to this many domains, only their rows count as work. */
 const fewPlaces = 32;
 
-/** Finds where one pod may be put, and what that adds to the price. It changes nothing. */
+/** Finds possible places for one pod and their cost. Changes nothing. */
 export class Moves {
   private readonly withMinValues: ReadonlySet<Pool>;
 
@@ -94,7 +104,7 @@ export class Moves {
     this.withMinValues = new Set(pools.filter(({ requirements }) => minValuesRulesOf(requirements).length > 0));
   }
 
-  /** Whether the pool has minValues, so that its claims have to list different types. */
+  /** Whether the pool has minValues, so that its claims must list different types. */
   hasMinValues(pool: Pool): boolean {
     return this.withMinValues.has(pool);
   }
@@ -112,7 +122,10 @@ export class Moves {
     return best !== undefined && best.cost <= 0 ? best : better(best, this.launchMove(atLevel, choice));
   }
 
-  /** Every way to place the pod: at the least price in each combination of domains, on each tentative node and on one to be launched. */
+  /**
+   * Every way to place the pod: at the lowest price in each combination of domains, on each tentative node and on a new
+   * one.
+   */
   all(atLevel: ClassAtLevel, pod: Pod): Move[] {
     const found: Move[] = [];
     const choice: PlacementChoice = { mode: 'cheap', anyWeight: true };
@@ -121,7 +134,7 @@ export class Moves {
     return found;
   }
 
-  /** How the pod can join the tentative node, if it can. `all` gets each such move. */
+  /** How the pod can join the tentative node, if possible. Adds every such move to `all`. */
   joinMove(
     tentative: TentativeNode,
     atLevel: ClassAtLevel,
@@ -139,7 +152,8 @@ export class Moves {
     if (profiles.length === 0) return undefined;
     const demand = feasibility.demand(podClass);
     const usage = tentative.usage.map((amount, d) => amount + demand[d]!);
-    // Free room of a node is for any pod, but it is enlarged only in the heaviest pool that has room (scheduling/heaviest-pool-first).
+    // Any pod may use the free room of a node, but a node is enlarged only in the heaviest pool with room
+    // (scheduling/heaviest-pool-first).
     const isHeavy = choice.anyWeight === true || tentative.profiles[0]!.pool.weight >= this.heaviest(atLevel);
     const isAllowed = (move: Move | undefined): boolean => isHeavy || move?.row === tentative.row;
     const found: Move[] | undefined = all && [];
@@ -148,14 +162,16 @@ export class Moves {
     return isAllowed(move) ? move : undefined;
   }
 
-  /** The weight of the pools that nodes are launched in for such pods while limits allow. */
+  /** The weight of the pools in which nodes are launched for such pods while limits allow. */
   heaviest({ podClass, level }: ClassAtLevel): number {
     const { feasibility, exhausted } = this.context;
     const [profiles] = this.lists.byWeight(feasibility.holding(podClass, level, exhausted));
     return profiles?.[0]?.pool.weight ?? 0;
   }
 
-  /** How a node can be launched for the pod, in the heaviest pools that have room for it (scheduling/heaviest-pool-first). */
+  /**
+   * How a node can be launched for the pod, in the heaviest pools with room for it (scheduling/heaviest-pool-first).
+   */
   private launchMove(atLevel: ClassAtLevel, choice: PlacementChoice, all?: Move[]): Move | undefined {
     const { feasibility, topologyCounts } = this.context;
     const { podClass, level, rules } = atLevel;
@@ -193,7 +209,7 @@ export class Moves {
     return best;
   }
 
-  /** The better of `best` and the cheapest row at this place, of pools whose minValues can be met. */
+  /** The better of `best` and the cheapest row in these domains, of pools whose minValues can be met. */
   private bestAt(
     place: ProfilePlace,
     atLevel: ClassAtLevel,
@@ -228,7 +244,7 @@ export class Moves {
     return key !== undefined && values[key] === domainFactor.domain ? cost * domainFactor.factor : cost;
   }
 
-  /** What a node of the row counts as, dollars per hour. */
+  /** Price of a node of the row including the surcharge, dollars per hour. */
   priceOf(row: number): number {
     return this.context.compiled.universe.rows[row]!.offering.price + this.context.surcharge;
   }
@@ -256,7 +272,10 @@ export class Moves {
     return pods;
   }
 
-  /** The cheapest row of the profiles that holds the usage within limits, -1 if there is none. The row of `tentative` counts as free. */
+  /**
+   * The cheapest row of the profiles that holds the usage within limits; -1 if there is none. The row of `tentative`
+   * counts as free.
+   */
   private cheapest(profiles: readonly Profile[], usage: Float64Array, tentative: TentativeNode | undefined): number {
     const { offers, universe } = this.context.compiled;
     const dims = usage.length;
@@ -277,7 +296,9 @@ export class Moves {
     return best;
   }
 
-  /** What the node reserves of limits, so that its claim can list enough types for minValues; undefined where it cannot. */
+  /**
+   * What the node reserves of limits, so that its claim can list enough types for minValues; undefined if it cannot.
+   */
   private reserveFor(
     tentative: TentativeNode | undefined,
     row: number,

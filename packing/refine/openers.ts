@@ -6,11 +6,11 @@ import type { PlacementState } from './placement-state.js';
 import type { TentativeMember, TentativeNode } from './tentative-node.js';
 
 /**
- * Tells nodes that no pod of theirs needs in their NodePool, because NodePools with a higher weight have room for each (scheduling/heaviest-pool-first). A pod may
- * ride on a node that another pod opened, but only while that pod stays.
+ * Finds nodes that are not needed in their NodePool: NodePools with a higher weight have room for each of their pods
+ * (scheduling/heaviest-pool-first). A pod may ride on a node that another pod opened, but only while that pod stays.
  *
- * Only pods that may be in any domain are judged, and only NodePools without limits and minValues, outside of reservations: otherwise a NodePool with a lower
- * weight may be right.
+ * Only pods without restricted domains are judged, and only NodePools without limits, minValues and reservations:
+ * otherwise a NodePool with a lower weight may be right.
  */
 export class Openers {
   private readonly heaviest = new Map<readonly Profile[], number>();
@@ -26,7 +26,7 @@ export class Openers {
     this.weighed = new Set(isOneWeight ? [] : free);
   }
 
-  /** The number of tentative nodes that no pod of theirs opens. */
+  /** The number of tentative nodes that none of their pods opens. */
   unopened(): number {
     if (this.weighed.size === 0) return 0;
     return this.state.tentativeNodes.filter((node) => !this.isOpened(node)).length;

@@ -23,19 +23,19 @@ interface PlacementContext {
   readonly feasibility: Feasibility;
   readonly book: RuleBook;
   readonly topologyCounts: TopologyCounts;
-  /** Profiles for which a limit is used up. */
+  /** Profiles of pools with an exhausted limit. */
   readonly exhausted: ReadonlySet<Profile>;
   readonly nodes: readonly NodeState[];
   readonly lookahead: SpreadLookahead;
-  /** What is left of the limits; kept up to date. */
+  /** Remaining limits; kept up to date. */
   readonly limits: readonly PoolLimit[];
-  /** By limit, what a claim needs beyond its row so that minValues of its pool are met; undefined where they cannot be. */
+  /** By limit: what a claim needs beyond its row to meet the minValues of its pool; undefined if they cannot be met. */
   readonly reserveOf: (claim: OpenClaim) => readonly number[] | undefined;
-  /** What each tentative node counts more than it costs, dollars per hour. */
+  /** Surcharge of each tentative node, dollars per hour. */
   readonly surcharge: number;
 }
 
-/** A place for one pod, and what it adds to the price, dollars per hour. */
+/** A place for one pod and the increase of the price, dollars per hour. */
 interface PodChoice {
   readonly cost: number;
   readonly put: () => void;
@@ -45,8 +45,8 @@ const none: readonly number[] = [];
 const noKey = (): boolean => false;
 
 /**
- * The plan while it is changed one pod at a time, on existing and on tentative nodes. It keeps the counts of topology rules, host
- * ports, volumes and limits, and can undo every change. Slower than bins, but it knows every rule, which bins do not.
+ * The plan while it is changed one pod at a time, on existing and tentative nodes. Tracks topology counts, host ports,
+ * volumes and limits, and can undo every change. Slower than bins, but checks every rule.
  */
 export class PlacementState {
   readonly tentativeNodes: TentativeNode[] = [];
@@ -65,7 +65,7 @@ export class PlacementState {
     this.moves = new Moves(context, this.lists, this.limitUse, this.tentativeNodes, this.effort);
   }
 
-  /** Work done so far, in rows, tentative nodes and domains that were checked. */
+  /** Work done so far: rows, tentative nodes and domains checked. */
   get work(): number {
     return this.effort.spent;
   }
@@ -74,7 +74,7 @@ export class PlacementState {
     this.effort.spent = spent;
   }
 
-  /** What the tentative nodes count as, dollars per hour. */
+  /** Price of the tentative nodes including the surcharge, dollars per hour. */
   price(): number {
     let price = 0;
     for (const { row } of this.tentativeNodes) price += this.moves.priceOf(row);
@@ -86,17 +86,17 @@ export class PlacementState {
     return { podClass, level, levelIndex, rules: this.context.book.of(podClass.shape, level) };
   }
 
-  /** Every class at its last relaxation level, without any preference. */
+  /** Every class at its last relaxation level, which has no preferences. */
   required(): ClassAtLevel[] {
     return this.context.compiled.queue.map((podClass) => this.atLastLevel(podClass));
   }
 
-  /** The class without any preference. */
+  /** The class without preferences. */
   atLastLevel(podClass: PodClass): ClassAtLevel {
     return this.atLevel(podClass, this.context.compiled.levelsByShape[podClass.shape.index]!.length - 1);
   }
 
-  /** Adds a claim that bins made. Limits and topology counts have it already, except counts by host name. */
+  /** Adds a claim made of bins. Limits and topology counts include it already, except counts by host name. */
   adopt({ row, members, pinnedKeys }: OpenClaim): void {
     const { feasibility, compiled, topologyCounts } = this.context;
     const own = compiled.universe.rows[row]!.profile;
@@ -126,7 +126,7 @@ export class PlacementState {
     this.tentativeNodes.push(tentative);
   }
 
-  /** Returns to the limits what the tentative nodes reserve for minValues. */
+  /** Refunds to the limits what the tentative nodes reserve for minValues. */
   release(): void {
     for (const { reserve } of this.tentativeNodes) this.limitUse.reserve(reserve, -1);
   }
@@ -175,14 +175,14 @@ export class PlacementState {
     return false;
   }
 
-  /** The weight of the NodePools that a node is launched in for such a pod. */
+  /** The weight of the NodePools in which a node is launched for such a pod. */
   heaviest({ podClass, lastLevel }: UnplacedPod): number {
     return this.moves.heaviest(this.atLevel(podClass, lastLevel));
   }
 
   /**
-   * Every place for the pod at the first relaxation level up to `lastLevel` at which it has one, the cheapest first. Existing nodes cost nothing. Whether spreads that
-   * count the pod itself are kept is not checked: later pods may even them out.
+   * Every place for the pod at the first relaxation level, up to `lastLevel`, that has one; the cheapest first.
+   * Existing nodes cost nothing. Does not check spreads that count the pod itself: later pods may even them out.
    */
   choices({ podClass, pod, lastLevel }: UnplacedPod): PodChoice[] {
     for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
@@ -230,7 +230,7 @@ export class PlacementState {
     return true;
   }
 
-  /** The domains of every node that could hold the pod if no other pod was there. */
+  /** The domains of every node that could hold the pod if it were empty. */
   private allPlaces({ podClass, level, rules }: ClassAtLevel): DomainOf[] {
     const launched = this.lists.placesOf(this.context.feasibility.holding(podClass, level), rules.keys).map(
       ({ values }): DomainOf =>
@@ -240,7 +240,7 @@ export class PlacementState {
     return [...launched, ...this.existing.places({ podClass, rules })];
   }
 
-  /** As `insert`, on this node alone. */
+  /** Like `insert`, on this node only. */
   insertInto(host: TentativeNode | NodeState, podClass: PodClass, pod: Pod, lastLevel: number): boolean {
     for (let levelIndex = 0; levelIndex <= lastLevel; levelIndex++) {
       const atLevel = this.atLevel(podClass, levelIndex);
@@ -276,7 +276,7 @@ export class PlacementState {
     });
   }
 
-  /** A pod on an existing node as an unplaced one, which may be relaxed no further than it is now. */
+  /** A pod on an existing node as an unplaced pod, which may not be relaxed beyond its current level. */
   unplacedOf({ podClass, rules, pod }: PlacedPod): { podClass: PodClass; pod: Pod; lastLevel: number } {
     const lastLevel = this.context.compiled.levelsByShape[podClass.shape.index]!.indexOf(rules.level);
     return { podClass, pod, lastLevel };
@@ -331,7 +331,7 @@ export class PlacementState {
     });
   }
 
-  /** Undoes every change since `commit`, or since there were so many. */
+  /** Undoes every change since `commit`, or all but the first `changes`. */
   undo(changes = 0): void {
     while (this.undoSteps.length > changes) this.undoSteps.pop()!();
   }

@@ -2,13 +2,16 @@ import type { KeySpace } from '../compile/key-space.js';
 import type { Profile } from '../compile/universe.js';
 import type { Feasibility } from '../place/feasibility.js';
 
-/** Profiles with the same domains of some topology keys. */
+/** Profiles with the same domains for some topology keys. */
 export interface ProfilePlace {
   readonly profiles: readonly Profile[];
   readonly values: Profile['values'];
 }
 
-/** Caches what the search derives from lists of profiles. Equal lists are one object, so that caches are keyed by identity. */
+/**
+ * Caches what the search derives from lists of profiles. Equal lists are one object, so the caches are keyed by
+ * identity.
+ */
 export class ProfileLists {
   private readonly intersections = new Map<readonly Profile[], Map<readonly Profile[], readonly Profile[]>>();
   private readonly places = new Map<readonly Profile[], Map<string, readonly ProfilePlace[]>>();
@@ -20,7 +23,7 @@ export class ProfileLists {
     private readonly feasibility: Pick<Feasibility, 'intern'>,
   ) {}
 
-  /** Profiles that are in both lists, in the order of the first. */
+  /** Profiles in both lists, in the order of the first. */
   intersection(a: readonly Profile[], b: readonly Profile[]): readonly Profile[] {
     if (a === b) return a;
     let known = this.intersections.get(a);
@@ -35,7 +38,7 @@ export class ProfileLists {
 
   /** The profiles grouped by their domains of the keys. */
   placesOf(profiles: readonly Profile[], keys: readonly string[]): readonly ProfilePlace[] {
-    // A pod may have rules about hundreds of keys, so their text is made once for a list.
+    // A pod may have rules with hundreds of keys, so their text is computed once per list.
     let lists = this.placesOfList.get(profiles);
     if (lists === undefined)
       this.placesOfList.set(profiles, (lists = new Map<readonly string[], readonly ProfilePlace[]>()));

@@ -4,11 +4,14 @@ import type { Rules } from '../topology/rules.js';
 import type { PlacementState } from './placement-state.js';
 import { AffinityCycles, type ClassOnNode } from './affinity-cycles.js';
 
-/** Topology rules that do not hold for the pods that are placed now. */
+/** Topology rules that the currently placed pods violate. */
 export interface BrokenRules {
-  /** With the least count of the rule's domains; -1 for affinity. */
+  /** With the lowest count among the rule's domains; -1 for affinity. */
   readonly violated: ReadonlyMap<string, number>;
-  /** Rules that hold if pods are bound in a certain order: pods with the rule first, then the other pods that it selects. */
+  /**
+   * Rules that hold if pods are bound in a certain order: first pods with the rule, then the other pods that it
+   * selects.
+   */
   readonly metInOrder: ReadonlySet<string>;
 }
 
@@ -16,7 +19,7 @@ export interface BrokenRules {
 export class RuleCheck {
   private readonly cycles: AffinityCycles;
 
-  /** @param required the rules of every class without its preferences */
+  /** @param required the rules of every class without preferences */
   constructor(
     private readonly state: PlacementState,
     required: readonly Rules[],
@@ -81,7 +84,7 @@ export class RuleCheck {
     }
   }
 
-  /** Whether a rule is violated, or violated further, that was not before. */
+  /** Whether a rule is newly violated, or violated by more than before. */
   violatesMore({ violated }: BrokenRules, before: BrokenRules): boolean {
     return [...violated].some(([text, least]) => {
       const known = before.violated.get(text);

@@ -8,42 +8,43 @@ import type { ClassAtLevel, TentativeNode } from './tentative-node.js';
 import type { Incumbent } from './incumbent.js';
 import { insertAll, PlacingOrder, type UnplacedPod } from './unplaced-pods.js';
 
-/** Nodes whose pods are removed and placed anew together. */
+/** Nodes whose pods are removed and placed again together. */
 interface Neighbourhood {
   readonly tentativeNodes?: readonly TentativeNode[];
   readonly nodes?: readonly NodeState[];
 }
 
 const modes = ['fill', 'cheap'] as const;
-/** Pods on existing nodes are placed anew all together only up to this number. */
+/** All pods on existing nodes are placed again together only up to this number. */
 const mostMoved = 400;
-/** After an improvement the search goes on until this many times the work that led to it is done. */
+/** After an improvement the search continues until it has done this many times the work so far. */
 const extensionFactor = 2.5;
-/** Rounds without improvement in which pods that had no place go first, and the effort for them. */
+/** Maximum number of rounds without improvement in which unplaced pods go first, and the effort for them. */
 const mostIdleRounds = 30;
 const prioritiseUnits = 100_000;
 
-/** One attempt of so many places pods first whose spread also selects others. */
+/** One in this many attempts first places pods whose spread also selects others. */
 const countingFirstIn = 4;
 
 interface Effort {
   /** See `SpentEffort`. */
   readonly units: number;
-  /** The units that a search may use as long as it finds improvements; absent: `units`. */
+  /** Maximum units while the search finds improvements; absent: `units`. */
   readonly most?: number;
-  /** A plan that costs no more than this is not searched further, dollars per hour. */
+  /** A plan at or below this price is not searched further, dollars per hour. */
   readonly target: number;
 }
 
 /**
- * Large neighbourhood search: removes a few nodes of a plan, places their pods one by one again, and keeps the result if more pods
- * have a place or the plan costs less. Bounded by work instead of time, so that equal inputs give equal results.
+ * Large neighbourhood search: removes a few nodes of a plan, places their pods again one by one, and keeps the result
+ * if more pods have a place or the plan costs less. Bounded by work instead of time, so that equal inputs give equal
+ * results.
  */
 export class Search {
   private readonly state: PlacementState;
   private readonly random = new Xorshift(0x9e3779b9);
   private readonly order: PlacingOrder;
-  /** How often pods of a class had no place: these classes go first. */
+  /** How often pods of a class were unplaced: these classes go first. */
   private readonly timesUnplaced = new Map<PodClass, number>();
   /** Classes whose spread also selects pods without that spread. */
   private readonly countingOthers: ReadonlySet<PodClass>;
@@ -55,7 +56,7 @@ export class Search {
     this.countingOthers = classesCountingOthers(state.required());
   }
 
-  /** Places unplaced pods without moving any other. */
+  /** Places unplaced pods without moving others. */
   placeUnplaced(): void {
     if (this.best.unplaced.length > 0) this.attempt({}, { mode: 'cheap' }, false);
   }
@@ -81,7 +82,10 @@ export class Search {
     while (this.prioritiseUnplaced(state.work + prioritiseUnits)) this.searchNeighbourhoods(effort);
   }
 
-  /** Places the pods of a few nodes again at a time, until many attempts in a row have failed, the target is met, or the units are used. */
+  /**
+   * Repeatedly places the pods of a few nodes again, until many attempts in a row have failed, the target is met, or
+   * the units are used.
+   */
   private searchNeighbourhoods({ units, most = units, target }: Effort): void {
     const { state } = this;
     const begun = state.work;
@@ -106,7 +110,7 @@ export class Search {
     }
   }
 
-  /** Places all pods anew again and again, first those that most often had no place; returns whether more have one in the end. */
+  /** Repeatedly places all pods again, most often unplaced pods first; returns whether more have a place afterwards. */
   private prioritiseUnplaced(end: number): boolean {
     const { state } = this;
     const before = this.best.unplaced.length;
@@ -125,7 +129,7 @@ export class Search {
     return this.best.unplaced.length < before;
   }
 
-  /** The ways to place all pods again: by price, as Karpenter does, and each of the two with one of the domains preferred. */
+  /** The ways to place all pods again: by price, as Karpenter does, and each of the two with one domain preferred. */
   private choices(): PlacementChoice[] {
     return modes.flatMap((mode): PlacementChoice[] => [
       { mode },
@@ -137,8 +141,8 @@ export class Search {
   }
 
   /**
-   * Ways that are tried last, and kept only if they beat the best of the others at once: their plans can hardly be improved
-   * afterwards.
+   * Ways that are tried last, and kept only if they immediately beat the best of the others, since their plans can
+   * hardly be improved.
    */
   private lastChoices(): PlacementChoice[] {
     return [
@@ -149,7 +153,7 @@ export class Search {
 
   private knownDomains: readonly { key: string; domain: string }[] | undefined;
 
-  /** Every domain of every topology key that the pods of some tentative node have rules about. */
+  /** Every domain of every topology key in the rules of pods on tentative nodes. */
   private domains(): readonly { key: string; domain: string }[] {
     if (this.knownDomains !== undefined) return this.knownDomains;
     const { compiled } = this.state.context;
@@ -179,7 +183,7 @@ export class Search {
     return this.countingOthers.size > 0 && this.random.next() % countingFirstIn === 0 ? { counting: 'first' } : {};
   }
 
-  /** Some tentative nodes at random, or all with pods of one class, at times together with one or two existing nodes. */
+  /** Some random tentative nodes, or all with pods of one class, sometimes with one or two existing nodes. */
   private pickNeighbourhood(): Neighbourhood {
     const occupied = this.state.existing.occupied();
     if (occupied.length === 0) return { tentativeNodes: this.pickTentativeNodes() };
@@ -204,12 +208,14 @@ export class Search {
     return [...chosen];
   }
 
-  /** Places the pods of the neighbourhood and the unplaced ones anew; returns whether the plan is better now. */
+  /** Places the pods of the neighbourhood and the unplaced ones again; returns whether the plan is better. */
   private attempt(area: Neighbourhood, choice: PlacementChoice, mixed: boolean): boolean {
     return this.best.accept(this.placeAnew(area, choice, mixed));
   }
 
-  /** Removes the pods of these nodes and places them, and the unplaced ones, anew. Returns the pods that then have no place. */
+  /**
+   * Removes the pods of these nodes and places them and the unplaced ones again. Returns the pods that stay unplaced.
+   */
   private placeAnew(
     { tentativeNodes = [], nodes = [] }: Neighbourhood,
     choice: PlacementChoice,
@@ -234,7 +240,7 @@ export class Search {
     return insertAll(order, ({ podClass, pod, lastLevel }) => state.insert(podClass, pod, lastLevel, choice));
   }
 
-  /** In the usual order, pods that had no place before first. If `mixed`, at times smallest first or at random. */
+  /** In the usual order, formerly unplaced pods first. If `mixed`, sometimes smallest first or at random. */
   private inOrder(
     unplaced: readonly UnplacedPod[],
     mixed: boolean,

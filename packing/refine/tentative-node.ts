@@ -6,23 +6,23 @@ import type { Profile } from '../compile/universe.js';
 import type { OpenClaim } from '../place/open-claim.js';
 import type { Rules } from '../topology/rules.js';
 
-/** A node that the plan would launch, with everything that decides whether a further pod fits. */
+/** A node that the plan would launch, with everything that decides whether another pod fits. */
 export interface TentativeNode {
-  /** Stands for the node's name in counts by host name, which it does not have yet. */
+  /** Placeholder for the node's name in counts by host name. */
   readonly host: string;
   readonly ports: HostPort[];
   readonly attach: undefined;
-  /** The DaemonSets, by index, whose pods will run there. */
+  /** Indices of the DaemonSets whose pods will run there. */
   readonly uncounted: readonly number[];
   readonly members: TentativeMember[];
   readonly usage: Float64Array;
-  /** Profiles that it can be launched as, all of pools with one weight. */
+  /** Profiles as which it can be launched, all of pools with the same weight. */
   profiles: readonly Profile[];
-  /** Topology keys whose value the claim has to fix, because a rule counts the node in that domain. */
+  /** Topology keys whose value the claim must fix, because a rule counts the node in that domain. */
   pinnedKeys: ReadonlySet<string>;
   /** The cheapest row that holds its pods. */
   row: number;
-  /** By limit, what it reserves beyond the use of its row, for minValues. */
+  /** By limit: what it reserves for minValues beyond the use of its row. */
   reserve: readonly number[];
   count: number;
 }

@@ -3,14 +3,14 @@ import type { Compiled } from '../compile/compiled.js';
 import type { PodClass } from '../compile/classes.js';
 import { hasPodAffinity } from '../compile/relaxation-levels.js';
 
-/** A pod without a node, and the last relaxation level that it may be placed at. */
+/** A pod without a node, and the last relaxation level at which it may be placed. */
 export interface UnplacedPod {
   readonly podClass: PodClass;
   readonly pod: Pod;
   readonly lastLevel: number;
 }
 
-/** Returns the pods that found no place. Once a pod of a class found none, the others of the class are not tried. */
+/** Returns the pods that stay unplaced. Once a pod of a class stays unplaced, the others of the class are not tried. */
 export function insertAll(unplaced: readonly UnplacedPod[], insert: (each: UnplacedPod) => boolean): UnplacedPod[] {
   const failed = new Set<PodClass>();
   return unplaced.filter((each) => {
@@ -21,19 +21,19 @@ export function insertAll(unplaced: readonly UnplacedPod[], insert: (each: Unpla
 }
 
 interface OrderOptions {
-  /** How often pods of a class had no place before; most often first. */
+  /** How often pods of a class were unplaced; most often first. */
   readonly timesUnplaced?: ReadonlyMap<PodClass, number>;
   /** Classes that come before all others. */
   readonly first?: ReadonlySet<PodClass>;
   /** Classes that come after all others. */
   readonly last?: ReadonlySet<PodClass>;
-  /** Of pods that are not `first` or `last` and are alike in pod affinity, those with the highest come first. */
+  /** Of pods that are not `first` or `last` and equal in pod affinity, the highest value comes first. */
   readonly early?: (each: UnplacedPod) => number;
-  /** Maps the rank of a class, which is 0 for the largest, to its place in the order. */
+  /** Maps the rank of a class (0 for the largest) to its position in the order. */
   readonly key?: (rank: number) => number;
 }
 
-/** In which order pods are placed one by one. */
+/** The order in which pods are placed one by one. */
 export class PlacingOrder {
   private readonly ranks: ReadonlyMap<PodClass, number>;
 
@@ -41,7 +41,7 @@ export class PlacingOrder {
     this.ranks = new Map(compiled.queue.map((podClass, i) => [podClass, i]));
   }
 
-  /** Largest first, those with pod affinity after all others. */
+  /** Largest first; pods with pod affinity after all others. */
   of(
     unplaced: readonly UnplacedPod[],
     { timesUnplaced, first, last, early = () => 0, key = (rank) => rank }: OrderOptions = {},

@@ -3,9 +3,12 @@ import { Exchanges } from './exchanges.js';
 import type { Incumbent } from './incumbent.js';
 import { Search } from './search.js';
 
-/** The effort of a search that goes on finding better plans, or while pods are unplaced. */
+/** Effort of a search while it finds better plans, or while pods are unplaced. */
 const searchUnits = 600_000;
-/** The share of it after which a search that has found nothing ends. With all of it, plans cost 0.1% less, and a pass takes 1.6 times as long. */
+/**
+ * Share of it after which a search without improvement ends. With the whole effort, plans cost 0.1% less and a pass
+ * takes 1.6 times as long.
+ */
 const firstShare = 0.25;
 /** Effort for placing unplaced pods and for joining nodes. */
 const roomUnits = 15_000;

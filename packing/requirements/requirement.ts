@@ -2,9 +2,9 @@ import type { NodeSelectorOperator } from '../../api/kubernetes.js';
 import { int64Of, largestInt64 } from '../../core/int64.js';
 
 /**
- * What one label may be, in canonical form (requirements/form): a set of values or the complement of one, within bounds.
- * `absent` says whether a node without the label satisfies it; keeping that apart from the values is what lets
- * `Exists` and `NotIn` on one key stay both in force.
+ * The allowed values of one label, in canonical form (requirements/form): a set of values or the complement of one,
+ * within bounds. `absent` says whether a node without the label satisfies it. It is separate from the values so that
+ * `Exists` and `NotIn` on one key both stay in force.
  */
 export interface Requirement {
   readonly complement: boolean;
@@ -27,7 +27,7 @@ const impossible: Requirement = { complement: false, values: [], absent: false }
 /** Only a missing label satisfies it. */
 export const doesNotExist: Requirement = { complement: false, values: [], absent: true };
 
-/** A requirement from its written form; unknown operators are the caller's to refuse. */
+/** A requirement from its written form. The caller rejects unknown operators. */
 export function requirementOf(
   operator: NodeSelectorOperator,
   values: readonly string[] = [],
@@ -80,12 +80,12 @@ function withinBounds({ gte, lte }: Requirement, value: string): boolean {
   return (gte === undefined || number >= gte) && (lte === undefined || number <= lte);
 }
 
-/** Whether the requirement is satisfied by `value`, where undefined stands for a missing label. */
+/** Whether `value` satisfies the requirement; undefined means the label is missing. */
 export function satisfiedBy(requirement: Requirement, value: string | undefined): boolean {
   return value === undefined ? requirement.absent : accepts(requirement, value);
 }
 
-/** Whether no label at all, present or missing, satisfies it. */
+/** Whether nothing satisfies it, neither a value nor a missing label. */
 export function isImpossible(requirement: Requirement): boolean {
   return !requirement.absent && isEmptyRequirement(requirement);
 }
@@ -95,12 +95,12 @@ export function isEmptyRequirement({ complement, values }: Requirement): boolean
   return !complement && values.length === 0;
 }
 
-/** Whether it leaves more than one value to choose from. */
+/** Whether it allows more than one value. */
 export function isOpen({ complement, values }: Requirement): boolean {
   return complement || values.length > 1;
 }
 
-/** The requirement that holds where both do (requirements/intersection). */
+/** The requirement that holds if both do (requirements/intersection). */
 export function intersect(a: Requirement, b: Requirement): Requirement {
   const absent = a.absent && b.absent;
   const minValues = larger<number>(a.minValues, b.minValues);
@@ -118,7 +118,7 @@ export function intersect(a: Requirement, b: Requirement): Requirement {
   return { complement: false, values, absent, ...extra };
 }
 
-/** Whether a bounded complement excludes every integer within its bounds: all of none where they cross. */
+/** Whether a bounded complement excludes every integer within its bounds; bounds that cross contain none. */
 function exhausted({ gte, lte, values }: Requirement): boolean {
   if (gte === undefined || lte === undefined) return false;
   for (let n = gte; n <= lte; n++) if (!values.includes(String(n))) return false;
@@ -133,7 +133,7 @@ function smaller(a: bigint | undefined, b: bigint | undefined): bigint | undefin
   return a === undefined ? b : b === undefined || a < b ? a : b;
 }
 
-/** The operator that the requirement is written with; bounds without excluded values count as `Exists` here. */
+/** The operator of its written form; bounds without excluded values count as `Exists`. */
 export function operatorOf(requirement: Requirement): 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' {
   if (requirement.complement) return requirement.values.length > 0 ? 'NotIn' : 'Exists';
   return requirement.values.length > 0 ? 'In' : 'DoesNotExist';
@@ -146,7 +146,9 @@ export interface WrittenRequirement {
   minValues?: number;
 }
 
-/** The written form: one entry, two for both bounds, and one more where a label must exist besides excluded values. */
+/**
+ * The written form: one entry, two for two bounds, and one more if the label must exist in addition to excluded values.
+ */
 export function write(key: string, requirement: Requirement): WrittenRequirement[] {
   const entries: WrittenRequirement[] = [];
   const { gte, lte, values, complement } = requirement;
@@ -162,10 +164,10 @@ export function write(key: string, requirement: Requirement): WrittenRequirement
   return entries;
 }
 
-/** The empty text is a value too, and is to be seen. */
+/** Quotes the empty string, which is a valid value, to make it visible. */
 const textOf = (value: string): string => (value === '' ? '""' : value);
 
-/** A text equal for equal requirements, and readable: `In [a b]`, `NotIn [a]`, `>= 3`. */
+/** A readable text, equal for equal requirements: `In [a b]`, `NotIn [a]`, `>= 3`. */
 export function describeRequirement(requirement: Requirement): string {
   const { gte, lte, values, complement, absent } = requirement;
   const parts: string[] = [];

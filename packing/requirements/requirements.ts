@@ -14,7 +14,7 @@ import {
 } from './requirement.js';
 import { lookUp } from '../../core/own.js';
 
-/** Requirements by label key; a key that is missing is free. */
+/** Requirements by label key; a missing key is unrestricted. */
 export type Requirements = ReadonlyMap<string, Requirement>;
 
 export const noRequirements: Requirements = new Map();
@@ -26,7 +26,7 @@ interface Written {
   readonly minValues?: number | undefined;
 }
 
-/** Reads a list of written requirements; several on one key intersect. */
+/** Reads a list of written requirements; several on one key are intersected. */
 export function readRequirements(list: readonly Written[] | undefined): Requirements {
   const read = new Map<string, Requirement>();
   for (const { key, operator, values, minValues } of list ?? []) {
@@ -36,8 +36,9 @@ export function readRequirements(list: readonly Written[] | undefined): Requirem
 }
 
 /**
- * Reads what a NodePool or a NodeOverlay asks of nodes. Where nothing is left of a key, nodes are without the label, as in Karpenter
- * (requirements/nothing-left): what types decide then leaves none of them, and of any other label the node has none.
+ * Reads the requirements of a NodePool or a NodeOverlay. If no value is left for a key, nodes are without the label, as
+ * in Karpenter (requirements/nothing-left): no type matches if types determine the label, and any other label is
+ * missing on the node.
  */
 export function readNodeRequirements(list: readonly Written[] | undefined): Requirements {
   const read = readRequirements(list);
@@ -61,7 +62,7 @@ export function narrow(into: Map<string, Requirement>, key: string, requirement:
   into.set(key, before === undefined ? requirement : intersect(before, requirement));
 }
 
-/** The requirements that hold where all of `sets` do. */
+/** The requirements that hold if all of `sets` do. */
 export function join(...sets: readonly Requirements[]): Requirements {
   let first = noRequirements;
   let joined: Map<string, Requirement> | undefined;
@@ -77,13 +78,13 @@ export function join(...sets: readonly Requirements[]): Requirements {
   return joined ?? first;
 }
 
-/** The first key on which nothing is left, if any. */
+/** The first key for which nothing is left, if any. */
 export function impossibleKey(requirements: Requirements): string | undefined {
   for (const [key, requirement] of requirements) if (isImpossible(requirement)) return key;
   return undefined;
 }
 
-/** The first key on which the two have nothing in common, if any: no node satisfies both then. */
+/** The first key for which the two have nothing in common, if any: no node satisfies both then. */
 export function clashingKey(asked: Requirements, given: Requirements): string | undefined {
   for (const [key, requirement] of asked) {
     const own = given.get(key);
@@ -92,7 +93,7 @@ export function clashingKey(asked: Requirements, given: Requirements): string | 
   return undefined;
 }
 
-/** A text equal for equal sets, whatever the order of their keys. */
+/** A text that is equal for equal sets, whatever the order of their keys. */
 export function canonicalText(requirements: Requirements): string {
   if (requirements.size === 0) return '';
   const parts: string[] = [];

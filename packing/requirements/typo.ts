@@ -6,7 +6,7 @@ export function probableKey(key: string, known: Iterable<string>): string | unde
   for (const candidate of [...known].sort()) {
     if (candidate === key) return undefined;
     const sameName = candidate.slice(candidate.lastIndexOf('/') + 1) === suffix;
-    // As many letters at least have to be put in or left out.
+    // At least this many letters have to be inserted or deleted.
     if (!sameName && Math.abs(key.length - candidate.length) >= least) continue;
     const distance = sameName ? 1 : editDistance(key, candidate);
     if (distance < least) {
@@ -17,7 +17,7 @@ export function probableKey(key: string, known: Iterable<string>): string | unde
   return best;
 }
 
-/** Letters to put in, leave out or replace, and neighbours to swap, that make one word of the other. */
+/** Number of letters to insert, delete, replace or swap that turn one word into the other. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -217,7 +217,7 @@ describe('each group of types is told with what stops it first', () => {
       'nothing for sale',
       {},
       { types: [instanceType('m5.x4', { cpu: 4, offerings: [] })] },
-      ['m5.x4: no offering of theirs is available'],
+      ['m5.x4: none of their offerings is available'],
     ],
     [
       'a contradiction of the pod itself',

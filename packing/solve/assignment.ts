@@ -5,26 +5,28 @@ import { LevelFeasibility } from '../place/level-feasibility.js';
 import type { Part } from '../place/part.js';
 import type { WorkingPlan } from './working-plan.js';
 
-/** Pods of a class that have no place yet. */
+/** Pods of a class without a place so far. */
 export interface Waiting {
   readonly podClass: PodClass;
   pods: readonly Pod[];
 }
 
-/** Decides the existing node, or the domain of a new one, of each pod. */
+/** Decides for each pod the existing node, or the domain of a new one. */
 export class Assignment {
   private readonly levelFeasibility: LevelFeasibility;
 
   constructor(
     private readonly working: WorkingPlan,
-    /** Whether pods that want to be with their like come after all others, as those do that want to be with others. */
+    /**
+     * Whether pods with affinity to pods of their class come after all others, like those with affinity to other pods.
+     */
     private readonly likeLast: boolean,
   ) {
     const { compiled, feasibility, topologyCounts, nodes } = working;
     this.levelFeasibility = new LevelFeasibility(compiled, feasibility, topologyCounts, nodes);
   }
 
-  /** Returns what new nodes are to hold. Pods that want to be near others come after those. */
+  /** Returns the parts that new nodes are to hold. Pods with affinity come after those without. */
   assign(waiting: readonly Waiting[]): Part[] {
     const parts: Part[] = [];
     let later: Waiting[] = [];
@@ -52,7 +54,7 @@ export class Assignment {
     return this.likeLast ? affinities.forAnyone(podClass) : affinities.forOthers(podClass);
   }
 
-  /** Puts what it can of a class somewhere, relaxing level by level when that may be; what is left over is unplaced. */
+  /** Places as many pods of a class as possible, relaxing level by level if allowed; the rest is unplaced. */
   private settle(each: Waiting, parts: Part[], relax: boolean): void {
     const { podClass } = each;
     const { compiled, unplaced } = this.working;

@@ -6,16 +6,19 @@ import { solveWithBound } from '../bins/solve.js';
 import { isBetterFor, type FoundNodes, leastBins, surchargeFor, withSurcharge } from '../bins/surcharge.js';
 import { nearEnough } from './working-plan.js';
 
-/** Up to so many pods a second packing is tried. */
+/** A second packing is tried for up to this many pods. */
 const fewPods = 600;
 
-/** Units of search after a first packing: in proportion to the pods, so that time is too. Few pods are searched as a whole afterwards. */
+/**
+ * Units of search after a first packing: proportional to the pods, so that time is too. Plans of few pods are searched
+ * as a whole afterwards.
+ */
 const effortFor = (pods: number): Effort => ({
   units: pods <= 500 ? 100_000 : Math.min(400_000, pods * 20),
   visits: pods <= 500 ? 2_000_000 : Math.min(12_000_000, pods * 3200),
 });
 
-/** What the search finds, or the one bin that holds everything, which it can miss where there are few pods. */
+/** The result of the search, or the one bin that holds everything, which the search can miss with few pods. */
 function buy(problem: BinProblem, effort: Effort): { solution: BinSolution; lowerBound: number } {
   const found = solveWithBound(problem, effort);
   const { price, unplaced } = found.solution;
@@ -31,11 +34,11 @@ function buy(problem: BinProblem, effort: Effort): { solution: BinSolution; lowe
 interface Bought {
   readonly solution: BinSolution;
   readonly lowerBound: number;
-  /** Whether pods ride on nodes that others open: `lowerBound` is of nodes that all their pods open. */
+  /** Whether pods ride on nodes that others open. `lowerBound` assumes that all pods of a node open it. */
   readonly isRidden: boolean;
 }
 
-/** The same, or what is cheaper because pods ride on nodes that others open. */
+/** The purchase, or a cheaper one in which pods ride on nodes that others open. */
 function buyWithRiding(problem: BinProblem, pods: number, effort = effortFor(pods)): Bought {
   const { riding, ...items } = problem.items;
   const found = buy({ ...problem, items }, effort);
@@ -44,22 +47,29 @@ function buyWithRiding(problem: BinProblem, pods: number, effort = effortFor(pod
   return { ...found, solution: cheaper ?? found.solution, isRidden: cheaper !== undefined };
 }
 
-/** With the surcharge itself the search misses packings with fewer bins. */
+/**
+ * The first search uses this many times the surcharge: with the surcharge itself it misses packings with fewer bins.
+ */
 const firstTimes = 2;
-/** A packing that costs more than so many times its lower bound is compared with the cheapest. */
+/** A packing above this many times its lower bound is compared with the cheapest. */
 const farFromBound = 1.15;
 
 interface BoughtBins extends Omit<Bought, 'lowerBound'> {
-  /** What each bin is to count more than it costs when the plan is searched on, dollars per hour. */
+  /** Surcharge per bin for the further search, dollars per hour. */
   readonly surcharge: number;
-  /** Of what the bins cost, and of what they count as. */
+  /** Lower bounds of the price, and of the price with surcharge. */
   readonly bounds: { readonly price: number; readonly withSurcharge: number };
 }
 
-/** The share of the price that each node of a plan that is searched as a whole counts more: of equal prices fewer nodes are better. */
+/**
+ * Surcharge per node of a plan that is searched as a whole, as a share of the price: at equal price fewer nodes are
+ * better.
+ */
 const tieShare = 1e-6;
 
-/** The bins that cost least, whatever their number. `isFirst`: without any search, for the plan will be searched as a whole. */
+/**
+ * The cheapest bins, whatever their number. `isFirst`: without search, because the plan will be searched as a whole.
+ */
 export function buyCheapest(problem: BinProblem, pods: number, isFirst: boolean): BoughtBins {
   const { lowerBound, ...bought } = buyWithRiding(problem, pods, isFirst ? { units: 0 } : undefined);
   const surcharge = isFirst ? tieShare * bought.solution.price : 0;
@@ -68,9 +78,9 @@ export function buyCheapest(problem: BinProblem, pods: number, isFirst: boolean)
 }
 
 /**
- * Bins of which fewer are preferred (provisioning/fewest-nodes): found with twice the surcharge. Of few pods, the search is repeated with the surcharge itself, unless
- * the price is near its bound. Where it is far from it, the cheapest bins are searched for instead. The better packing is taken. `surcharge` is that of earlier
- * bins of the plan.
+ * Bins with a preference for fewer (provisioning/fewest-nodes). First searched with twice the surcharge. With few pods,
+ * the search is repeated with the surcharge itself, unless the price is near its bound; if it is far from it, the
+ * cheapest bins are searched instead. The better packing is taken. `surcharge`: that of earlier bins of the plan.
  */
 export function buyFew(problem: BinProblem, pods: number, surcharge?: number): BoughtBins {
   const { perBin: own, lowerBound, leastBins } = surchargeFor(problem);
@@ -96,7 +106,7 @@ const described = ({ solution, isRidden }: Bought, surcharge: number, bounds: Bo
   bounds,
 });
 
-/** The price is without the surcharge. */
+/** The price without the surcharge. */
 function foundBy({ offers }: BinProblem, { solution: { bins, unplaced } }: Bought): FoundNodes {
   return {
     unplaced: unplaced.reduce((sum, left) => sum + left, 0),

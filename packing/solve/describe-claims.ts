@@ -8,8 +8,8 @@ import type { PlannedClaim } from '../types.js';
 import type { WorkingPlan } from './working-plan.js';
 
 /**
- * Describes the claims. Those that cannot list enough different types are not made (min-values/strict-and-best-effort); as their pods may
- * have kept a spread even, the others are looked through again then.
+ * Describes the claims. Claims that cannot list enough different types are dropped (min-values/strict-and-best-effort).
+ * Their pods may have kept a spread even, so the others are checked again then.
  */
 export function describeClaims(working: WorkingPlan): PlannedClaim[] {
   for (;;) {
@@ -50,7 +50,7 @@ function describeOnce(working: WorkingPlan): { made: PlannedClaim[]; refused: Re
   return { made, refused };
 }
 
-/** Whether limits and minValues both have a say in what the claim lists. */
+/** Whether both limits and minValues affect what the claim lists. */
 function isVaried({ compiled, limits }: WorkingPlan, { row }: OpenClaim): boolean {
   const { pool } = compiled.universe.rows[row]!.profile;
   return limits.some((limit) => limit.pool === pool.name) && minValuesRulesOf(pool.requirements).length > 0;

@@ -11,9 +11,9 @@ import { searchWhole } from '../refine/whole-search.js';
 import { mostSearched, nearEnough, type WorkingPlan } from './working-plan.js';
 
 /**
- * Places what is left over one by one where that can be, and searches on where the plan is small: bins are bought for once
- * domains are decided, and decide nothing for limits and minValues. `lowerBound`, of what nodes count as, is asked where it is needed alone, dollars per hour.
- * Returns whether nothing can be better.
+ * Places left-over pods one by one if possible, and searches further if the plan is small: bins are bought after
+ * domains are decided, and ignore limits and minValues. `lowerBound` includes the surcharge, dollars per hour; it is a
+ * function because it is seldom needed. Returns whether the plan is optimal.
  */
 export function improvePlan(working: WorkingPlan, lowerBound: () => number): boolean {
   const left = working.unplaced.worthAnotherTry();
@@ -67,7 +67,7 @@ function placementStateOf({
   });
 }
 
-/** How many rules select a pod, on average. */
+/** Average number of rules that select a pod. */
 function rulesOfPod({ compiled, book }: WorkingPlan): number {
   let pods = 0;
   let rules = 0;
@@ -79,7 +79,10 @@ function rulesOfPod({ compiled, book }: WorkingPlan): number {
   return rules / Math.max(1, pods);
 }
 
-/** Claims by their first pod, their members as in the queue: the order of the input has no say in what is made of them. */
+/**
+ * Claims sorted by their first pod, members in queue order, so that the result does not depend on the order of the
+ * input.
+ */
 function inNameOrder({ queue }: Compiled, claims: readonly OpenClaim[]): OpenClaim[] {
   const rank = new Map(queue.map((podClass, i) => [podClass, i]));
   const keyed = claims.map((claim) => {

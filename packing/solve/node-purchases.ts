@@ -10,29 +10,38 @@ import type { Waiting } from './assignment.js';
 import { buyCheapest, buyFew } from './buy-bins.js';
 import type { WorkingPlan } from './working-plan.js';
 
-/** Buys the nodes of a plan, and knows what they cost at least. */
+/** Buys the nodes of a plan, and computes their lower bound. */
 export class NodePurchases {
   private bound = 0;
-  /** The same of what nodes count as. */
+  /** The bound including the surcharge. */
   private boundWithSurcharge = 0;
-  /** Whether pods were put into domains or onto nodes that they might have left to others: `bound` is of the rest then. */
+  /**
+   * Whether pods were assigned to domains or nodes that other plans could leave to other pods; `bound` then holds only
+   * for the remaining choice.
+   */
   private chosen = false;
-  /** Whether pods could ride on nodes that others open, and whether some do: `bound` is of nodes that all their pods open. */
+  /**
+   * Whether pods could ride on nodes that others open, and whether some do. `bound` assumes that all pods of a node
+   * open it.
+   */
   private mayRide = false;
   private doRide = false;
-  /** Whether pods keep preferences: `bound` counts these as rules then, which a search does too, but another plan need not. */
+  /**
+   * Whether pods keep preferences. `bound` treats these as requirements, as a search does, but another plan need not
+   * keep them.
+   */
   private keepPreferences = false;
-  /** How often nodes were bought: what each of several purchases costs at least is no bound of them together, for pods of both may share nodes. */
+  /** Number of purchases. The bounds of several purchases do not add up, since pods of both may share nodes. */
   private count = 0;
-  /** The last bound that was computed from the placed pods alone. */
+  /** The last bound that was computed from the placed pods only. */
   private known:
     { readonly placed: ReadonlyMap<PodClass, number>; readonly surcharge: number; readonly bound: number } | undefined;
-  /** Whether pods were left over once their domains were decided. */
+  /** Whether pods were left over after their domains were decided. */
   isShort = false;
 
   constructor(private readonly working: WorkingPlan) {}
 
-  /** Buys nodes for the parts; returns what limits left over, to be tried in other pools. */
+  /** Buys nodes for the parts; returns the pods that limits left over, to be tried in other pools. */
   launch(parts: readonly Part[]): Waiting[] {
     if (parts.length === 0) return [];
     const { working } = this;
@@ -49,7 +58,7 @@ export class NodePurchases {
     working.surcharge ??= surcharge;
     this.mayRide ||= problem.items.riding !== undefined;
     this.doRide ||= isRidden;
-    // No plan has more nodes than pods, so the premium is at most that much of the bound.
+    // No plan has more nodes than pods, so the surcharge is at most this part of the bound.
     this.bound += Math.max(0, bounds.price - perNode * units);
     this.boundWithSurcharge += bounds.withSurcharge;
     this.count++;
@@ -88,12 +97,15 @@ export class NodePurchases {
     return [];
   }
 
-  /** What the pods that are placed cost at least, with or without their preferences, dollars per hour. */
+  /** Lower bound for the placed pods, with or without their preferences, dollars per hour. */
   lowerBound(placed: ReadonlyMap<PodClass, number>): number {
     return this.boundOf(placed, this.mayRide || this.keepPreferences, false);
   }
 
-  /** The same of what nodes count as, for a search that ends near it: where riding saved nothing as if no pod could. */
+  /**
+   * The same including the surcharge, for a search that ends near the bound. If riding saved nothing, assumes that no
+   * pod can ride.
+   */
   boundToSearchFor(): number {
     return this.boundOf(this.working.placed(), this.doRide, true);
   }
@@ -102,7 +114,7 @@ export class NodePurchases {
     return level !== this.working.compiled.levelsByShape[podClass.shape.index]!.at(-1);
   }
 
-  /** `isLower`: whether plans that `launch` did not look for may cost less than its bound. */
+  /** `isLower`: whether plans that `launch` did not consider may cost less than its bound. */
   private boundOf(placed: ReadonlyMap<PodClass, number>, isLower: boolean, isSurcharged: boolean): number {
     const { compiled, feasibility, book, nodes, free } = this.working;
     const isCovered = compiled.coverage.open.length > 0;

@@ -14,17 +14,21 @@ import { NodePurchases } from './node-purchases.js';
 import { mostPods } from '../refine/exact-search.js';
 import { mostSearched, WorkingPlan } from './working-plan.js';
 
-/** Plans so many times dearer than their bound say what the bound leaves out. */
+/** Plans above this many times their bound explain what the bound does not take into account. */
 export const explainedAbove = 1.03;
 
-/** Up to so many pods the cheapest plan is looked for as well: in few nodes a search often ends at a plan that others are better than. */
+/**
+ * With up to this many pods the cheapest plan is searched as well: with few nodes a search often ends at a suboptimal
+ * plan.
+ */
 const mostPlannedTwice = 100;
-/** Up to so many nodes the cheapest plan is right, whatever their number. */
+/** With up to this many nodes the cheapest plan is taken, whatever its number of nodes. */
 const mostOfCheapest = 5;
 
 /**
- * Places everything: on nodes that exist, then on new ones. Of few pods everything is tried first. Where rules of topology left pods out of a small plan, pods that want to
- * be with their like are tried in their turn too, not after all others, who may have taken every domain from them.
+ * Places all pods: on existing nodes, then on new ones. With few pods an exact search comes first. If topology rules
+ * left pods out of a small plan, a second pass does not place pods with affinity to their own class last, since other
+ * pods may have taken every domain from them.
  */
 export function solve(compiled: Compiled): Plan {
   const pods = podsIn(compiled);
@@ -49,7 +53,10 @@ const foundBy = ({ unschedulable, pricePerHour, newNodeClaims }: Plan): FoundNod
   nodes: newNodeClaims.length,
 });
 
-/** One pass over all pods. `likeLast`: whether pods that want to be with their like come after all others. `isBest`: whether no plan can be better. */
+/**
+ * One pass over all pods. `likeLast`: whether pods with affinity to their own class come after all others. `isBest`:
+ * whether the plan is optimal.
+ */
 function planOf(
   working: WorkingPlan,
   { likeLast }: { readonly likeLast: boolean },
@@ -64,7 +71,7 @@ function planOf(
   return { plan: result(working, describeClaims(working), purchases), isBest: isBest && working.claims === searched };
 }
 
-/** All pods but the invalid ones, which no place is looked for. */
+/** All pods except invalid ones. */
 function placeable({ compiled, unplaced }: WorkingPlan): Waiting[] {
   const waiting: Waiting[] = [];
   for (const podClass of compiled.queue) {
@@ -96,7 +103,7 @@ function result(working: WorkingPlan, claims: readonly PlannedClaim[], purchases
   };
 }
 
-/** The claims with the pods that kube-scheduler has to be told of. */
+/** The claims, with the pods that must be nominated to their nodes. */
 function nominating(working: WorkingPlan, claims: readonly PlannedClaim[]): PlannedClaim[] {
   const cornered = corneredClasses(working, working.claims);
   if (cornered.size === 0) return [...claims];
@@ -107,7 +114,10 @@ function nominating(working: WorkingPlan, claims: readonly PlannedClaim[]): Plan
   });
 }
 
-/** Whether the plan is small and leaves out pods that some type holds, while others want to be with their like. */
+/**
+ * Whether the plan is small and leaves out pods that some type holds, while other pods have affinity to their own
+ * class.
+ */
 function isWorthAnother({ compiled, unplaced, feasibility, affinities }: WorkingPlan): boolean {
   const isHeld = unplaced.classes.some(
     (podClass) =>

@@ -18,7 +18,7 @@ import type { TopologyCounts } from '../topology/topology-counts.js';
 import type { RuleBook } from '../topology/rules.js';
 import type { Blocker, TypesExplanation, Plan, Unschedulable } from '../types.js';
 
-/** Pods left over that are tried again one by one, in all and of one class. */
+/** Maximum number of left-over pods that are tried again one by one, in total and per class. */
 const mostUnplaced = 2000;
 const mostUnplacedOfClass = 200;
 
@@ -29,15 +29,15 @@ interface PassState {
   readonly book: RuleBook;
   readonly topologyCounts: TopologyCounts;
   readonly assigner: Assigner;
-  /** Profiles of pools whose limits left pods over. */
+  /** Profiles of pools with an exhausted limit. */
   readonly exhausted: ReadonlySet<Profile>;
 }
 
-/** The pods that a pass found no place for, and why. */
+/** The pods without a place in a pass, and why. */
 export class Unplaced {
   private readonly unplaced = new Map<PodClass, readonly Pod[]>();
   private readonly reasons = new Map<PodClass, Blocker>();
-  /** Classes whose topology rules leave a domain to them. */
+  /** Classes whose topology rules admit some domain. */
   private readonly admitted = new Set<PodClass>();
 
   constructor(private readonly pass: PassState) {}
@@ -50,12 +50,12 @@ export class Unplaced {
     return this.unplaced.get(podClass) ?? [];
   }
 
-  /** Why the class found no place, known by whoever refused it. */
+  /** Records why the class found no place, where the caller knows it. */
   because(podClass: PodClass, blocker: Blocker): void {
     this.reasons.set(podClass, blocker);
   }
 
-  /** Those that were tried once more are no longer among them. */
+  /** Removes pods that were tried again. */
   forget(tried: ReadonlySet<Pod>): void {
     for (const [podClass, list] of [...this.unplaced]) {
       const rest = list.filter((pod) => !tried.has(pod));
@@ -64,7 +64,7 @@ export class Unplaced {
     }
   }
 
-  /** Pods without a place that some node could hold; of many, some. */
+  /** Unplaced pods that some node could hold; a sample if there are many. */
   worthAnotherTry(): UnplacedPod[] {
     const unplaced: UnplacedPod[] = [];
     for (const podClass of this.pass.compiled.queue) {
@@ -79,13 +79,13 @@ export class Unplaced {
     return unplaced;
   }
 
-  /** Notes why pods of the class have no place in the finished plan. */
+  /** Records why pods of the class have no place in the finished plan. */
   private explain(podClass: PodClass, level: Level): void {
     if (this.pass.feasibility.holding(podClass, level).length === 0) return;
     const rules = this.pass.book.of(podClass.shape, level);
     const cellsWithout = (without: ReadonlySet<Profile>): readonly Cell[] =>
       this.pass.assigner.cells.of({ podClass, level, rules, without });
-    // What some domain would admit is kept out by limits or minValues.
+    // If some domain admits the pods, limits or minValues keep them out.
     const admits = ({ domainOf }: Cell): boolean => this.pass.assigner.allows(rules, domainOf);
     const isOpen = (cell: Cell): boolean => cell.profiles.length > 0 && admits(cell);
     if (rules.hostAffinity.length === 0 && cellsWithout(noProfiles).some(isOpen)) this.admitted.add(podClass);

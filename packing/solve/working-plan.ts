@@ -18,10 +18,10 @@ import { bindRunning, countRunning } from '../topology/running.js';
 import { Namespaces } from '../topology/selectors.js';
 import { Unplaced } from './unplaced.js';
 
-/** Plans of up to so many pods are searched as a whole. */
+/** Plans of up to this many pods are searched as a whole. */
 export const mostSearched = 400;
 
-/** A price so many times the bound is not searched on. */
+/** A plan below this many times the bound is not searched further. */
 export const nearEnough = 1.005;
 
 interface PlanAim {
@@ -29,11 +29,11 @@ interface PlanAim {
   readonly isCheapest?: boolean;
 }
 
-/** A plan while it is made: what is placed and bought so far, and what later steps must count it against. */
+/** A plan under construction: what is placed and bought so far, and the state that later steps change. */
 export class WorkingPlan {
   readonly feasibility: Feasibility;
   readonly nodes: readonly NodeState[];
-  /** What nodes have free before anything is placed. */
+  /** Free amounts of nodes before anything is placed. */
   readonly free: readonly Float64Array[];
   readonly limits: PoolLimit[];
   readonly book: RuleBook;
@@ -42,14 +42,14 @@ export class WorkingPlan {
   readonly unplaced: Unplaced;
   readonly affinities: PodAffinities;
   claims: OpenClaim[] = [];
-  /** Profiles of pools whose limits left pods over. */
+  /** Profiles of pools with an exhausted limit. */
   readonly exhausted = new Set<Profile>();
-  /** What each node to launch counts more than it costs, dollars per hour, once nodes were bought (provisioning/fewest-nodes). */
+  /** Surcharge of each node to launch, dollars per hour, once nodes were bought (provisioning/fewest-nodes). */
   surcharge: number | undefined;
 
-  /** Whether the cheapest plan is wanted, whatever its number of nodes. */
+  /** Whether to find the cheapest plan, whatever its number of nodes. */
   readonly isCheapest: boolean;
-  /** Whether a plan is wanted only if none can be better. */
+  /** Whether to return a plan only if it is optimal. */
   readonly isExact: boolean;
 
   constructor(
@@ -75,17 +75,17 @@ export class WorkingPlan {
     this.unplaced = new Unplaced(this);
   }
 
-  /** Counts so many nodes of the row against the limits. */
+  /** Charges this number of nodes of the row to the limits. */
   charge(row: number, nodes: number): void {
     for (const limit of this.limits) limit.remaining -= nodes * limitUse(this.compiled, row, limit);
   }
 
-  /** Takes pods out of the counts again. Others with them may have pinned more keys than these were counted by. */
+  /** Removes pods from the counts. Pods with them may have pinned more keys than these were counted by. */
   uncount(profile: Profile, podClass: PodClass, level: Level, pods: number): void {
     this.topologyCounts.recordLaunch(this.book.of(podClass.shape, level), -pods, profile);
   }
 
-  /** Evens out the spread of what is bought, once pods were left over or claims refused. */
+  /** Evens out the spread of the bought nodes after pods were left over or claims refused. */
   rebalance(): void {
     const { compiled, book, topologyCounts, nodes } = this;
     const { universe, space } = compiled;
@@ -98,7 +98,7 @@ export class WorkingPlan {
     for (const { row } of this.claims) this.charge(row, 1);
   }
 
-  /** How many pods of each class have a place. */
+  /** Number of placed pods by class. */
   placed(): Map<PodClass, number> {
     const placed = new Map<PodClass, number>();
     for (const podClass of this.compiled.queue) {

@@ -8,22 +8,22 @@ import { untolerated } from '../../core/taints.js';
 import { emptyList } from '../lists.js';
 import { includesNode, type Group, type Groups, type Identity } from './groups.js';
 
-/** The rules of pods that pods of DaemonSets may break or meet. */
+/** The rules of pods that DaemonSet pods may break or satisfy. */
 type PodRules = Readonly<
   Record<'byDaemons' | 'matched' | 'antiAffinity' | 'hostAntiAffinity' | 'hostSpread', readonly Group[]>
 >;
 
-/** A DaemonSet whose pods keep other pods off every node that they run on, and the rule by which they do. */
+/** A DaemonSet whose pods exclude other pods from every node they run on, and the rule that does. */
 export interface DaemonConflict {
   readonly daemon: Daemon;
   readonly group: Group;
   readonly message: string;
 }
 
-/** What the pods of DaemonSets mean for topology rules on nodes that these will run on (topology/daemon-pods). */
+/** The effect of DaemonSet pods on topology rules, on nodes where they will run (topology/daemon-pods). */
 export class DaemonPods {
   private readonly identities: readonly Identity[];
-  /** By DaemonSet: its own required anti-affinity. */
+  /** By DaemonSet: its required anti-affinity. */
   private readonly own: readonly (readonly Group[])[];
   private readonly selected = new Map<Group, readonly number[]>();
 
@@ -41,7 +41,10 @@ export class DaemonPods {
     for (const groupsOfOne of this.own) groupsOfOne.forEach(bind);
   }
 
-  /** The rules that select the pods of the DaemonSet, and its own anti-affinity, to be counted on a node that they will run on. */
+  /**
+   * The rules that select the pods of the DaemonSet, and its anti-affinity, to be counted on a node where they will
+   * run.
+   */
   countedBy(daemon: number): { matched: readonly Group[]; keepsOff: readonly Group[] } {
     return { matched: this.groups.matching(this.identities[daemon]!), keepsOff: this.own[daemon]! };
   }
@@ -56,7 +59,7 @@ export class DaemonPods {
     return daemons;
   }
 
-  /** How many of these DaemonSets have pods that the rule selects. */
+  /** How many of these DaemonSets the rule selects. */
   count(group: Group, running: readonly number[]): number {
     return this.selectedBy(group).filter((d) => running.includes(d)).length;
   }
@@ -66,8 +69,8 @@ export class DaemonPods {
   }
 
   /**
-   * Those of the affinity rules that pods of DaemonSets meet on any new node of some profiles. The pods of the level are then launched on
-   * such nodes alone.
+   * The affinity rules that DaemonSet pods satisfy on every new node of some profiles. The pods of the level are then
+   * launched only on such nodes.
    */
   met(level: Level, carried: readonly Group[]): readonly Group[] {
     if (this.identities.length === 0) return emptyList;
@@ -85,7 +88,7 @@ export class DaemonPods {
   private meets(group: Group, profile: Profile): boolean {
     if (!this.hasKey(group, profile.values)) return false;
     const running = this.runningOn(profile);
-    // A pod that waits for others itself may come too late.
+    // A pod that waits for other pods may come too late.
     return this.selectedBy(group).some(
       (d) =>
         running.includes(d) &&
@@ -99,7 +102,10 @@ export class DaemonPods {
     return hostname || (index !== undefined && values[index] !== undefined);
   }
 
-  /** Which DaemonSet keeps pods with these rules off new nodes of the profile, or does not run there although they need it. */
+  /**
+   * The DaemonSet that excludes pods with these rules from new nodes of the profile, or that they need and that does
+   * not run there.
+   */
   conflict(rules: PodRules, profile: Profile): DaemonConflict | undefined {
     if (this.identities.length === 0) return undefined;
     const unmet = rules.byDaemons.find((group) => !this.meets(group, profile));
@@ -113,7 +119,7 @@ export class DaemonPods {
     return this.conflictWith(rules, profile.values, this.runningOn(profile)) ?? this.crowded(rules, profile);
   }
 
-  /** The same by anti-affinity alone, where pods of these DaemonSets will run. */
+  /** The same for anti-affinity only, where pods of these DaemonSets will run. */
   conflictWith(rules: PodRules, values: Profile['values'], running: readonly number[]): DaemonConflict | undefined {
     for (const d of running) {
       const shunning = this.own[d]!.find((group) => rules.matched.includes(group) && this.hasKey(group, values));
@@ -154,7 +160,7 @@ export class DaemonPods {
     return undefined;
   }
 
-  /** How many pods that the rule selects every node to launch has from the start. */
+  /** The least number of selected pods that every new node has from the start. */
   leastOnNew(group: Group): number {
     if (this.selectedBy(group).length === 0) return 0;
     let least = Infinity;
@@ -165,7 +171,9 @@ export class DaemonPods {
     return least === Infinity ? 0 : least;
   }
 
-  /** How many pods a spread over hosts lets onto any new node of these profiles beside the pods of DaemonSets there. */
+  /**
+   * How many pods a spread over host names allows on a new node of these profiles, in addition to its DaemonSet pods.
+   */
   roomOnNew(group: Group, profilesOf: () => Iterable<Profile>): number {
     if (this.selectedBy(group).length === 0) return group.maxSkew;
     let most = 0;

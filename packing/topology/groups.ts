@@ -48,7 +48,7 @@ export class Groups {
   readonly identities: Identity[] = [];
   private readonly byText = new Map<string, Group>();
   private readonly identityIndex = new Map<string, Identity>();
-  /** Groups whose selector requires a label value, by that value; other groups are in a list of their own. */
+  /** Groups whose selector requires a label value, by that value; other groups are in a separate list. */
   private readonly byLabel = new Map<string, Group[]>();
   private readonly unlabelled: Group[] = [];
   private readonly matched: (readonly Group[] | undefined)[] = [];
@@ -163,7 +163,7 @@ export class Groups {
   }
 }
 
-/** A text that is equal for equal rules. */
+/** A key that is equal for equal rules. */
 function textOf({ kind, key, namespaces, selector, maxSkew, minDomains, filter }: Omit<Group, 'index'>): string {
   const text = `${kind} ${key} ${maxSkew} ${minDomains} ${namespaces?.join() ?? '*'} ${selectorText(selector)}`;
   if (filter === undefined) return text;

@@ -11,7 +11,7 @@ export interface NodeForTopology {
   readonly kind: NodeKind;
   /** Its host name. */
   readonly host: string;
-  /** DaemonSets, by index, whose pods are still to come, since it is not initialized yet. */
+  /** Indices of DaemonSets whose pods are still to come, since the node is not initialized yet. */
   readonly daemons?: readonly number[];
 }
 
@@ -27,7 +27,10 @@ export interface NodeState extends NodeForTopology {
   readonly placed?: PlacedPod[];
   /** Those of `placed` with topology rules, which other placements may break. */
   readonly placedWithRules?: PlacedPod[];
-  /** DaemonSets, by index, that will run there and that topology does not count: it is there for a trial alone. */
+  /**
+   * Indices of DaemonSets that will run there and that topology counts do not include, since the node exists only in a
+   * trial.
+   */
   readonly uncounted?: readonly number[];
   /** Volumes of its CSI drivers; undefined if there is no limit. */
   readonly attach: Attachments | undefined;

@@ -18,11 +18,14 @@ export interface Rules {
   readonly hostAffinity: readonly Group[];
   readonly hostAntiAffinity: readonly Group[];
   /**
-   * Required anti-affinity of the pods, which also keeps the pods that it selects away from them
+   * Required anti-affinity of the pods. It also excludes the pods that it selects from their domains
    * (topology/running-anti-affinity).
    */
   readonly keepsOff: readonly Group[];
-  /** Affinity that pods of DaemonSets meet on every new node of these pods: they have none else to look for there (topology/daemon-pods). */
+  /**
+   * Affinity that DaemonSet pods satisfy on every new node of these pods, so that no other selected pod is needed there
+   * (topology/daemon-pods).
+   */
   readonly byDaemons: readonly Group[];
   /** Rules of any pod that select these pods. */
   readonly matched: readonly Group[];
@@ -33,7 +36,7 @@ export interface Rules {
   readonly keys: readonly string[];
 }
 
-/** Whether the rules may keep the pods out of a domain; rules of others that only count them do not. */
+/** Whether the rules may exclude the pods from a domain. Rules of other pods that only count them do not. */
 export const mayExcludeDomains = ({
   spread,
   affinity,
@@ -44,7 +47,7 @@ export const mayExcludeDomains = ({
   spread.length + affinity.length + antiAffinity.length + hostAffinity.length > 0 ||
   matched.some(({ kind, hostname }) => kind === 'antiAffinity' && !hostname);
 
-/** Computes, once each, which rules concern each shape of a pass. */
+/** Computes, once per shape, which rules concern the shape in this pass. */
 export class RuleBook {
   private readonly identities: Identity[] = [];
   private readonly carried = new Map<Level, readonly Group[]>();
@@ -83,7 +86,7 @@ export class RuleBook {
     this.daemonPods = new DaemonPods(compiled, groups, (group) => this.binding.add(group));
   }
 
-  /** Notes a required rule of running pods. */
+  /** Records a required rule of running pods. */
   bind(group: Group): void {
     this.binding.add(group);
   }

@@ -9,7 +9,7 @@ import type { TopologyCounts } from './topology-counts.js';
 import type { Group, Groups, Identity } from './groups.js';
 import type { RuleBook } from './rules.js';
 
-/** The required anti-affinity of running pods, which keeps other pods away (topology/running-anti-affinity). */
+/** The required anti-affinity of running pods, which excludes other pods (topology/running-anti-affinity). */
 export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook): Map<string, readonly Group[]> {
   const byPod = new Map<string, readonly Group[]>();
   for (const pods of compiled.bound.values()) {
@@ -27,7 +27,7 @@ export function bindRunning(compiled: Compiled, groups: Groups, book: RuleBook):
   return byPod;
 }
 
-/** Whether the pass has domains for the term's key. If not, the term keeps none of its pods away. */
+/** Whether the pass has domains for the term's key. If not, the term excludes no pods. */
 function hasDomains(space: KeySpace, { topologyKey }: PodAffinityTerm): boolean {
   const key = normaliseKey(topologyKey);
   if (key === labels.hostname) return true;
@@ -62,5 +62,5 @@ export function countRunning(
   }
 }
 
-/** The own affinity of a running pod does not matter any more: it is scheduled. */
+/** A running pod is scheduled already, so its affinity does not matter any more. */
 const nothing = { matched: [], keepsOff: [], affinity: [], hostAffinity: [], spread: [], hostSpread: [] };

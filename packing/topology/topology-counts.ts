@@ -13,7 +13,8 @@ interface Tally {
   /** Pods that have the rule, by domain: under anti-affinity, selected pods must not join them. */
   readonly owners: Map<string, number>;
   /**
-   * Pods that the rule selects and that do not have it: they need not wait for other pods. For spread rules without running pods.
+   * Pods that the rule selects and that do not have it: they need not wait for other pods. For spread rules, excludes
+   * running pods.
    */
   readonly free: Map<string, number>;
   total: number;
@@ -25,7 +26,7 @@ interface Tally {
 
 /** Where pods are placed: on an existing node, or on a node to be launched. */
 export interface Site {
-  /** Its host name; undefined for a node to be launched, as long as it is open which pods share it. */
+  /** Its host name; undefined for a new node as long as it is undecided which pods share it. */
   readonly host: string | undefined;
   readonly kind: Pick<NodeState['kind'], 'values' | 'taints'>;
 }
@@ -46,7 +47,10 @@ export class TopologyCounts {
   private readonly tallies: (Tally | undefined)[] = [];
   private readonly leastOfHosts = new Map<Group, number>();
   private eligible = new Map<Group, readonly string[]>();
-  /** Nodes to launch whose domains count now beside those of existing nodes; undefined: those of every node that could be launched. */
+  /**
+   * New nodes whose domains count now, in addition to those of existing nodes; undefined: the domains of every node
+   * that could be launched.
+   */
   private launched: readonly Site['kind'][] | undefined;
   /** Results of `includesNode` by rule and kind of node. The labels of a kind are one object. */
   private readonly included = new Map<Group, Map<Site['kind']['values'], boolean>>();
@@ -115,8 +119,8 @@ export class TopologyCounts {
   }
 
   /**
-   * Whether the first pod with this affinity may be in the domain although selected pods are elsewhere, which then came later.
-   * True if no selected pod runs and no second domain would need a first pod of its own.
+   * Whether the first pod with this affinity may be in the domain although selected pods are elsewhere and would be
+   * scheduled later. True if no selected pod runs and no second domain needs a first pod too.
    */
   mayBegin(group: Group, domain: string): boolean {
     const tally = this.tallies[group.index];
@@ -127,7 +131,9 @@ export class TopologyCounts {
     return true;
   }
 
-  /** Whether a spread rule holds there for its pods if the other pods that it selects are scheduled after them. */
+  /**
+   * Whether a spread rule holds in the domain for its pods if the other pods that it selects are scheduled after them.
+   */
   keepsSkewInOrder(group: Group, domain: string): boolean {
     return this.count(group, domain) - this.free(group, domain) - this.least(group) <= group.maxSkew;
   }
@@ -138,7 +144,7 @@ export class TopologyCounts {
     return domain !== undefined && this.count(group, domain) > 0;
   }
 
-  /** Notes that all pods counted so far are running, so that they came before the pods of the pass. */
+  /** Records that all pods counted so far are running, so that they precede the pods of the pass. */
   markRunning(): void {
     for (const tally of this.tallies) {
       if (tally === undefined) continue;
@@ -148,7 +154,7 @@ export class TopologyCounts {
   }
 
   /**
-   * Counts pods placed on a site; negative numbers remove them. For a node to be launched, `isDecided` tells which topology keys
+   * Counts pods placed on a site; negative numbers remove them. For a new node, `isDecided` says which topology keys
    * have a fixed domain. A spread rule does not count pods on nodes that it does not include.
    */
   record(rules: Counting, pods: number, site: Site, isDecided: (key: string) => boolean = everyKey): void {
@@ -180,7 +186,8 @@ export class TopologyCounts {
   }
 
   private includesSite(group: Group, { kind }: Site): boolean {
-    // A node with pods that have the rule always counts, since they may be there. For the host name no other node matters.
+    // A node with pods that have the rule always counts, since they may be there. For the host name no other node
+    // matters.
     if (group.filter === undefined || group.hostname) return true;
     let known = this.included.get(group);
     if (known === undefined) this.included.set(group, (known = new Map<Site['kind']['values'], boolean>()));
@@ -197,7 +204,7 @@ export class TopologyCounts {
     return (tally.least ??= this.leastOf(tally));
   }
 
-  /** What every node has from the start, as another one can always be made: nothing but pods of DaemonSets. */
+  /** What every node has from the start: only DaemonSet pods, since an empty node can always be launched. */
   private leastOnHosts(group: Group): number {
     let least = this.leastOfHosts.get(group);
     if (least === undefined) {
@@ -219,7 +226,10 @@ export class TopologyCounts {
     return least;
   }
 
-  /** Calls `run` while spread rules know no other domains than those of existing nodes and of these, as in kube-scheduler, which does not know what could be launched. */
+  /**
+   * Runs `run` while spread rules know only the domains of existing nodes and of these. kube-scheduler does not know
+   * what could be launched.
+   */
   withLaunched<T>(nodes: readonly Site['kind'][], run: () => T): T {
     const { eligible } = this;
     this.useDomains(new Map(), nodes);

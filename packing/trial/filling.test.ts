@@ -24,14 +24,14 @@ describe('how differently amounts are made up', () => {
   test('is nothing for multiples, and grows with what one resource is worth of them', () => {
     const { worth } = trial;
     const half = free('n2').map((amount) => amount / 2);
-    expect(worth.unlikeness(half, free('n2'))).toBeCloseTo(0, 9);
-    const near = worth.unlikeness(free('n2'), free('n1'));
+    expect(worth.dissimilarity(half, free('n2'))).toBeCloseTo(0, 9);
+    const near = worth.dissimilarity(free('n2'), free('n1'));
     expect(near).toBeGreaterThan(0);
-    expect(worth.unlikeness(free('n2'), free('n0'))).toBeGreaterThan(near);
+    expect(worth.dissimilarity(free('n2'), free('n0'))).toBeGreaterThan(near);
   });
 
   test('is most where one of them is worth nothing', () => {
-    expect(trial.worth.unlikeness(free('n0'), new Float64Array(free('n0').length))).toBe(2);
+    expect(trial.worth.dissimilarity(free('n0'), new Float64Array(free('n0').length))).toBe(2);
   });
 });
 

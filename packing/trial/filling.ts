@@ -3,26 +3,26 @@ import { roomFor, type NodeState } from '../place/node-states.js';
 import type { Worth } from './worth.js';
 
 /**
- * How nodes that exist are filled.
+ * How existing nodes are filled.
  *
- * - `queue`: pods come in the order of the scheduling queue.
- * - `pickiest`: pods come first that must keep away from their like.
- * - `scarcest`: of those, the ones come first of which there are most, for they need most nodes.
- * - `alike`: as `pickiest`, and each pod tries those nodes first whose room is made up like what it asks for, so that no
- *   resource is left where another has run out.
+ * - `queue`: pods in the order of the scheduling queue.
+ * - `pickiest`: pods first that must not share a node with equal pods.
+ * - `scarcest`: like `pickiest`; of those, the largest groups first, since they need most nodes.
+ * - `alike`: like `pickiest`, and each pod first tries the nodes whose free resources have proportions similar to its
+ * request, so that no resource is left where another has run out.
  */
 export type Filling = 'queue' | 'pickiest' | 'scarcest' | 'alike';
 
-/** Nodes whose unlikeness, 0 to 2, differs by less keep their order. */
+/** Nodes whose dissimilarity, 0 to 2, differs by less than this keep their order. */
 const step = 1 / 8;
 
-/** Those of the nodes that have room for the demand, those first whose room is made up like it. */
+/** The nodes with room for the demand, those with the most similar proportions first. */
 export function alikeFirst(worth: Worth): NodeOrdering {
   return (nodes, demand) => {
     const ranked: NodeState[][] = Array.from({ length: 2 / step + 1 }, () => []);
     for (const node of nodes) {
       if (roomFor(node.free, demand, 1) === 0) continue;
-      ranked[Math.round(worth.unlikeness(demand, node.free) / step)]!.push(node);
+      ranked[Math.round(worth.dissimilarity(demand, node.free) / step)]!.push(node);
     }
     return ranked.flat();
   };

@@ -6,7 +6,7 @@ import type { Group } from '../topology/groups.js';
 import { TopologyCounts } from '../topology/topology-counts.js';
 import type { Rules } from '../topology/rules.js';
 
-/** What a trial did, so that it can be taken back: last first. */
+/** The undo steps of a trial, run in reverse order. */
 export class Journal {
   private readonly undos: (() => void)[] = [];
 
@@ -14,12 +14,12 @@ export class Journal {
     this.undos.push(undo);
   }
 
-  /** A point to go back to. */
+  /** The current position, for `rollback`. */
   mark(): number {
     return this.undos.length;
   }
 
-  /** Takes back everything since the mark; all of it without one. */
+  /** Undoes everything since the mark; everything if no mark is given. */
   rollback(mark = 0): void {
     while (this.undos.length > mark) this.undos.pop()!();
   }
@@ -29,7 +29,7 @@ export class Journal {
   }
 }
 
-/** Counts that can be taken back. */
+/** Topology counts whose changes are recorded in a journal. */
 export class JournaledTopologyCounts extends TopologyCounts {
   journal: Journal | undefined;
 
@@ -55,7 +55,7 @@ export class JournaledTopologyCounts extends TopologyCounts {
   }
 }
 
-/** Pods that were put on a node. */
+/** Pods placed on a node. */
 export interface NodePlacement {
   readonly node: NodeState;
   readonly podClass: PodClass;

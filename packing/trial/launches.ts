@@ -10,7 +10,7 @@ import type { NodeState } from '../place/node-states.js';
 import { readRequirements } from '../requirements/requirements.js';
 import type { PlannedClaim } from '../types.js';
 
-/** An offering that a claim may be launched as. */
+/** An offering under which a claim may be launched. */
 export interface Way {
   readonly zone: string;
   readonly capacityType: string;
@@ -18,7 +18,7 @@ export interface Way {
   readonly price: number;
 }
 
-/** What claims may launch, and the nodes that they become. */
+/** What claims may launch, and the nodes that result. */
 export class Launches {
   private readonly rowsOf = new Map<string, Map<string, Row[]>>();
 
@@ -33,19 +33,19 @@ export class Launches {
     }
   }
 
-  /** Whether some NodePool can launch this capacity type at all. */
+  /** Whether some NodePool can launch this capacity type. */
   offers(capacityType: string): boolean {
     return this.compiled.universe.rows.some((row) => row.capacityType === capacityType);
   }
 
-  /** The offerings of a type that claims of this pool and these requirements leave open. */
+  /** The offerings of a type that the claim's pool and requirements allow. */
   waysUnder(claim: Pick<PlannedClaim, 'nodePool' | 'requirements' | 'cheapest'>): (type: string) => Way[] {
     const rowsUnder = this.rowsUnder(claim);
     return (type) =>
       rowsUnder(type).map(({ zone, capacityType, offering: { price } }) => ({ zone, capacityType, price }));
   }
 
-  /** What the claim costs least as now; undefined where one of its types is not offered any more. */
+  /** The cheapest current row of the claim; undefined if one of its types is no longer offered. */
   cheapestRow(claim: Pick<PlannedClaim, 'nodePool' | 'requirements' | 'instanceTypes' | 'cheapest'>): Row | undefined {
     const rowsUnder = this.rowsUnder(claim);
     const { rank } = this.compiled.universe;
@@ -58,7 +58,7 @@ export class Launches {
     return cheapest;
   }
 
-  /** A claim that was planned under a commitment is launched under it, any other under none. */
+  /** A claim planned under a commitment is launched under it, any other claim under none. */
   private rowsUnder({
     nodePool,
     requirements,
@@ -70,7 +70,9 @@ export class Launches {
       (byType?.get(type) ?? []).filter((row) => row.offering.commitment?.name === cheapest.commitment && isOpen(row));
   }
 
-  /** Whether these types have fewer different values than the claim's pool asks for (min-values/at-replacement). */
+  /**
+   * Whether these types have fewer different values than the minValues of the claim's pool (min-values/at-replacement).
+   */
   missMinValues(claim: PlannedClaim, relaxed: boolean, types: readonly string[]): boolean {
     const pool = this.compiled.pools.find(({ name }) => name === claim.nodePool);
     const rules = minValuesRulesOf(
@@ -86,7 +88,7 @@ export class Launches {
   rowFor({ row }: OpenClaim, { cheapest }: PlannedClaim): Row {
     const own = this.compiled.universe.rows[row]!;
     const { pool, reservation } = own.profile;
-    // The cheapest offering listed may be of another profile than the row that the solver bought.
+    // The cheapest listed offering may belong to another profile than the row that was bought.
     return (
       this.rowsOf
         .get(pool.name)
@@ -101,7 +103,7 @@ export class Launches {
     );
   }
 
-  /** A new node of this row, with nothing on it but its daemons. */
+  /** A new node of this row with only its daemons. */
   blank(row: Row, name: string, index: number): NodeState {
     const { profile } = row;
     const { pool } = profile;

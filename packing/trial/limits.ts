@@ -6,10 +6,10 @@ import type { Row } from '../compile/universe.js';
 import type { NodeState } from '../place/node-states.js';
 import type { Journal } from './journal.js';
 
-/** What NodePools and commitments leave to launch while nodes come and go in a trial. */
+/** What NodePool limits and commitments leave to launch while a trial launches and removes nodes. */
 export class TrialLimits {
   private readonly limits: readonly PoolLimit[];
-  /** What launched nodes use of a limit. */
+  /** By launched node: its use of a limit. */
   private readonly launched = new Map<NodeState, (limit: PoolLimit) => number>();
 
   constructor(
@@ -20,12 +20,12 @@ export class TrialLimits {
     this.limits = poolLimits(compiled, pods).map((limit) => ({ ...limit }));
   }
 
-  /** How many nodes were launched. */
+  /** The number of launched nodes. */
   get launches(): number {
     return this.launched.size;
   }
 
-  /** A node of this row is launched. */
+  /** Charges a launched node of this row. */
   take(node: NodeState, row: Row): void {
     const use = (limit: PoolLimit): number => rowUse(row, limit);
     this.launched.set(node, use);
@@ -33,12 +33,12 @@ export class TrialLimits {
     for (const limit of this.limits) this.count(limit, -use(limit));
   }
 
-  /** Gives back what a node that is gone used. */
+  /** Refunds what a removed node used. */
   release(node: NodeState): void {
     for (const limit of this.limits) this.count(limit, this.usedBy(node, limit));
   }
 
-  /** The limits as they are once these nodes are gone. */
+  /** The limits after these nodes are removed. */
   without(going: readonly NodeState[]): PoolLimit[] {
     return this.limits.map((limit) => ({
       ...limit,

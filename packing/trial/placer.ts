@@ -13,7 +13,7 @@ import type { Worth } from './worth.js';
 
 export type Loads = ReadonlyMap<PodClass, readonly Pod[]>;
 
-/** What a pass is made of, where pods are placed. */
+/** The parts of a pass that placement needs. */
 interface Pass {
   readonly compiled: Compiled;
   readonly feasibility: Feasibility;
@@ -22,7 +22,7 @@ interface Pass {
   readonly worth: Worth;
 }
 
-/** Puts pods on nodes of a trial. */
+/** Places pods on nodes of a trial. */
 export class Placer {
   private readonly compiled: Compiled;
   private readonly feasibility: Feasibility;
@@ -45,35 +45,35 @@ export class Placer {
     this.assigner = this.assignerOver(nodes);
   }
 
-  /** Where pods were put since the nodes that take pods were chosen. */
+  /** Placements since the last `setTargets`. */
   get placements(): readonly NodePlacement[] {
     return this.assigner.placements;
   }
 
-  /** Where pods were put since there were so many placements. */
+  /** Placements after the first `count`. */
   placementsSince(count: number): readonly NodePlacement[] {
     return this.assigner.placements.slice(count);
   }
 
-  /** What notes placements from now on; undefined: nobody. */
+  /** The journal that records placements from now on; undefined: none. */
   set journal(journal: Journal | undefined) {
     this.assigner.journal = journal;
   }
 
-  /** Puts pods where they are. */
+  /** Places pods on the node without checks: they run there. */
   settleOn(node: NodeState, loads: Loads): void {
     for (const [podClass, pods] of loads) this.assigner.putOn(node, podClass, this.rulesOf(podClass), pods);
     this.assigner.placements.length = 0;
   }
 
-  /** Which nodes take pods from now on, the first ones first, and how they are filled. */
+  /** Sets the nodes that take pods from now on, in order, and how they are filled. */
   setTargets(targets: readonly NodeState[], filling: Filling = 'queue'): void {
     this.filling = filling;
     this.assigner = this.assignerOver(targets);
     if (filling === 'alike') this.assigner.ordering = alikeFirst(this.worth);
   }
 
-  /** Puts pods on targets; what they have no room for becomes parts to buy nodes for. Says whether all have a place. */
+  /** Places pods on the targets; pods without room become parts to buy nodes for. Returns whether all have a place. */
   place(loads: Loads, launching: boolean, parts: Part[]): boolean {
     const withAffinity: [PodClass, readonly Pod[]][] = [];
     for (const [podClass, pods] of this.inOrder(loads)) {
@@ -91,13 +91,13 @@ export class Placer {
     );
   }
 
-  /** Puts pods of a class on this very node, if the rules let all of them be there. */
+  /** Places all pods of a class on this node, if the rules allow all of them there. */
   putAll(node: NodeState, podClass: PodClass, pods: readonly Pod[]): boolean {
     if (this.roomOn(node, podClass, pods.length) < pods.length) return false;
     return this.putByRules(node, podClass, pods) === pods.length;
   }
 
-  /** Puts as many pods of a class on this very node as have room there by the rules, the first ones. Gives their number. */
+  /** Places as many pods of a class on this node as fit and the rules allow, in order. Returns their number. */
   putMost(node: NodeState, podClass: PodClass, pods: readonly Pod[]): number {
     return this.putByRules(node, podClass, pods.slice(0, this.roomOn(node, podClass, pods.length)));
   }
@@ -106,7 +106,7 @@ export class Placer {
     return roomFor(free, this.feasibility.demand(podClass), most);
   }
 
-  /** Puts pods for which there are resources, up to the first that the rules forbid. Gives their number. */
+  /** Places pods that fit by resources, up to the first that the rules forbid. Returns their number. */
   private putByRules(node: NodeState, podClass: PodClass, pods: readonly Pod[]): number {
     const { topologyCounts } = this;
     const { volumes } = this.compiled;
@@ -127,7 +127,7 @@ export class Placer {
     return 0;
   }
 
-  /** Puts pods that only wait on nodes, in their order; false and nothing done where some would need new ones. */
+  /** Places pending pods on nodes, in order. Returns false and changes nothing if some would need new nodes. */
   placeWaiting(podClass: PodClass, pods: readonly Pod[]): boolean {
     const level = this.compiled.levelsByShape[podClass.shape.index]!.at(-1)!;
     const rules = this.book.of(podClass.shape, level);
@@ -150,12 +150,15 @@ export class Placer {
     return new JournaledAssigner(this.compiled, this.feasibility, states, this.book, this.topologyCounts);
   }
 
-  /** How much earlier than in the queue so many pods of the class are placed: how hard it is to find them nodes. */
+  /**
+   * How far ahead of its queue position a class with this number of pods is placed: how hard it is to find nodes for
+   * it.
+   */
   private precedence(podClass: PodClass, pods: number): number {
     if (this.filling === 'queue') return 0;
     const { hostAntiAffinity, hostSpread } = this.rulesOf(podClass);
     const pickiness = hostAntiAffinity.length + hostSpread.length;
-    // Between 0 and 1, so that it decides among the equally picky alone.
+    // Between 0 and 1, so that it only breaks ties of pickiness.
     const scarcity = this.filling === 'scarcest' && pickiness > 0 ? pods / (pods + 1) : 0;
     return pickiness + scarcity;
   }

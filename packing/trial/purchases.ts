@@ -12,13 +12,16 @@ import { exclusionsOf } from '../place/exclusions.js';
 import type { Part } from '../place/part.js';
 import type { RuleBook } from '../topology/rules.js';
 
-/** Answers are forgotten beyond this many. */
+/** Maximum number of cached results. */
 const mostKnown = 2000;
 
-/** How long to search for the cheapest nodes, each dearer by `surcharge` dollars per hour, or one node for everything. */
+/**
+ * How much effort to spend on the cheapest nodes, with `surcharge` dollars per hour added to each; or a single node for
+ * everything.
+ */
 export type PurchaseSearch = (Effort & { readonly surcharge?: number }) | 'one node';
 
-/** Buys nodes for parts; the same question is answered once. */
+/** Buys nodes for parts; caches results. */
 export class Purchases {
   private readonly known = new Map<string, readonly BoughtBin[]>();
   private readonly numbers = new Map<readonly Profile[] | Level, number>();
@@ -29,8 +32,8 @@ export class Purchases {
   ) {}
 
   /**
-   * The claims for these parts, each for at most `dearest` dollars per hour, or the one that holds them all; undefined when some
-   * find no node.
+   * The claims for these parts, each for at most `dearest` dollars per hour, or the single claim that holds all;
+   * undefined if some parts find no node.
    */
   buy(
     parts: readonly Part[],

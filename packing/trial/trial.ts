@@ -26,26 +26,26 @@ import { Purchases, type PurchaseSearch } from './purchases.js';
 import { withCandidates } from './with-candidates.js';
 import { Worth } from './worth.js';
 
-/** A node to be launched: what it holds, before it is written out as a NodeClaim. */
+/** A node to be launched and its content, before it is written as a NodeClaim. */
 export interface Launch {
   readonly claim: OpenClaim;
-  /** With what will come to it later, where it is launched for that too. */
+  /** Including the pods that come in later steps, if it is launched for those too. */
   readonly whole?: OpenClaim;
   /** Instance type. */
   readonly type: string;
   readonly capacityType: string;
   /** Dollars per hour. */
   readonly price: number;
-  /** Whether topology counts have its pods already, as far as pinned keys decide their domain. */
+  /** Whether topology counts include its pods already, as far as pinned keys decide their domain. */
   readonly counted: boolean;
 }
 
 /**
- * The cluster while things are tried on it: classes, profiles and topology counts are worked out once, then kept up to date.
- * Everything done after `begin` is taken back by `undo`, or made lasting by `keep`.
+ * The cluster during what-if simulation. Classes, profiles and topology counts are computed once, then kept up to date.
+ * Everything after `begin` is reverted by `undo` or made permanent by `commit`.
  */
 export class Trial {
-  /** Nodes that are there and take pods, or may be taken away. */
+  /** Existing nodes that take pods or may be removed. */
   readonly nodes: readonly NodeState[];
   readonly worth: Worth;
   readonly launches: Launches;
@@ -58,12 +58,12 @@ export class Trial {
   private readonly purchases: Purchases;
   private readonly journal = new Journal();
   private readonly classes = new Map<Pod, PodClass>();
-  /** What claims of equal requirements may launch, worked out once. */
+  /** Cache of launch candidates, by the requirements of claims. */
   private readonly launchable: ClaimContext['candidates'] = new Map();
-  /** Set while imagining: what was kept so far. */
+  /** Set during `withoutEffect`: the journal position up to which changes were committed. */
   private floor: number | undefined;
 
-  /** `staying`: by the names of nodes that may be taken away, the pods there that stay as long as the node does. */
+  /** `staying`: by the name of each node that may be removed, the pods that stay there as long as the node does. */
   constructor(input: PackingInput, staying: ReadonlyMap<string, readonly Pod[]>) {
     const withoutNodes = new Set([...(input.withoutNodes ?? []), ...staying.keys()]);
     const compiled = withCandidates(compile({ ...input, withoutNodes }, termsPerTrial), staying);
@@ -87,7 +87,7 @@ export class Trial {
     this.placer = new Placer({ compiled: this.compiled, feasibility, book, topologyCounts, worth }, states);
   }
 
-  /** Classes of pods that need a place, largest first. */
+  /** Classes of pods that need a node, largest first. */
   get queue(): readonly PodClass[] {
     return this.compiled.queue.filter((podClass) => !this.compiled.invalid.has(podClass));
   }
@@ -98,14 +98,14 @@ export class Trial {
     return podClass === undefined || this.compiled.invalid.has(podClass) ? undefined : podClass;
   }
 
-  /** A NodePool that nodes are launched of. */
+  /** A NodePool in which nodes are launched. */
   poolOf(name: string): NodePool | undefined {
     return this.compiled.pools.find((pool) => pool.name === name)?.object;
   }
 
   readonly demandOf = (podClass: PodClass): Float64Array => this.feasibility.demand(podClass);
 
-  /** What pods ask for together. */
+  /** The total requests of these pods. */
   loadOf(loads: Loads): Float64Array {
     const load = new Float64Array(this.compiled.dimensions.count);
     for (const [podClass, pods] of loads) {
@@ -115,7 +115,7 @@ export class Trial {
     return load;
   }
 
-  /** Takes what the pods ask for off the node: they are there, and nobody moves them. */
+  /** Deducts the requests of pods that run on the node and are not moved. */
   occupy({ free }: NodeState, pods: readonly Pod[]): void {
     for (const pod of pods) {
       const vector = this.compiled.dimensions.vector(this.compiled.classes.demandOf(pod).amounts);
@@ -123,14 +123,14 @@ export class Trial {
     }
   }
 
-  /** Notes what is done from now on. Gives a point to go back to, and the number of landings so far. */
+  /** Starts recording. Returns the journal position and the number of landings so far. */
   begin(): { readonly mark: number; readonly landed: number } {
     this.topologyCounts.journal = this.journal;
     this.placer.journal = this.journal;
     return { mark: this.journal.mark(), landed: this.placer.placements.length };
   }
 
-  /** Takes back what was done since the mark; what is done next is noted as before. */
+  /** Reverts everything since the mark and continues recording. */
   backTo(mark: number): void {
     this.topologyCounts.journal = undefined;
     this.placer.journal = undefined;
@@ -138,15 +138,15 @@ export class Trial {
     this.begin();
   }
 
-  /** Takes back everything since the first `begin`, or since what was kept last. */
+  /** Reverts everything since the first `begin`, or since the last commit. */
   undo(): void {
-    // Undoing must not be noted itself.
+    // Reverting must not be recorded.
     this.topologyCounts.journal = undefined;
     this.placer.journal = undefined;
     this.journal.rollback(this.floor);
   }
 
-  /** Makes everything since the first `begin` lasting; while imagining, until that ends. */
+  /** Makes everything since the first `begin` permanent; inside `withoutEffect`, until that ends. */
   commit(): void {
     if (this.floor === undefined) this.journal.clear();
     else this.floor = this.journal.mark();
@@ -154,7 +154,7 @@ export class Trial {
     this.placer.journal = undefined;
   }
 
-  /** Lets things be kept for as long as `run` takes, and takes them back then. */
+  /** Runs `run`, in which changes can be committed, and reverts all of them afterwards. */
   withoutEffect<T>(run: () => T): T {
     this.floor = 0;
     try {
@@ -165,7 +165,7 @@ export class Trial {
     }
   }
 
-  /** Takes a node's pods off it; nothing fits there any more. */
+  /** Removes the pods of a node; nothing fits there any more. */
   removePods(node: NodeState, loads: Loads): void {
     const before = node.free.slice();
     node.free.fill(-1);
@@ -175,14 +175,15 @@ export class Trial {
     for (const [podClass, pods] of loads) this.uncount(node, podClass, pods.length);
   }
 
-  /** Takes pods out of the counts of topology. */
+  /** Removes pods from the topology counts. */
   uncount(node: NodeState, podClass: PodClass, pods: number): void {
     this.topologyCounts.record(this.placer.rulesOf(podClass), -pods, node);
   }
 
   /**
-   * Nodes for the parts, with the limits that the nodes to go give back; undefined when some find none, or when the pods are
-   * worth more than `most` dollars per hour: then it could not end below. No node costs more than `dearest`.
+   * Nodes for the parts, within limits that include the refund of `going` nodes. Undefined if some parts find no node,
+   * or if the pods are worth more than `most` dollars per hour, so that the price would exceed it. No node costs more
+   * than `dearest`.
    */
   buy(
     parts: readonly Part[],
@@ -198,7 +199,7 @@ export class Trial {
     });
   }
 
-  /** The launches as NodeClaims list them; undefined when a pool's minValues cannot be met. */
+  /** The launches as NodeClaims; undefined if the minValues of a pool cannot be met. */
   describe(launches: readonly Launch[], going: readonly NodeState[]): PlannedClaim[] | undefined {
     const { compiled, feasibility, launchable } = this;
     const limits = this.limits.without(going);
@@ -216,12 +217,12 @@ export class Trial {
     return planned;
   }
 
-  /** A node of the launch's row that is there for the time of a trial. */
+  /** An empty node of the launch's row, for the time of a trial. */
   blank({ claim }: Launch, name: string): NodeState {
     return this.launches.blank(this.compiled.universe.rows[claim.row]!, name, this.nodes.length + this.limits.launches);
   }
 
-  /** The node that a launch becomes, with its pods on it; without a NodeClaim, of the row that was bought. */
+  /** The node that a launch becomes, with its pods. Without a NodeClaim it has the row that was bought. */
   launch({ claim, counted }: Launch, planned: PlannedClaim | undefined, name: string): NodeState {
     this.begin();
     const row = planned === undefined ? this.compiled.universe.rows[claim.row]! : this.launches.rowFor(claim, planned);
@@ -234,13 +235,13 @@ export class Trial {
     return state;
   }
 
-  /** Gives back what a node that is gone used of limits. */
+  /** Refunds the limits that a removed node used. */
   release(node: NodeState): void {
     this.limits.release(node);
     this.commit();
   }
 
-  /** The claim as it may be launched now, with nothing on it yet; undefined where one of its types is not offered any more. */
+  /** The claim as a launch at current offerings, without pods; undefined if one of its types is no longer offered. */
   launchOf(planned: PlannedClaim): Launch | undefined {
     const row = this.launches.cheapestRow(planned);
     if (row === undefined) return undefined;
@@ -249,7 +250,7 @@ export class Trial {
     return { claim, type: type.name, capacityType, price: offering.price, counted: false };
   }
 
-  /** The launch with whatever its node holds by now. */
+  /** The launch with the current content of its node. */
   filled(launch: Launch, loads: Loads): Launch {
     const levelOf = new Map(launch.claim.members.map(({ podClass, level }) => [podClass, level]));
     const pinnedKeys = new Set(launch.claim.pinnedKeys);
@@ -261,7 +262,7 @@ export class Trial {
     return { ...launch, claim: { ...launch.claim, members, pinnedKeys } };
   }
 
-  /** Pods on a node that was launched for them: what the pinned keys decide is counted already. */
+  /** Adds pods to the node launched for them. Domains of pinned keys are counted already. */
   private land(state: NodeState, podClass: PodClass, pods: number, pinnedKeys: ReadonlySet<string>): void {
     const rules = this.placer.rulesOf(podClass);
     const demand = this.demandOf(podClass);
@@ -271,12 +272,12 @@ export class Trial {
   }
 }
 
-/** With those open that would be if every node went that may: nodes that go give back what they use. */
+/** The coverage as if every node that may be removed were removed: these nodes free their commitments. */
 function withOpen(coverage: Coverage, { open }: Coverage): Coverage {
   return { ...coverage, open };
 }
 
-/** The claim as it is launched for the first of its pods. */
+/** The claim as launched for the first of its pods. */
 function firstOf(planned: PlannedClaim, { members }: OpenClaim): PlannedClaim {
   const pods = members.flatMap((member) => member.pods.map(fullName)).sort(compareText);
   const more = planned.pods.length - pods.length;

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/kubernetes.js';
 import type { Compiled } from '../compile/compiled.js';
 
-/** The compiled pass with the candidates still there, and with the pods that are on them for as long as they are. */
+/** The compiled pass with the candidates still present, and with the pods that stay on them. */
 export function withCandidates(compiled: Compiled, candidates: ReadonlyMap<string, readonly Pod[]>): Compiled {
   const bound = new Map(compiled.bound);
   for (const [name, fixed] of candidates) {

@@ -65,7 +65,7 @@ describe('what resources are worth', () => {
   test('is nothing where nothing is wanted', () => {
     const { cpu, memory, worth, vector } = worthOf();
     expect([cpu, memory]).toEqual([0, 0]);
-    expect(worth.unlikeness(vector(1, 1), vector(1, 1))).toBe(2);
+    expect(worth.dissimilarity(vector(1, 1), vector(1, 1))).toBe(2);
   });
 
   test('of what is missing is nothing', () => {
@@ -79,15 +79,15 @@ describe('how differently amounts are made up', () => {
 
   test('is nothing for multiples and most where nothing is in common', () => {
     const { worth, vector } = both();
-    expect(worth.unlikeness(vector(1, 16), vector(2, 32))).toBeCloseTo(0, 9);
-    expect(worth.unlikeness(vector(1, 0), vector(0, 1))).toBeCloseTo(2, 9);
-    expect(worth.unlikeness(vector(1, -9), vector(1, 0))).toBeCloseTo(0, 9);
-    expect(worth.unlikeness(vector(1, 0), vector(1, -9))).toBeCloseTo(0, 9);
+    expect(worth.dissimilarity(vector(1, 16), vector(2, 32))).toBeCloseTo(0, 9);
+    expect(worth.dissimilarity(vector(1, 0), vector(0, 1))).toBeCloseTo(2, 9);
+    expect(worth.dissimilarity(vector(1, -9), vector(1, 0))).toBeCloseTo(0, 9);
+    expect(worth.dissimilarity(vector(1, 0), vector(1, -9))).toBeCloseTo(0, 9);
   });
 
   test('is most where one of them is worth nothing', () => {
     const { worth, vector } = both();
-    expect(worth.unlikeness(vector(0, 0), vector(1, 1))).toBe(2);
-    expect(worth.unlikeness(vector(1, 1), vector(0, 0))).toBe(2);
+    expect(worth.dissimilarity(vector(0, 0), vector(1, 1))).toBe(2);
+    expect(worth.dissimilarity(vector(1, 1), vector(0, 0))).toBe(2);
   });
 });

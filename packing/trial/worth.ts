@@ -7,15 +7,15 @@ import { numberProblem } from '../place/bin-problem.js';
 import type { Feasibility } from '../place/feasibility.js';
 import type { Part } from '../place/part.js';
 
-/** What resources would cost if they were bought anew, dollars per hour and unit. */
+/** Prices of resources if bought anew, dollars per hour and unit. */
 export class Worth {
   private constructor(
     private readonly prices: Float64Array,
-    /** No fewer nodes hold all pods that may have to move. */
+    /** Lower bound of the number of nodes for all pods that may have to move. */
     readonly leastNodes: number,
   ) {}
 
-  /** By the linear relaxation of buying new nodes for every pod that may have to move. */
+  /** From the linear relaxation of buying new nodes for every pod that may have to move. */
   static of(compiled: Compiled, feasibility: Feasibility): Worth {
     const parts: Part[] = [];
     for (const podClass of compiled.queue) {
@@ -38,7 +38,7 @@ export class Worth {
     return new Worth(pricesOf(problem, bins, dims), leastBins(bins));
   }
 
-  /** The worth of some amounts. */
+  /** The price of some amounts. */
   of(amounts: Float64Array): number {
     let total = 0;
     for (let d = 0; d < this.prices.length; d++) total += this.prices[d]! * Math.max(0, amounts[d]!);
@@ -46,10 +46,10 @@ export class Worth {
   }
 
   /**
-   * How differently two amounts are made up, by what their resources are worth: 0 where one is a multiple of the other, up to 2
-   * where they have nothing in common, or one of them is worth nothing.
+   * How different the proportions of two amounts are, weighted by price: 0 if one is a multiple of the other, up to 2
+   * if they have no resource in common or one has price 0.
    */
-  unlikeness(a: Float64Array, b: Float64Array): number {
+  dissimilarity(a: Float64Array, b: Float64Array): number {
     const wholeA = this.of(a);
     const wholeB = this.of(b);
     if (wholeA <= 0 || wholeB <= 0) return 2;
@@ -61,7 +61,7 @@ export class Worth {
   }
 }
 
-/** The mean over what is wanted, since each set of offers has prices of its own. */
+/** The mean over the demand, since each set of offers has separate prices. */
 function pricesOf(problem: BinProblem, bins: CompiledProblem, dims: number): Float64Array {
   const { proven } = relax(problem, bins);
   const wanted = new Float64Array(dims);
