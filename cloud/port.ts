@@ -8,31 +8,31 @@ import type { Result } from '../core/result.js';
 import type { Resources } from '../core/quantities.js';
 
 /**
- * What Stowage asks of a cloud. Every method may be called twice with no harm. Expected outcomes are values;
- * anything else is thrown as a `DomainError` (core/failures.ts) whose type says whether to try again.
+ * The interface to a cloud. Every method is idempotent. Expected outcomes are values; everything else is thrown as a
+ * `DomainError` (core/failures.ts) whose type says whether to retry.
  */
 export interface CloudProvider {
   /** Short name for metrics and logs, such as `aws`. */
   readonly name: string;
-  /** The node class kind that this provider serves: claims and pools of other kinds are not ours. */
+  /** The node class kind that this provider serves. Claims and pools of other kinds are not managed. */
   readonly nodeClassKind: { readonly group: string; readonly kind: string };
-  /** Label keys that this provider's instance types define besides the core ones. */
+  /** Label keys of this provider's instance types in addition to the core ones. */
   readonly wellKnownLabels: readonly string[];
-  /** Those of them that may be empty on a claim until the cloud tells them of the instance. */
+  /** Those of them that may be empty on a claim until the cloud reports them for the instance. */
   readonly openLabels?: readonly string[];
 
   /** The catalogue for a pool under its node class, with current prices and availability (instance-types/offerings). */
   instanceTypes(pool: NodePool, nodeClass: NodeClass): Promise<readonly InstanceType[]>;
 
-  /** Launches the one instance that the claim may have. The same claim UID never gets two (invariants/one-instance). */
+  /** Launches the single instance of the claim. The same claim UID never gets two (invariants/one-instance). */
   launch(request: LaunchRequest): Promise<Result<LaunchedInstance, LaunchRefusal>>;
 
   /** The instance of a provider id; undefined once it is terminated or unknown. */
   get(providerId: string): Promise<CloudInstance | undefined>;
 
   /**
-   * How an instance ended; undefined while it is running or starting, and where the cloud does not know it: it may not know it yet. Absent where the
-   * provider's instances do not end by themselves.
+   * How an instance ended; undefined while it runs or starts, and if the cloud does not know it, possibly not yet.
+   * Absent if the provider's instances never end unasked.
    */
   whyEnded?(providerId: string): Promise<EndedInstance | undefined>;
 
@@ -40,106 +40,108 @@ export interface CloudProvider {
   list(): Promise<readonly CloudInstance[]>;
 
   /**
-   * Begins termination; `gone` when the instance no longer exists. `launchedAt` is when its claim says that it was launched, milliseconds of the
-   * epoch: a cloud that lags behind itself may not know it yet.
+   * Begins termination; `gone` if the instance no longer exists. `launchedAt` is the launch time in its claim,
+   * milliseconds since the epoch: with eventual consistency the cloud may not know a new instance yet.
    */
   terminate(providerId: string, launchedAt?: number): Promise<'terminating' | 'gone'>;
 
-  /** Restarts the machine under a node that stays the same instance; `gone` when it no longer exists. */
+  /** Restarts the machine of a node, which stays the same instance; `gone` if it no longer exists. */
   rebootInstance?(providerId: string): Promise<'rebooting' | 'gone'>;
 
-  /** Node conditions by which this provider's machines say that they are broken; absent where none do (repair/policies). */
+  /** Node conditions that report a broken machine; absent if there are none (repair/policies). */
   readonly repairPolicies?: readonly RepairPolicy[];
 
-  /** Completes the tags that need the node's and claim's names (launch/tags-after-registration); those that are there stay as they are. */
+  /**
+   * Adds the tags that need the names of node and claim (launch/tags-after-registration); existing tags stay unchanged.
+   */
   tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void>;
 
   /**
-   * Resolves a node class against the cloud: its new status with conditions. Never throws for bad input. `pools` are those that launch
-   * from it: what they may launch is tried out.
+   * Resolves a node class against the cloud: its new status with conditions. Never throws for invalid input. `pools`
+   * are those that launch from it; dry runs use what they may launch.
    */
   resolveNodeClass(nodeClass: NodeClass, pools?: readonly NodePool[]): Promise<NodeClassResolution>;
 
-  /** Removes what the cloud holds for a node class that is being deleted (instance profiles, launch templates). */
+  /** Removes the cloud resources of a node class that is being deleted (instance profiles, launch templates). */
   cleanUpNodeClass(nodeClass: NodeClass): Promise<void>;
 
   /** The provider's own reasons why a launched claim no longer matches its node class (drift/node-class). */
   drift(claim: NodeClaim, pool: NodePool, nodeClass: NodeClass): Promise<string | undefined>;
 
-  /** Remembers that offerings are out of capacity; the caller keeps the durable timer. */
+  /** Marks offerings as unavailable; the caller keeps the durable timer. */
   markUnavailable(offerings: readonly UnavailableOffering[]): void;
 
   /**
-   * Takes in what a registered node really has: what is promised of its type and image from then on shrinks to it
-   * (instance-types/known-memory). Any number of times, in any order.
+   * Records the actual capacity of a registered node; the catalogue then uses it for this type and image if it is less
+   * (instance-types/known-memory). Calls may repeat and come in any order.
    */
   learnCapacity?(observed: ObservedCapacity): void;
 
-  /** Whether a capacity reservation is about to take its instances away (reserved-capacity/block-ends). */
+  /** Whether a capacity reservation is about to end and take its instances (reserved-capacity/block-ends). */
   isReservationEnding?(reservationId: string): Promise<boolean>;
 
   /**
-   * What NodePools have to be told since this was last asked, by what their node classes resolve to; asked every half minute. Absent where
-   * there is never anything to tell.
+   * Events for NodePools since the last call, given what their node classes resolve to; called every 30 seconds. Absent
+   * if the provider has none.
    */
   readonly poolEvents?: ((pools: readonly PoolOfClass[]) => Promise<readonly PoolEvent[]>) | undefined;
 
-  /** Removes what earlier launches left in the cloud and nothing uses any more. */
+  /** Removes cloud resources of earlier launches that are no longer used. */
   sweep?(nodeClasses: readonly NodeClass[], claims: readonly NodeClaim[]): Promise<void>;
 
-  /** False where nobody limits how often it is called; absent otherwise. */
+  /** False if calls are not rate limited; absent otherwise. */
   readonly isMetered?: boolean;
   /**
-   * When the cloud last answered a call of its own, milliseconds of the epoch: a refusal is an answer, one for too many requests is none.
+   * When the cloud last responded to a call, milliseconds since the epoch: an error is a response, throttling is not.
    * Undefined before the first.
    */
   readonly answeredAt?: number | undefined;
 
-  /** Size of the largest user data rendered lately, in bytes before encoding, by the node class's name. */
+  /** By node class name: size of the largest user data rendered recently, in bytes before encoding. */
   readonly userDataBytes?: ReadonlyMap<string, number>;
 
-  /** Where on-demand prices come from and when the cloud had them, milliseconds of the epoch; undefined before they were read. */
+  /** Source of on-demand prices and their time, milliseconds since the epoch; undefined before they were read. */
   readonly priceList?: { readonly source: string; readonly at: number } | undefined;
 
-  /** What there is to see of the account; absent where the provider has none. */
+  /** Checks of the account; absent if the provider has no account. */
   readonly account?: CloudAccount;
 
-  /** Interruption notices; absent where the provider has none or no queue is configured. */
+  /** Interruption notices; absent if the provider has none or no queue is configured. */
   readonly interruptions?: InterruptionSource;
 }
 
-/** What a node of a type and image really has, and what its claim said that it would have. */
+/** Actual capacity of a node of a type and image, and the capacity in its claim. */
 export interface ObservedCapacity {
   readonly instanceType: string;
   readonly imageId: string;
-  /** Hash of the node class as it was at the launch: disks and devices depend on it. */
+  /** Hash of the node class at launch: disks and devices depend on it. */
   readonly nodeClassHash: string;
   readonly capacity: Resources;
   readonly expected: Resources;
 }
 
-/** A look into the account that a provider works in, for people who set it up. Nothing is changed by it. */
+/** Read-only checks of the provider's account, for operators who set it up. */
 export interface CloudAccount {
-  /** Where it is, for a person, such as `region us-west-2`. */
+  /** Location as text for people, such as `region us-west-2`. */
   readonly place: string;
-  /** The cloud's clock, milliseconds of the epoch; undefined where its answer names no time. */
+  /** The cloud's clock, milliseconds since the epoch; undefined if its response has no time. */
   time(): Promise<number | undefined>;
-  /** Resolves where the cloud takes the credentials, whatever they allow. Throws what it says otherwise. */
+  /** Resolves if the cloud accepts the credentials, whatever they permit; otherwise throws its error. */
   authenticate(): Promise<void>;
-  /** Every reading call that the provider makes, tried out: by permission, what refused it; undefined for those that are allowed. */
+  /** Tries every reading call of the provider: by permission, the error if refused, undefined if allowed. */
   permissions(): Promise<ReadonlyMap<string, DomainError | undefined>>;
-  /** Tries a launch from a resolved node class out, as `resolveNodeClass` does. */
+  /** Makes a dry run of a launch from a resolved node class, as `resolveNodeClass` does. */
   tryOut(nodeClass: NodeClass, pools?: readonly NodePool[]): Promise<ConditionChange>;
   /** The interruption queue; undefined where none is configured. */
   readonly queue?: { readonly name: string; look(): Promise<QueueState> };
 }
 
 export interface QueueState {
-  /** Messages that nobody has received yet, about; undefined where nobody let the provider read the queue's attributes. */
+  /** Approximate number of messages not received yet; undefined without permission to read the queue's attributes. */
   readonly waiting: number | undefined;
 }
 
-/** A node condition that means that the machine is broken, and how long that is borne. */
+/** A node condition that reports a broken machine, and how long it is tolerated. */
 export interface RepairPolicy {
   readonly conditionType: string;
   readonly conditionStatus: 'True' | 'False' | 'Unknown';
@@ -153,7 +155,7 @@ export interface NodeClass extends KubernetesObject {
   readonly status?: object;
 }
 
-/** A Kubernetes event that a provider asks for; the caller knows the object that it is about. */
+/** A Kubernetes event requested by the provider; the caller knows the regarded object. */
 export interface ProviderEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -171,13 +173,13 @@ export interface PoolEvent extends ProviderEvent {
 }
 
 export interface NodeClassResolution {
-  /** The whole new status, conditions included; the caller writes it when it differs. */
+  /** The whole new status including conditions; the caller writes it if it differs. */
   readonly status: object;
-  /** Labels or annotations that the node class must carry (hashes). */
+  /** Annotations that the node class must have (hashes). */
   readonly annotations: Readonly<Record<string, string>>;
   /** Events to publish. */
   readonly events: readonly ProviderEvent[];
-  /** When to look again, in milliseconds. */
+  /** When to resolve again, in milliseconds. */
   readonly requeueAfterMs: number;
 }
 
@@ -186,9 +188,12 @@ export interface LaunchRequest {
   readonly nodeClass: NodeClass;
   /** At most 64 characters; the same token gives the same instance. */
   readonly clientToken: string;
-  /** True only when nothing can have been launched for the claim before; spares looking for it. */
+  /** True only if nothing can have been launched for the claim before; saves the lookup. */
   readonly firstAttempt?: boolean;
-  /** What the NodeOverlays make of the provider's instance types for the pool; absent where there are none (node-overlays/at-launch). */
+  /**
+   * Applies the NodeOverlays to the provider's instance types for the pool; absent if there are none
+   * (node-overlays/at-launch).
+   */
   readonly overlaid?: (types: readonly InstanceType[]) => readonly InstanceType[];
 }
 
@@ -205,19 +210,19 @@ export interface LaunchedInstance {
   readonly capacity: Resources;
   readonly allocatable: Resources;
   readonly pricePerHour?: number;
-  /** Offerings that refused although the launch succeeded (launch/unavailable-offerings). */
+  /** Offerings that were refused although the launch succeeded (launch/unavailable-offerings). */
   readonly unavailable: readonly UnavailableOffering[];
-  /** What the owner of the claim should know all the same. */
+  /** Events for the owner of the claim although the launch succeeded. */
   readonly events?: readonly ProviderEvent[];
   /** Attempts that failed although the launch succeeded. */
   readonly failures?: readonly LaunchFailure[];
 }
 
-/** Attempts of a launch that failed alike, whatever for. A launch that throws has them in the error's `details.failures`. */
+/** Equal failed attempts of a launch. A launch that throws has them in the error's `details.failures`. */
 export interface LaunchFailure {
   readonly zone: string;
   readonly capacityType: string;
-  /** As the owner of the claim is told it; the cloud's own code where there was no capacity. */
+  /** The reason as reported to the owner of the claim; the cloud's code if there was no capacity. */
   readonly reason: string;
   readonly count: number;
 }
@@ -237,11 +242,11 @@ export interface UnavailableOffering {
   readonly capacityType: string;
   /** The cloud's error code. */
   readonly reason: string;
-  /** The placement group, or its partition as `group/number`, within which it refused. */
+  /** The placement group, or its partition as `group/number`, in which the launch was refused. */
   readonly placement?: string;
-  /** The capacity reservation that has no room, where `capacityType` is `reserved`. */
+  /** The capacity reservation without room, if `capacityType` is `reserved`. */
   readonly reservationId?: string;
-  /** Milliseconds of the epoch; absent where the provider's default applies. */
+  /** Milliseconds since the epoch; absent: the provider's default applies. */
   readonly until?: number;
 }
 
@@ -253,17 +258,17 @@ export interface CloudInstance {
   readonly zone: string;
   readonly capacityType: string;
   readonly imageId?: string;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly launchedAt: number;
   readonly tags: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** An instance that the cloud knows and that runs no more. */
+/** An instance that the cloud knows and that no longer runs. */
 export interface EndedInstance {
-  /** For a person, in the cloud's words. */
+  /** The cloud's description, for people. */
   readonly message: string;
-  /** Whether the cloud took back what it had lent, which says nothing about how the instance was launched. */
+  /** Whether the cloud reclaimed the instance (spot), which says nothing about how it was launched. */
   readonly isReclaimed: boolean;
 }
 
@@ -281,9 +286,9 @@ export type InterruptionKind =
 export interface Interruption {
   readonly kind: InterruptionKind;
   readonly instanceId: string;
-  /** When the cloud said so, milliseconds of the epoch. */
+  /** The time given by the cloud, milliseconds since the epoch. */
   readonly at: number;
-  /** The cloud's own id of the message: the same message never counts twice. */
+  /** The cloud's id of the message, for deduplication. */
   readonly messageId: string;
 }
 

@@ -26,7 +26,7 @@ export interface AccountDeps {
   readonly calls: Reads & Pick<AwsCalls, 'time' | 'getQueueUrl' | 'getQueueAttributes'>;
   readonly region: string;
   readonly queueName: string | undefined;
-  /** The dry run of a node class, by calls of `withoutMaking`. */
+  /** Validates a node class by dry runs, without creating anything (calls of `withoutMaking`). */
   readonly dryRun: (nodeClass: EC2NodeClass, pools?: readonly NodePool[]) => Promise<ConditionChange>;
 }
 
@@ -45,10 +45,10 @@ const reads = {
   'ec2:DescribeSubnets': (calls) => calls.describeSubnets({ DryRun: true }),
 } as const satisfies Partial<Record<IamAction, (calls: Reads) => Promise<unknown>>>;
 
-/** The permissions that `permissions` tries out. */
+/** The permissions that `permissions` checks. */
 export const triedReads = Object.keys(reads) as readonly (keyof typeof reads)[];
 
-/** What people who set the account up want to know of it; every call reads or is a dry run. */
+/** Checks of the AWS account for operators who set it up. Every call is read-only or a dry run. */
 export function createAccount({ calls, region, queueName, dryRun }: AccountDeps): CloudAccount {
   const tried = (action: keyof typeof reads): Promise<DomainError | undefined> =>
     refusalOf(action, () => reads[action](calls));
@@ -57,7 +57,7 @@ export function createAccount({ calls, region, queueName, dryRun }: AccountDeps)
     time: () => calls.time(),
     authenticate: async () => {
       const refused = await tried('ec2:DescribeInstances');
-      // To be refused a permission one must be known.
+      // EC2 refuses a permission only to authenticated callers; any other refusal is an error.
       if (refused !== undefined && awsCode(refused) !== 'UnauthorizedOperation') throw refused;
     },
     permissions: async () =>
@@ -77,13 +77,16 @@ async function refusalOf(action: IamAction, call: () => Promise<unknown>): Promi
   }
 }
 
-/** A dry run falls back on the verdict that the node class has while EC2 is away: here it is to say that it is. */
+/**
+ * While EC2 is unavailable, a dry run keeps the existing condition of the node class. Removing the condition makes the
+ * failure visible here.
+ */
 function withoutValidation(nodeClass: EC2NodeClass): EC2NodeClass {
   if (nodeClass.status === undefined) return nodeClass;
   return { ...nodeClass, status: { ...nodeClass.status, conditions: [] } };
 }
 
-/** Throws where there is no such queue, or nobody lets us find it. */
+/** Throws if the queue does not exist or access to it is denied. */
 async function inspectQueue(
   calls: Pick<AwsCalls, 'getQueueUrl' | 'getQueueAttributes'>,
   queueName: string,
@@ -96,7 +99,7 @@ async function inspectQueue(
     });
     return { waiting: Number(Attributes?.ApproximateNumberOfMessages ?? 0) };
   } catch (error) {
-    // Roles that were made for Karpenter may receive from the queue, and not read its attributes.
+    // Roles made for Karpenter may have permission to receive from the queue but not to read its attributes.
     if (isDomainError(error, 'Denied')) return { waiting: undefined };
     throw error;
   }
@@ -107,7 +110,9 @@ type TemplateCalls = Pick<
   'createLaunchTemplate' | 'describeLaunchTemplates' | 'deleteLaunchTemplate' | 'createFleet' | 'runInstances'
 >;
 
-/** Calls by which a node class can be tried out without making its launch template: that is a dry run as well. */
+/**
+ * Replaces calls that create launch templates by dry runs, so that a node class can be validated without creating one.
+ */
 export function asDryRuns(calls: TemplateCalls): TemplateCalls {
   return {
     ...calls,
@@ -118,6 +123,7 @@ export function asDryRuns(calls: TemplateCalls): TemplateCalls {
       if (refused !== undefined) throw refused;
       return { $metadata: {} };
     },
-    deleteLaunchTemplate: () => Promise.reject(new DomainError('Invalid', 'trying out deletes no launch template')),
+    deleteLaunchTemplate: () =>
+      Promise.reject(new DomainError('Invalid', 'a dry run does not delete launch templates')),
   };
 }

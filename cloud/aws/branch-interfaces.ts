@@ -1,6 +1,6 @@
 /**
- * How many branch network interfaces (pods with security groups of their own) a trunking instance can have. EC2's API
- * does not tell. The figures are those that AWS publishes in the limits of its VPC resource controller v1.8.2
+ * How many branch network interfaces (pods with their own security groups) a trunking instance can have. EC2's API does
+ * not report it. The figures are from the limits that AWS publishes with its VPC resource controller v1.8.2
  * (2026-09-02); each line reads `family:size,size`.
  */
 const branchInterfaces: Readonly<Record<number, string>> = {

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.js';
 
 /**
- * A value that is loaded when asked for and kept for `ttlMs`. Callers that ask while it loads share one load. When a
- * reload fails, the old value is served for `keepMs` beyond its time; after that the failure is thrown.
+ * A lazily loaded value that is cached for `ttlMs`. Concurrent callers share one load. If a reload fails, the old value
+ * is served for another `keepMs`; after that the error is thrown.
  */
 export class Cached<T> {
   private value: { readonly content: T; readonly at: number } | undefined;
@@ -26,13 +26,13 @@ export class Cached<T> {
     }
   }
 
-  /** By a clock that was set back meanwhile nobody can say how old a value is. */
+  /** If the clock was set back, the age of a value is unknown, so it is not fresh. */
   private isFresh(at: number): boolean {
     const age = this.clock.now() - at;
     return age >= 0 && age < this.ttlMs;
   }
 
-  /** Loads again whatever the age; joins a load that is under way. */
+  /** Reloads whatever the age; joins a load in progress. */
   refresh(): Promise<T> {
     this.loading ??= this.load()
       .then((content) => {
@@ -50,7 +50,7 @@ export class Cached<T> {
   }
 }
 
-/** `Cached` values by key; entries that were not asked for during `ttlMs` are dropped. */
+/** `Cached` values by key; entries that were not requested during `ttlMs` are dropped. */
 export class CachedByKey<T> {
   private readonly entries = new Map<string, { readonly cached: Cached<T>; askedAt: number }>();
 

@@ -4,22 +4,23 @@ import type { IamAction } from './iam-actions.js';
 import { Limiter } from './limiter.js';
 
 /**
- * Request budgets by kind of call, each action with its own, as EC2 counts. They are what EC2 publishes for accounts without raised
- * limits; CreateFleet begins above it, for a launch that is throttled comes again, and most accounts that need it have more.
+ * Request budgets by kind of call, separate for each action, as EC2 counts. The values are the defaults that EC2
+ * publishes. CreateFleet starts above its default: a throttled launch is retried, and most accounts that launch much
+ * have raised limits.
  */
 const budgets = {
   read: { burst: 100, perSecond: 20 },
   launch: { burst: 100, perSecond: 20 },
-  /** RunInstances is only ever tried out: that never slows launches down. */
+  /** Only dry runs use RunInstances; their budget does not slow down launches. */
   tryOut: { burst: 5, perSecond: 2 },
   mutate: { burst: 50, perSecond: 5 },
   tag: { burst: 100, perSecond: 10 },
-  /** Nodes end, and are seen to, however much is being launched. */
+  /** Separate, so that terminations proceed however many launches there are. */
   terminate: { burst: 100, perSecond: 5 },
-  /** Of single instances, by their ids. */
+  /** For single instances by id. */
   describeById: { burst: 50, perSecond: 10 },
   other: { burst: 200, perSecond: 100 },
-  /** Standard queues know no limit that matters here. */
+  /** Standard queues have no limit that matters here. */
   queue: { burst: 500, perSecond: 500 },
 } as const;
 
@@ -27,11 +28,14 @@ const maxAttempts = 4;
 
 export interface CallerOptions {
   readonly clock: Clock;
-  /** Called after each call, for metrics and logs. `answered`: AWS has said something, be it no; too many requests is nothing. */
+  /**
+   * Called after each call, for metrics and logs. `answered`: AWS responded, even with an error; throttling does not
+   * count.
+   */
   readonly onCall?: (call: { action: IamAction; durationMs: number; code: string; answered: boolean }) => void;
 }
 
-/** Makes one call of a budget, again where that does no harm. */
+/** Makes one call within a budget and retries it if that is safe. */
 export type Caller = <T>(
   action: IamAction,
   budget: keyof typeof budgets,
@@ -48,7 +52,10 @@ export function createCaller(options: CallerOptions): Caller {
     limiters.set(key, limiter);
     return limiter;
   };
-  /** What was refused for its number or its time never took effect and may be made again; one without an answer only when it is idempotent. */
+  /**
+   * Throttled calls and calls with a wrong timestamp never took effect and may be repeated. A call without a response
+   * is repeated only if it is idempotent.
+   */
   return async (action, budget, send, idempotent = true) => {
     const limiter = limiterOf(action, budget);
     for (let attempt = 1; ; attempt++) {
@@ -64,7 +71,7 @@ export function createCaller(options: CallerOptions): Caller {
   };
 }
 
-/** One attempt, under the limiter; `onCall` hears how it went. */
+/** One attempt, under the limiter; reports the result to `onCall`. */
 async function callOnce<T>(
   action: IamAction,
   { limiter, send, options: { clock, onCall } }: { limiter: Limiter; send: () => Promise<T>; options: CallerOptions },

@@ -52,18 +52,18 @@ export interface CallsOptions extends NetworkOptions, CallerOptions {
   readonly region: string;
   /** Replaces AWS' own endpoints, for test beds and private gateways. */
   readonly endpoint?: string;
-  /** Where GetProducts is answered; AWS offers it in few regions. Default by partition. */
+  /** Region that serves GetProducts, which few regions do. Default by partition. */
   readonly pricingRegion?: string;
-  /** Hears all that is sent and answered by the clients of the SDK, for recordings. */
+  /** Receives all requests and responses of the SDK clients, for recordings. */
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
-/** Every AWS call that the provider makes, and nothing besides: each is limited, retried and named in one place. */
+/** Every AWS call of the provider: limited, retried and named in one place. */
 export function createCalls(options: CallsOptions): AwsCalls {
   const agents = createAgents(options);
   const config = {
     region: options.region,
-    // Attempts are counted here, under the shared limiter, not in the SDK.
+    // The caller counts attempts under the shared limiter, instead of the SDK.
     maxAttempts: 1,
     requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000, throwOnRequestTimeout: true, ...agents },
     ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
@@ -89,8 +89,8 @@ export function createCalls(options: CallsOptions): AwsCalls {
 }
 
 /**
- * The SDK copies all that is sent and answered without what is sensitive, also for a logger that drops it: an eighth of the processor time of an
- * answer as large as that of DescribeInstanceTypes. What is called is told in `createCaller`.
+ * The SDK copies every request and response without sensitive fields for its logger, even if that drops them: an eighth
+ * of the processor time of a response as large as that of DescribeInstanceTypes. `createCaller` reports calls instead.
  */
 function withoutLog({ middlewareStack }: Clients[keyof Clients]): void {
   middlewareStack.remove('loggerMiddleware');
@@ -145,7 +145,7 @@ const fleetCalls = (clients: Clients, call: Caller) => ({
     call('ec2:CreateLaunchTemplate', 'mutate', () => clients.ec2.send(new CreateLaunchTemplateCommand(input))),
   deleteLaunchTemplate: (input: ec2.DeleteLaunchTemplateCommandInput) =>
     call('ec2:DeleteLaunchTemplate', 'mutate', () => clients.ec2.send(new DeleteLaunchTemplateCommand(input))),
-  /** Not repeated here without an answer: the launch looks first for what the lost call did. */
+  /** Not retried here without a response: the launch first looks for the result of the lost call. */
   createFleet: (input: ec2.CreateFleetCommandInput) =>
     call('ec2:CreateFleet', 'launch', () => clients.ec2.send(new CreateFleetCommand(input)), false),
   runInstances: (input: ec2.RunInstancesCommandInput & { DryRun: true }) =>
@@ -179,14 +179,16 @@ const otherCalls = (clients: Clients, call: Caller, options: ReadOptions) => ({
     call('pricing:GetProducts', 'other', () => clients.pricing.send(new GetProductsCommand(input))),
   describeCluster: (name: string) =>
     call('eks:DescribeCluster', 'other', () => clients.eks.send(new DescribeClusterCommand({ name }))),
-  /** EC2's clock, milliseconds of the epoch; any answer tells it, a refusal as well. */
+  /** EC2's clock, milliseconds since the epoch. Any response has it, also an error. */
   time: async () => {
     const { region, endpoint = `https://ec2.${region}.${dnsSuffixOf(region)}`, agents } = options;
     const { date = '' } = await get(new URL(endpoint), {}, agents);
     const at = Date.parse(date);
     return Number.isFinite(at) ? at : undefined;
   },
-  /** ARC zonal shift, of whose client there is no package: one signed GET, with the credentials of EC2's client. */
+  /**
+   * ARC zonal shift, for which no client package is installed: one signed GET, with the credentials of the EC2 client.
+   */
   getManagedResource: (arn: string) =>
     call('arc-zonal-shift:GetManagedResource', 'other', () => managedResource(clients.ec2, options, arn)),
   getQueueUrl: (name: string) =>
@@ -207,11 +209,11 @@ const otherCalls = (clients: Clients, call: Caller, options: ReadOptions) => ({
 interface ZonalShift {
   readonly appliedStatus?: string;
   readonly awayFrom?: string;
-  /** Seconds of the epoch. */
+  /** Seconds since the epoch. */
   readonly expiryTime?: number;
 }
 
-/** What ARC answers, as far as it matters here. */
+/** The used part of the ARC response. */
 export interface ManagedResource {
   readonly zonalShifts?: readonly ZonalShift[];
   readonly autoshifts?: readonly { readonly appliedStatus?: string; readonly awayFrom?: string }[];
@@ -225,7 +227,7 @@ async function managedResource(client: EC2Client, options: ReadOptions, arn: str
   const { region, endpoint = `https://arc-zonal-shift.${region}.${dnsSuffixOf(region)}`, clock } = options;
   const url = new URL(`/managedresources/${encodeURIComponent(arn)}`, endpoint);
   const credentials = await client.config.credentials();
-  // By the clock that the answers to EC2's client have put right.
+  // With the clock offset that the EC2 client has corrected.
   const now = clock.now() + client.config.systemClockOffset;
   const headers = signedHeaders({ url, region, service: 'arc-zonal-shift', credentials, now });
   const { status, errorType, text } = await get(url, headers, options.agents);
@@ -242,12 +244,12 @@ const dnsSuffixes: readonly (readonly [prefix: string, suffix: string])[] = [
   ['eu-isoe-', 'cloud.adc-e.uk'],
 ];
 
-/** The domain of AWS' endpoints in the partition of a region. */
+/** The domain of AWS endpoints in the partition of a region. */
 export function dnsSuffixOf(region: string): string {
   return dnsSuffixes.find(([prefix]) => region.startsWith(prefix))?.[1] ?? 'amazonaws.com';
 }
 
-/** Regions that answer GetProducts, by partition and distance. */
+/** Regions that serve GetProducts, by partition and distance. */
 function pricingRegionOf(region: string): string {
   if (region.startsWith('cn-')) return 'cn-northwest-1';
   if (region.startsWith('ap-')) return 'ap-south-1';
@@ -266,7 +268,7 @@ interface SignedGet {
   readonly region: string;
   readonly service: string;
   readonly credentials: AwsCredentials;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
@@ -274,8 +276,8 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /**
- * Headers of a GET without query, signed by Signature Version 4. For services of which no client package is at hand;
- * everything else goes through the SDK.
+ * Headers of a GET without query, signed by Signature Version 4. For services without an installed client package;
+ * everything else uses the SDK.
  */
 export function signedHeaders({ url, region, service, credentials, now }: SignedGet): Record<string, string> {
   const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
@@ -286,7 +288,7 @@ export function signedHeaders({ url, region, service, credentials, now }: Signed
   };
   const headers: Record<string, string> = { host: url.host, ...sent };
   const names = Object.keys(headers).sort();
-  // The path is encoded once more for the signature, as every service but S3 wants it.
+  // The path is encoded once more for the signature, as required by every service except S3.
   const path = url.pathname.split('/').map(encodeURIComponent).join('/');
   const canonical = [
     'GET',

@@ -9,20 +9,20 @@ import { lookUp } from '../../core/own.js';
 const mebi = 2 ** 20;
 const gibi = 2 ** 30;
 
-/** What of a node class and the settings decides what a node of a type has. */
+/** The fields of a node class and the settings that determine the capacity of a node. */
 export interface CapacitySettings {
   readonly family: AmiFamily;
   readonly spec: Pick<
     EC2NodeClassSpec,
     'kubelet' | 'blockDeviceMappings' | 'instanceStorePolicy' | 'networkInterfaces'
   >;
-  /** Share of memory that the hypervisor is taken to keep, such as 0.075. */
+  /** Share of memory that the hypervisor is assumed to use, such as 0.075. */
   readonly vmMemoryOverheadPercent: number;
   /** ENIs that the CNI does not use for pods. */
   readonly reservedEnis: number;
-  /** Bytes that nodes of this type and image were seen to have; replaces the estimate (instance-types/known-memory). */
+  /** Memory in bytes observed on nodes of this type and image; replaces the estimate (instance-types/known-memory). */
   readonly knownMemory?: number;
-  /** What they were seen to have of another resource, at most what is promised (instance-types/known-memory). */
+  /** Observed capacity of another resource, at most the expected one (instance-types/known-memory). */
   readonly knownCapacity?: (resource: string, promised: number) => number;
 }
 
@@ -31,7 +31,7 @@ export interface MachineResources {
   readonly overhead: Resources;
 }
 
-/** What a node of this type has and what is kept back from pods (instance-types/capacity). */
+/** Capacity and overhead of a node of this type (instance-types/capacity). */
 export function machineResources(info: InstanceTypeInfo, settings: CapacitySettings): MachineResources {
   const pods = podsOf(info, settings);
   const capacity: Record<string, number> = {
@@ -46,7 +46,7 @@ export function machineResources(info: InstanceTypeInfo, settings: CapacitySetti
   return { capacity, overhead: overheadOf(info, settings, capacity) };
 }
 
-/** Pods that the addresses of the default network card's interfaces allow; 0 when no interface is left. */
+/** Pods allowed by the IP addresses of the default network card's interfaces; 0 if no interface is left. */
 export function eniPods(info: InstanceTypeInfo, reservedEnis: number): number {
   const network = info.NetworkInfo;
   const card = network?.NetworkCards?.[network.DefaultNetworkCardIndex ?? 0];
@@ -83,7 +83,7 @@ export function kubeReservedCpu(vcpus: number): number {
   return Math.floor(reserved);
 }
 
-/** What kubelet is told to keep for itself on a node of this type; the user's values win key by key. */
+/** `kubeReserved` of a node of this type; the user's values override it key by key. */
 function kubeReserved(info: InstanceTypeInfo, settings: CapacitySettings): Resources {
   const pods = families[settings.family].memoryReservedByEniPods ? eniPods(info, 0) : podsOf(info, settings);
   return {
@@ -98,7 +98,7 @@ function vcpusOf(info: InstanceTypeInfo): number {
   return info.VCpuInfo?.DefaultVCpus ?? 0;
 }
 
-/** Arm machines keep 64 MiB for contiguous allocations; the hypervisor's share is rounded up to whole MiB. */
+/** Arm machines reserve 64 MiB for contiguous allocations; the hypervisor's share is rounded up to whole MiB. */
 function memoryOf(info: InstanceTypeInfo, overheadPercent: number): number {
   const arm = info.ProcessorInfo?.SupportedArchitectures?.includes('arm64') === true;
   const total = (info.MemoryInfo?.SizeInMiB ?? 0) - (arm ? 64 : 0);
@@ -155,7 +155,7 @@ function overheadOf(info: InstanceTypeInfo, settings: CapacitySettings, capacity
   return overhead;
 }
 
-/** Hard thresholds; soft ones give pods time and keep nothing back. `100%` switches a threshold off. */
+/** Hard thresholds only: soft ones do not reserve resources. `100%` disables a threshold. */
 function eviction(hard: Readonly<Record<string, string>> | undefined, capacity: Resources): Resources {
   const storage = capacity['ephemeral-storage'] ?? 0;
   return {
@@ -171,7 +171,7 @@ function threshold(value: string | undefined, of: number): number | undefined {
   return percent === 100 ? 0 : Math.ceil((of / 100) * percent);
 }
 
-/** `pid` is no resource of nodes and keeps nothing back. */
+/** `pid` is not a node resource and reserves nothing. */
 function amounts(list: Readonly<Record<string, string>> | undefined): Resources {
   const entries = Object.entries(list ?? {}).filter(([name]) => name !== 'pid');
   return Object.fromEntries(entries.map(([name, quantity]) => [name, parseResource(name, quantity)]));

@@ -6,7 +6,7 @@ import type { PlacementGroup } from './placement-groups.js';
 import type { PriceTable } from './prices.js';
 import type { ShiftedZone } from './zonal-shift.js';
 
-/** All that the catalogue of a node class is made of. */
+/** The inputs of a node class's catalogue. */
 export interface CatalogueInput {
   readonly machines: MachineTypes;
   readonly prices: PriceTable;
@@ -15,19 +15,22 @@ export interface CatalogueInput {
   readonly region: string;
   readonly vmMemoryOverheadPercent: number;
   readonly reservedEnis: number;
-  /** Bytes that nodes of a type and image were seen to have. */
+  /** Memory in bytes observed on nodes of a type and image. */
   readonly knownMemory?: (type: string, amiId: string) => number | undefined;
-  /** What nodes of a type and image were seen to have of another resource, at most what is promised. */
+  /** Observed capacity of another resource of a type and image, at most the expected one. */
   readonly knownCapacity?: (type: string, amiId: string, resource: string, promised: number) => number;
-  /** Whether a subnet has run out of addresses for now. */
+  /** Whether a subnet currently has no free addresses. */
   readonly subnetExhausted?: (id: string) => boolean;
-  /** The group that instances are launched into. */
+  /** The placement group for launches. */
   readonly placementGroup?: PlacementGroup;
   /** Zones that traffic is shifted away from. */
   readonly shifts?: readonly ShiftedZone[];
-  /** What every node costs besides its machine; `publicZones` are those whose subnets give public addresses by themselves. */
+  /**
+   * Cost of a node in addition to its machine. `publicZones` are zones whose subnets assign public addresses by
+   * default.
+   */
   readonly extras?: NodeExtras;
   readonly publicZones?: ReadonlySet<string>;
-  /** Instances that a capacity reservation still has room for. */
+  /** Free instances of a capacity reservation. */
   readonly reservedCount?: (reservationId: string) => number;
 }

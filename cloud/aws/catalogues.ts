@@ -23,7 +23,7 @@ const catalogueMs = 5 * 60_000;
 export interface CatalogueSources {
   readonly options: AwsOptions;
   readonly clock: Clock;
-  /** Undefined where zonal shifts are not followed. */
+  /** Undefined if zonal shift is disabled. */
   readonly shifts: ZonalShifts | undefined;
   readonly machines: ReturnType<typeof createMachineTypes>;
   readonly prices: Prices;
@@ -43,7 +43,10 @@ export class Catalogues {
     this.built = new CachedByKey(sources.clock, catalogueMs);
   }
 
-  /** Built anew when the node class, types, prices or availability change, and every five minutes (instance-types/catalogue-age). */
+  /**
+   * Rebuilt when the node class, types, prices or availability change, and every five minutes
+   * (instance-types/catalogue-age).
+   */
   async of(given: EC2NodeClass): Promise<readonly InstanceType[]> {
     const { options, reservations } = this.sources;
     const nodeClass = options.reservedCapacity === false ? withoutReservations(given) : given;
@@ -71,13 +74,13 @@ export class Catalogues {
     };
   }
 
-  /** Zones whose subnets give instances a public address, where the node class leaves that to them. */
+  /** Zones whose subnets assign public addresses, if the node class does not decide it. */
   private async publicZones({ spec, status }: EC2NodeClass): Promise<ReadonlySet<string>> {
     if (spec.associatePublicIPAddress !== undefined) return new Set();
     return this.sources.subnets.publicZones(status?.subnets ?? []);
   }
 
-  /** Of everything that the catalogue is made of. */
+  /** Cache key over all inputs of the catalogue. */
   private keyOf({ metadata, spec, status }: EC2NodeClass, current: Current, publicZones: ReadonlySet<string>): string {
     const { reservations, memory, capacity, unavailable, subnets } = this.sources;
     const { amiFamily, amiSelectorTerms, kubelet, blockDeviceMappings, instanceStorePolicy } = spec;
@@ -117,10 +120,10 @@ export class Catalogues {
   }
 }
 
-/** What EC2 last said of itself: types, prices, shifted zones and the placement group. */
+/** The latest EC2 data: types, prices, shifted zones and the placement group. */
 type Current = Pick<CatalogueInput, 'prices' | 'shifts' | 'placementGroup'> & { readonly machines: MachineReading };
 
-/** With the gate off a launch knows of no reservation, as packing does not (reserved-capacity/gate-off). */
+/** With the feature gate off, launches ignore reservations, as packing does (reserved-capacity/gate-off). */
 function withoutReservations(nodeClass: EC2NodeClass): EC2NodeClass {
   return { ...nodeClass, status: { ...nodeClass.status, capacityReservations: [] } };
 }

@@ -1,34 +1,34 @@
 import type { Clock } from './clock.js';
 
-/** What EC2 did with a request is visible to everybody by then, milliseconds. */
+/** Time after which the effect of a request is visible to all callers, milliseconds. */
 const visibleAfterMs = 60_000;
-/** Launches that are remembered; what is forgotten costs a minute, never a second instance. */
+/** Maximum number of launches that are tracked. Losing one costs a delay of a minute, never a second instance. */
 const mostKept = 5000;
 
 /**
- * What is known of the client tokens of CreateFleet. EC2 keeps a token with its parameters and its answer: asked again in the same
- * words it gives the same answer, in other words it refuses (`IdempotentParameterMismatch`). By the next attempt the
- * words are other ones: offerings have run out, another subnet has more free addresses.
- * - A request whose answer was lost is repeated in the same words, so that EC2 says what it did.
- * - A token that was answered without an instance is spent: the next attempt has another.
- * - A token that somebody else used in other words, a process that died, is spent once an instance that it launched
- *   would be visible: until then the claim may have one.
+ * Tracks the client tokens of CreateFleet. EC2 stores a token with its parameters and response: a repeated request with
+ * the same parameters gets the same response, with other parameters it fails (`IdempotentParameterMismatch`).
+ * Parameters differ between attempts: offerings become unavailable, another subnet has more free addresses.
+ * - A request whose response was lost is repeated with the same parameters, so that EC2 reports its result.
+ * - A token whose response had no instance is spent: the next attempt uses another.
+ * - A token that another process used with other parameters before it died is spent after the time in which an instance
+ * launched with it becomes visible: until then the claim may have one.
  */
 export class ClientTokens<Request> {
-  /** How many tokens of a name are spent. */
+  /** By name: the number of spent tokens. */
   private readonly spent = new Map<string, number>();
   private readonly lostRequests = new Map<string, Request>();
   private readonly mismatches = new Map<string, number>();
 
   constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
-  /** The token that the request of this name goes out with. */
+  /** The token for the next request of this name. */
   next(name: string): string {
     const spent = this.spent.get(name) ?? 0;
     return spent === 0 ? name : `${name}-${spent}`;
   }
 
-  /** The request whose answer never came, to be repeated as it was. */
+  /** The request whose response was lost, to be repeated unchanged. */
   unanswered(name: string): Request | undefined {
     return this.lostRequests.get(name);
   }
@@ -42,13 +42,13 @@ export class ClientTokens<Request> {
     this.mismatches.delete(name);
   }
 
-  /** EC2 will launch nothing by this token any more. */
+  /** Marks the token as spent: EC2 launches nothing more with it. */
   spend(name: string): void {
     this.answered(name);
     keep(this.spent, name, (this.spent.get(name) ?? 0) + 1);
   }
 
-  /** No instance of the claim is visible, and EC2 knows the token by other words. */
+  /** Handles a mismatch: EC2 knows the token with other parameters, and no instance of the claim is visible. */
   mismatched(name: string): void {
     const now = this.clock.now();
     const since = this.mismatches.get(name) ?? now;

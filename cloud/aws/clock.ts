@@ -1,8 +1,8 @@
-/** Time as the provider sees it, so that tests can turn it. */
+/** The provider's clock; tests replace it. */
 export interface Clock {
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves after `ms`, or at once when `signal` aborts. */
+  /** Resolves after `ms`, or immediately when `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import type { AwsOptions } from './options.js';
 
-/** What nodes must know of the cluster to join it. */
+/** Data of the cluster that nodes need to join it. */
 export interface ClusterFactsValue {
   readonly clusterEndpoint: string;
   readonly caBundle: string | undefined;
@@ -14,7 +14,7 @@ export interface ClusterFactsValue {
 
 const hour = 3_600_000;
 
-/** Facts of the cluster: as configured, else as EKS has them. */
+/** Data of the cluster: from settings, otherwise from EKS. */
 export class ClusterFacts {
   private readonly eks: Cached<EksCluster>;
   private readonly dns: Cached<string | undefined>;
@@ -44,8 +44,9 @@ export class ClusterFacts {
   }
 
   /**
-   * What a node of `family` needs; EKS is asked only for what is not known otherwise. Throws `DomainError`: `Unavailable`
-   * when EKS cannot be asked, `NodeClassNotReady` when no certificates are to be had that the family cannot do without.
+   * What a node of `family` needs. EKS is asked only for values that are not configured. Throws `DomainError`:
+   * `Unavailable` if EKS cannot be asked, `NodeClassNotReady` if there are no CA certificates and the family needs
+   * them.
    */
   async get(family: AmiFamily): Promise<ClusterFactsValue> {
     const { clusterEndpoint, serviceCidr } = this.options;
@@ -59,25 +60,25 @@ export class ClusterFacts {
     return { clusterEndpoint: endpoint, caBundle, serviceCidr: serviceCidr ?? eks?.serviceCidr };
   }
 
-  /** As configured; else as EKS has them, when it was asked; else those that this process trusts; else EKS is asked. */
+  /** In this order: the setting, EKS if it was asked already, the certificates that this process trusts, EKS. */
   private async certificates(eks: EksCluster | undefined): Promise<string | undefined> {
     const known = this.options.caBundle ?? eks?.caBundle ?? (await this.options.apiServerCa?.());
     if (known !== undefined || eks !== undefined) return known;
     try {
       return (await this.eks.get()).caBundle;
     } catch (error) {
-      // A cluster that is none of EKS, or that this process may not look at.
+      // The cluster is not an EKS cluster, or this process has no permission to describe it.
       if (isDomainError(error, 'NotFound') || isDomainError(error, 'Denied')) return undefined;
       throw error;
     }
   }
 
-  /** The address of the cluster's DNS service, where there is one of the usual name. */
+  /** The address of the cluster's DNS service, if a service with the usual name exists. */
   clusterDns(): Promise<string | undefined> {
     return this.dns.get();
   }
 
-  /** The cluster as a resource of AWS. */
+  /** ARN of the cluster. */
   async clusterArn(): Promise<string> {
     const { arn } = await this.eks.get();
     if (arn === undefined) throw new DomainError('Unavailable', 'eks:DescribeCluster: the cluster has no ARN yet');

@@ -9,7 +9,7 @@ import { imageFor } from './instance-types.js';
 import type { Ec2Instance } from './instances.js';
 import type { PlacementGroup } from './placement-groups.js';
 
-/** Whether the claim was launched from another node class content than there is now; needs nothing of EC2. */
+/** Whether the claim was launched from other node class content than the current one. Needs no call to EC2. */
 export function staticDrift(claim: NodeClaim, nodeClass: EC2NodeClass): string | undefined {
   const stamp = (marks: Readonly<Record<string, string>> | undefined) => ({
     hash: marks?.[annotations.ec2NodeClassHash],
@@ -19,7 +19,7 @@ export function staticDrift(claim: NodeClaim, nodeClass: EC2NodeClass): string |
   return drifted ? 'NodeClassDrift' : undefined;
 }
 
-/** Why an instance no longer matches what the node class resolves to now, in Karpenter's order (drift/order-of-reasons). */
+/** Why an instance no longer matches what the node class resolves to, in Karpenter's order (drift/order-of-reasons). */
 export function instanceDrift(
   instance: Ec2Instance,
   claim: NodeClaim,
@@ -30,7 +30,7 @@ export function instanceDrift(
   const own = claim.metadata.labels ?? {};
   const name = own[labels.instanceType] ?? instance.instanceType;
   const type = types.find((candidate) => candidate.name === name);
-  // A type that no image fits is in no catalogue.
+  // A type that no image fits is not in the catalogue.
   const drifted = type === undefined ? fitsNone(amis, own) : runsAnother(instance, imageFor(amis, type.requirements));
   if (drifted) return 'AMIDrift';
   const wanted = new Set(securityGroups.map((group) => group.id));
@@ -43,7 +43,7 @@ export function instanceDrift(
 const runsAnother = ({ imageId }: Ec2Instance, image: ResolvedAmi | undefined): boolean =>
   image !== undefined && differs(imageId, [image.id]);
 
-/** Whether the node class has images, and none of them is for a machine of these labels. */
+/** Whether the node class has images and none of them fits a machine with these labels. */
 function fitsNone(amis: readonly ResolvedAmi[], own: Readonly<Record<string, string>>): boolean {
   if (amis.length === 0 || own[labels.arch] === undefined) return false;
   return !amis.some(({ requirements }) => requirements.every((each) => admits(each, lookUp(own, each.key))));
@@ -57,12 +57,15 @@ function placeDrift(instance: Ec2Instance, status: EC2NodeClass['status']): stri
   return reserved && differs(instance.capacityReservationId, reservations) ? 'CapacityReservationDrift' : undefined;
 }
 
-/** Whether a value that is known is none of these. */
+/** Whether a known value is none of the allowed ones. */
 function differs(value: string | undefined, allowed: readonly string[]): boolean {
   return value !== undefined && !allowed.includes(value);
 }
 
-/** An instance keeps its placement group for life; one that was launched outside of any is told by the node class' hash. */
+/**
+ * An instance never changes its placement group. For one launched outside of any group, the node class hash detects the
+ * change.
+ */
 export function groupDrift(instance: Ec2Instance, group: PlacementGroup | undefined): string | undefined {
   return differs(instance.placementGroupId, group === undefined ? [] : [group.id]) ? 'PlacementGroupDrift' : undefined;
 }

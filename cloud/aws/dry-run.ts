@@ -31,16 +31,16 @@ export interface DryRunDeps {
 }
 
 const type = 'ValidationSucceeded';
-/** Written after each look: they are no reason for another. */
+/** Written after each validation, so their change must not trigger another. */
 const ownAnnotations = { [annotations.ec2NodeClassHash]: '', [annotations.ec2NodeClassHashVersion]: '' };
 const cacheMs = 30 * 60_000;
 const succeeded: ConditionChange = { type, status: 'True' };
 const launchTemplateNotFound = 'LaunchTemplateNotFound';
 
 /**
- * Tries a resolved node class out before pods depend on it: makes the launch template of one type for real, then asks
- * CreateFleet and RunInstances whether they would do it (node-classes/dry-run). Success and a lacking permission hold for half an
- * hour; anything else may pass, such as a new profile that EC2 has not heard of yet, and is asked again.
+ * Validates a resolved node class before pods depend on it: creates the launch template of one type, then makes dry
+ * runs of CreateFleet and RunInstances (node-classes/dry-run). Success and missing permissions are cached for half an
+ * hour. Other failures may be temporary, such as a new profile that EC2 does not know yet, and are checked again.
  */
 export class DryRun {
   private readonly results: CachedByKey<DryRunResult>;
@@ -49,12 +49,12 @@ export class DryRun {
     this.results = new CachedByKey(deps.clock, cacheMs);
   }
 
-  /** Never throws: a cloud that throttles or is away leaves the former verdict. */
+  /** Never throws: if the cloud throttles or is unavailable, the previous result stays. */
   async check(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): Promise<ConditionChange> {
     const { metadata, spec, status } = nodeClass;
     const content = [
       metadata.uid,
-      // An annotation is how somebody has it tried out anew.
+      // Changing an annotation triggers a new validation.
       { ...metadata.annotations, ...ownAnnotations },
       pools.map(requirementsOfPool),
       spec,
@@ -78,7 +78,7 @@ export class DryRun {
 
   private async run(nodeClass: EC2NodeClass, pools: readonly NodePool[]): Promise<DryRunResult> {
     const stage = sample(await this.deps.catalogue(nodeClass), nodeClass, pools);
-    // Nothing could be launched from it now: there is nothing to try, and nothing that would hold.
+    // Nothing could be launched now, so there is nothing to validate and no result to cache.
     if (stage === undefined) return passing(succeeded);
     const claim = sampleClaim(nodeClass, pools);
     const request = { claim, nodeClass, clientToken: '' };
@@ -115,7 +115,10 @@ export class DryRun {
     return outcome(told, () => this.deps.calls.createFleet({ ...input, ClientToken: undefined, DryRun: true }));
   }
 
-  /** One subnet that would do suffices; otherwise the first subnet's refusal is told. A call that says nothing is no refusal. */
+  /**
+   * One subnet that succeeds suffices; otherwise reports the failure of the first subnet. A call without a clear result
+   * is not a failure.
+   */
   private async tryInstance(
     nodeClass: EC2NodeClass,
     stage: LaunchStage,
@@ -164,7 +167,7 @@ type Templates = Awaited<ReturnType<TemplatePlanner['plan']>>;
 
 const samplePool = 'dry-run';
 
-/** Dedicated where some NodePool may launch so: that takes the most permissions. */
+/** Dedicated if some NodePool may launch dedicated instances: that needs most permissions. */
 function sampleClaim(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): NodeClaim {
   const asked = pools.flatMap((pool) =>
     requirementsOfPool(pool).filter(({ key }) => key === awsLabels.instanceTenancy),
@@ -182,12 +185,13 @@ function sampleClaim(nodeClass: EC2NodeClass, pools: readonly NodePool[] = []): 
   };
 }
 
-/** Tried out where no NodePool says what is launched; every account may launch them. */
+/** Used if no NodePool determines the types; every account may launch them. */
 const usualTypes: readonly string[] = ['m5.large', 'm6g.large'];
 
 /**
- * The cheapest on-demand offering of what the NodePools of the node class may launch, since a policy of the account may allow just
- * that; one without accelerators, whose image is that of most nodes, before all others. Spot when there is none.
+ * The cheapest on-demand offering that the node class's NodePools may launch, since a policy of the account may allow
+ * only these. Types without accelerators come first: they have the image of most nodes. Spot if there is no on-demand
+ * offering.
  */
 function sample(
   types: readonly InstanceType[],
@@ -208,7 +212,7 @@ const isOf =
   ({ requirements }: InstanceType): boolean =>
     wanted.some((each) => intersects(each, requirements));
 
-/** What the verdict is told as. */
+/** How the result is reported in the condition. */
 interface ReportedAs {
   readonly reason: string;
   readonly action: string;
@@ -229,26 +233,27 @@ async function outcome(
 
 interface DryRunResult {
   readonly condition: ConditionChange;
-  /** Whether it is kept. */
+  /** Whether the result is cached. */
   readonly lasting: boolean;
 }
 
-/** What a refusal says of the node class; throws where it says nothing of it. */
+/** Maps a failure to a result for the node class; rethrows if it is unrelated to the node class. */
 function resultOf(error: unknown, reason: string, action: string, { spec }: EC2NodeClass): DryRunResult {
   const failure = toDomainError(error, action);
   if (isTransient(failure)) throw failure;
   if (failure.type === 'NodeClassNotReady') return passing(refused(...reasonIn(failure.message)));
   if (failure.type === 'InsufficientCapacity') return passing(succeeded);
   if (isProfileUnknown(failure)) {
-    // One that was made here is not known everywhere for some seconds; one that somebody names is to be seen to.
+    // A profile created here is not known everywhere for some seconds. A missing profile that the user named needs a
+    // fix by the user.
     const status = spec.instanceProfile === undefined ? 'Unknown' : 'False';
     return passing({ type, status, reason: 'InstanceProfileNotFound', message: failure.message });
   }
   if (failure.details['reason'] === launchTemplateNotFound) {
-    // Made just now and not known everywhere; or not made at all, where nothing is to be made for a dry run.
+    // Created just now and not known everywhere yet; or not created at all, as in a dry run.
     return passing({ type, status: 'Unknown', reason: launchTemplateNotFound, message: failure.message });
   }
-  // What is wrong with the node class is no lacking permission, and goes by its own name.
+  // An error in the node class is not a missing permission, and has its specific reason.
   const named = typeof failure.details['reason'] === 'string' ? failure.details['reason'] : 'ValidationFailed';
   const why = failure.type === 'Denied' ? reason : named;
   return { condition: refused(why, failure.message), lasting: awsCode(failure) === 'UnauthorizedOperation' };
@@ -256,7 +261,7 @@ function resultOf(error: unknown, reason: string, action: string, { spec }: EC2N
 
 const passing = (condition: ConditionChange): DryRunResult => ({ condition, lasting: false });
 
-/** The reason that a message begins with. */
+/** The reason at the start of a message. */
 function reasonIn(text: string): [reason: string, message: string] {
   const [reason = '', ...rest] = text.split(': ');
   return rest.length > 0 && /^\w+$/.test(reason) ? [reason, rest.join(': ')] : ['ValidationFailed', text];

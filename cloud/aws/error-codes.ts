@@ -1,32 +1,34 @@
 import type { FailureType } from '../../core/failures.js';
 
-/** What an AWS error means; whether it is retried follows from its type (core/failures.ts). */
+/** Meaning of an AWS error code; its type decides whether it is retried (core/failures.ts). */
 export interface ErrorRow {
   readonly type: FailureType;
-  /** Where it is met; absent: anywhere. */
+  /** Where it occurs; absent: anywhere. */
   readonly met?: keyof typeof reportedBy;
   /**
-   * What the owner of a NodeClaim is told when a launch meets it: reason of the condition `Launched` and of the event, as
-   * Karpenter names it. Absent: `LaunchFailed`.
+   * Reason of the condition `Launched` and of the event on a NodeClaim if a launch fails with this error, named as in
+   * Karpenter. Absent: `LaunchFailed`.
    */
   readonly reason?: string;
-  /** Whether the caller is refused, whatever the call: expired credentials, a wrong signature, a clock that is off. */
+  /** Whether the caller is refused, whatever the call: expired credentials, a wrong signature, a wrong clock. */
   readonly ofCaller?: true;
 }
 
-/** Where an error is reported, by what met it. The log has all of them. */
+/** Where an error is reported, by where it occurs. The log has all of them. */
 export const reportedBy = {
   launch: 'NodeClaim: condition `Launched`, event',
   nodeClass: 'EC2NodeClass: its condition',
   queue: '`stowage doctor`',
   prices: 'the log: the last known prices stay',
   instance: '`stowage doctor`, metric `stowage_stuck`',
-  anywhere: 'as what it is met at',
+  anywhere: 'where it occurs',
 } as const;
 
 type Rows = readonly (readonly [row: ErrorRow, ...codes: readonly string[]])[];
 
-/** Permissions, accounts and credentials: retried, since somebody may grant what lacks, or renews them. */
+/**
+ * Permissions, accounts and credentials: retried, since a missing permission may be granted and credentials renewed.
+ */
 const denied: Rows = [
   [
     { type: 'Denied', reason: 'Unauthorized' },
@@ -64,7 +66,7 @@ const denied: Rows = [
     'UnrecognizedClientException',
   ],
   [{ type: 'Denied', met: 'launch' }, 'InvalidKMSKey.InvalidState'],
-  // A profile of a service, and what an EKS cluster does not show to everybody.
+  // A service-linked profile, and details that an EKS cluster does not show without permission.
   [{ type: 'Denied', met: 'nodeClass' }, 'ClientException', 'UnmodifiableEntity', 'UnmodifiableEntityException'],
   [
     { type: 'Denied', met: 'queue' },
@@ -78,7 +80,7 @@ const denied: Rows = [
   [{ type: 'Denied', met: 'nodeClass' }, 'InvalidKeyId'],
 ];
 
-/** Too many requests: retried under the budget, which shrinks. */
+/** Throttling: retried within the budget, which shrinks. */
 const throttled: Rows = [
   [
     { type: 'Throttled', reason: 'RequestLimitExceeded' },
@@ -97,7 +99,7 @@ const throttled: Rows = [
   [{ type: 'Throttled', met: 'queue' }, 'KmsThrottled', 'OverLimit'],
 ];
 
-/** No capacity: the offering is left alone for a while, and pods are planned anew. */
+/** No capacity: the offering is unavailable for a while, and its pods are planned again. */
 const noCapacity: Rows = [
   [
     { type: 'InsufficientCapacity', met: 'launch', reason: 'InsufficientCapacityError' },
@@ -122,7 +124,7 @@ const noCapacity: Rows = [
   ],
 ];
 
-/** Somebody else's doing, or a quota, that may be over at the next attempt. */
+/** A conflict with another actor, or a quota, that may be gone at the next attempt. */
 const conflicts: Rows = [
   [
     { type: 'Conflict', met: 'nodeClass' },
@@ -145,11 +147,11 @@ const conflicts: Rows = [
     'ResourceLimitExceeded',
     'VolumeLimitExceeded',
   ],
-  // Termination or stop protection: somebody may take it off.
+  // Termination or stop protection, which a user may remove.
   [{ type: 'Conflict', met: 'instance' }, 'OperationNotPermitted'],
 ];
 
-/** What is named and not there. */
+/** Named objects that do not exist. */
 const absent: Rows = [
   [{ type: 'NotFound', met: 'launch', reason: 'AMINotFound' }, 'InvalidAMIID.NotFound', 'InvalidAMIID.Unavailable'],
   [
@@ -187,7 +189,7 @@ const absent: Rows = [
   ],
 ];
 
-/** What will be refused again: not repeated as it is. */
+/** Errors that repeat with the same request: not retried unchanged. */
 const invalid: Rows = [
   [{ type: 'Invalid', met: 'launch', reason: 'InvalidAMIID' }, 'InvalidAMIID.Malformed'],
   [
@@ -246,7 +248,7 @@ const invalid: Rows = [
   ],
 ];
 
-/** AWS is away, or the way to it. */
+/** AWS or the connection to it is unavailable. */
 const unavailable: Rows = [
   [
     { type: 'Unavailable', reason: 'InternalError' },
@@ -279,7 +281,7 @@ const unavailable: Rows = [
   ],
 ];
 
-/** Every error code that the provider can meet; the type of any other follows from its form (`errors.ts`). */
+/** Every error code that the provider can receive. The type of other codes follows from their form (`errors.ts`). */
 export const errorsByCode: Rows = [
   ...denied,
   ...throttled,

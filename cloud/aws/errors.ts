@@ -5,16 +5,16 @@ interface ServiceError {
   readonly name?: string;
   readonly code?: string;
   readonly message?: string;
-  /** `clockSkewCorrected`: the SDK has learned from the answer how far the own clock is off. */
+  /** `clockSkewCorrected`: the SDK corrected its clock offset by the response. */
   readonly $metadata?: { readonly httpStatusCode?: number; readonly clockSkewCorrected?: boolean };
 }
 
-/** Whether a code says that there were too many requests. */
+/** Whether the code means throttling. */
 export function isThrottle(code: string): boolean {
   return errorRow(code, '')?.type === 'Throttled';
 }
 
-/** AWS' own code of an error, such as `RequestLimitExceeded`; empty when it carries none. */
+/** The AWS error code, such as `RequestLimitExceeded`; empty if there is none. */
 export function awsCode(error: unknown): string {
   if (isDomainError(error)) return typeof error.details.code === 'string' ? error.details.code : '';
   const { name, code } = (error ?? {}) as ServiceError;
@@ -27,27 +27,27 @@ export function isDryRunSuccess(error: unknown): boolean {
 }
 
 /**
- * Whether EC2 knows no instance profile of the name that it was given. IAM says so of a profile for some seconds after it
- * was made, to whoever asks.
+ * Whether EC2 does not know the instance profile. This is also the response to all callers for some seconds after a
+ * profile was created.
  */
 export function isProfileUnknown(error: unknown): boolean {
   const { message = '' } = (error ?? {}) as ServiceError;
   return errorRow('', message)?.reason === 'InstanceProfileNameInvalid';
 }
 
-/** Whether the caller was refused, whatever the call and what it names: the next one may have other credentials. */
+/** Whether the caller was refused, whatever the call and its arguments; the next call may have other credentials. */
 export function isOfCaller(error: unknown): boolean {
   return errorRow(awsCode(error), '')?.ofCaller === true;
 }
 
-/** Whether the call was refused for the time on it, and would go out with the right one now. */
+/** Whether the call was refused for its timestamp, which the SDK has corrected now. */
 export function isClockCorrected(error: unknown): boolean {
   return isDomainError(error) && error.details['clockSkewCorrected'] === true;
 }
 
 /**
- * A failed AWS call as a domain error that names the call; `details.code` keeps AWS' code, and `details.reason` is what the
- * owner of a NodeClaim is told of a launch that met it.
+ * Converts a failed AWS call to a domain error that names the call. `details.code` is the AWS code, `details.reason`
+ * the reason reported on the NodeClaim if a launch failed with it.
  */
 export function toDomainError(error: unknown, action: string): DomainError {
   if (isDomainError(error)) return error;
@@ -66,11 +66,11 @@ export function toDomainError(error: unknown, action: string): DomainError {
 function typeByForm(code: string, status: number | undefined): FailureType {
   if (status === 429) return 'Throttled';
   if (code.includes('NotFound') || code.startsWith('NoSuchEntity') || code.includes('NonExistent')) return 'NotFound';
-  // No HTTP status: nothing was answered, or something that is no answer of AWS (a proxy's error page).
+  // No HTTP status: there was no response, or one that is not from AWS (such as a proxy's error page).
   return status === undefined || status >= 500 ? 'Unavailable' : 'Invalid';
 }
 
-/** Errors that only their message tells apart; they win over the code's row. */
+/** Errors that only their message distinguishes; they take precedence over the row of the code. */
 const byWords: readonly (readonly [words: RegExp, row: ErrorRow])[] = [
   [/not authorized for images/i, { type: 'Denied', met: 'launch', reason: 'AMIAuthorizationFailure' }],
   [/belong to different networks/i, { type: 'Invalid', met: 'launch', reason: 'SecurityGroupSubnetVPCMismatch' }],
@@ -87,7 +87,7 @@ const rows: ReadonlyMap<string, ErrorRow> = new Map(
 );
 
 /**
- * The table for its tests: codes, then the errors that only their message tells apart.
+ * The table, for its tests: codes, then the errors that only their message distinguishes.
  *
  * @testOnly
  */
@@ -105,7 +105,7 @@ function reportOf({ met = 'anywhere' }: ErrorRow): string {
   return reportedBy[met];
 }
 
-/** What an error of this code and these words means; undefined where the table does not know it. */
+/** Meaning of an error with this code and message; undefined if the table does not have it. */
 export function errorRow(code: string, message: string): ErrorRow | undefined {
   return byWords.find(([words]) => words.test(message))?.[1] ?? rows.get(code);
 }

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 
-/** A request as it was sent, its signature left out, and what AWS answered, word by word. */
+/** A request without its signature, and the verbatim response of AWS. */
 export interface Exchange {
-  /** As in the names of its permissions, such as `ec2`. */
+  /** As in the names of permissions, such as `ec2`. */
   readonly service: string;
   readonly method: string;
   readonly path: string;
@@ -30,16 +30,16 @@ interface Answered {
 
 type Handler = (args: { request: unknown }) => Promise<{ response: unknown }>;
 
-/** What every client of the SDK has. */
+/** The common part of all SDK clients. */
 interface Client {
   readonly middlewareStack: {
     add(middleware: (next: Handler) => Handler, options: { step: 'deserialize'; priority: 'low'; name: string }): void;
   };
 }
 
-/** Lets `hear` have everything that a client sends and is answered; what has no answer is not heard of. */
+/** Reports every request and response of a client to `hear`; requests without a response are not reported. */
 export function watchExchanges(client: unknown, service: string, hear: (exchange: Exchange) => void): void {
-  // Nearer to the wire than what reads the answer: refusals are heard as well.
+  // Closer to the wire than the step that parses the response, so that errors are reported too.
   (client as Client).middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
@@ -61,7 +61,7 @@ export function watchExchanges(client: unknown, service: string, hear: (exchange
   );
 }
 
-/** The SDK's own bytes warn when they are read as anything else. */
+/** The SDK's byte arrays warn if they are converted in another way. */
 function bodyText(body: unknown): string {
   if (ArrayBuffer.isView(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   return typeof body === 'string' ? body : '';

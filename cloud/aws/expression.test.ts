@@ -27,21 +27,21 @@ describe('expressions', () => {
   });
 
   test.each([
-    ['vcpu * 2', /vcpu is not known; known are vcpus, memory_mib/],
-    ['vcpus *', /"the end" is not expected/],
+    ['vcpu * 2', /vcpu is unknown; allowed are vcpus, memory_mib/],
+    ['vcpus *', /"the end" is unexpected/],
     ['vcpus / 0', /division by zero/],
-    ['vcpus # 2', /nothing known begins at "# 2"/],
-    ['pow(2, 3)', /no function pow/],
-    ["vcpus + 'a'", /a text is no number/],
-    ['1 2', /"2" is not expected/],
-    ['vcpus > 4 ? vcpu : 1', /vcpu is not known/],
-    ["vcpus > 4 ? 1 : 'a'", /one branch is a number, the other a text/],
-    ['vcpus ? 1 : 2', /neither true nor false/],
-    ["vcpus == 'a'", /a number is never a text/],
-    ['instance_type + 1', /a text is no number/],
-    ['vcpus.contains(4)', /contains needs texts/],
-    ["instance_type.matches('a')", /there is no matches of a text/],
-    ['constructor', /constructor is not known/],
+    ['vcpus # 2', /unexpected token at "# 2"/],
+    ['pow(2, 3)', /unknown function pow/],
+    ["vcpus + 'a'", /a string is not a number/],
+    ['1 2', /"2" is unexpected/],
+    ['vcpus > 4 ? vcpu : 1', /vcpu is unknown/],
+    ["vcpus > 4 ? 1 : 'a'", /one branch is a number, the other a string/],
+    ['vcpus ? 1 : 2', /not true or false/],
+    ["vcpus == 'a'", /a number is never a string/],
+    ['instance_type + 1', /a string is not a number/],
+    ['vcpus.contains(4)', /contains needs strings/],
+    ["instance_type.matches('a')", /unknown string method matches/],
+    ['constructor', /constructor is unknown/],
   ])('%s is refused', (source, message) => {
     expect(() => evaluate(source, variables)).toThrow(message);
   });
@@ -87,9 +87,9 @@ describe('kubelet settings by expression', () => {
       systemReserved: { memory: 'bogus * 2' },
     };
     expect(unreadableExpressions(kubelet)).toEqual([
-      'spec.kubelet.maxPods: "vcpus > 4" gives true or false, which is no number',
-      expect.stringMatching(/^spec.kubelet.kubeReserved.cpu: .*is not expected/),
-      expect.stringMatching(/^spec.kubelet.systemReserved.memory: .*bogus is not known/),
+      'spec.kubelet.maxPods: "vcpus > 4" gives true or false, but a number is required',
+      expect.stringMatching(/^spec.kubelet.kubeReserved.cpu: .*is unexpected/),
+      expect.stringMatching(/^spec.kubelet.systemReserved.memory: .*bogus is unknown/),
     ]);
     expect(unreadableExpressions({ maxPods: 20 })).toEqual([]);
     expect(unreadableExpressions(undefined)).toEqual([]);
@@ -100,14 +100,14 @@ describe('kubelet settings by expression', () => {
     expect(resolvedKubelet({ maxPods: '7' }, info, 58)).toEqual({ maxPods: 7 });
     expect(resolvedKubelet({ maxPods: '2147483647' }, info, 58)).toEqual({ maxPods: 2_147_483_647 });
     expect(() => resolvedKubelet({ maxPods: '2147483647 + 1' }, info, 58)).toThrow(
-      /gives 2147483648, which is no amount/,
+      /gives 2147483648, which is not an amount/,
     );
     expect(unreadableExpressions({ maxPods: '' })).toHaveLength(1);
   });
 
   test('a kubelet expression that gives no amount names the field and the type', () => {
     expect(() => resolvedKubelet({ maxPods: 'vcpus - 10' }, info, 58)).toThrow(
-      /spec.kubelet.maxPods: "vcpus - 10" gives -6, which is no amount \(for m5.xlarge\)/,
+      /spec.kubelet.maxPods: "vcpus - 10" gives -6, which is not an amount \(for m5.xlarge\)/,
     );
   });
 });

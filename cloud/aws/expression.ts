@@ -1,7 +1,7 @@
 import { quoted } from '../../core/text.js';
 import { lookUp } from '../../core/own.js';
 
-/** An expression that cannot be read or worked out. */
+/** An expression that cannot be parsed or evaluated. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 }
@@ -11,13 +11,13 @@ type Kind = 'number' | 'text' | 'truth';
 export type Variables = Readonly<Record<string, Value>>;
 type Kinds = Readonly<Record<string, Kind>>;
 
-/** A part of an expression that was read: what it gives is known before it is worked out, as in CEL. */
+/** A parsed part of an expression. Its type is known before evaluation, as in CEL. */
 interface Part {
   readonly kind: Kind;
   readonly of: (variables: Variables) => Value;
 }
 
-/** Each parenthesis takes stack. */
+/** Limits recursion: each parenthesis uses stack. */
 const longest = 1000;
 
 const token =
@@ -35,7 +35,7 @@ function tokens(source: string): Token[] {
     const at = token.lastIndex;
     const match = token.exec(source);
     if (match === null)
-      throw new ExpressionError(`${quoted(source)}: nothing known begins at ${quoted(source.slice(at).trim())}`);
+      throw new ExpressionError(`${quoted(source)}: unexpected token at ${quoted(source.slice(at).trim())}`);
     const [, number, name, single, double, sign] = match;
     if (number !== undefined) found.push({ kind: 'number', text: number });
     else if (name !== undefined) found.push({ kind: 'name', text: name });
@@ -54,21 +54,24 @@ const levels: readonly (readonly string[])[] = [
 ];
 
 /**
- * Works out an expression of the node class' kubelet settings (node-classes/kubelet-expressions): the part of CEL that
- * numbers need, with `max`, `min` and the tests on texts. Throws `ExpressionError`.
+ * Evaluates an expression of the node class's kubelet settings (node-classes/kubelet-expressions): the subset of CEL
+ * for numbers, with `max`, `min` and string tests. Throws `ExpressionError`.
  */
 export function evaluate(source: string, variables: Variables): Value {
   const kinds = Object.entries(variables).map(([name, value]) => [name, kindOf(value)] as const);
   return read(source, Object.fromEntries(kinds)).of(variables);
 }
 
-/** Throws `ExpressionError` where an expression over names of these kinds gives no number, whatever they stand for. */
+/**
+ * Throws `ExpressionError` if an expression over variables of these kinds does not give a number, whatever their
+ * values.
+ */
 export function checkReadable(source: string, kinds: Kinds): void {
   const { kind } = read(source, kinds);
-  if (kind !== 'number') throw new ExpressionError(`${quoted(source)} gives ${nouns[kind]}, which is no number`);
+  if (kind !== 'number') throw new ExpressionError(`${quoted(source)} gives ${nouns[kind]}, but a number is required`);
 }
 
-const nouns: Readonly<Record<Kind, string>> = { number: 'a number', text: 'a text', truth: 'true or false' };
+const nouns: Readonly<Record<Kind, string>> = { number: 'a number', text: 'a string', truth: 'true or false' };
 
 function kindOf(value: Value): Kind {
   if (typeof value === 'string') return 'text';
@@ -92,11 +95,11 @@ class Parser {
 
   whole(): Part {
     const part = this.choice();
-    if (this.next.kind !== 'end') this.fail(`"${this.next.text}" is not expected`);
+    if (this.next.kind !== 'end') this.fail(`"${this.next.text}" is unexpected`);
     return part;
   }
 
-  /** The end comes again and again for whoever reads on. */
+  /** At the end, returns the end token repeatedly. */
   private get next(): Token {
     return this.list[Math.min(this.at, this.list.length - 1)]!;
   }
@@ -115,14 +118,14 @@ class Parser {
     if (!this.take(sign)) this.fail(`expected "${sign}" before "${this.next.text}"`);
   }
 
-  /** Both branches are read, one is worked out: the other may divide by zero. */
+  /** Parses both branches but evaluates only one: the other may divide by zero. */
   private choice(): Part {
     const condition = this.binary(0);
     if (!this.take('?')) return condition;
     const yes = this.choice();
     this.expect(':');
     const no = this.choice();
-    if (condition.kind !== 'truth') this.fail('the condition before "?" is neither true nor false');
+    if (condition.kind !== 'truth') this.fail('the condition before "?" is not true or false');
     if (yes.kind !== no.kind) this.fail(`one branch is ${nouns[yes.kind]}, the other ${nouns[no.kind]}`);
     return { kind: yes.kind, of: (variables) => (condition.of(variables) === true ? yes : no).of(variables) };
   }
@@ -156,7 +159,7 @@ class Parser {
     if (kind === 'number') return constant(Number(text));
     if (kind === 'text') return constant(text);
     if (kind === 'name') return this.named(text);
-    if (text !== '(') this.fail(`"${text}" is not expected`);
+    if (text !== '(') this.fail(`"${text}" is unexpected`);
     const part = this.choice();
     this.expect(')');
     return part;
@@ -166,13 +169,13 @@ class Parser {
     if (name === 'true' || name === 'false') return constant(name === 'true');
     if (this.take('(')) return this.called(name, this.parts());
     const kind = lookUp(this.kinds, name);
-    if (kind === undefined) return this.fail(`${name} is not known; known are ${Object.keys(this.kinds).join(', ')}`);
+    if (kind === undefined) return this.fail(`${name} is unknown; allowed are ${Object.keys(this.kinds).join(', ')}`);
     return { kind, of: (variables) => lookUp(variables, name)! };
   }
 
   private called(name: string, given: readonly Part[]): Part {
     const work = lookUp(functions, name);
-    if (work === undefined) return this.fail(`there is no function ${name}: max, min, int and double are known`);
+    if (work === undefined) return this.fail(`unknown function ${name}; allowed are max, min, int and double`);
     const numbers = given.map((part) => this.number(part));
     return { kind: 'number', of: (variables) => work(...numbers.map((part) => part.of(variables) as number)) };
   }
@@ -190,10 +193,10 @@ class Parser {
     this.at += 1;
     this.expect('(');
     const [argument] = this.parts();
-    if (part.kind !== 'text' || argument?.kind !== 'text') return this.fail(`${method} needs texts`);
+    if (part.kind !== 'text' || argument?.kind !== 'text') return this.fail(`${method} needs strings`);
     const test = lookUp(methods, method);
     if (test === undefined)
-      return this.fail(`there is no ${method} of a text: startsWith, endsWith and contains are known`);
+      return this.fail(`unknown string method ${method}; allowed are startsWith, endsWith and contains`);
     return this.member({
       kind: 'truth',
       of: (variables) => test(part.of(variables) as string, argument.of(variables) as string),
@@ -205,7 +208,7 @@ class Parser {
       case '||':
       case '&&': {
         const [first, second] = [this.truth(left), this.truth(right)];
-        // The second is worked out only where it decides.
+        // Short-circuit: the second operand is evaluated only if needed.
         return { kind: 'truth', of: (of) => (first.of(of) === (sign === '||') ? sign === '||' : second.of(of)) };
       }
       case '==':
@@ -231,11 +234,11 @@ class Parser {
   }
 
   private number(part: Part): Part {
-    return part.kind === 'number' ? part : this.fail(`${nouns[part.kind]} is no number`);
+    return part.kind === 'number' ? part : this.fail(`${nouns[part.kind]} is not a number`);
   }
 
   private truth(part: Part): Part {
-    return part.kind === 'truth' ? part : this.fail(`${nouns[part.kind]} is neither true nor false`);
+    return part.kind === 'truth' ? part : this.fail(`${nouns[part.kind]} is not true or false`);
   }
 }
 
@@ -260,7 +263,7 @@ const operations: Readonly<Record<string, (left: number, right: number) => Value
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
   '*': (left, right) => left * right,
-  // Whole numbers are divided as CEL divides them.
+  // Integers are divided as in CEL.
   '/': (left, right) => (Number.isInteger(left) && Number.isInteger(right) ? Math.trunc(left / right) : left / right),
   '%': (left, right) => left % right,
   '<': (left, right) => left < right,

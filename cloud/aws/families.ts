@@ -1,20 +1,22 @@
 import type { AmiFamily } from '../../api/aws/ec2-node-class.js';
 import type { BlockDeviceMapping } from '../../api/aws/block-devices.js';
 
-/** How nodes of an AMI family differ where Stowage cares (instance-types/family-traits, launch-templates/user-data). */
+/**
+ * Differences between AMI families that matter to Stowage (instance-types/family-traits, launch-templates/user-data).
+ */
 export interface FamilyTraits {
   readonly os: 'linux' | 'windows';
   /** Value of `node.kubernetes.io/windows-build`. */
   readonly windowsBuild?: string;
-  /** The device that pods' ephemeral storage is on. */
+  /** The device for ephemeral storage of pods. */
   readonly ephemeralDevice?: string;
   readonly blockDevices: readonly BlockDeviceMapping[];
   /** Whether ENIs limit the number of pods; otherwise 110. */
   readonly eniLimitsPods: boolean;
   readonly podsPerCore: boolean;
-  /** Whether memory kept back for kubelet follows ENI pods whatever `maxPods` says. */
+  /** Whether memory reserved for kubelet follows the ENI pod limit, whatever `maxPods` is. */
   readonly memoryReservedByEniPods: boolean;
-  /** Whether kubelet registers the taints itself, so that Stowage must not write them onto the Node. */
+  /** Whether kubelet registers the taints, so that Stowage must not write them to the Node. */
   readonly kubeletTaints: boolean;
 }
 

@@ -3,38 +3,41 @@ import { offeringKey } from '../../core/unavailable-offerings.js';
 import type { LaunchFailure, UnavailableOffering } from '../port.js';
 import { errorRow, isThrottle } from './errors.js';
 
-/** Whether a code says that there is no capacity now (launch/capacity-errors). */
+/** Whether the code means that there is no capacity now (launch/capacity-errors). */
 function isCapacity(code: string): boolean {
   return errorRow(code, '')?.type === 'InsufficientCapacity';
 }
 
-/** Comes as `InsufficientInstanceCapacity`: a spread group takes so many instances a zone, of whatever type. */
+/**
+ * Reported as `InsufficientInstanceCapacity`: a spread group takes a limited number of instances per zone, whatever
+ * their type.
+ */
 const spreadGroupFull = 'limit of instances in this spread placement group';
 
 const noSpotRole = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
 
-/** What the errors of one CreateFleet answer mean. */
+/** Meaning of the errors in one CreateFleet response. */
 export interface FleetOutcome {
-  /** Offerings to leave alone for a while. */
+  /** Offerings to mark unavailable. */
   readonly unavailable: readonly UnavailableOffering[];
   /** Subnets without free addresses. */
   readonly exhaustedSubnets: readonly string[];
-  /** Whether every error is for want of capacity. */
+  /** Whether all errors are due to lack of capacity. */
   readonly onlyCapacity: boolean;
   readonly templateMissing: boolean;
-  /** Whether EC2 could not even try: its own requests behind the fleet were throttled. */
+  /** Whether EC2 did not try: its internal requests were throttled. */
   readonly throttled: boolean;
-  /** The distinct errors in words. */
+  /** The distinct errors as text. */
   readonly message: string;
-  /** What the owner of the claim is told: of the most frequent error that is not for want of capacity, if any. */
+  /** Reason reported on the claim: that of the most frequent error other than lack of capacity, if any. */
   readonly reason?: string;
-  /** All errors, alike ones together. */
+  /** All errors, equal ones combined. */
   readonly failures?: readonly LaunchFailure[];
-  /** Whether the account lacks the role that spot launches need, and may not make it. */
+  /** Whether the account lacks the service-linked role for spot and has no permission to create it. */
   readonly spotRoleMissing?: boolean;
 }
 
-/** Reads the errors of a CreateFleet that asked for `capacityType`; `zoneOfSubnet` and `placement` as the request had them. */
+/** Reads the errors of a CreateFleet for `capacityType`; `zoneOfSubnet` and `placement` are those of the request. */
 export function readFleetErrors(
   errors: readonly CreateFleetError[],
   capacityType: string,
@@ -69,7 +72,7 @@ export function isTemplateMissing(code: string): boolean {
   return code.startsWith('InvalidLaunchTemplateName.NotFound') || code.startsWith('InvalidLaunchTemplateId.NotFound');
 }
 
-/** The offerings that one error closes, within the placement group where there is one. */
+/** The offerings that one error makes unavailable, within the placement group if there is one. */
 function unavailableBy(
   { ErrorCode: code = '', ErrorMessage: message = '', LaunchTemplateAndOverrides: of }: CreateFleetError,
   capacityType: string,
@@ -84,7 +87,7 @@ function unavailableBy(
   return closed.map((each) => ({ ...each, placement }));
 }
 
-/** A subnet without addresses says nothing of the type; reserved launches are counted at their reservation. */
+/** A subnet without addresses does not affect the type; reserved launches are tracked at their reservation. */
 function offeringOf(
   code: string,
   place: { instanceType: string | undefined; zone: string | undefined; capacityType: string },
@@ -97,7 +100,7 @@ function offeringOf(
   return { instanceType, zone, capacityType, reason: code };
 }
 
-/** The group's limit in a zone counts instances of every type, spot and on-demand alike. */
+/** The limit of a spread group in a zone counts instances of every type, spot and on-demand. */
 function anyTypeOf({ zone, reason }: UnavailableOffering): UnavailableOffering[] {
   return ['spot', 'on-demand'].map((capacityType) => ({ instanceType: '*', zone, capacityType, reason }));
 }
@@ -154,13 +157,13 @@ export const noErrors: FleetOutcome = {
   message: '',
 };
 
-/** The outcome where no option is left that has a subnet. */
+/** The outcome if no option has a subnet. */
 export const nothingUsable: FleetOutcome = {
   ...noErrors,
   message: 'no subnet with free addresses in a zone with capacity',
 };
 
-/** An answer with neither an instance nor an error counts as one for lack of capacity. */
+/** A response with neither an instance nor an error counts as lack of capacity. */
 export function withEmptyAsCapacity(verdict: FleetOutcome): FleetOutcome {
   const silent = !verdict.onlyCapacity && verdict.message === '';
   return silent ? { ...verdict, onlyCapacity: true, message: 'EC2 gave neither an instance nor an error' } : verdict;

@@ -13,16 +13,19 @@ export interface FleetInput {
   readonly subnets: ReadonlyMap<string, ResolvedSubnet>;
   readonly tags: Readonly<Record<string, string>>;
   readonly clientToken: string;
-  /** Prices come from overlays: EC2 is told the order instead of choosing by its own prices. */
+  /** Overlays changed prices: EC2 gets the order instead of choosing by its prices. */
   readonly prioritized: boolean;
   /** `spec.context` of the node class. */
   readonly context: string | undefined;
 }
 
-/** EC2 takes so many launch templates in one request. */
+/** EC2's limit of launch templates in one request. */
 const mostConfigs = 50;
 
-/** The options of the first templates, as many as one request takes: kubelet settings by expression give each type its own. */
+/**
+ * The options of the first templates, as many as one request allows: with kubelet expressions each type has a separate
+ * template.
+ */
 export function withinConfigs(
   cheapestFirst: readonly LaunchOption[],
   templates: FleetInput['templates'],
@@ -32,7 +35,10 @@ export function withinConfigs(
   return cheapestFirst.filter((option) => kept.has(named(option)));
 }
 
-/** The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone (launch/fleet-request). */
+/**
+ * The CreateFleet of one stage: type `instant`, one instance, one override for each type and zone
+ * (launch/fleet-request).
+ */
 export function fleetRequest(input: FleetInput): CreateFleetCommandInput {
   const spot = input.stage.capacityType === 'spot';
   const interruptible = input.stage.options.some((option) => reservationKindOf(option) === 'interruptible');

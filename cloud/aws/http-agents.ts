@@ -3,19 +3,22 @@ import https from 'node:https';
 import type net from 'node:net';
 import tls from 'node:tls';
 
-/** How AWS is reached, where it is not directly. */
+/** Proxy and certificate settings for connections to AWS. */
 export interface NetworkOptions {
-  /** [HTTPS_PROXY] URL of an HTTP proxy that tunnels; a user and password in it are sent to it. */
+  /** [HTTPS_PROXY] URL of an HTTP proxy for tunnels (CONNECT), optionally with user and password. */
   readonly httpsProxy?: string;
-  /** [NO_PROXY] Hosts that are reached without it: names, `.suffixes`, addresses, each with a port or none; `*` for all. */
+  /**
+   * [NO_PROXY] Hosts to reach without the proxy: names, `.suffixes`, addresses, each optionally with a port; `*` for
+   * all.
+   */
   readonly noProxy?: string;
-  /** [AWS_CA_BUNDLE] PEM certificates to trust in place of the usual ones. */
+  /** [AWS_CA_BUNDLE] PEM certificates to trust instead of the default ones. */
   readonly trustedCa?: string;
 }
 
 /**
- * Calls that wait for one of too few sockets count as calls that cannot connect: the budgets of calls bound how many are
- * under way, and not the sockets.
+ * A call that waits for a socket counts as failing to connect, so sockets must not be the limit: the request budgets
+ * limit concurrent calls.
  */
 const manySockets = { keepAlive: true, maxSockets: 1000 };
 
@@ -36,7 +39,7 @@ export function createAgents({ httpsProxy, noProxy = '', trustedCa }: NetworkOpt
   };
 }
 
-/** Whether NO_PROXY says of a host that it is reached directly. */
+/** Whether NO_PROXY excludes a host from the proxy. */
 export function bypasses(noProxy: string, host: string, port: number): boolean {
   return noProxy
     .split(/[\s,]+/)
@@ -52,7 +55,7 @@ export function bypasses(noProxy: string, host: string, port: number): boolean {
 type Connected = (error: Error | null, socket?: net.Socket) => void;
 type Target = tls.ConnectionOptions & { readonly host: string; readonly port: number };
 
-/** Asks a proxy for a tunnel to the host (CONNECT), and speaks TLS through it. */
+/** Opens a tunnel to the host through a proxy (CONNECT), and uses TLS in it. */
 class TunnelAgent extends https.Agent {
   constructor(
     private readonly proxy: URL,
@@ -62,7 +65,7 @@ class TunnelAgent extends https.Agent {
     super(settings);
   }
 
-  // Node calls it with a callback for sockets that take time.
+  // Node passes a callback for sockets that connect asynchronously.
   override createConnection(options: object, callback?: unknown): never {
     const target = options as Target;
     const connected = callback as Connected;
@@ -104,12 +107,12 @@ const getMs = 60_000;
 interface HttpAnswer {
   readonly status: number;
   readonly errorType: string | undefined;
-  /** When the server answered by its own clock. */
+  /** Date header of the response. */
   readonly date: string | undefined;
   readonly text: string;
 }
 
-/** One GET over these connections. Throws when there is no answer within a minute. */
+/** One GET over these connections. Throws without a response within a minute. */
 export function get(
   url: URL,
   headers: Readonly<Record<string, string>>,

@@ -1,12 +1,12 @@
-/** How far a permission reaches in the generated policy (settings/permissions). */
+/** Scope of a permission in the generated policy (settings/permissions). */
 export type IamScope =
-  /** Calls that only read, in the cluster's region. */
+  /** Read-only calls in the cluster's region. */
   | 'regional-read'
-  /** Launches: on images, subnets, groups and templates as they are; on new resources only with the cluster's tags. */
+  /** Launches: on existing images, subnets, groups and templates; on new resources only with the cluster's tags. */
   | 'launch'
-  /** Resources that bear the cluster's tags. */
+  /** Resources with the cluster's tags. */
   | 'tagged'
-  /** Tags on resources while they are created, and completing those of the cluster's instances. */
+  /** Tagging resources at creation, and adding tags to the cluster's instances. */
   | 'tagging'
   | 'instance-profile'
   | 'instance-profile-list'
@@ -18,8 +18,8 @@ export type IamScope =
   | 'zonal-shift';
 
 /**
- * Every permission that this provider uses. `calls.ts` can only make calls that stand here, and the policies in
- * deploy/ are generated from this table, so no call can be missing from them.
+ * Every permission that this provider uses. `calls.ts` can only make calls in this table, and the policies in deploy/
+ * are generated from it, so they cannot lack one.
  */
 export const iamActions = {
   'ec2:DescribeCapacityReservations': 'regional-read',
@@ -60,5 +60,5 @@ export const iamActions = {
 
 export type IamAction = keyof typeof iamActions;
 
-/** Permissions that EC2 and IAM ask for on top of the call that is made. */
+/** Permissions that EC2 and IAM require in addition to the one named by the call. */
 export const impliedActions: readonly IamAction[] = ['iam:PassRole', 'iam:TagInstanceProfile'];

@@ -1,13 +1,13 @@
 import { iamActions } from './iam-actions.js';
 import type { IamAction, IamScope } from './iam-actions.js';
 
-/** Names that the policy is made for; templates put their own placeholders here. */
+/** Names in the policy; templates use placeholders. */
 export interface IamNames {
   readonly partition: string;
   readonly region: string;
   readonly account: string;
   readonly cluster: string;
-  /** Name of the role that nodes run under. */
+  /** Name of the node role. */
   readonly nodeRole: string;
   readonly queue: string;
 }
@@ -27,7 +27,7 @@ export interface IamPolicy {
   readonly Statement: readonly IamStatement[];
 }
 
-/** The least that the provider needs, from the table of calls that it makes (settings/permissions). */
+/** The least permissions that the provider needs, from the table of its calls (settings/permissions). */
 export function iamPolicy(names: IamNames): IamPolicy {
   return {
     Version: '2012-10-17',
@@ -69,7 +69,7 @@ function launchStatements(names: IamNames): IamStatement[] {
       Sid: 'LaunchFromWhatThereIs',
       Effect: 'Allow',
       Action: launch,
-      // Images and snapshots belong to any account or to none.
+      // Images and snapshots may belong to another account.
       Resource: [
         ...['image', 'snapshot'].map((resource) => ec2(resource, '')),
         ...['security-group', 'subnet', 'capacity-reservation', 'placement-group'].map((resource) =>
@@ -84,7 +84,7 @@ function launchStatements(names: IamNames): IamStatement[] {
       Resource: ec2('launch-template', '*'),
       Condition: { StringEquals: owned('ResourceTag', names), StringLike: ofPool('ResourceTag') },
     },
-    // Templates apart: tags of a launch say nothing of the template that it is made from.
+    // A separate statement for templates: the tags of a launch do not restrict the template it uses.
     {
       Sid: 'LaunchTagged',
       Effect: 'Allow',
@@ -139,7 +139,7 @@ function changeStatements(names: IamNames): IamStatement[] {
 
 function profileStatements(names: IamNames): IamStatement[] {
   const profiles = `arn:${names.partition}:iam::${names.account}:instance-profile`;
-  // Tags of the request are whatever the caller says: without the path, anybody's profile could be made the cluster's.
+  // The caller chooses request tags: without the path, it could turn any profile into one of the cluster.
   const own = `${profiles}/karpenter/${names.region}/${names.cluster}/*`;
   const region = (kind: 'RequestTag' | 'ResourceTag'): Record<string, string> => ({
     ...owned(kind, names),

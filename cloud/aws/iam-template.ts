@@ -27,7 +27,7 @@ const events: Readonly<Record<string, object>> = {
 
 const queueArn = { 'Fn::GetAtt': ['InterruptionQueue', 'Arn'] };
 
-/** EventBridge alone may send, and nobody without TLS. */
+/** Only EventBridge may send, and only over TLS. */
 const queuePolicy = {
   Type: 'AWS::SQS::QueuePolicy',
   Properties: {
@@ -56,7 +56,7 @@ const queuePolicy = {
   },
 };
 
-/** A CloudFormation stack with the policy, the interruption queue and the EventBridge rules that feed it. */
+/** A CloudFormation stack with the policy, the interruption queue and the EventBridge rules for it. */
 export function cloudFormationYaml(): string {
   const policy = iamPolicy({
     partition: '${AWS::Partition}',
@@ -79,7 +79,7 @@ export function cloudFormationYaml(): string {
           Type: 'AWS::IAM::ManagedPolicy',
           Properties: {
             ManagedPolicyName: { 'Fn::Sub': 'StowageControllerPolicy-${ClusterName}' },
-            // Keys that hold the cluster's name can be substituted in text alone.
+            // `Fn::Sub` substitutes only in text, and some keys contain the cluster's name.
             PolicyDocument: { 'Fn::Sub': JSON.stringify(policy, null, 2) },
           },
         },

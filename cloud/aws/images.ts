@@ -42,7 +42,7 @@ const withAccelerator: readonly NodeSelectorRequirement[] = [
   { key: awsLabels.instanceAcceleratorCount, operator: 'Exists' },
 ];
 
-/** Finds the images of a node class (node-classes/images). */
+/** Resolves the images of a node class (node-classes/images). */
 export class Images {
   private readonly parameters: CachedByKey<string | undefined>;
   private readonly ownParameters: CachedByKey<string | undefined>;
@@ -53,8 +53,9 @@ export class Images {
   }
 
   /**
-   * Images newest first, each with the requirements of the types it fits; of images with equal requirements the one
-   * that is not deprecated wins, then the newest, then the greater name. Throws `UnsupportedAliasError` or `DomainError`.
+   * Images, newest first, each with the requirements of the types it fits. Of images with equal requirements, one that
+   * is not deprecated is preferred, then the newest, then the greater name. Throws `UnsupportedAliasError` or
+   * `DomainError`.
    */
   async resolve(spec: Pick<EC2NodeClassSpec, 'amiSelectorTerms'>): Promise<ResolvedAmi[]> {
     const found = await Promise.all(spec.amiSelectorTerms.map((term) => this.candidates(term)));
@@ -89,21 +90,21 @@ export class Images {
     const kubernetes = await this.options.kubernetesVersion();
     const wanted = aliasParameters(alias, kubernetes);
     const ids = await Promise.all(wanted.map(({ parameter }) => this.read(this.parameters, parameter)));
-    // One image may serve several kinds of machines, each with requirements of its own.
+    // One image may serve several kinds of machines, with separate requirements for each.
     const variants = new Map<string, (readonly NodeSelectorRequirement[])[]>();
     ids.forEach((id, index) => {
       if (id !== undefined) variants.set(id, [...(variants.get(id) ?? []), wanted[index]!.requirements]);
     });
     if (variants.size === 0) return [];
     const images = await this.describe({ Filters: [{ Name: 'image-id', Values: [...variants.keys()] }] });
-    // The parameter of a release never names another image.
+    // The parameter of a fixed release never changes its image.
     if (alias.endsWith('@latest')) this.forgetDeprecated(wanted, ids, images);
     return images.flatMap((image) =>
       (variants.get(image.ImageId ?? '') ?? []).flatMap((variant) => candidate(image, variant)),
     );
   }
 
-  /** A parameter whose image is deprecated or gone will name another one soon, if it does not yet. */
+  /** A parameter whose image is deprecated or deleted will soon name another, so its cached value is dropped. */
   private forgetDeprecated(
     wanted: readonly AliasParameter[],
     ids: readonly (string | undefined)[],
@@ -116,7 +117,7 @@ export class Images {
     });
   }
 
-  /** A parameter's value; that it is not there is not kept. */
+  /** A parameter's value. Its absence is not cached. */
   private async read(kept: CachedByKey<string | undefined>, name: string): Promise<string | undefined> {
     const value = await kept.get(name, () => this.parameter(name));
     if (value === undefined) kept.forget(name);
@@ -155,13 +156,14 @@ function queryOf(term: Term): ImageQuery {
   const filters = tagFilters(term.tags);
   if (term.name !== undefined) filters.push({ Name: 'name', Values: [term.name] });
   if (term.owner !== undefined) return { Owners: [term.owner], Filters: filters };
-  // Anyone may publish an image under any name: a name alone is looked for among one's own and Amazon's.
+  // Any account may publish an image under any name, so a name without owner is searched only among the account's and
+  // Amazon's images.
   return term.name === undefined ? { Filters: filters } : { Owners: ['self', 'amazon'], Filters: filters };
 }
 
 const architectures: Readonly<Record<string, string>> = { x86_64: 'amd64', arm64: 'arm64' };
 
-/** What an image demands of types; its tags are its owner's affair. Undefined where no node can run it. */
+/** The requirements of an image on instance types; its tags do not matter. Undefined if no node can run it. */
 function requirementsOf({ Architecture: architecture }: Image): NodeSelectorRequirement[] | undefined {
   const arch = lookUp(architectures, architecture ?? '');
   return arch === undefined ? undefined : [{ key: labels.arch, operator: 'In', values: [arch] }];
@@ -181,7 +183,7 @@ function newestFirst(now: number): (a: Candidate, b: Candidate) => number {
   };
 }
 
-/** EC2 names the date years ahead. */
+/** EC2 announces the date years ahead. */
 function isDeprecated({ DeprecationTime: time }: Image, now: number): boolean {
   return time !== undefined && Date.parse(time) <= now;
 }
@@ -240,7 +242,7 @@ function aliasParameters(alias: string, kubernetes: string): AliasParameter[] {
   }
 }
 
-/** Karpenter's status says the system and its build too. */
+/** Karpenter's status also names the operating system and its build. */
 function windowsOf(alias = ''): NodeSelectorRequirement[] {
   const { os, windowsBuild } = families[alias.replace('windows', 'Windows') as 'Windows2022'];
   return [

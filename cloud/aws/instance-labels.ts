@@ -3,7 +3,7 @@ import { awsLabels } from '../../api/aws/labels.js';
 import type { NodeSelectorRequirement } from '../../api/kubernetes.js';
 import { labels } from '../../api/labels.js';
 
-/** Labels of a type by what EC2 says of it; undefined: nodes of this type do not have the label (labels/instance-labels). */
+/** Labels of an instance type; undefined: nodes of this type do not have the label (labels/instance-labels). */
 export function instanceLabels(info: InstanceTypeInfo): Record<string, string | undefined> {
   const name = info.InstanceType ?? '';
   const ebs = info.EbsInfo;
@@ -34,7 +34,7 @@ export function labelRequirements(values: Readonly<Record<string, string | undef
   );
 }
 
-/** The Kubernetes name of the type's architecture; undefined for machines that run no nodes. */
+/** The Kubernetes architecture of the type; undefined for machines that cannot run nodes. */
 export function architectureOf(info: InstanceTypeInfo): 'amd64' | 'arm64' | undefined {
   const supported: readonly string[] = info.ProcessorInfo?.SupportedArchitectures ?? [];
   if (supported.includes('x86_64')) return 'amd64';
@@ -71,7 +71,7 @@ function localNvme(info: InstanceTypeInfo): string | undefined {
   return storage.TotalSizeInGB === undefined ? undefined : String(storage.TotalSizeInGB);
 }
 
-/** Only where there is exactly one kind of GPU; GB of memory each. */
+/** Only if there is exactly one kind of GPU; memory of each in GB. */
 function gpuLabels(info: InstanceTypeInfo): Record<string, string | undefined> {
   const gpus = info.GpuInfo?.Gpus ?? [];
   const gpu = gpus.length === 1 ? gpus[0] : undefined;

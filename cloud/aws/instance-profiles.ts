@@ -19,21 +19,21 @@ type ProfileCalls = Pick<
   | 'listInstanceProfiles'
 >;
 
-/** A role or profile that the node class names and IAM does not know. */
+/** A role or profile that the node class names and that does not exist in IAM. */
 export class MissingIdentityError extends Error {
   override readonly name = 'MissingIdentityError';
 }
 
 const knownMs = 15 * 60_000;
-/** A profile that was just made or replaced may be in a launch under way, whose claim does not name it yet. */
+/** A profile created or replaced less than this long ago may be used by a launch whose claim does not name it yet. */
 const protectedMs = 3_600_000;
-/** What IAM takes for the name of an instance profile. */
+/** Valid names of instance profiles in IAM. */
 const validName = /^[\w+=,.@-]{1,128}$/;
 
-/** Instance profiles of node classes: the given one, or one made for the role (node-classes/instance-profiles). */
+/** Instance profiles of node classes: the given one, or one created for the role (node-classes/instance-profiles). */
 export class InstanceProfiles {
   private readonly known: CachedByKey<string>;
-  /** When sweeps first found a profile that nothing uses, by name. */
+  /** By profile name: when a sweep first found it unused. */
   private unusedSince = new Map<string, number>();
 
   constructor(
@@ -49,7 +49,7 @@ export class InstanceProfiles {
     this.known = new CachedByKey(clock, knownMs);
   }
 
-  /** The name of the profile to launch with. Throws `MissingIdentityError` or `DomainError`. */
+  /** The name of the profile for launches. Throws `MissingIdentityError` or `DomainError`. */
   resolve(nodeClass: EC2NodeClass): Promise<string> {
     const { instanceProfile, role } = nodeClass.spec;
     if (instanceProfile !== undefined) {
@@ -59,20 +59,23 @@ export class InstanceProfiles {
     return this.known.get(`made/${name}`, () => this.own(nodeClass, name, role ?? ''));
   }
 
-  /** Where IAM cannot be asked, as in a VPC without a way out, the dry run's EC2 judges the profile. */
+  /** If IAM cannot be reached, as in an isolated VPC, the dry run of EC2 checks the profile instead. */
   private async check(name: string): Promise<string> {
     const found = this.cluster.isolated === true ? 'unknown' : await this.find(name).catch(() => 'unknown');
     if (found === undefined) throw new MissingIdentityError(`instance profile ${name} does not exist`);
     return name;
   }
 
-  /** Deletes the profiles made for a node class, also by early releases of Karpenter. Throws the first failure after trying them all, as `sweep` does. */
+  /**
+   * Deletes the profiles created for a node class, including those by early releases of Karpenter. Tries all of them,
+   * then throws the first failure, as `sweep` does.
+   */
   async deleteAll(nodeClass: EC2NodeClass): Promise<void> {
     await this.removeEach(await this.list(this.pathFor(nodeClass)));
     await this.removeEach(await this.legacy(nodeClass));
   }
 
-  /** Deletes profiles of this cluster that are over an hour old and were none of `inUse` for as long. */
+  /** Deletes profiles of this cluster that are over an hour old and have not been `inUse` for as long. */
   async sweep(inUse: ReadonlySet<string>): Promise<void> {
     const now = this.clock.now();
     const unused = (await this.list(this.clusterPath)).filter(({ name }) => !inUse.has(name));
@@ -85,7 +88,10 @@ export class InstanceProfiles {
     );
   }
 
-  /** The profile that an early release of Karpenter made for the node class: it has no path and is found by its name alone. */
+  /**
+   * The profile that an early release of Karpenter created for the node class: it has no path and is found only by
+   * name.
+   */
   private async legacy({ metadata }: EC2NodeClass): Promise<MadeProfile[]> {
     const { clusterName, region } = this.cluster;
     const name = `${clusterName}_${fnv1(`${region}${metadata.name ?? ''}`)}`;
@@ -93,7 +99,7 @@ export class InstanceProfiles {
     return profile === undefined ? [] : [{ name, createdAt: 0, roles: profile.roles }];
   }
 
-  /** A role change makes a new profile rather than changing one that instances use. */
+  /** A changed role gets a new profile, since instances use the old one. */
   private nameFor(nodeClass: EC2NodeClass, role: string): string {
     const { clusterName, region } = this.cluster;
     const { name = '', uid = '' } = nodeClass.metadata;
@@ -109,7 +115,10 @@ export class InstanceProfiles {
     return `${this.clusterPath}${nodeClass.metadata.uid ?? ''}/`;
   }
 
-  /** The profile that the status names where that was made for the node class and has the role, as after Karpenter; else one of this name. */
+  /**
+   * The profile named in the status if it was created for the node class and has the role, as after a migration from
+   * Karpenter; otherwise one of this name.
+   */
   private async own(nodeClass: EC2NodeClass, name: string, role: string): Promise<string> {
     const current = nodeClass.status?.instanceProfile;
     if (current === undefined || current === '' || current === name) return this.make(nodeClass, name, role);
@@ -146,13 +155,13 @@ export class InstanceProfiles {
       });
       return [];
     } catch (error) {
-      // Another worker was faster.
+      // Another worker created it first.
       if (awsCode(error).startsWith('EntityAlreadyExists')) return (await this.find(name))?.roles ?? [];
       throw error;
     }
   }
 
-  /** A profile with the names of its roles; undefined when there is none of the name. */
+  /** A profile with the names of its roles; undefined if there is none with that name. */
   private async find(name: string): Promise<FoundProfile | undefined> {
     try {
       const { InstanceProfile: profile } = await this.calls.getInstanceProfile({ InstanceProfileName: name });
@@ -176,7 +185,7 @@ export class InstanceProfiles {
       .filter((profile) => profile.Path?.startsWith(path) === true && profile.InstanceProfileName !== undefined)
       .map((profile) => ({
         name: profile.InstanceProfileName ?? '',
-        // One whose age is not told is none that may be swept.
+        // A profile of unknown age must not be swept.
         createdAt: profile.CreateDate?.getTime() ?? Number.POSITIVE_INFINITY,
         roles: (profile.Roles ?? []).flatMap((role) => role.RoleName ?? []),
       }));
@@ -198,18 +207,18 @@ export class InstanceProfiles {
   }
 }
 
-/** IAM says it of the role that is missing, and for some seconds of a profile that was just made. */
+/** IAM reports this for a missing role, and for some seconds for a new profile. */
 function notFound({ message }: Error, role: string, profile: string): Error {
   if (!/instance profile/i.test(message)) return new MissingIdentityError(`role ${role} does not exist`);
   return new DomainError('Unavailable', `iam:AddRoleToInstanceProfile: IAM does not know ${profile} yet`);
 }
 
-/** Roles are added by name; a node class may write one with its path. */
+/** Roles are added by name; a node class may give one with its path. */
 function nameOf(role: string): string {
   return role.split('/').at(-1) ?? role;
 }
 
-/** FNV-1 of 64 bits, by which Karpenter named its profiles. */
+/** 64-bit FNV-1, which Karpenter used to name its profiles. */
 function fnv1(text: string): bigint {
   let hash = 0xcbf29ce484222325n;
   for (const byte of Buffer.from(text)) hash = BigInt.asUintN(64, hash * 0x100000001b3n) ^ BigInt(byte);
@@ -223,7 +232,7 @@ interface FoundProfile {
 
 interface MadeProfile {
   readonly name: string;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly roles: readonly string[];
 }

@@ -18,8 +18,9 @@ import { OfferingBuilder } from './offerings.js';
 import type { NetworkInterface } from '../../api/aws/network-interfaces.js';
 
 /**
- * The instance types that a node class can launch, with capacity, overhead, labels and offerings (instance-types/offerings): zones
- * of its subnets by spot and on-demand; types that no image of it fits are left out.
+ * The instance types that a node class can launch, with capacity, overhead, labels and offerings
+ * (instance-types/offerings): the zones of its subnets for spot and on-demand. Types that none of its images fits are
+ * left out.
  */
 export function buildCatalogue(input: CatalogueInput): InstanceType[] {
   const family = resolvedAmiFamily(input.nodeClass.spec);
@@ -33,10 +34,13 @@ export function buildCatalogue(input: CatalogueInput): InstanceType[] {
   return types;
 }
 
-/** What catalogues that are made of one reading of EC2's types have in common: one is made with each change of prices and availability. */
+/**
+ * Cached data shared by all catalogues built from one reading of EC2's types: a new catalogue is built at each change
+ * of prices and availability.
+ */
 interface Kept {
   readonly shared: SharedRequirements;
-  /** What each type says of itself. */
+  /** Labels of each type. */
   readonly labels: WeakMap<InstanceTypeInfo, readonly NodeSelectorRequirement[]>;
 }
 
@@ -114,7 +118,7 @@ function buildType(
   };
 }
 
-/** The kubelet settings of a type; undefined where their expressions do not work out, which the node class tells. */
+/** The kubelet settings of a type; undefined if their expressions fail, which the node class's condition reports. */
 function kubeletFor(
   info: InstanceTypeInfo,
   { nodeClass: { spec }, reservedEnis }: CatalogueInput,
@@ -127,7 +131,10 @@ function kubeletFor(
   }
 }
 
-/** Whether a type can do what the node class demands of it: connection tracking needs Nitro, nested virtualization support. */
+/**
+ * Whether a type supports what the node class requires: connection tracking needs Nitro, nested virtualization needs
+ * support by the type.
+ */
 function supports(info: InstanceTypeInfo, { nodeClass: { spec }, placementGroup }: CatalogueInput): boolean {
   const strategies: readonly string[] | undefined = info.PlacementGroupInfo?.SupportedStrategies;
   if (placementGroup !== undefined && strategies?.includes(placementGroup.strategy) === false) return false;

@@ -10,7 +10,7 @@ import { isOfCaller, toDomainError } from './errors.js';
 import { allPages } from './pages.js';
 import { clusterNameTag, clusterTag, tagList, tagRecord } from './tags.js';
 
-/** An instance with what drift looks at. */
+/** An instance with the data for drift detection. */
 export interface Ec2Instance extends CloudInstance {
   readonly subnetId: string | undefined;
   readonly securityGroupIds: readonly string[];
@@ -21,10 +21,10 @@ export interface Ec2Instance extends CloudInstance {
 const batchWindow = { idleMs: 100, maxMs: 1_000, maxItems: 500 };
 const alive = ['pending', 'running', 'shutting-down', 'stopping', 'stopped'];
 const over: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
-/** EC2's answers may lag behind its own launches by this much. */
+/** EC2's responses may lag behind its launches by this time. */
 const visibleAfterMs = 60_000;
 
-/** Reads, tags and terminates instances; single requests are gathered into few calls (launch/calls-gathered). */
+/** Reads, tags and terminates instances; batches single requests into few calls (launch/calls-gathered). */
 export class Instances {
   private readonly describing: Batcher<string, Instance | undefined>;
   private readonly terminating: Batcher<string, Termination>;
@@ -42,7 +42,7 @@ export class Instances {
     this.terminating = new Batcher(batchWindow, clock, (ids) => this.terminateAll(ids));
   }
 
-  /** An instance that was just launched exists, even if EC2 does not say so yet. */
+  /** Records a launch: the instance exists, even if EC2 does not list it yet. */
   launched(id: string): void {
     const now = this.clock.now();
     for (const [other, at] of this.launches) if (now - at > visibleAfterMs) this.launches.delete(other);
@@ -55,13 +55,13 @@ export class Instances {
     if (found !== undefined && !isOver && !isWhole(found))
       throw new DomainError('Unavailable', `ec2:DescribeInstances: ${id} is described in part`);
     const instance = found === undefined || isOver ? undefined : toInstance(found);
-    // Seen once, it will not go unseen again until it is gone.
+    // Once visible, it stays visible until it is gone.
     if (instance !== undefined) this.launches.delete(id);
     if (instance === undefined) this.refuseTooEarly(id, 'ec2:DescribeInstances');
     return instance;
   }
 
-  /** Only of an instance that EC2 describes: one that it does not know may be too young. */
+  /** Only for an instance that EC2 describes: an unknown one may be too young. */
   async whyEnded(id: string): Promise<EndedInstance | undefined> {
     const instance = await this.describing.add(id);
     const state = instance?.State?.Name;
@@ -73,18 +73,21 @@ export class Instances {
     };
   }
 
-  /** Whether it was launched here so lately that EC2 may not show it yet. */
+  /** Whether it was launched by this process so recently that EC2 may not show it yet. */
   isYoung(id: string): boolean {
     return this.clock.now() - (this.launches.get(id) ?? -Infinity) < visibleAfterMs;
   }
 
-  /** What EC2 does not know of an instance that was just launched says nothing: throws `Unavailable`. */
+  /** For an instance that was just launched, an empty answer means nothing: throws `Unavailable`. */
   private refuseTooEarly(id: string, action: string, launchedAt = -Infinity): void {
     if (this.clock.now() - Math.max(this.launches.get(id) ?? -Infinity, launchedAt) >= visibleAfterMs) return;
     throw new DomainError('Unavailable', `${action}: ${id} was just launched and is not visible yet`);
   }
 
-  /** Those that were launched for a NodePool and a node class of this cluster: others may have one or the other tag as well. */
+  /**
+   * Instances launched for a NodePool and a node class of this cluster: both tags are required, since others may have
+   * one of them.
+   */
   list(): Promise<Ec2Instance[]> {
     return this.find([
       { Name: `tag:${clusterNameTag}`, Values: [this.clusterName] },
@@ -94,12 +97,12 @@ export class Instances {
     ]);
   }
 
-  /** Instances that were launched for a claim, terminated ones included. */
+  /** Instances launched for a claim, including terminated ones. */
   ofClaim(uid: string): Promise<Ec2Instance[]> {
     return this.find([{ Name: `tag:${instanceTags.nodeClaimUid}`, Values: [uid] }]);
   }
 
-  /** Throws what EC2 says of this instance, whatever others it shared the call with. */
+  /** Throws the error for this instance, even if it shared the call with others. */
   async terminate(id: string, launchedAt?: number): Promise<'terminating' | 'gone'> {
     const outcome = await this.terminating.add(id);
     if (typeof outcome !== 'string') throw outcome;
@@ -108,7 +111,7 @@ export class Instances {
     return 'gone';
   }
 
-  /** A restart that is asked for while one is under way is the same one to EC2. */
+  /** EC2 merges a restart request into one in progress. */
   async reboot(id: string): Promise<'rebooting' | 'gone'> {
     try {
       await this.calls.rebootInstances({ InstanceIds: [id] });
@@ -121,14 +124,14 @@ export class Instances {
   }
 
   /**
-   * Tags that the instance has already are its owner's, such as a `Name` of the node class. What older releases of Karpenter
-   * launched may lack the cluster's name, by which it is listed.
+   * Existing tags are kept: the user set them, for example a `Name` of the node class. Instances of older Karpenter
+   * releases may lack the tag with the cluster's name, which listing needs.
    */
   async tag(id: string, tags: Readonly<Record<string, string>>): Promise<void> {
     const instance = await this.get(id);
-    if (instance === undefined) throw new DomainError('NotFound', `ec2:DescribeInstances: ${id} is not there`);
+    if (instance === undefined) throw new DomainError('NotFound', `ec2:DescribeInstances: ${id} does not exist`);
     const present = instance.tags;
-    // EC2 shows an instance before its tags: a `Name` that is not seen yet would be lost.
+    // EC2 shows an instance before its tags: a `Name` that is not visible yet would be overwritten.
     if (lookUp(present, clusterTag(this.clusterName)) === undefined) {
       throw new DomainError('Unavailable', `ec2:DescribeInstances: the tags of ${id} are not visible yet`);
     }
@@ -146,7 +149,8 @@ export class Instances {
     );
     const instances = new Map<string, Ec2Instance>();
     for (const instance of reservations.flatMap((reservation) => reservation.Instances ?? [])) {
-      // By half of what it is nobody could tell whose it is, or how old: it is left alone until EC2 says all of it.
+      // A partly described instance cannot be attributed and has no known age: it is ignored until EC2 describes it
+      // fully.
       if (isWhole(instance)) instances.set(instance.InstanceId ?? '', toInstance(instance));
     }
     return [...instances.values()];
@@ -159,7 +163,7 @@ export class Instances {
     return ids.map((id) => found.get(id));
   }
 
-  /** One unknown id fails a whole call: then each is asked for by itself. */
+  /** One unknown id fails the whole call: then each is queried separately. */
   private async describeOrSplit(ids: readonly string[]): Promise<Instance[]> {
     try {
       const reservations = await allPages(
@@ -176,7 +180,10 @@ export class Instances {
     }
   }
 
-  /** A permission that hangs on an instance's tags is denied for one that is not there: whether it is, everybody may ask. */
+  /**
+   * A permission conditioned on an instance's tags is denied for one that does not exist. Describe calls need no tags
+   * and show whether it exists.
+   */
   private async isUnknown(ids: readonly string[]): Promise<boolean> {
     if (ids.length !== 1) return false;
     const found = await this.describeOrSplit(ids).catch(() => undefined);
@@ -189,7 +196,9 @@ export class Instances {
     return ids.map((id) => outcome.get(id) ?? 'terminating');
   }
 
-  /** EC2 ends all instances of a call or none: one that it refuses is found by halving, and the others end. */
+  /**
+   * EC2 terminates all instances of a call or none: a refused one is found by bisection, and the others are terminated.
+   */
   private async terminateOrSplit(
     ids: readonly string[],
     outcome: Map<string, Termination>,
@@ -215,18 +224,18 @@ export class Instances {
   }
 }
 
-/** Whether EC2 says of an instance what it is known by (garbage-collection/described-in-part). */
+/** Whether EC2 describes the identifying fields of an instance (garbage-collection/described-in-part). */
 function isWhole({ InstanceId: id, Placement: placement, LaunchTime: launchedAt }: Instance): boolean {
   return id !== undefined && placement?.AvailabilityZone !== undefined && launchedAt !== undefined;
 }
 
-/** A failure is the instance's own. */
+/** A failure concerns only this instance. */
 type Termination = 'terminating' | 'gone' | 'unknown' | DomainError;
 
-/** So many denied calls with none that was allowed among them: the permission lacks, and not some instance's tag. */
+/** After this many consecutive denied calls the permission itself is missing, rather than the tag of some instance. */
 const denialsInARow = 20;
 
-/** Whether a refusal has nothing to do with the instances that were named. */
+/** Whether a refusal is unrelated to the named instances. */
 function isOfAll(failure: DomainError): boolean {
   return failure.type === 'Throttled' || failure.type === 'Unavailable' || isOfCaller(failure);
 }
@@ -274,7 +283,7 @@ function toInstance(instance: Instance): Ec2Instance {
   };
 }
 
-/** EC2 says 0 until the instance has its partition. */
+/** EC2 reports 0 until the instance has its partition. */
 function partitionLabel({ Placement: placement }: Instance): Record<string, string> {
   const partition = placement?.PartitionNumber ?? 0;
   return partition === 0 ? {} : { [awsLabels.placementGroupPartition]: String(partition) };
@@ -292,26 +301,26 @@ export function providerIdOf(zone: string, instanceId: string): string {
   return `aws:///${zone}/${instanceId}`;
 }
 
-/** The instance id of a provider id; undefined when it is none of AWS. */
+/** The instance id of a provider id; undefined if it is not an AWS provider id. */
 export function instanceIdOf(providerId: string): string | undefined {
   return /^aws:\/\/\/[^/]*\/(i-[0-9a-z]+)$/.exec(providerId)?.[1];
 }
 
-/** The zone of a provider id; empty when it is none of AWS. */
+/** The zone of a provider id; empty if it is not an AWS provider id. */
 export function zoneOfProviderId(providerId: string): string {
   return /^aws:\/\/\/([^/]*)\//.exec(providerId)?.[1] ?? '';
 }
 
 interface CallWindow {
-  /** The batch goes out when nothing was added for this long … */
+  /** The batch is sent when nothing was added for this long … */
   readonly idleMs: number;
-  /** … or this long after the first was added … */
+  /** … or this long after the first request was added … */
   readonly maxMs: number;
-  /** … or when it holds this many. */
+  /** … or at this size. */
   readonly maxItems: number;
 }
 
-/** Gathers single requests into one call; every caller gets the answer to its own request. */
+/** Batches single requests into one call; every caller gets the answer to its request. */
 export class Batcher<Request, Answer> {
   private pending: { request: Request; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = [];
   private openedAt = 0;
@@ -341,7 +350,7 @@ export class Batcher<Request, Answer> {
       const now = this.clock.now();
       const due = Math.min(this.addedAt + this.window.idleMs, this.openedAt + this.window.maxMs);
       const left = due - now;
-      // A clock that was set back would have the batch wait for as long.
+      // If the clock was set back, the batch would wait for as long.
       if (left <= 0 || now < this.openedAt) this.flush();
       else await this.clock.sleep(left);
     }

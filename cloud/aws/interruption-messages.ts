@@ -1,7 +1,7 @@
 import type { Interruption, InterruptionKind } from '../port.js';
 import { lookUp } from '../../core/own.js';
 
-/** What a queue message says, or why it says nothing to act on. */
+/** The content of a queue message, or why it is ignored. */
 export type ParsedMessage =
   | { readonly kind: 'interruptions'; readonly interruptions: readonly Interruption[] }
   | { readonly kind: 'ignored'; readonly reason: string };
@@ -17,19 +17,22 @@ interface EventBridgeEvent {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** EC2's are 19 characters long. A longer text would be no workflow id, and be kept on the queue for that. */
+/**
+ * EC2's ids have 19 characters. A longer text would not be a valid workflow id, and the message would stay on the
+ * queue.
+ */
 const instanceIdShape = /^i-[0-9a-z]{1,32}$/;
 const longestEventId = 128;
 
-/** Where the events that count happen; `account` is undefined where the queue's URL does not say. */
+/** The account and region whose events count; `account` is undefined if the queue's URL does not contain it. */
 export interface Origin {
   readonly account: string | undefined;
   readonly region: string;
 }
 
 /**
- * Reads an EventBridge event (interruption/messages). Never throws: whatever it is, the message can be deleted. What it gives is
- * bounded in length, and was not said later than `now`, milliseconds of the epoch.
+ * Parses an EventBridge event (interruption/messages). Never throws, so that every message can be deleted. The result
+ * is bounded in length, and its time is at most `now`, milliseconds since the epoch.
  */
 export function parseInterruption(
   body: string | undefined,

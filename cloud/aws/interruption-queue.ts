@@ -20,14 +20,18 @@ const longPollSeconds = 20;
 const visibilitySeconds = 20;
 const batchSize = 10;
 const backOff = { firstMs: 1_000, longestMs: 60_000 };
-/** Each has ten notices under way: so many are handed to Temporal at a time, whose answers take their time when thousands come. */
+/**
+ * Each poller handles ten notices at a time: this bounds the number of concurrent requests to Temporal, which is slow
+ * when thousands arrive.
+ */
 const mostPollers = 100;
-/** EventBridge and SQS deliver at least once: what was handled lately is not handled again. */
+/** EventBridge and SQS deliver at least once: recently handled notices are skipped. */
 const rememberedNotices = 20_000;
 
 /**
- * Receives from the interruption queue (interruption/reading-the-queue): one long poll while it is quiet, up to a hundred while answers come
- * back full. A message is deleted once every notice in it was handled; one whose handling failed comes back by itself.
+ * Receives from the interruption queue (interruption/reading-the-queue): one long poll while it is quiet, up to a
+ * hundred pollers while responses are full. A message is deleted once every notice in it was handled; one whose
+ * handling failed is delivered again.
  */
 export class InterruptionQueue {
   private readonly url: Cached<string>;
@@ -43,7 +47,7 @@ export class InterruptionQueue {
     );
   }
 
-  /** Runs until `signal` aborts; an unreachable queue is tried again with growing pauses. */
+  /** Runs until `signal` aborts; an unreachable queue is retried with growing pauses. */
   run(
     handle: (interruption: Interruption) => Promise<void>,
     signal: AbortSignal,
@@ -52,7 +56,7 @@ export class InterruptionQueue {
     const all: Promise<void>[] = [];
     const start = (): void => {
       this.pollers += 1;
-      // A signal of its own: each call of a poller listens to it.
+      // A separate signal, since every call of a poller adds a listener to it.
       all.push(
         this.poll(handle, AbortSignal.any([signal]), onIgnored, () => {
           if (this.pollers < mostPollers && !signal.aborted) start();
@@ -96,7 +100,7 @@ export class InterruptionQueue {
           QueueUrl: await this.url.get(),
           MaxNumberOfMessages: batchSize,
           VisibilityTimeout: visibilitySeconds,
-          // Helpers beyond the first poller look once and leave when there is nothing.
+          // Additional pollers poll once and end if the queue is empty.
           WaitTimeSeconds: this.pollers > 1 ? 0 : longPollSeconds,
         },
         signal,
@@ -123,7 +127,7 @@ export class InterruptionQueue {
     try {
       await this.options.calls.deleteMessages({ QueueUrl: await this.url.get(), Entries: entries });
     } catch (error) {
-      // They come back and are handled again, which is harmless.
+      // Undeleted messages are delivered and handled again, which is harmless.
       this.options.onProblem?.(messageOf(error));
     }
   }
@@ -168,9 +172,9 @@ export class InterruptionQueue {
 }
 
 function urlIn({ QueueUrl: url = '' }: { readonly QueueUrl?: string | undefined }): string {
-  if (url === '') throw new DomainError('Unavailable', 'sqs:GetQueueUrl: SQS names no URL of the queue');
+  if (url === '') throw new DomainError('Unavailable', 'sqs:GetQueueUrl: SQS returned no URL of the queue');
   return url;
 }
 
-/** The account of a queue, by its URL: `https://sqs.us-west-2.amazonaws.com/123456789012/name`. */
+/** The account id in the URL of a queue: `https://sqs.us-west-2.amazonaws.com/123456789012/name`. */
 const accountIn = (url: string): string | undefined => /\/(\d{12})\/[^/]+$/.exec(url)?.[1];

@@ -1,23 +1,31 @@
 import type { ObservedCapacity } from '../port.js';
 
-/** Of less than this share of what its claim says nothing is learned: whoever writes the Node's status could make a type unusable. */
+/**
+ * Capacity below this share of the claim's is not believed: writing the Node's status could otherwise make a type
+ * unusable.
+ */
 const leastShare = 0.5;
 
-/** The disk of a node class is the same for all types, so what one node lacks all of them lack. A node may lack this share of it for its file system, not more. */
+/**
+ * The disk size of a node class is the same for all types, so what one node lacks all of them lack. A file system uses
+ * at most the rest.
+ */
 const leastShareOfDisk = 0.9;
 const disk = 'ephemeral-storage';
 
-/** What nodes were seen to have of resources other than memory, where it is less than what their claims say (instance-types/known-memory). */
+/**
+ * Observed node capacity of resources other than memory, where it is below the claim's (instance-types/known-memory).
+ */
 export class KnownCapacity {
   private readonly known = new Map<string, number>();
   private changes = 0;
 
-  /** Changes whenever the answers of `least` may. */
+  /** Changes whenever the results of `least` may. */
   get version(): number {
     return this.changes;
   }
 
-  /** What a node of this type, image and node class is known to have of a resource, where the type promises `promised`. */
+  /** The known capacity of a resource for this type, image and node class, at most `promised`. */
   least(
     { instanceType, imageId, nodeClassHash }: Pick<ObservedCapacity, 'instanceType' | 'imageId' | 'nodeClassHash'>,
     resource: string,
@@ -28,7 +36,7 @@ export class KnownCapacity {
     return resource === disk ? this.ofDisk(image, least) : least;
   }
 
-  /** Machines of one type differ a little: the least that was seen is what can be promised. */
+  /** Machines of one type differ a little, so the lowest observation counts. */
   learn({ instanceType, imageId, nodeClassHash, capacity, expected }: ObservedCapacity): void {
     const amounts = new Map(Object.entries(capacity));
     for (const [resource, promised] of Object.entries(expected)) {
@@ -42,7 +50,7 @@ export class KnownCapacity {
     }
   }
 
-  /** Claims that were launched since something was learned promise that much, and their nodes may have less again. */
+  /** Claims launched after an observation promise the lower amount, and their nodes may again have less. */
   private ofDisk(image: string, promised: number): number {
     let least = promised;
     for (let next = this.known.get(`${image}/${least}`); next !== undefined; next = this.known.get(`${image}/${least}`))

@@ -1,17 +1,17 @@
 import type { MachineTypes } from './machine-types.js';
 
 const mebi = 2 ** 20;
-/** Kernel, hypervisor and crash kernel keep a few per cent; of machines with half a gibibyte a quarter at most. */
+/** Kernel, hypervisor and crash kernel reserve a few percent; at most a quarter on machines with half a gibibyte. */
 const leastShare = 0.5;
 
-/** Bytes of memory that nodes were seen to have, by type and image; estimates give way to them (instance-types/known-memory). */
+/** Observed memory of nodes in bytes, by type and image; replaces estimates (instance-types/known-memory). */
 export class KnownMemory {
   private readonly bytes = new Map<string, number>();
   private changes = 0;
 
   constructor(private readonly machines: { get(): Promise<Pick<MachineTypes, 'infos'>> }) {}
 
-  /** Changes whenever the answers of `get` may. */
+  /** Changes whenever the results of `get` may. */
   get version(): number {
     return this.changes;
   }
@@ -21,8 +21,8 @@ export class KnownMemory {
   }
 
   /**
-   * Machines of one type differ a little: the least that was seen is what can be promised. A kubelet may say anything: what EC2's figure for the
-   * type makes implausible is not believed, or one node would decide what every other of its type is taken to hold.
+   * Machines of one type differ a little, so the lowest observation counts. A kubelet may report anything: values that
+   * are implausible for the type are ignored, otherwise one node would determine the assumed memory of all others.
    */
   async learn(instanceType: string, imageId: string, memory: number): Promise<void> {
     const key = `${instanceType}/${imageId}`;

@@ -7,23 +7,23 @@ type Kubelet = Readonly<Record<string, unknown>>;
 
 const quantity = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
 
-/** The largest number that kubelet takes. */
+/** The largest number that kubelet accepts. */
 const mostPods = 2 ** 31 - 1;
 
-/** Of a reserved amount; of pods any text is one, even "7". */
+/** For reserved amounts; for pods any text is an expression, even "7". */
 const isExpression = (value: unknown): value is string => typeof value === 'string' && !quantity.test(value);
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** Whether any of the settings is an expression, so that they differ from type to type. */
+/** Whether any setting is an expression, so that settings differ by type. */
 export function hasExpressions(kubelet: Kubelet | undefined): boolean {
   const reserved = [kubelet?.['kubeReserved'], kubelet?.['systemReserved']];
   return isText(kubelet?.['maxPods']) || reserved.some((amounts) => Object.values(amounts ?? {}).some(isExpression));
 }
 
 /**
- * The settings for one instance type, expressions worked out (node-classes/kubelet-expressions). `enisMaxPods` is what
- * `max_pods` stands for in the expression of maxPods; in the others it is what came of that one. Throws `DomainError`
- * of type Invalid, naming the field.
+ * The settings for one instance type, with expressions evaluated (node-classes/kubelet-expressions). In the expression
+ * of maxPods, `max_pods` is `enisMaxPods`; in the others it is the result of that expression. Throws `DomainError` of
+ * type Invalid, naming the field.
  */
 export function resolvedKubelet(kubelet: Kubelet | undefined, info: InstanceTypeInfo, enisMaxPods: number): Kubelet {
   if (kubelet === undefined || !hasExpressions(kubelet)) return kubelet ?? {};
@@ -48,7 +48,7 @@ export function resolvedKubelet(kubelet: Kubelet | undefined, info: InstanceType
   };
 }
 
-/** What the names in expressions are. */
+/** The kinds of the variables in expressions. */
 const kinds = {
   vcpus: 'number',
   memory_mib: 'number',
@@ -58,7 +58,7 @@ const kinds = {
   instance_type: 'text',
 } as const;
 
-/** What is wrong with the expressions of the settings whatever the instance type, with the fields' names. */
+/** Errors in the expressions that do not depend on the instance type, with the names of the fields. */
 export function unreadableExpressions(kubelet: Kubelet | undefined): string[] {
   const { maxPods } = kubelet ?? {};
   const given = isText(maxPods) ? [['maxPods', maxPods] as const] : [];
@@ -95,7 +95,7 @@ function amountOf(field: string, expression: string, variables: Variables, most 
   try {
     const value = evaluate(expression, variables);
     if (typeof value === 'number' && value >= 0 && value <= most) return value;
-    throw new ExpressionError(`"${expression}" gives ${String(value)}, which is no amount`);
+    throw new ExpressionError(`"${expression}" gives ${String(value)}, which is not an amount`);
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
     const type = String(variables['instance_type']);

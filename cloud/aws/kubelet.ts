@@ -1,4 +1,4 @@
-/** The parts of a node class's `spec.kubelet` that Stowage itself understands (node-classes/kubelet-fields). */
+/** The fields of a node class's `spec.kubelet` that Stowage interprets (node-classes/kubelet-fields). */
 export interface KubeletSettings {
   readonly clusterDNS?: readonly string[];
   readonly maxPods?: number;
@@ -14,7 +14,7 @@ export interface KubeletSettings {
   readonly cpuCFSQuota?: boolean;
 }
 
-/** `spec.kubelet` as settings; the node class's validation has checked the forms. */
+/** `spec.kubelet` as settings; validation of the node class has checked the formats. */
 export function kubeletSettings(kubelet: Readonly<Record<string, unknown>> | undefined): KubeletSettings {
   return kubelet ?? {};
 }

@@ -8,14 +8,14 @@ import { admits, launchOptions, pinnedValue, type LaunchOption } from '../../cor
 import { parseResources } from '../../core/quantities.js';
 import { lookUp } from '../../core/own.js';
 
-/** One attempt at a launch: what one CreateFleet asks for. */
+/** One attempt at a launch: the content of one CreateFleet. */
 export interface LaunchStage {
   readonly capacityType: CapacityType;
   /** At most 60 types, cheapest offering first. */
   readonly options: readonly LaunchOption[];
 }
 
-/** What remains to try, best first; or why nothing does. */
+/** The remaining attempts, best first; or why there are none. */
 export type LaunchChoice =
   | { readonly kind: 'stages'; readonly stages: readonly LaunchStage[] }
   | { readonly kind: 'none'; readonly message: string };
@@ -24,8 +24,8 @@ const mostTypes = 60;
 const mostOverrides = 300;
 
 /**
- * What to ask EC2 for, by capacity type in the order of reserved, spot, on-demand (launch/capacity-type-order): later stages are tried
- * when EC2 has no capacity for the earlier ones.
+ * The attempts by capacity type, in the order reserved, spot, on-demand (launch/capacity-type-order). Later stages are
+ * tried if EC2 has no capacity for the earlier ones.
  */
 export function chooseLaunch(types: readonly InstanceType[], claim: NodeClaim): LaunchChoice {
   const { requirements, resources } = claim.spec;
@@ -53,13 +53,13 @@ export function reservationOf(option: LaunchOption): string | undefined {
   return pinnedValue(option.offering.requirements, awsLabels.capacityReservationId);
 }
 
-/** Options with one launch template: those of a type, or of a type in one reservation. */
+/** Key of options that share a launch template: those of a type, or of a type in one reservation. */
 export function templateKey(option: LaunchOption): string {
   const reservation = reservationOf(option);
   return reservation === undefined ? option.type.name : `${option.type.name}/${reservation}`;
 }
 
-/** The placement group, and the partition of it, that an option is launched into. */
+/** The placement group, and its partition, for an option. */
 export function launchPlacementOf({ offering }: LaunchOption): {
   readonly groupId?: string;
   readonly partition?: string;
@@ -69,15 +69,15 @@ export function launchPlacementOf({ offering }: LaunchOption): {
   return { ...(groupId === undefined ? {} : { groupId }), ...(partition === undefined ? {} : { partition }) };
 }
 
-/** A dedicated machine only for claims that do not take a shared one (launch/tenancy). */
+/** Dedicated only if the claim does not allow shared tenancy (launch/tenancy). */
 export function tenancyOf(claim: NodeClaim): 'default' | 'dedicated' {
   const asked = claim.spec.requirements.filter(({ key }) => key === awsLabels.instanceTenancy);
   return asked.every((requirement) => admits(requirement, 'default')) ? 'default' : 'dedicated';
 }
 
 /**
- * A launch goes to one partition, so that its node's label is known from the start: of those that the claim may go to,
- * the one that its UID picks.
+ * A launch uses one partition, so that its node's label is known from the start. The claim's UID selects one of the
+ * allowed partitions.
  */
 function onePartition(options: readonly LaunchOption[], claim: NodeClaim): readonly LaunchOption[] {
   const partitions = [...new Set(options.flatMap((option) => launchPlacementOf(option).partition ?? []))].sort();
@@ -87,8 +87,8 @@ function onePartition(options: readonly LaunchOption[], claim: NodeClaim): reado
 }
 
 /**
- * One request can use one kind of reservation: the kind of the cheapest option is kept; of a capacity block one option
- * alone, otherwise for each type and zone the reservation with most room (reserved-capacity/one-kind-a-request).
+ * One request can use one kind of reservation: that of the cheapest option. Of a capacity block only one option is
+ * kept, otherwise for each type and zone the reservation with most room (reserved-capacity/one-kind-a-request).
  */
 function oneReservationKind(cheapestFirst: readonly LaunchOption[]): readonly LaunchOption[] {
   const reserved = cheapestFirst.filter((option) => reservationOf(option) !== undefined);
@@ -122,7 +122,7 @@ const accelerators = [
   'habana.ai/gaudi',
 ];
 
-/** Bare metal and accelerated types only when nothing else would do. */
+/** Keeps bare metal and accelerated types only if no others are left. */
 export function withoutSpecialHardware(options: readonly LaunchOption[]): readonly LaunchOption[] {
   const plain = options.filter(
     ({ type }) =>
@@ -131,7 +131,7 @@ export function withoutSpecialHardware(options: readonly LaunchOption[]): readon
   return plain.length > 0 ? plain : options;
 }
 
-/** Without spot offerings that cost more than the cheapest on-demand one. */
+/** Drops spot offerings that cost more than the cheapest on-demand offering. */
 function affordable(options: readonly LaunchOption[]): readonly LaunchOption[] {
   const onDemand = options.find((option) => capacityTypeOf(option) === 'on-demand');
   if (onDemand === undefined) return options;
@@ -140,7 +140,7 @@ function affordable(options: readonly LaunchOption[]): readonly LaunchOption[] {
   );
 }
 
-/** Options of the 60 cheapest types, as many as one request may hold. */
+/** Options of the 60 cheapest types, within the limit of one request. */
 function truncate(cheapestFirst: readonly LaunchOption[]): readonly LaunchOption[] {
   const names = new Set<string>();
   for (const { type } of cheapestFirst) {

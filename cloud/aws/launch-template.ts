@@ -19,7 +19,7 @@ import { allPages } from './pages.js';
 import { Failures } from './sweeping.js';
 import { tagList, tagRecord } from './tags.js';
 
-/** What sets one launch template of a node class apart from another (launch-templates/identity). */
+/** The properties that distinguish launch templates of a node class (launch-templates/identity). */
 export interface TemplateInput {
   readonly nodeClass: EC2NodeClass;
   readonly clusterName: string;
@@ -28,18 +28,18 @@ export interface TemplateInput {
   readonly instanceProfile: string;
   readonly userData: string;
   readonly spot: boolean;
-  /** Network cards that get an EFA interface; 0 when pods ask for none. */
+  /** Network cards with an EFA interface; 0 if pods request none. */
   readonly efaCards: number;
-  /** The capacity reservation to launch into. */
+  /** The capacity reservation for the launch. */
   readonly reservation: string | undefined;
-  /** How that reservation is bought, where not as usual. */
+  /** The market type of that reservation, if not the default. */
   readonly market: 'capacity-block' | 'interruptible-capacity-reservation' | undefined;
-  /** The placement group to launch into. */
+  /** The placement group for the launch. */
   readonly placement: { readonly groupId?: string; readonly partition?: string };
   readonly tenancy: 'default' | 'dedicated';
-  /** Whether pods ask for `eks.amazonaws.com/nitro-sandbox`. */
+  /** Whether pods request `eks.amazonaws.com/nitro-sandbox`. */
   readonly enclaves: boolean;
-  /** Whether nodes talk IPv6 among themselves. */
+  /** Whether node addresses are IPv6. */
   readonly ipv6: boolean;
   /** Tags of the template itself, of network interfaces and of the spot request. */
   readonly tags: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ const withoutIpv6Metadata = [
   'us-isob-west-1',
 ];
 
-/** The body of a launch template; nothing in it depends on instance type or zone. */
+/** The content of a launch template; independent of instance type and zone. */
 export function templateData(input: TemplateInput): RequestLaunchTemplateData {
   const { spec } = input.nodeClass;
   const { metadataOptions } = spec;
@@ -72,7 +72,7 @@ export function templateData(input: TemplateInput): RequestLaunchTemplateData {
       HttpTokens: metadataOptions.httpTokens,
       InstanceMetadataTags: 'disabled',
     },
-    // Without a word on it an instance would use up any open reservation that matches.
+    // Without this field an instance would use any matching open reservation.
     CapacityReservationSpecification:
       input.reservation === undefined
         ? { CapacityReservationPreference: 'none' }
@@ -128,7 +128,10 @@ function blockDevice({ deviceName, ebs }: BlockDeviceMapping): LaunchTemplateBlo
   };
 }
 
-/** The interfaces (launch-templates/interfaces): the node class's own list; else one EFA interface a card where pods ask for EFA; else one interface. */
+/**
+ * The interfaces (launch-templates/interfaces): those listed in the node class; otherwise one EFA interface per card if
+ * pods request EFA; otherwise one interface.
+ */
 function networkInterfaces(input: TemplateInput): RequestLaunchTemplateData['NetworkInterfaces'] {
   const { nodeClass, efaCards } = input;
   const groups = { Groups: (nodeClass.status?.securityGroups ?? []).map((group) => group.id) };
@@ -138,7 +141,7 @@ function networkInterfaces(input: TemplateInput): RequestLaunchTemplateData['Net
   const own = nodeClass.spec.networkInterfaces ?? [];
   if (own.length > 0) {
     return own.map(({ networkCardIndex, deviceIndex, interfaceType }) => ({
-      // EC2 refuses an interface that is for EFA alone and has anything of IP.
+      // EC2 rejects an interface of type `efa-only` with IP settings.
       ...(interfaceType === 'efa-only' ? groups : networkCardIndex === 0 && deviceIndex === 0 ? first : talking),
       NetworkCardIndex: networkCardIndex,
       DeviceIndex: deviceIndex,
@@ -154,7 +157,7 @@ function networkInterfaces(input: TemplateInput): RequestLaunchTemplateData['Net
   }));
 }
 
-/** What every interface has that talks IP. */
+/** Settings of every interface with IP addresses. */
 function addresses({ nodeClass: { spec }, ipv6 }: TemplateInput): object {
   const tracking = spec.connectionTracking;
   return {
@@ -175,15 +178,18 @@ function addresses({ nodeClass: { spec }, ipv6 }: TemplateInput): object {
 const cacheMs = 5 * 60_000;
 const namePrefix = 'karpenter.k8s.aws/';
 
-/** Managed node groups and people tag theirs as the cluster's, too. */
+/** Managed node groups and users may tag their templates with the cluster's tag too. */
 function isOurs({ LaunchTemplateName: name = '', Tags: tags }: LaunchTemplate): boolean {
   return name.startsWith(namePrefix) && tagRecord(tags)[labels.ec2NodeClass] !== undefined;
 }
 
-/** Launch templates by the hash of their content: equal launches share one, and a changed node class makes a new one. */
+/**
+ * Launch templates named by the hash of their content: equal launches share one, and a changed node class creates a new
+ * one.
+ */
 export class LaunchTemplates {
   private readonly known: CachedByKey<string>;
-  /** When this process last launched from a template, by its name, and for which node class. */
+  /** By template name: when this process last launched from it, and for which node class. */
   private readonly used = new Map<string, { readonly at: number; readonly nodeClass: string }>();
 
   constructor(
@@ -194,7 +200,7 @@ export class LaunchTemplates {
     this.known = new CachedByKey(clock, cacheMs);
   }
 
-  /** The name of the template with this content, made when it is not there. */
+  /** The name of the template with this content; creates it if missing. */
   async ensure(input: TemplateInput): Promise<string> {
     const data = templateData(input);
     const name = `${namePrefix}${digestOf({ data, cluster: this.clusterName })}${digestOf(data)}`;
@@ -207,23 +213,24 @@ export class LaunchTemplates {
           TagSpecifications: [{ ResourceType: 'launch-template', Tags: tagList(input.tags) }],
         });
       } catch (error) {
-        // Another worker was faster: the name is the content, so it is the same template.
+        // Another worker created it first. The name identifies the content, so it is the same template.
         if (awsCode(error) !== 'InvalidLaunchTemplateName.AlreadyExistsException') throw error;
       }
       return name;
     });
   }
 
-  /** Forgets that a template exists: the next launch makes it again. */
+  /** Forgets that a template exists: the next launch creates it again. */
   forget(name: string): void {
     this.known.forget(name);
   }
 
   /**
-   * Deletes the templates made for a node class, or those for any that are older and, as far as this process knows, unused
-   * for longer than `unusedForMs`. EC2 does not say when one was last used; a launch that misses its template makes it again.
-   * Others' templates stay, even where they bear the cluster's tag. EC2 lists a new template some seconds late: those of the node class
-   * that this process made go by name. Throws the first failure after trying them all.
+   * Deletes the templates created for a node class, or those of any node class that are older and, as far as this
+   * process knows, unused for longer than `unusedForMs`. EC2 does not report the last use; a launch whose template is
+   * missing creates it again. Templates of other owners stay, even with the cluster's tag. EC2 lists a new template
+   * some seconds late, so templates of the node class created by this process are deleted by name. Tries all of them,
+   * then throws the first failure.
    */
   async cleanUp(which: { readonly nodeClass: string } | { readonly unusedForMs: number }): Promise<number> {
     const made =
@@ -253,7 +260,7 @@ export class LaunchTemplates {
     return this.deleteEach(due, unlisted);
   }
 
-  /** Throws the first failure once all that can be deleted are. */
+  /** Tries to delete all of them, then throws the first failure. */
   private async deleteEach(templates: readonly LaunchTemplate[], unlisted: readonly string[]): Promise<number> {
     const failed = new Failures();
     let deleted = 0;
@@ -274,7 +281,10 @@ export class LaunchTemplates {
     return deleted;
   }
 
-  /** Whether it was there: the permission hangs on a template's tags, so it is denied for one that is not. */
+  /**
+   * Returns whether it existed. The permission depends on the template's tags, so it is denied for one that does not
+   * exist.
+   */
   private async deleteByName(name: string): Promise<boolean> {
     try {
       await this.calls.deleteLaunchTemplate({ LaunchTemplateName: name });

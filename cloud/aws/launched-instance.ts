@@ -17,7 +17,7 @@ export interface Ec2LaunchRequest extends LaunchRequest {
   readonly nodeClass: EC2NodeClass;
 }
 
-/** What a NodeClaim is told of an instance that an earlier launch made. Throws if its type is not in the catalogue. */
+/** The launch result for an instance that an earlier launch created. Throws if its type is not in the catalogue. */
 export function adoptedInstance(
   types: readonly InstanceType[],
   request: Ec2LaunchRequest,
@@ -46,13 +46,13 @@ export function adoptedInstance(
   };
 }
 
-/** Empty while EC2 does not tell the partition: registration waits for it then (registration/open-labels). */
+/** Empty while EC2 does not report the partition; registration then waits for it (registration/open-labels). */
 function partitionOf(offered: LaunchedInstance['labels'], { labels: own }: Ec2Instance): Record<string, string> {
   const key = awsLabels.placementGroupPartition;
   return offered[key] === undefined ? {} : { [key]: own[key] ?? '' };
 }
 
-/** Whether an offering is the one that the instance came of, among those of its zone by its reservation and its partition. */
+/** Whether the instance came from this offering; compares reservation and partition in addition to the zone. */
 function isOf(requirements: readonly NodeSelectorRequirement[], instance: Ec2Instance): boolean {
   const reservation = instance.capacityType === 'reserved' ? instance.capacityReservationId : undefined;
   const partition = instance.labels[awsLabels.placementGroupPartition];
@@ -65,7 +65,7 @@ function isOf(requirements: readonly NodeSelectorRequirement[], instance: Ec2Ins
   );
 }
 
-/** What a NodeClaim is told of the instance that was launched for it as `option`. */
+/** The launch result for an instance launched for the claim as `option`. */
 export function launchedInstance(
   request: Ec2LaunchRequest,
   option: LaunchOption,
@@ -102,7 +102,7 @@ export function launchedInstance(
 
 const efa = 'vpc.amazonaws.com/efa';
 
-/** A type that could have EFA interfaces has none on a node that was not launched with them (instance-types/efa). */
+/** A type that supports EFA interfaces has none on a node launched without them (instance-types/efa). */
 function attached(resources: Resources, { claim, nodeClass }: Ec2LaunchRequest): Resources {
   const asked = parseResources(claim.spec.resources?.requests)[efa] ?? 0;
   const own = nodeClass.spec.networkInterfaces?.some(({ interfaceType }) => interfaceType === 'efa-only') === true;
@@ -110,7 +110,7 @@ function attached(resources: Resources, { claim, nodeClass }: Ec2LaunchRequest):
   return Object.fromEntries(Object.entries(resources).filter(([name]) => name !== efa));
 }
 
-/** The instance that the answer to a CreateFleet names; undefined if it names none. */
+/** The instance in a CreateFleet response; undefined if it has none. */
 export function madeInstance(
   answer: CreateFleetCommandOutput,
   zoneOfSubnet: ReadonlyMap<string, string>,
@@ -129,7 +129,7 @@ export function madeInstance(
   };
 }
 
-/** An instance, as the answer to a CreateFleet describes it. */
+/** An instance as a CreateFleet response describes it. */
 interface MadeInstance {
   readonly instanceId: string;
   readonly type: string | undefined;

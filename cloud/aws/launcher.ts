@@ -62,7 +62,10 @@ export interface LauncherDeps {
 
 type LaunchResult = Result<LaunchedInstance, LaunchRefusal>;
 
-/** Launches the one instance of a claim: spot, then on-demand where the claim allows both (launch/capacity-type-order, launch/fleet-request). */
+/**
+ * Launches the single instance of a claim: spot, then on-demand if the claim allows both (launch/capacity-type-order,
+ * launch/fleet-request).
+ */
 export class Launcher {
   private readonly underWay = new Map<string, Promise<LaunchResult>>();
   private readonly tokens: ClientTokens<Asked>;
@@ -71,7 +74,7 @@ export class Launcher {
     this.tokens = new ClientTokens(deps.clock);
   }
 
-  /** Calls with one token share one launch while it runs; afterwards EC2 is asked what it did. */
+  /** Concurrent calls with the same token share one launch; later calls look up its result in EC2. */
   launch(request: LaunchRequest): Promise<LaunchResult> {
     const running = this.underWay.get(request.clientToken);
     if (running !== undefined) return running;
@@ -107,24 +110,24 @@ export class Launcher {
     return err({ kind: 'InsufficientCapacity', message: messages.join('; '), unavailable, events, failures });
   }
 
-  /** The catalogue as the claim was planned with. */
+  /** The catalogue with which the claim was planned. */
   private async typesOf({ nodeClass, overlaid }: Ec2LaunchRequest): Promise<readonly InstanceType[]> {
     const types = await this.deps.catalogue(nodeClass);
     return overlaid === undefined ? types : overlaid(types);
   }
 
-  /** The instance that an earlier launch of the claim made, whose answer was lost. */
+  /** The instance that an earlier launch of the claim created, whose response was lost. */
   private async adopt(request: Ec2LaunchRequest): Promise<LaunchResult | undefined> {
     const found = await this.deps.instances.ofClaim(request.claim.metadata.uid ?? '');
     const alive = found.find((instance) => !['terminated', 'shutting-down'].includes(instance.state));
     if (alive !== undefined) return ok(adoptedInstance(await this.typesOf(request), request, alive));
     if (found.length === 0) return undefined;
-    // A claim never gets a second instance: this one is over, and so is the claim.
+    // A claim never gets a second instance: if this one is terminated, the claim has failed.
     const message = `${found[0]!.instanceId}, launched for this claim, is terminated already`;
     return err({ kind: 'InsufficientCapacity', message, unavailable: [] });
   }
 
-  /** One stage; a launch template that someone deleted is made again, once. */
+  /** One stage; a launch template that was deleted is created again, once. */
   private async attempt(request: Ec2LaunchRequest, stage: LaunchStage, again = false): Promise<StageOutcome> {
     const name = stageToken(request, stage, again);
     const asked = this.tokens.unanswered(name) ?? (await this.prepare(request, stage, name));
@@ -138,7 +141,7 @@ export class Launcher {
     this.settleReservations(asked.options, answer);
     this.deps.unavailable.add(answer.verdict.unavailable);
     for (const id of answer.verdict.exhaustedSubnets) this.deps.subnets.markExhausted(id);
-    // EC2 would only say the same again, or that the token was for other parameters.
+    // With the same token EC2 would repeat its response, or report other parameters.
     if (answer.launched === undefined) this.tokens.spend(name);
     if (answer.launched === undefined && !answer.verdict.onlyCapacity) {
       const type = answer.verdict.throttled ? 'Throttled' : 'LaunchFailed';
@@ -151,7 +154,7 @@ export class Launcher {
     return answer;
   }
 
-  /** Undefined where no option is left that has a subnet and a template. */
+  /** Undefined if no option has a subnet and a template. */
   private async prepare(request: Ec2LaunchRequest, stage: LaunchStage, name: string): Promise<Asked | undefined> {
     const subnets = await this.deps.subnets.choose(request.nodeClass.status?.subnets ?? []);
     const templates = await this.deps.planner.plan(request, stage);
@@ -162,7 +165,10 @@ export class Launcher {
     return { name, input: this.fleetInput(request, { ...stage, options }, found), options };
   }
 
-  /** A reservation that gave an instance has one less; where there was no capacity, it is used up whatever EC2 said before. */
+  /**
+   * Counts a launched instance against its reservation. If there was no capacity, the reservation counts as used up,
+   * whatever EC2 said before.
+   */
   private settleReservations(options: readonly LaunchOption[], { launched, verdict }: StageOutcome): void {
     const used = launched?.labels[awsLabels.capacityReservationId];
     if (used !== undefined) this.deps.reservations.used(used);
@@ -187,7 +193,7 @@ export class Launcher {
       tags: launchTags(nodeClass, claim, this.deps.clusterName),
       clientToken: found.token,
       prioritized: annotated(annotations.priceOverlayApplied),
-      // The context holds for the flexibility that was asked for.
+      // `spec.context` applies to the flexibility that the claim required.
       context: annotated(annotations.minValuesRelaxed) ? undefined : nodeClass.spec.context,
     };
   }
@@ -211,7 +217,7 @@ export class Launcher {
     }
   }
 
-  /** A failed CreateFleet: EC2 may have acted on it, or on an earlier one with this token. */
+  /** Handles a failed CreateFleet: EC2 may have executed it, or an earlier one with this token. */
   private async recover(
     request: Ec2LaunchRequest,
     asked: Asked,
@@ -252,7 +258,7 @@ export class Launcher {
     this.deps.instances.launched(instanceId);
     const option = optionOf(input.stage, made.type, made.zone);
     if (option === undefined) {
-      throw new DomainError('LaunchFailed', `ec2:CreateFleet launched ${instanceId}, which was not asked for`);
+      throw new DomainError('LaunchFailed', `ec2:CreateFleet launched ${instanceId}, which does not match the request`);
     }
     this.deps.unavailable.succeeded(input.stage.capacityType, option.type.name, zoneOf(option), placement);
     const imageId = made.imageId ?? input.templates.get(templateKey(option))?.imageId;
@@ -275,13 +281,13 @@ const spotRoleMissing: ProviderEvent = {
 
 /** A CreateFleet as it was sent. */
 interface Asked {
-  /** Of the token. */
+  /** Name of the token. */
   readonly name: string;
   readonly input: FleetInput;
   readonly options: readonly LaunchOption[];
 }
 
-/** Each request of a launch has a token of its own, the same whenever the launch is tried again. */
+/** Each request of a launch has a separate token that is the same whenever the launch is retried. */
 function stageToken({ clientToken }: Ec2LaunchRequest, stage: LaunchStage, again: boolean): string {
   return `${clientToken}${tokenSuffix[stage.capacityType]}${again ? '-t' : ''}`;
 }
@@ -301,7 +307,10 @@ function smallestPods(options: readonly LaunchOption[]): number {
   return Math.min(...options.map(({ type }) => type.capacity.pods ?? 1));
 }
 
-/** Why nothing can be launched from the node class now. Throws if its readiness is Unknown, so that it is tried again (launch/node-class-not-ready). */
+/**
+ * Why nothing can be launched from the node class now. Throws if its readiness is Unknown, so that the launch is
+ * retried (launch/node-class-not-ready).
+ */
 function whyNotLaunchable(nodeClass: EC2NodeClass): string | undefined {
   return whyNotReady(nodeClass) ?? wrongTags(nodeClass);
 }

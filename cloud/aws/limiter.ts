@@ -1,15 +1,15 @@
 import type { Clock } from './clock.js';
 
 export interface CallBudget {
-  /** Calls that may go out at once after a quiet time. */
+  /** Number of calls allowed at once after a quiet time. */
   readonly burst: number;
-  /** Calls a second beyond that. */
+  /** Calls per second beyond that. */
   readonly perSecond: number;
 }
 
 /**
- * A token bucket shared by every caller of one request budget. When AWS throttles one call, all of them slow down
- * together: the rate halves and the bucket empties; each success brings back a little of the rate.
+ * A token bucket shared by all callers of one request budget. When AWS throttles a call, all slow down together: the
+ * rate halves and the bucket empties; each success raises the rate a little.
  */
 export class Limiter {
   private tokens: number;
@@ -26,12 +26,12 @@ export class Limiter {
     this.refilledAt = clock.now();
   }
 
-  /** Calls a second that are let through now. */
+  /** The current rate. */
   get perSecond(): number {
     return this.rate;
   }
 
-  /** Resolves when the caller may make one call; callers go in the order of asking. */
+  /** Resolves when the caller may make one call; first come, first served. */
   acquire(): Promise<void> {
     const mine = this.turn.then(() => this.take());
     this.turn = mine;
@@ -59,7 +59,7 @@ export class Limiter {
 
   private refill(): void {
     const now = this.clock.now();
-    // A clock that was set back gives nothing, and takes nothing.
+    // If the clock was set back, no time has passed.
     const seconds = Math.max(0, now - this.refilledAt) / 1000;
     this.tokens = Math.min(this.budget.burst, this.tokens + seconds * this.rate);
     this.refilledAt = now;

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { lookUp } from '../../core/own.js';
 
-/** On-demand list prices of a region that came with this program. */
+/** Built-in on-demand list prices of a region. */
 export interface ListPrices {
-  /** Per hour by instance type, in the currency that the region bills in. */
+  /** Per hour by instance type, in the currency of the region. */
   readonly prices: Readonly<Record<string, number>>;
-  /** When AWS had these prices, milliseconds of the epoch. */
+  /** The time of these prices, milliseconds since the epoch. */
   readonly asOf: number;
-  /** Where they were asked for: another region's, times `ratio`, are an estimate. */
+  /** The region of the prices: those of another region, times `ratio`, are an estimate. */
   readonly region: string;
   readonly ratio: number;
 }
@@ -19,8 +19,8 @@ interface Partition {
 }
 
 /**
- * What a region's list prices are to those of the region that is known of its partition: m5.large on demand in the
- * public price list. One ratio for all types leaves their order as it is, so that an estimate errs in sums alone.
+ * Ratio of a region's list prices to those of the built-in region of its partition, by m5.large on demand. One ratio
+ * for all types keeps their order, so that estimates are wrong only in absolute terms.
  */
 const ratios: Readonly<Record<string, number>> = {
   'us-east-2': 1,
@@ -45,7 +45,7 @@ const ratios: Readonly<Record<string, number>> = {
   'af-south-1': 1.323,
   'cn-northwest-1': 0.7,
 };
-/** The middle of those known, for a region that is not. */
+/** The median ratio, for unknown regions. */
 const usualRatio = 1.17;
 
 let read: Readonly<Record<string, Partition>> | undefined;
@@ -58,7 +58,9 @@ function partitions(): Readonly<Record<string, Partition>> {
   return read;
 }
 
-/** What region of the list stands for another: that itself where it is there, else the first of its partition. */
+/**
+ * The built-in prices for a region: that region's if they exist, otherwise those of the first region of its partition.
+ */
 export function listPrices(region: string): ListPrices {
   const { regions, asOf } = partitions()[partitionOf(region)]!;
   const known = lookUp(regions, region);
@@ -71,13 +73,13 @@ export function listPrices(region: string): ListPrices {
   return { prices: estimated, asOf: Date.parse(asOf), region: from, ratio };
 }
 
-/** What things cost in a region against us-east-1 (by m5.large), and what a dollar is in its currency. */
+/** Ratio of a region's prices to us-east-1 (by m5.large), and the exchange rate to its currency. */
 export function priceLevel(region: string): { readonly ratio: number; readonly currency: number } {
   const of = (where: string): number => listPrices(where).prices['m5.large']!;
   return { ratio: of(region) / of('us-east-1'), currency: partitionOf(region) === 'aws-cn' ? yuanPerDollar : 1 };
 }
 
-/** Only ever for what is billed the same everywhere: prices of machines are never converted. */
+/** Only for items that cost the same everywhere: prices of machines are never converted. */
 const yuanPerDollar = 7;
 
 function partitionOf(region: string): 'aws' | 'aws-cn' | 'aws-us-gov' {
@@ -85,7 +87,7 @@ function partitionOf(region: string): 'aws' | 'aws-cn' | 'aws-us-gov' {
   return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws';
 }
 
-/** Whether the partition of a region has an endpoint of the Pricing API that its credentials are good for. */
+/** Whether the region's partition has a Pricing API that accepts its credentials. */
 export function hasPricingApi(region: string): boolean {
   return !/^(us-gov|us-iso|eu-isoe)/.test(region);
 }

@@ -7,22 +7,25 @@ import type { AwsCalls } from './calls.js';
 import type { Clock } from './clock.js';
 import { allPages } from './pages.js';
 
-/** What EC2 has in the region. */
+/** Instance types of the region. */
 export interface MachineTypes {
   /** Sorted by name. */
   readonly infos: readonly InstanceTypeInfo[];
-  /** Names of the zones that offer a type, by type. */
+  /** By type: names of the zones that offer it. */
   readonly zones: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** What EC2 said at one reading, and a text that two readings share where they are equal. */
+/** One reading from EC2, with a text that is equal for equal readings. */
 export interface MachineReading extends MachineTypes {
   readonly digest: string;
 }
 
 const hour = 3_600_000;
 
-/** Instance types and their zones, read every 12 hours (instance-types/catalogue-age); a failed reading is covered for another 12. */
+/**
+ * Instance types and their zones, read every 12 hours (instance-types/catalogue-age); after a failed reading the old
+ * one serves for another 12.
+ */
 export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<MachineReading> {
   const load = async (): Promise<MachineReading> => {
     const [infos, offerings] = await Promise.all([
@@ -57,7 +60,7 @@ export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<Machin
     }
     const byName = new Map<string, InstanceTypeInfo>();
     for (const info of infos) if (info.InstanceType !== undefined) byName.set(info.InstanceType, info);
-    // Every region has some: an empty list, kept for half a day, would be an outage.
+    // Every region has some: caching an empty list for half a day would be an outage.
     if (byName.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeInstanceTypes: EC2 lists none');
     if (zones.size === 0) throw new DomainError('Unavailable', 'ec2:DescribeInstanceTypeOfferings: EC2 lists none');
     const sorted = [...byName.values()].sort((a, b) => compareText(a.InstanceType ?? '', b.InstanceType ?? ''));
@@ -66,7 +69,7 @@ export function createMachineTypes(calls: AwsCalls, clock: Clock): Cached<Machin
   return new Cached(clock, load, 12 * hour, 12 * hour);
 }
 
-/** Zones come in any order. */
+/** EC2 lists zones in any order. */
 const zonesInOrder = (
   infos: readonly InstanceTypeInfo[],
   zones: ReadonlyMap<string, ReadonlySet<string>>,

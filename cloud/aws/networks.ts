@@ -6,15 +6,15 @@ import { tagFilters } from './tags.js';
 import { compareText } from '../../core/text.js';
 import { unavailableMs } from '../../core/unavailable-offerings.js';
 
-/** A subnet with what a launch needs to know of it. */
+/** A subnet with the data that launches need. */
 export interface Subnet extends ResolvedSubnet {
   readonly freeAddresses: number;
 }
 
-/** Free addresses are trusted this long (launch/subnets). */
+/** Free addresses are cached for this long (launch/subnets). */
 const addressesMs = 5 * 60_000;
 
-/** Subnets and their free addresses, with what launches under way will use of them taken off (launch/subnets). */
+/** Subnets and their free addresses, minus those that launches in progress will use (launch/subnets). */
 export class Subnets {
   private readonly free = new Map<string, { addresses: number; at: number }>();
   private readonly exhausted = new Map<string, number>();
@@ -37,7 +37,7 @@ export class Subnets {
     return [...found.values()].sort((a, b) => b.freeAddresses - a.freeAddresses || compareText(a.id, b.id));
   }
 
-  /** For each zone the subnet with most free addresses; zones whose subnets are all exhausted are left out. */
+  /** For each zone the subnet with most free addresses; zones with only exhausted subnets are left out. */
   async choose(subnets: readonly ResolvedSubnet[]): Promise<Map<string, ResolvedSubnet>> {
     await this.refresh(subnets);
     const byZone = new Map<string, ResolvedSubnet>();
@@ -50,13 +50,16 @@ export class Subnets {
     return byZone;
   }
 
-  /** Zones whose instances get a public address where the node class says nothing of it; none while EC2 does not answer. */
+  /**
+   * Zones whose subnets assign public addresses, which apply if the node class does not decide; none while EC2 is
+   * unavailable.
+   */
   async publicZones(subnets: readonly ResolvedSubnet[]): Promise<ReadonlySet<string>> {
     if (subnets.some(({ id }) => !this.public.has(id))) await this.refresh(subnets, true).catch(() => undefined);
     return new Set(subnets.filter(({ id }) => this.public.get(id) === true).map(({ zone }) => zone));
   }
 
-  /** Takes off what a launch is about to use; the function returned gives back what it did not. */
+  /** Reserves addresses for a launch; the returned function releases those that it did not use. */
   reserve(ids: readonly string[], addresses: number): (usedId: string | undefined) => void {
     for (const id of ids) this.add(id, -addresses);
     return (usedId) => {
@@ -64,17 +67,17 @@ export class Subnets {
     };
   }
 
-  /** The id of a zone in which subnets were found. */
+  /** The id of a zone with known subnets. */
   zoneIdOf(zone: string): string | undefined {
     return this.zoneIds.get(zone);
   }
 
-  /** Keeps launches away from a subnet that has no addresses left. */
+  /** Excludes a subnet without free addresses from launches. */
   markExhausted(id: string): void {
     this.exhausted.set(id, this.clock.now() + unavailableMs);
   }
 
-  /** Changes whenever the answers of `isExhausted` may. */
+  /** Changes whenever the results of `isExhausted` may. */
   get version(): string {
     const now = this.clock.now();
     return [...this.exhausted].flatMap(([id, until]) => (until > now ? [id] : [])).join();

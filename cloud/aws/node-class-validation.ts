@@ -13,17 +13,17 @@ import { MissingIdentityError } from './instance-profiles.js';
 import { hasExpressions, resolvedKubelet, unreadableExpressions } from './kubelet-expressions.js';
 import type { MachineTypes } from './machine-types.js';
 
-/** What validation asks. */
+/** Dependencies of validation. */
 export interface ValidationDeps {
   readonly facts: Pick<ClusterFacts, 'get'>;
   /** Whether kubelet settings may be expressions (gate NodeClassCEL). */
   readonly expressions: boolean;
   readonly machines: () => Promise<MachineTypes>;
-  /** Tries the node class out by dry runs; undefined when they are switched off. */
+  /** Dry runs; undefined if they are disabled. */
   readonly dryRun?: (nodeClass: EC2NodeClass, pools?: readonly NodePool[]) => Promise<ConditionChange>;
 }
 
-/** The conditions that validation waits for: it fails where one of them has. */
+/** The conditions that validation waits for: it fails if one of them has failed. */
 const awaited: ReadonlySet<string> = new Set([
   'AMIsReady',
   'SubnetsReady',
@@ -33,7 +33,10 @@ const awaited: ReadonlySet<string> = new Set([
 
 const type = 'ValidationSucceeded';
 
-/** Condition ValidationSucceeded of a node class; `complete`: everything that it refers to was found (node-classes/ready). */
+/**
+ * Condition ValidationSucceeded of a node class; `complete`: everything that it refers to was resolved
+ * (node-classes/ready).
+ */
 export async function validateNodeClass(
   deps: ValidationDeps,
   nodeClass: EC2NodeClass,
@@ -66,14 +69,14 @@ function awaitingOthers({ status: own }: EC2NodeClass): ConditionChange {
   return { type, status: failed === true ? 'False' : 'Unknown', reason: 'DependenciesNotReady', message };
 }
 
-/** What a node has to know of the cluster to join it, and what cannot be found. */
+/** Data of the cluster that a node needs to join it and that cannot be found. */
 async function unknownCluster({ spec }: EC2NodeClass, { facts }: ValidationDeps): Promise<ConditionChange | undefined> {
   const reason = 'ClusterCIDRResolutionFailed';
   try {
     const family = resolvedAmiFamily(spec);
     const { serviceCidr } = await facts.get(family);
     if (family !== 'AL2023' || serviceCidr !== undefined) return undefined;
-    return { type, status: 'False', reason, message: 'EKS names no service address range' };
+    return { type, status: 'False', reason, message: 'EKS returned no service address range' };
   } catch (error) {
     if (!isDomainError(error, 'NodeClassNotReady'))
       return { type, status: 'Unknown', reason, message: messageOf(error) };
@@ -98,7 +101,7 @@ async function brokenExpressions(
   }
 }
 
-/** Tags that the API server refuses, unless its definitions are of an older release. */
+/** Tags that the API server rejects, unless its CRDs are of an older release. */
 function wrongTags({ spec }: EC2NodeClass): ConditionChange | undefined {
   const wrong = restrictedTags(spec.tags);
   if (wrong.length === 0) return undefined;
@@ -116,7 +119,7 @@ function expressionProblem(kubelet: EC2NodeClass['spec']['kubelet'], info: Insta
   }
 }
 
-/** What a condition says of a call that failed. */
+/** The condition for a failed call. */
 export function failureCondition(error: unknown): Omit<ConditionChange, 'type'> {
   const message = messageOf(error);
   if (error instanceof UnsupportedAliasError) return { status: 'False', reason: 'UnsupportedAlias', message };

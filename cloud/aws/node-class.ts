@@ -28,7 +28,7 @@ export interface NodeClassDeps extends ValidationDeps {
   readonly images: Images;
   readonly profiles: InstanceProfiles;
   readonly caBundle: string | undefined;
-  /** Whether reservations are launched into (gate ReservedCapacity). */
+  /** Whether capacity reservations are used (gate ReservedCapacity). */
   readonly reservedCapacity: boolean;
 }
 
@@ -47,14 +47,17 @@ const dependents = [
 
 const minute = 60_000;
 
-/** One part of the resolution: what it found, and what its condition says. */
+/** One part of the resolution: its result and its condition. */
 interface Part {
   readonly found: Partial<EC2NodeClassStatus>;
-  /** Absent: what was known before still holds. */
+  /** Absent: the previous condition stays. */
   readonly condition?: ConditionChange;
 }
 
-/** Resolves an EC2NodeClass: each part by itself, so that one failure names its cause and hides no other (node-classes/ready). */
+/**
+ * Resolves an EC2NodeClass. Each part is resolved separately, so that a failure names its cause and does not hide
+ * others (node-classes/ready).
+ */
 export class NodeClassResolver {
   constructor(private readonly deps: NodeClassDeps) {}
 
@@ -153,8 +156,8 @@ export class NodeClassResolver {
   }
 
   /**
-   * Runs one part. Denied and invalid calls are a False condition that names the call; a cloud that is throttling or
-   * away changes nothing that was known before.
+   * Runs one part. Denied and invalid calls give a False condition that names the call. While the cloud throttles or is
+   * unavailable, the previous result stays.
    */
   private async part(
     type: string,
@@ -172,7 +175,7 @@ export class NodeClassResolver {
   }
 }
 
-/** Subnets and reservations are looked at every minute, images and groups come along; IAM needs seconds. */
+/** Subnets and reservations are resolved again every minute, with images and groups; IAM needs seconds. */
 function requeueAfterMs({ spec }: EC2NodeClass, conditions: readonly Condition[], ready: boolean): number {
   const validation = conditionOf(conditions, 'ValidationSucceeded');
   if (validation?.status === 'Unknown' && validation.reason === 'InstanceProfileNotFound') return 10_000;
@@ -189,7 +192,7 @@ function found(values: Partial<EC2NodeClassStatus>): { found: Partial<EC2NodeCla
 
 const longestTerms = 200;
 
-/** What a selector asked for in vain, and which call said so. */
+/** Message for a selector without a match, naming the call. */
 function nothing(what: 'subnet' | 'securityGroup' | 'ami', call: string, terms: readonly object[]): string {
   const noun = { subnet: 'subnet', securityGroup: 'security group', ami: 'image' }[what];
   const asked = terms.map((term) => JSON.stringify(term)).join(' or ');
@@ -205,19 +208,19 @@ function missing(
   return { found: values, problem: { reason, message } };
 }
 
-/** Another version than Karpenter's `v6`, for the reason that stands at `nodePoolHashVersion` (node-pools/hash-version). */
+/** Differs from Karpenter's `v6` for the reason given at `nodePoolHashVersion` (node-pools/hash-version). */
 export const ec2NodeClassHashVersion = 'stowage-v1';
 
 interface NodeClassHashInputs {
-  /** The image family in effect: naming the alias's own family changes nothing (node-classes/family-in-effect). */
+  /** The effective image family: naming the family of the alias changes nothing (node-classes/family-in-effect). */
   readonly amiFamily: AmiFamily;
   /** The cluster's CA bundle, which user data carries. */
   readonly caBundle?: string | undefined;
 }
 
 /**
- * The hash of what an EC2NodeClass makes nodes from, for annotation `karpenter.k8s.aws/ec2nodeclass-hash` (node-classes/hash):
- * the spec but for what is found by selectors, which drifts by its own rules, and `ipPrefixCount`.
+ * Hash of the fields of an EC2NodeClass that determine its nodes, for annotation `karpenter.k8s.aws/ec2nodeclass-hash`
+ * (node-classes/hash): the spec except selectors, whose results drift by separate rules, and `ipPrefixCount`.
  */
 export function ec2NodeClassHash(spec: EC2NodeClassSpec, inputs: NodeClassHashInputs): string {
   const { kubelet, blockDeviceMappings } = spec;
@@ -229,7 +232,7 @@ export function ec2NodeClassHash(spec: EC2NodeClassSpec, inputs: NodeClassHashIn
     amiSelectorTerms: undefined,
     ipPrefixCount: undefined,
     amiFamily: inputs.amiFamily,
-    // Only `true` says something.
+    // Only `true` has an effect.
     blockDeviceMappings: blockDeviceMappings?.map((device) => ({
       ...device,
       rootVolume: device.rootVolume === true ? true : undefined,

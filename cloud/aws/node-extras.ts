@@ -5,22 +5,22 @@ import { parseQuantity } from '../../core/quantities.js';
 import { families } from './families.js';
 import { priceLevel } from './list-prices.js';
 
-/** What a node costs besides its machine, dollars per hour (instance-types/whole-price). */
+/** Cost of a node in addition to its machine, dollars per hour (instance-types/whole-price). */
 export interface NodeExtras {
   readonly volumes: number;
-  /** Of one public IPv4 address. */
+  /** Price of one public IPv4 address. */
   readonly publicAddress: number;
 }
 
 const hoursAMonth = 730;
 const gib = 2 ** 30;
 
-/** List prices of EBS in us-east-1, dollars a month; what a price of zero stands for is included in the size. */
+/** List prices of EBS in us-east-1, dollars per month; a zero price means that the size includes it. */
 interface VolumePrices {
   readonly perGib: number;
   readonly perIops: readonly (readonly [upTo: number, price: number])[];
   readonly freeIops: number;
-  /** For each MiB/s. */
+  /** Price per MiB/s. */
   readonly perThroughput: number;
   readonly freeThroughput: number;
 }
@@ -60,8 +60,8 @@ const volumePrices: Readonly<Record<string, VolumePrices>> = {
 const publicAddressPrice = 0.005;
 
 /**
- * The volumes that a node class gives each node, and one public address, by list prices of us-east-1 at the level of the region. A volume
- * that is as large as its snapshot counts nothing: its size is not known here.
+ * Cost of the volumes that a node class defines for each node, and of one public address, by list prices of us-east-1
+ * scaled to the region. A volume with the size of its snapshot counts nothing, since its size is unknown here.
  */
 export function nodeExtras(
   spec: Pick<EC2NodeClassSpec, 'blockDeviceMappings' | 'amiFamily' | 'amiSelectorTerms'>,
@@ -77,7 +77,7 @@ export function nodeExtras(
   };
 }
 
-/** Dollars a month in us-east-1. */
+/** Dollars per month in us-east-1. */
 function volumePrice({ ebs }: BlockDeviceMapping): number {
   if (ebs?.volumeSize === undefined) return 0;
   const { perGib, perIops, freeIops, perThroughput, freeThroughput } = volumePrices[ebs.volumeType ?? 'gp2']!;

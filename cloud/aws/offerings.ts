@@ -18,11 +18,11 @@ interface Zone {
   readonly shift: ShiftedZone | undefined;
 }
 
-/** What offerings of many types have in common. */
+/** The common part of offerings of many types. */
 interface Place {
   readonly zone: string;
   readonly capacityType: (typeof unreservedCapacityTypes)[number];
-  /** Of the placement group. */
+  /** Key of the placement group. */
   readonly placement: string | undefined;
   readonly requirements: readonly NodeSelectorRequirement[];
 }
@@ -37,10 +37,10 @@ const reservationKeys = [
 
 const placementKeys = [awsLabels.placementGroupId, awsLabels.placementGroupPartition] as const;
 
-/** Of what offerings say, what their type says too. */
+/** Keys of offerings for which the type has the union of the values. */
 const unionKeys = [labels.zone, labels.zoneId, labels.capacityType, ...reservationKeys, ...placementKeys];
 
-/** Reserved capacity is paid for already: its price only keeps the order among reservations (reserved-capacity/price). */
+/** Reserved capacity is paid for already: its price only orders reservations (reserved-capacity/price). */
 const reservedPriceShare = 1 / 10_000_000;
 
 /** Makes the offerings of every type of a catalogue (instance-types/offerings). */
@@ -55,7 +55,7 @@ export class OfferingBuilder {
   ) {
     this.zones = zonesOf(input.nodeClass.status?.subnets ?? [], input);
     this.outsideReservations = this.places({});
-    // Where other offerings of a type are in a reservation, these say that they are in none.
+    // If other offerings of a type are in a reservation, these state that they are in none.
     this.besideReservations = this.places(Object.fromEntries(reservationKeys.map((key) => [key, undefined])));
   }
 
@@ -63,7 +63,7 @@ export class OfferingBuilder {
     return [...this.bought(info), ...this.reserved(info.InstanceType ?? '')];
   }
 
-  /** What the type's own requirements say of where its offerings are. */
+  /** The type's requirements for keys of its offerings. */
   unionOf(offerings: readonly Offering[]): readonly NodeSelectorRequirement[] {
     return unionKeys.map((key) => union(offerings, key));
   }
@@ -145,7 +145,7 @@ export class OfferingBuilder {
     });
   }
 
-  /** Volumes and the public address of a node in a zone, dollars per hour (instance-types/whole-price). */
+  /** Price of volumes and the public address of a node in a zone, dollars per hour (instance-types/whole-price). */
   private extraPrice(zone: string): number {
     const { extras, publicZones, nodeClass } = this.input;
     if (extras === undefined) return 0;
@@ -170,7 +170,7 @@ function zonesOf(
   return zones;
 }
 
-/** A partition is an offering of its own, so that pods can be spread over partitions (instance-types/partitions). */
+/** Each partition is a separate offering, so that pods can be spread over partitions (instance-types/partitions). */
 function placementsOf(
   group: PlacementGroup | undefined,
 ): readonly { readonly requirements: NodeSelectorRequirement[]; readonly key?: string }[] {

@@ -3,26 +3,26 @@ import type { Clock } from './clock.js';
 import type { NetworkOptions } from './http-agents.js';
 import type { PriceStore } from './prices.js';
 
-/** How the AWS provider is set up; the names in brackets are Karpenter's settings (settings/names). */
+/** Settings of the AWS provider; the names in brackets are Karpenter's (settings/names). */
 export interface AwsOptions extends NetworkOptions {
   readonly region: string;
   /** [CLUSTER_NAME] */
   readonly clusterName: string;
   /** Replaces AWS' own endpoints, for test beds and private gateways. */
   readonly endpoint?: string;
-  /** [CLUSTER_ENDPOINT] URL of the API server that nodes join; asked of EKS when absent. */
+  /** [CLUSTER_ENDPOINT] URL of the API server for nodes; from EKS if absent. */
   readonly clusterEndpoint?: string;
-  /** [CLUSTER_CA_BUNDLE] Base64 of PEM; when absent that of `apiServerCa`, else asked of EKS. */
+  /** [CLUSTER_CA_BUNDLE] Base64 of PEM; if absent that of `apiServerCa`, otherwise from EKS. */
   readonly caBundle?: string;
-  /** Base64 of the PEM that this process itself knows the API server by. */
+  /** Base64 of the PEM with which this process verifies the API server. */
   readonly apiServerCa?: () => Promise<string | undefined>;
-  /** Address of the cluster's DNS service; undefined where there is none of the usual name. */
+  /** Address of the cluster's DNS service; undefined if no service with the usual name exists. */
   readonly clusterDns?: () => Promise<string | undefined>;
-  /** [FEATURE_GATES ReservedCapacity] Whether capacity reservations are launched into; default true. */
+  /** [FEATURE_GATES ReservedCapacity] Whether capacity reservations are used; default true. */
   readonly reservedCapacity?: boolean;
-  /** Address range of services; asked of EKS when absent. */
+  /** Address range of services; from EKS if absent. */
   readonly serviceCidr?: string;
-  /** Version of the API server as `v1.34.1` or `1.34`; asked of EKS when absent. */
+  /** Version of the API server as `v1.34.1` or `1.34`; from EKS if absent. */
   readonly kubernetesVersion?: () => Promise<string>;
   /** [INTERRUPTION_QUEUE] Name of the queue; without it only the instance status poll runs. */
   readonly interruptionQueue?: string;
@@ -32,18 +32,18 @@ export interface AwsOptions extends NetworkOptions {
   readonly reservedEnis?: number;
   /** [ISOLATED_VPC] The Pricing API cannot be reached. */
   readonly isolatedVpc?: boolean;
-  /** [DISABLE_DRY_RUN] Node classes are not tried out by dry runs. */
+  /** [DISABLE_DRY_RUN] Disables dry runs of node classes. */
   readonly disableDryRun?: boolean;
   /** [AWS_FEATURE_GATES NodeClassCEL] `maxPods` and reserved amounts of node classes may be expressions. */
   readonly kubeletExpressions?: boolean;
-  /** [ENABLE_ZONAL_SHIFT] Zones under an ARC zonal shift are left alone. */
+  /** [ENABLE_ZONAL_SHIFT] Avoids zones under an ARC zonal shift. */
   readonly zonalShift?: boolean;
-  /** Where the last known prices outlive a restart; with `isolatedVpc` also the source of on-demand prices. */
+  /** Stores the last known prices across restarts; with `isolatedVpc` also the source of on-demand prices. */
   readonly priceStore?: PriceStore;
-  /** How often prices are read again. Default 12 hours. */
+  /** Refresh interval of prices. Default 12 hours. */
   readonly priceRefreshMs?: number;
   readonly clock?: Clock;
-  /** Called for what an operator should know but nothing failed on. */
+  /** Reports problems that operators should know and that made nothing fail. */
   readonly onProblem?: (message: string) => void;
   readonly onCall?: CallsOptions['onCall'];
   readonly onExchange?: CallsOptions['onExchange'];

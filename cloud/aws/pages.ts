@@ -1,12 +1,12 @@
 import { DomainError } from '../../core/failures.js';
 import type { IamAction } from './iam-actions.js';
 
-/** A list of so many pages is none of AWS': the largest, spot prices, has some fifty. */
+/** More pages than any AWS list has: the longest, spot prices, has some fifty. */
 const mostPages = 10_000;
 
 /**
- * Everything that a paged call answers: `call` gets the token of the page, undefined for the first. Throws `DomainError` of type
- * Unavailable where the pages do not end: a token that was given before, or too many of them.
+ * All items of a paged call; `call` gets the token of the page, undefined for the first. Throws `DomainError` of type
+ * Unavailable if the pages do not end: a repeated token, or too many pages.
  */
 export async function allPages<Page extends { NextToken?: string | undefined }, Item>(
   action: IamAction,
@@ -22,7 +22,7 @@ export async function allPages<Page extends { NextToken?: string | undefined }, 
     token = page.NextToken === '' ? undefined : page.NextToken;
     if (token === undefined) return all;
     if (tokens.has(token) || tokens.size === mostPages) {
-      throw new DomainError('Unavailable', `${action}: the pages do not end, after ${tokens.size + 1} of them`);
+      throw new DomainError('Unavailable', `${action}: the response has no last page, after ${tokens.size + 1} pages`);
     }
     tokens.add(token);
   }

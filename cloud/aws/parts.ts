@@ -29,7 +29,7 @@ import { pollInstanceStatus } from './status-poll.js';
 import { TemplatePlanner } from './template-planner.js';
 import { UserDataSizes } from './user-data-sizes.js';
 
-/** What the provider is made of. */
+/** The components of the provider. */
 export interface AwsParts extends AwsState {
   readonly resolver: NodeClassResolver;
   readonly launcher: Launcher;
@@ -37,7 +37,7 @@ export interface AwsParts extends AwsState {
   readonly interruptions: NonNullable<CloudProvider['interruptions']>;
 }
 
-/** What the provider knows of EC2 and of what it has made there. */
+/** The provider's state about EC2. */
 interface AwsState {
   readonly facts: ClusterFacts;
   readonly prices: Prices;
@@ -60,7 +60,7 @@ interface AwsState {
 type DryRunOptions = ConstructorParameters<typeof DryRun>[0];
 type PlannerOptions = ConstructorParameters<typeof TemplatePlanner>[0];
 
-/** Everything that a provider with these options is made of. Nothing is called before it is needed. */
+/** Creates the components of a provider with these options. Makes no call yet. */
 export function createParts(options: AwsOptions, calls: AwsCalls, clock: Clock): AwsParts {
   const state = createState(options, calls, clock);
   const { catalogues, facts, machines, templates, sizes } = state;
@@ -136,7 +136,7 @@ function createResolver(
   });
 }
 
-/** A dry run that makes no launch template. */
+/** A dry run without creating a launch template. */
 function withoutTemplates(
   calls: AwsCalls,
   { clock, clusterName, catalogue }: Pick<DryRunOptions, 'clock' | 'clusterName' | 'catalogue'>,
@@ -169,7 +169,7 @@ function createPrices(options: AwsOptions, calls: AwsCalls, clock: Clock): Price
   });
 }
 
-/** The queue where one is configured, and always the status poll (interruption/status-checks). */
+/** The queue if one is configured, and always the status poll (interruption/status-checks). */
 function createInterruptions(
   options: AwsOptions,
   calls: AwsCalls,

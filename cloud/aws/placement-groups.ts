@@ -6,7 +6,7 @@ import { awsCode } from './errors.js';
 
 type Selector = NonNullable<EC2NodeClassSpec['placementGroupSelector']>;
 
-/** A placement group that instances may be launched into. */
+/** A placement group for launches. */
 export interface PlacementGroup {
   readonly id: string;
   /** `cluster`, `spread` or `partition`. */
@@ -17,7 +17,7 @@ export interface PlacementGroup {
 
 /** Rule `node-classes/placement-groups`. */
 const knownMs = 24 * 3_600_000;
-/** A group does not change: while EC2 is away it is taken to be there (node-classes/ready). */
+/** A group does not change: while EC2 is unavailable it is assumed to exist (node-classes/ready). */
 const keepMs = knownMs;
 
 /** Placement groups of node classes by name or id (node-classes/placement-groups). */
@@ -31,7 +31,7 @@ export class PlacementGroups {
     this.known = new CachedByKey(clock, knownMs, keepMs);
   }
 
-  /** Undefined without a selector, and for a group that does not exist; that is asked anew the next time. */
+  /** Undefined without a selector, and if the group does not exist, which is not cached. */
   async find(selector: Selector | undefined): Promise<PlacementGroup | undefined> {
     if (selector === undefined) return undefined;
     const key = JSON.stringify([selector.id, selector.name]);
@@ -57,7 +57,7 @@ export class PlacementGroups {
   }
 }
 
-/** What refusals within a group are told apart by: the group, or its partition. */
+/** Key for unavailable offerings within a group: the group, or its partition. */
 export function placementKey(id: string | undefined, partition: string | undefined): string | undefined {
   return id === undefined || partition === undefined ? id : `${id}/${partition}`;
 }

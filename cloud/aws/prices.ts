@@ -7,7 +7,7 @@ import { messageOf } from '../../core/error-message.js';
 import { lookUp } from '../../core/own.js';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
-/** Dollars per hour, and when they were learned (milliseconds of the epoch). */
+/** Dollars per hour, and the time of the prices (milliseconds since the epoch). */
 export interface PriceTable {
   readonly onDemand: Readonly<Record<string, number>>;
   /** By type, then zone. */
@@ -16,16 +16,16 @@ export interface PriceTable {
   readonly spotAt: number;
 }
 
-/** Where on-demand prices come from: AWS, the price store, or the list that is built in, which may be of another region. */
+/** Source of on-demand prices: AWS, the price store, or the built-in list, which may be of another region. */
 export type PriceSource = 'api' | 'store' | 'built-in' | 'estimate';
 
-/** Ages of the prices, where on-demand ones come from, and whether they missed a refresh. */
+/** Ages of the prices, source of on-demand prices, and whether a refresh failed. */
 export interface PriceStatus extends Pick<PriceTable, 'onDemandAt' | 'spotAt'> {
   readonly source: PriceSource;
   readonly stale: boolean;
 }
 
-/** Where the last known prices outlive a restart. */
+/** Stores the last known prices across restarts. */
 export interface PriceStore {
   /** The text that was saved last. */
   load(): Promise<string | undefined>;
@@ -37,20 +37,22 @@ export interface PricesOptions {
   readonly region: string;
   readonly clock: Clock;
   readonly store?: PriceStore;
-  /** The Pricing API cannot be reached: on-demand prices come from the store, where they do not age, or are those built in. */
+  /**
+   * The Pricing API cannot be reached: on-demand prices come from the store, where they do not expire, or are built in.
+   */
   readonly isolated?: boolean;
   readonly refreshMs?: number;
-  /** Called when prices could not be refreshed, with what is used in their place. */
+  /** Called when prices could not be refreshed, with the replacement in use. */
   readonly onProblem?: (message: string) => void;
 }
 
 const hour = 3_600_000;
 const retryMs = 60_000;
-/** Beyond these ages a price is not used any more: list prices change rarely, spot prices daily. */
+/** Older prices are not used: list prices change rarely, spot prices daily. */
 const onDemandLimitMs = 30 * 24 * hour;
 const spotLimitMs = 48 * hour;
 
-/** Current prices: refreshed every 12 hours (instance-types/prices), old ones used up to a limit, and never beyond it. */
+/** Current prices: refreshed every 12 hours (instance-types/prices); old ones are used up to an age limit. */
 export class Prices {
   private table: PriceTable = { onDemand: {}, spot: {}, onDemandAt: 0, spotAt: 0 };
   private nextAt = Number.NEGATIVE_INFINITY;
@@ -58,18 +60,18 @@ export class Prices {
   private restored = false;
   private list: ListPrices | undefined;
   private source: PriceSource = 'store';
-  /** What could not be read, so that it is told once and not at every try. */
+  /** What could not be read, so that it is reported once and not at every attempt. */
   private readonly failing = new Set<string>();
 
   constructor(private readonly options: PricesOptions) {}
 
-  /** Prices as they may be used now; list prices that are built in where no others are known (instance-types/built-in-prices). */
+  /** The prices to use now; built-in list prices if no others are known (instance-types/built-in-prices). */
   async current(): Promise<PriceTable> {
     if (this.options.clock.now() >= this.nextAt) await this.refresh();
     return this.usable();
   }
 
-  /** Undefined before prices were first read. */
+  /** Undefined before the first reading. */
   get status(): PriceStatus | undefined {
     if (this.nextAt === Number.NEGATIVE_INFINITY) return undefined;
     const { onDemandAt, spotAt } = this.usable();
@@ -77,7 +79,7 @@ export class Prices {
     return { onDemandAt, spotAt, source: this.source, stale: spotAt < missed || (onDemandAt < missed && this.asks) };
   }
 
-  /** Reads prices again; never throws. Callers that ask while it runs share one run. */
+  /** Reads prices again; never throws. Concurrent callers share one run. */
   refresh(): Promise<void> {
     this.loading ??= this.load().finally(() => {
       this.loading = undefined;
@@ -89,7 +91,7 @@ export class Prices {
     return this.options.refreshMs ?? 12 * hour;
   }
 
-  /** Whether there is a Pricing API to ask. */
+  /** Whether there is a Pricing API to call. */
   private get asks(): boolean {
     return this.options.isolated !== true && hasPricingApi(this.options.region);
   }
@@ -102,7 +104,7 @@ export class Prices {
     ]);
     const now = this.options.clock.now();
     const known = this.table;
-    // A price that an answer lacks stays as it was: what is not sold any more is in no catalogue.
+    // A price missing in the response stays: a type no longer sold is not in the catalogue.
     if (onDemand !== undefined) {
       const before = now - known.onDemandAt <= onDemandLimitMs ? known.onDemand : {};
       this.table = { ...this.table, onDemand: { ...before, ...onDemand }, onDemandAt: now };
@@ -139,7 +141,7 @@ export class Prices {
     return { ...this.builtIn(), spot, spotAt };
   }
 
-  /** The list that came with this program; told when it begins to be used. */
+  /** The built-in list; reports when its use begins. */
   private builtIn(): Pick<PriceTable, 'onDemand' | 'onDemandAt'> {
     const { region, onProblem } = this.options;
     const list = (this.list ??= listPrices(region));
@@ -203,7 +205,7 @@ function checkPrices(field: string, prices: unknown): void {
 }
 
 async function spotPrices(options: PricesOptions): Promise<Record<string, Record<string, number>>> {
-  // A token continues the very request that it came from: the start must not move from page to page.
+  // A page token belongs to its request: the start must not change from page to page.
   const start = new Date(options.clock.now());
   const history = await allPages(
     'ec2:DescribeSpotPriceHistory',
@@ -230,8 +232,8 @@ async function spotPrices(options: PricesOptions): Promise<Record<string, Record
 }
 
 /**
- * Keeps prices in a file: `{onDemand: {type: dollars}, spot: {type: {zone: dollars}}, onDemandAt, spotAt}`. In an
- * isolated network the file may be written by hand and mounted; one that cannot be written is only read.
+ * Stores prices in a file: `{onDemand: {type: dollars}, spot: {type: {zone: dollars}}, onDemandAt, spotAt}`. In an
+ * isolated network the file may be written by hand and mounted; a read-only file is only read.
  */
 export function priceFile(path: string): PriceStore {
   return {
@@ -244,7 +246,7 @@ export function priceFile(path: string): PriceStore {
       }
     },
     save: async (text) => {
-      // Whole or not at all: a crash leaves the old prices.
+      // Written atomically: a crash leaves the old prices.
       const next = `${path}.${process.pid}.tmp`;
       await writeFile(next, text);
       await rename(next, path);

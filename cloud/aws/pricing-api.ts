@@ -7,7 +7,7 @@ interface Asked {
   readonly region: string;
 }
 
-/** List prices of shared machines running Linux, and of bare metal. */
+/** List prices of shared machines with Linux, and of bare metal. */
 export async function onDemandPrices(options: Asked): Promise<Record<string, number>> {
   const common = {
     regionCode: options.region,
@@ -46,7 +46,7 @@ async function products(options: Asked, fields: Record<string, string>): Promise
   });
 }
 
-/** An item that cannot be read has no price. */
+/** An item that cannot be parsed has no price. */
 function itemOf(text: string): PriceListItem {
   try {
     return (JSON.parse(text) ?? {}) as PriceListItem;

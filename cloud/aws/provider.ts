@@ -18,7 +18,7 @@ import { Failures } from './sweeping.js';
 import { compareText } from '../../core/text.js';
 import { messageOf } from '../../core/error-message.js';
 
-/** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Nothing is called before it is needed. */
+/** EC2 as a cloud provider for EC2NodeClass `karpenter.k8s.aws/v1`. Makes no call at creation. */
 export function createAwsProvider(options: AwsOptions): AwsProvider {
   const clock = options.clock ?? systemClock;
   let answeredAt: number | undefined;
@@ -30,7 +30,7 @@ export function createAwsProvider(options: AwsOptions): AwsProvider {
   return Object.defineProperty(provider, 'answeredAt', { get: () => answeredAt });
 }
 
-/** What kubelet and the EKS node monitoring agent say of a broken machine (repair/policies). */
+/** Node conditions of kubelet and the EKS node monitoring agent for broken machines (repair/policies). */
 const repairPolicies: NonNullable<CloudProvider['repairPolicies']> = [
   ...(['False', 'Unknown'] as const).map((conditionStatus) => broken('Ready', conditionStatus, 30)),
   broken('AcceleratedHardwareReady', 'False', 10),
@@ -75,7 +75,7 @@ export class AwsProvider implements CloudProvider {
     return this.parts.catalogues.of(nodeClass as EC2NodeClass);
   }
 
-  /** What the region has to offer, for who has no cluster. */
+  /** The catalogue of the region, without a cluster. */
   regionTypes(): Promise<readonly InstanceType[]> {
     return typesOfRegion(this.parts, this.options);
   }
@@ -127,7 +127,7 @@ export class AwsProvider implements CloudProvider {
 
   async tag(providerId: string, tags: Readonly<Record<string, string>>): Promise<void> {
     const id = instanceIdOf(providerId);
-    if (id === undefined) throw new DomainError('Invalid', `${providerId} is no provider id of AWS`);
+    if (id === undefined) throw new DomainError('Invalid', `${providerId} is not an AWS provider id`);
     await this.parts.shifted.refuse('ec2:CreateTags', providerId);
     await this.parts.instances.tag(id, tags);
   }
@@ -156,7 +156,7 @@ export class AwsProvider implements CloudProvider {
     const ec2NodeClass = nodeClass as EC2NodeClass;
     const reason = staticDrift(claim, ec2NodeClass);
     const id = instanceIdOf(claim.status?.providerID ?? '');
-    // What was launched a moment ago is as it was asked for, and EC2 may not show it yet.
+    // A new instance matches its request, and EC2 may not show it yet.
     if (reason !== undefined || id === undefined || this.parts.instances.isYoung(id)) return reason;
     const instance = await this.parts.instances.get(id);
     if (instance === undefined) return undefined;
@@ -168,7 +168,7 @@ export class AwsProvider implements CloudProvider {
   }
 
   markUnavailable(offerings: Parameters<CloudProvider['markUnavailable']>[0]): void {
-    // A reservation is counted, not timed: it is read again within a minute (reserved-capacity/used-up).
+    // Reservations are counted instead of timed: the count is read again within a minute (reserved-capacity/used-up).
     for (const { reservationId } of offerings)
       if (reservationId !== undefined) this.parts.reservations.exhausted(reservationId);
     this.parts.unavailable.add(offerings.filter(({ reservationId }) => reservationId === undefined));
@@ -180,7 +180,7 @@ export class AwsProvider implements CloudProvider {
 
   learnCapacity(observed: ObservedCapacity): void {
     const { instanceType, imageId, capacity } = observed;
-    // What cannot be judged now is looked at again with the next change of the cluster.
+    // What cannot be evaluated now is evaluated again at the next change of the cluster.
     if (capacity['memory'] !== undefined)
       void this.parts.memory.learn(instanceType, imageId, capacity['memory']).catch(() => undefined);
     this.parts.capacity.learn(observed);
@@ -203,14 +203,14 @@ export class AwsProvider implements CloudProvider {
 }
 
 /**
- * What a node class with the defaults of AL2023 can launch where it has a subnet in every zone of the region: the catalogue of an account without a
- * cluster. Local Zones are left out, because they have other prices.
+ * What a node class with the defaults of AL2023 can launch with a subnet in every zone of the region: the catalogue
+ * without a cluster. Local Zones are left out because they have other prices.
  */
 async function typesOfRegion(
   { machines, subnets, catalogues }: Pick<AwsParts, 'machines' | 'subnets' | 'catalogues'>,
   { region, onProblem }: Pick<AwsOptions, 'region' | 'onProblem'>,
 ): Promise<readonly InstanceType[]> {
-  // First, so that what refuses every call is said once.
+  // First, so that an error that affects every call is reported once.
   const { zones: byType } = await machines.get();
   const zones = [...new Set([...byType.values()].flatMap((offered) => [...offered]))]
     .filter((zone) => zone.startsWith(region) && /^[a-z]$/.test(zone.slice(region.length)))

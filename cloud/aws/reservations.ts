@@ -10,14 +10,14 @@ import { tagFilters } from './tags.js';
 
 type Term = NonNullable<EC2NodeClassSpec['capacityReservationSelectorTerms']>[number];
 
-/** Nodes leave a capacity block so long before it ends (reserved-capacity/block-ends). */
+/** Nodes leave a capacity block this long before it ends (reserved-capacity/block-ends). */
 const blockEndLeadMs = 40 * 60_000;
-/** Counts are read again after this long. */
+/** Counts are cached for this long. */
 const countsMs = 60_000;
-/** Whether a block ends soon is asked again after this long. */
+/** The end of a block is cached for this long. */
 const endsMs = 5 * 60_000;
 
-/** Capacity reservations and how many instances each still has room for (reserved-capacity/counters). */
+/** Capacity reservations and their free instances (reserved-capacity/counters). */
 export class Reservations {
   private readonly free = new Map<string, number>();
   private readonly readAt = new Map<string, number>();
@@ -31,7 +31,7 @@ export class Reservations {
     this.ending = new CachedByKey(clock, endsMs);
   }
 
-  /** Changes whenever the answers of `available` may. */
+  /** Changes whenever the results of `available` may. */
   get version(): number {
     return this.changes;
   }
@@ -42,7 +42,7 @@ export class Reservations {
     const found = new Map<string, ResolvedCapacityReservation>();
     for (const reservation of answers.flat()) {
       const { CapacityReservationId: id, EndDate: end } = reservation;
-      // EC2 may call one active for a while after its end.
+      // EC2 may report one as active for a while after its end.
       if (id === undefined || (end !== undefined && end.getTime() <= this.clock.now())) continue;
       found.set(id, this.resolved(id, reservation));
       this.read(id, reservation.AvailableInstanceCount ?? 0);
@@ -50,16 +50,19 @@ export class Reservations {
     return [...found.values()].sort((a, b) => compareText(a.id, b.id));
   }
 
-  /** Counts of these reservations that are at most a minute old, for processes that did not resolve the node class. */
+  /** Refreshes counts older than a minute, for processes that did not resolve the node class. */
   async refresh(ids: readonly string[]): Promise<void> {
     const now = this.clock.now();
     const stale = ids.filter((id) => now - (this.readAt.get(id) ?? Number.NEGATIVE_INFINITY) >= countsMs);
     if (stale.length === 0) return;
-    // One by one: an id that is gone fails the whole of a call.
+    // Separately: one missing id fails a whole call.
     await Promise.all(stale.map(async (id) => this.read(id, (await this.active(id))?.AvailableInstanceCount ?? 0)));
   }
 
-  /** Whether it is a capacity block that nodes have to leave now, whatever node class selects it (reserved-capacity/block-ends). */
+  /**
+   * Whether it is a capacity block that nodes must leave now, whatever node class selects it
+   * (reserved-capacity/block-ends).
+   */
   isEnding(id: string): Promise<boolean> {
     return this.ending.get(id, async () => {
       const reservation = await this.active(id);
@@ -71,12 +74,12 @@ export class Reservations {
     return this.free.get(id) ?? 0;
   }
 
-  /** An instance was launched into it. */
+  /** Counts an instance launched into it. */
   used(id: string): void {
     this.set(id, Math.max(0, this.available(id) - 1));
   }
 
-  /** It refused: nothing is left until it is described again. */
+  /** After a refusal nothing is left until it is described again. */
   exhausted(id: string): void {
     this.set(id, 0);
   }

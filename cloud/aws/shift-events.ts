@@ -11,8 +11,9 @@ interface Zone {
 }
 
 /**
- * Tells NodePools of zonal shifts away from zones that they may launch in, once as each begins and once as it is over (zonal-shift/events).
- * What a NodePool was told is known by its uid: one that is made during a shift is told, too.
+ * Publishes events on NodePools about zonal shifts of zones in which they may launch: once at the start and once at the
+ * end of each shift (zonal-shift/events). State is kept by the NodePool's uid, so a NodePool created during a shift
+ * gets the event too.
  */
 export function shiftEvents(shifts: Pick<ZonalShifts, 'current'>): NonNullable<CloudProvider['poolEvents']> {
   let reported = new Map<string, ReadonlyMap<string, Zone>>();
@@ -27,7 +28,7 @@ export function shiftEvents(shifts: Pick<ZonalShifts, 'current'>): NonNullable<C
 
 const uidOf = ({ pool }: PoolOfClass): string => pool.metadata.uid ?? '';
 
-/** What a NodePool has to be told, and the shifts that it knows of then, by the zone as ARC calls it. */
+/** The pending events of a NodePool, and the shifts known to it afterwards, by zone as named by ARC. */
 function eventsOf(
   { pool, nodeClass }: PoolOfClass,
   shifted: ReadonlySet<string>,
@@ -47,7 +48,10 @@ function eventsOf(
   };
 }
 
-/** The zone of a shift, told by name or id, if the NodePool may launch there: a subnet of its node class is in it. */
+/**
+ * The zone of a shift (by name or id), if a subnet of the NodePool's node class is in it and the NodePool may launch
+ * there.
+ */
 function reachedZone(pool: NodePool, { status }: EC2NodeClass, shift: string): Zone | undefined {
   const subnet = status?.subnets?.find(({ zone, zoneID }) => zone === shift || zoneID === shift);
   if (subnet === undefined) return undefined;

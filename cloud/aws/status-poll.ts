@@ -7,7 +7,7 @@ import { messageOf } from '../../core/error-message.js';
 
 const pollMs = 60_000;
 const longestPauseMs = 3_600_000;
-/** A failed check counts once it has failed for so long (interruption/status-checks). */
+/** A check that fails counts after this time (interruption/status-checks). */
 const impairedMs = 120_000;
 
 const eventCodes: readonly string[] = [
@@ -18,7 +18,10 @@ const eventCodes: readonly string[] = [
   'instance-stop',
 ];
 
-/** EC2 holds what one call asks for together; an instance with any of these is of interest. Sound ones are the many. */
+/**
+ * Filters; EC2 combines those of one call by AND. An instance that matches any of these calls matters. Most instances
+ * are healthy.
+ */
 const questions = [
   { Name: 'event.code', Values: [...eventCodes] },
   { Name: 'instance-status.status', Values: ['impaired'] },
@@ -32,8 +35,8 @@ export interface StatusPollOptions {
 }
 
 /**
- * Looks at instance status checks every minute until `signal` aborts. After failures the looks get farther apart, up to an
- * hour: a permission that lacks may be given, and an expired token is renewed. The same failure is told once in a row.
+ * Polls instance status checks every minute until `signal` aborts. After failures the interval grows up to an hour: a
+ * missing permission may be granted, and expired credentials are renewed. Repeated equal failures are reported once.
  */
 export async function pollInstanceStatus(
   options: StatusPollOptions,
@@ -52,7 +55,7 @@ export async function pollInstanceStatus(
   }
 }
 
-/** One look; what went wrong with it, in words. */
+/** One poll; returns its error as text. */
 async function pollOnce(
   { calls, clock }: StatusPollOptions,
   handle: (interruption: Interruption) => Promise<void>,
@@ -65,7 +68,7 @@ async function pollOnce(
         (token) => calls.describeInstanceStatus({ Filters: [question], MaxResults: 1000, NextToken: token }),
         (page) => page.InstanceStatuses,
       );
-      // Each answer says everything of an instance.
+      // Each response has the full status of an instance.
       for (const status of statuses.filter(({ InstanceId: id }) => !seen.has(id))) {
         seen.add(status.InstanceId);
         for (const interruption of readStatus(status, clock.now())) await handle(interruption);
@@ -77,7 +80,7 @@ async function pollOnce(
   }
 }
 
-/** What an instance's status asks for; the same fault gives the same message id at every look. */
+/** The interruptions for an instance's status; the same fault gives the same message id at every poll. */
 export function readStatus(status: InstanceStatus, now: number): Interruption[] {
   const { InstanceId: instanceId } = status;
   if (instanceId === undefined) return [];
@@ -98,7 +101,7 @@ export function readStatus(status: InstanceStatus, now: number): Interruption[] 
   return found;
 }
 
-/** Events that are over stay listed, with a note in front. */
+/** Past events stay listed, with a prefix in their description. */
 function isDue(event: InstanceStatusEvent): boolean {
   return eventCodes.includes(event.Code ?? '') && !/^\[(Completed|Canceled)\]/.test(event.Description ?? '');
 }

@@ -1,10 +1,10 @@
 import { isDomainError } from '../../core/failures.js';
 
-/** The failures of a sweep: each is its object's own, and the others are swept all the same. */
+/** Collects the failures of a sweep: each concerns one object, and the others are still swept. */
 export class Failures {
   private readonly found: unknown[] = [];
 
-  /** What is not there any more is no failure. */
+  /** An object that no longer exists is not a failure. */
   async collect(step: () => Promise<unknown>): Promise<void> {
     try {
       await step();
@@ -13,7 +13,7 @@ export class Failures {
     }
   }
 
-  /** Throws the first that was met, if any. */
+  /** Throws the first failure, if any. */
   throwFirst(): void {
     if (this.found.length > 0) throw this.found[0];
   }

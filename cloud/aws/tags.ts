@@ -3,17 +3,17 @@ import type { NodeClaim } from '../../api/karpenter/node-claim.js';
 import { instanceTags, labels } from '../../api/labels.js';
 import { compareText } from '../../core/text.js';
 
-/** Names the NodeClaim that an instance is of; written at launch so that a lost answer can be found again. */
+/** Name of the instance's NodeClaim; written at launch so that the instance is found if the response is lost. */
 const claimTag = 'karpenter.sh/nodeclaim';
 
-/** Its value is the cluster's name; by it instances are listed. */
+/** Its value is the cluster's name; instances are listed by it. */
 export const clusterNameTag = 'eks:eks-cluster-name';
 
 export function clusterTag(clusterName: string): string {
   return `kubernetes.io/cluster/${clusterName}`;
 }
 
-/** Tags of everything that is made for a node class (launch/tags); the user's cannot replace them. */
+/** Tags of everything created for a node class (launch/tags); user tags cannot override them. */
 export function nodeClassTags(nodeClass: EC2NodeClass, clusterName: string): Record<string, string> {
   return {
     ...nodeClass.spec.tags,
@@ -23,7 +23,10 @@ export function nodeClassTags(nodeClass: EC2NodeClass, clusterName: string): Rec
   };
 }
 
-/** The name of a NodeClaim's NodePool, empty where it has none: the tag of it stands all the same, since instances are listed by it. */
+/**
+ * The name of a NodeClaim's NodePool; empty if it has none. The tag is set in any case, since instances are listed by
+ * it.
+ */
 export const nodePoolNameOf = ({ metadata }: NodeClaim): string => metadata.labels?.[labels.nodePool] ?? '';
 
 /** Tags of the instance, its volumes and its fleet. */
@@ -36,7 +39,7 @@ export function launchTags(nodeClass: EC2NodeClass, claim: NodeClaim, clusterNam
   };
 }
 
-/** In the form of EC2's API, by key. */
+/** Tags in the format of EC2's API, sorted by key. */
 export function tagList(tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] {
   return Object.entries(tags)
     .sort(([a], [b]) => compareText(a, b))
@@ -49,7 +52,7 @@ export function tagRecord(
   return Object.fromEntries((tags ?? []).map(({ Key, Value }) => [Key ?? '', Value ?? '']));
 }
 
-/** EC2 filters for tags that must all be there; the value `*` stands for any value. */
+/** EC2 filters for tags that must all exist; the value `*` matches any value. */
 export function tagFilters(tags: Readonly<Record<string, string>> | undefined): { Name: string; Values: string[] }[] {
   return Object.entries(tags ?? {}).map(([key, value]) =>
     value === '*' ? { Name: 'tag-key', Values: [key] } : { Name: `tag:${key}`, Values: [value] },

@@ -50,15 +50,17 @@ export interface TemplatePlannerOptions {
   readonly facts: ClusterFacts;
   readonly reservedEnis: number;
   readonly machines: () => Promise<MachineTypes>;
-  /** Told the size of whatever is rendered. */
+  /** Records the size of rendered user data. */
   readonly sizes: Pick<UserDataSizes, 'record'>;
 }
 
-/** Finds the launch template of each `templateKey` of a stage: one for each image, pod limit and number of EFA cards (3.4). */
+/**
+ * Finds the launch template for each `templateKey` of a stage: one for each image, pod limit and number of EFA cards.
+ */
 export class TemplatePlanner {
   constructor(private readonly options: TemplatePlannerOptions) {}
 
-  /** Throws `NodeClassNotReady` when the user data cannot be made. */
+  /** Throws `NodeClassNotReady` if the user data cannot be rendered. */
   async plan(
     request: LaunchRequest & { readonly nodeClass: EC2NodeClass },
     stage: LaunchStage,
@@ -101,7 +103,7 @@ export class TemplatePlanner {
     return result;
   }
 
-  /** Which types will do: all, but where pods ask for enclaves (labels/enclaves) those that can have them. */
+  /** Filter for types: all, or those that support enclaves if pods request them (labels/enclaves). */
   private async enclaveTypes(claim: LaunchRequest['claim']): Promise<(type: string) => boolean> {
     if (!wantsEnclaves(claim)) return () => true;
     const { infos } = await this.options.machines();
@@ -110,7 +112,7 @@ export class TemplatePlanner {
     return (type) => able.has(type);
   }
 
-  /** The kubelet settings of each type: the same for all, unless they are expressions. */
+  /** The kubelet settings by type: the same for all, unless they are expressions. */
   private async kubelets({ spec }: EC2NodeClass): Promise<(type: string) => Readonly<Record<string, unknown>>> {
     const { kubelet = {} } = spec;
     if (!hasExpressions(kubelet)) return () => kubelet;
@@ -138,7 +140,7 @@ export class TemplatePlanner {
       );
     }
     const ownDns = kubeletSettings(nodeClass.spec.kubelet).clusterDNS?.[0];
-    // Bootstraps guess the address where they are not told, which is wrong where the service has one of its own.
+    // Bootstrap scripts guess the DNS address if it is not given, wrongly if the service has a non-default address.
     const dns = ownDns ?? (family === 'Custom' ? undefined : await facts.clusterDns());
     const userData = renderUserData({
       family,
@@ -178,14 +180,17 @@ export class TemplatePlanner {
   }
 }
 
-/** How the launch template says what kind of reservation it is for. */
+/** Market type of a launch template by kind of reservation. */
 const markets = {
   default: undefined,
   'capacity-block': 'capacity-block',
   interruptible: 'interruptible-capacity-reservation',
 } as const;
 
-/** A request for one enables enclaves (labels/enclaves); a NodeOverlay says how many a type has. Karpenter 1.14 has the second name. */
+/**
+ * A request for one enables enclaves (labels/enclaves); a NodeOverlay defines how many a type has. The second name is
+ * that of Karpenter 1.14.
+ */
 const enclaves = ['eks.amazonaws.com/nitro-sandbox', 'eks.amazonaws.com/nip-slots'];
 
 function wantsEnclaves(claim: LaunchRequest['claim']): boolean {
@@ -196,7 +201,7 @@ function requests(claim: LaunchRequest['claim'], resource: string): boolean {
   return (lookUp(parseResources(claim.spec.resources?.requests), resource) ?? 0) > 0;
 }
 
-/** Labels that a node registers with: those of the claim, and where they are settled already those it requires. */
+/** Labels with which a node registers: those of the claim, and those of its requirements that have one value. */
 function nodeLabels(claim: LaunchRequest['claim'], stage: LaunchStage, kubeletTaints: boolean): Record<string, string> {
   const settled: Record<string, string> = {};
   for (const { key } of claim.spec.requirements) {

@@ -2,12 +2,12 @@ import type { EC2NodeClass } from '../../api/aws/ec2-node-class.js';
 import type { NodeClassResolution } from '../port.js';
 import { userDataLimit } from './user-data/user-data.js';
 
-/** Past this share of EC2's limit people are warned: labels and taints of another NodePool may take it over. */
+/** Above this share of EC2's limit a warning is given: labels and taints of another NodePool may exceed it. */
 const warnShare = 0.9;
 
-/** How large the user data of each node class came out, the largest of its present generation. */
+/** Size of the user data of each node class: the largest in its current generation. */
 export class UserDataSizes {
-  /** Bytes before encoding, by the node class's name. */
+  /** By node class name: bytes before encoding. */
   readonly bytes = new Map<string, number>();
   private readonly generations = new Map<string, number | undefined>();
   private readonly warned = new Set<string>();
@@ -26,7 +26,7 @@ export class UserDataSizes {
     this.warned.delete(nodeClass);
   }
 
-  /** A warning when the size has come near the limit; once, until it was smaller again. */
+  /** A warning when the size is near the limit; repeated only after it was smaller. */
   warnings(nodeClass: string): NodeClassResolution['events'] {
     const size = this.bytes.get(nodeClass) ?? 0;
     if (size <= warnShare * userDataLimit) {

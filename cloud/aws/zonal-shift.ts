@@ -7,22 +7,22 @@ import type { CloudInstance } from '../port.js';
 import { zoneOfProviderId } from './instances.js';
 import type { Subnets } from './networks.js';
 
-/** A zone that traffic is shifted away from. */
+/** A zone from which traffic is shifted away. */
 export interface ShiftedZone {
-  /** Name or id of the zone, as ARC says it. */
+  /** Name or id of the zone, as given by ARC. */
   readonly zone: string;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly until: number;
 }
 
 const pollMs = 30_000;
-/** Shifts last for hours: what was known holds on while ARC is away. */
+/** Shifts last for hours: known shifts stay in effect while ARC is unavailable. */
 const keepMs = 3_600_000;
 
-/** Zones under an ARC zonal shift of the cluster (zonal-shift/shifted-zone): applied, and not over yet. */
+/** Zones under an applied ARC zonal shift of the cluster that has not ended (zonal-shift/shifted-zone). */
 export class ZonalShifts {
   private readonly shifts: Cached<readonly ShiftedZone[]>;
-  /** When ARC was last asked in vain. */
+  /** Time of the last failed call to ARC. */
   private failedAt = Number.NEGATIVE_INFINITY;
   private reported = '';
 
@@ -40,7 +40,7 @@ export class ZonalShifts {
     );
   }
 
-  /** Those that hold now; none while ARC cannot be asked and nothing is known of it (zonal-shift/unknown). */
+  /** The current shifts; none if ARC cannot be called and none are known (zonal-shift/unknown). */
   async current(): Promise<readonly ShiftedZone[]> {
     const now = this.clock.now();
     return (await this.known(now)).filter(({ until }) => until > now);
@@ -54,7 +54,7 @@ export class ZonalShifts {
       return shifts;
     } catch (error) {
       this.failedAt = now;
-      const problem = `zonal shifts: ${messageOf(error)}; until they are known no zone is left alone`;
+      const problem = `zonal shifts: ${messageOf(error)}; until they are known no zone is avoided`;
       if (problem !== this.reported) this.onProblem?.(problem);
       this.reported = problem;
       return [];
@@ -62,7 +62,7 @@ export class ZonalShifts {
   }
 }
 
-/** The shift that a zone is under, told by its name or id. */
+/** The shift of a zone, which may be given by name or id. */
 export function shiftOf(
   shifts: readonly ShiftedZone[],
   zone: string,
@@ -83,33 +83,33 @@ function readShifts({ zonalShifts = [], autoshifts = [] }: ManagedResource): Shi
 }
 
 /**
- * Zones that a zonal shift leads away from: EC2 is not asked about their instances, and nothing is changed there
+ * Zones with a zonal shift: EC2 is not asked about their instances, and nothing is changed there
  * (zonal-shift/shifted-zone).
  */
 export class ShiftedZones {
-  /** Instances as they were last seen, by provider id. */
+  /** Instances as last seen, by provider id. */
   private seen = new Map<string, CloudInstance>();
 
   constructor(
-    /** Undefined where zonal shifts are not followed: no zone is shifted. */
+    /** Undefined if zonal shift is disabled: no zone is shifted. */
     private readonly shifts: ZonalShifts | undefined,
     private readonly subnets: Subnets,
   ) {}
 
-  /** The instance as it was last seen, where its zone is shifted. */
+  /** The instance as last seen, if its zone is shifted. */
   async known(providerId: string): Promise<CloudInstance | undefined> {
     const known = this.seen.get(providerId);
     return known !== undefined && (await this.isShifted(providerId)) ? known : undefined;
   }
 
-  /** What EC2 said of one instance; undefined: that it is gone. */
+  /** Records the state of one instance; undefined: it is gone. */
   remember(providerId: string, instance: CloudInstance | undefined): void {
     if (this.shifts === undefined) return;
     if (instance === undefined) this.seen.delete(providerId);
     else this.seen.set(providerId, instance);
   }
 
-  /** What EC2 listed, and what was there before in zones that are shifted: it is still there. */
+  /** Adds to the listed instances those last seen in shifted zones: they still exist. */
   async withHidden(listed: readonly CloudInstance[]): Promise<readonly CloudInstance[]> {
     if (this.shifts === undefined) return listed;
     const found = new Map<string, CloudInstance>(listed.map((instance) => [instance.providerId, instance]));
@@ -120,7 +120,7 @@ export class ShiftedZones {
     return [...found.values()];
   }
 
-  /** Throws `Unavailable` where the instance's zone is shifted: calls that change something wait until the shift is over. */
+  /** Throws `Unavailable` if the instance's zone is shifted: modifying calls wait until the shift ends. */
   async refuse(action: string, providerId: string): Promise<void> {
     if (!(await this.isShifted(providerId))) return;
     const zone = zoneOfProviderId(providerId);

@@ -4,9 +4,9 @@ const nano = 1_000_000_000n;
 const form = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+)|([numkMGTPE]|[KMGTPE]i)?)$/;
 
 /**
- * A quantity as the Kubernetes API server writes it: whole digits under the largest suffix that loses nothing, in the
- * family of suffixes that it was given in (`1000m` → `1`, `16384Mi` → `16Gi`, `4000` → `4k`). Label values that hold
- * an amount are written so. Undefined when `quantity` is none.
+ * A quantity in the canonical form of the Kubernetes API server: an integer with the largest suffix that loses no
+ * precision, in the given family of suffixes (`1000m` → `1`, `16384Mi` → `16Gi`, `4000` → `4k`). Label values with
+ * amounts use this form. Undefined if `quantity` is not a quantity.
  */
 export function canonicalQuantity(quantity: string | number): string | undefined {
   const match = form.exec(typeof quantity === 'number' ? numberText(quantity) : quantity.trim());

@@ -6,7 +6,7 @@ import { canonicalQuantity } from './canonical-quantity.js';
 import { cutText, longestMessage } from '../../core/text.js';
 import { messageOf } from '../../core/error-message.js';
 
-/** Label keys that the KWOK provider's instance types define besides the core ones. */
+/** Label keys of the KWOK provider's instance types in addition to the core ones. */
 export const kwokWellKnownLabels: readonly string[] = [
   'karpenter.kwok.sh/instance-cpu',
   'karpenter.kwok.sh/instance-memory',
@@ -20,13 +20,13 @@ const [cpuLabel, memoryLabel, familyLabel, sizeLabel] = kwokWellKnownLabels as r
   string,
 ];
 
-/** A catalogue file that cannot be read, with the place in it. */
+/** A catalogue file that cannot be read, with the position of the error. */
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
   constructor(
-    /** Such as `[3] "m5.large"`; empty when the whole file is at fault. */
+    /** Such as `[3] "m5.large"`; empty if the error concerns the whole file. */
     readonly entry: string,
-    /** Such as `offerings[1].Price`; empty when the whole entry is at fault. */
+    /** Such as `offerings[1].Price`; empty if the error concerns the whole entry. */
     readonly field: string,
     readonly problem: string,
   ) {
@@ -36,17 +36,17 @@ export class CatalogueError extends Error {
 }
 
 export interface CatalogueOptions {
-  /** Kept back on every node; none by default. Karpenter's KWOK provider keeps back 100m CPU and 10Mi memory. */
+  /** Overhead of every node; default none. Karpenter's KWOK provider reserves 100m CPU and 10Mi memory. */
   readonly overhead?: Resources;
 }
 
 /**
- * Reads a catalogue in the JSON format of Karpenter's KWOK provider: an array of
- * `{name, architecture, operatingSystems[], resources{}, offerings:[{Price, MachinePrice?, Available?, Requirements[]}], labels?{}, overhead?{}}`;
- * `labels` are further ones of a type's nodes, each with its value or those that it may have, `overhead` is what is kept back from pods, `MachinePrice`
- * what of a price is for the machine alone: Karpenter's provider knows none of these.
- * Keys are matched whatever their case, as Go does; unknown keys are ignored; `resources` and `offerings` must be there; `Available` defaults to true and
- * `resources.pods` to 110. Throws `CatalogueError` naming the entry and the field.
+ * Reads a catalogue in the JSON format of Karpenter's KWOK provider: an array of `{name, architecture,
+ * operatingSystems[], resources{}, offerings:[{Price, MachinePrice?, Available?, Requirements[]}], labels?{},
+ * overhead?{}}`. Additions to Karpenter's format: `labels` are further labels of a type's nodes, each with one or
+ * several values; `overhead` is reserved from pods; `MachinePrice` is the part of the price for the machine. Keys are
+ * case-insensitive, as in Go; unknown keys are ignored; `resources` and `offerings` are required; `Available` defaults
+ * to true and `resources.pods` to 110. Throws `CatalogueError` naming the entry and the field.
  */
 export function parseCatalogue(json: string, options: CatalogueOptions = {}): InstanceType[] {
   let file: unknown;
@@ -68,7 +68,7 @@ export function parseCatalogue(json: string, options: CatalogueOptions = {}): In
   });
 }
 
-/** The label keys that offerings of these types define, the core ones included, in order of appearance. */
+/** The label keys of the offerings of these types, including the core ones, in order of appearance. */
 export function offeringLabels(types: readonly InstanceType[]): string[] {
   return [...new Set(types.flatMap((type) => type.offerings.flatMap((offer) => offer.requirements.map((r) => r.key))))];
 }
@@ -109,7 +109,7 @@ function parseType(value: unknown, index: number, options: CatalogueOptions): In
   };
 }
 
-/** The same types in that format, without offerings that have no price. */
+/** Writes the types in that format, without offerings that have no price. */
 export function writeCatalogue(types: readonly InstanceType[]): string {
   const entries = types.flatMap((type) => {
     const offerings = type.offerings.filter(({ unpriced }) => unpriced !== true);
@@ -118,7 +118,7 @@ export function writeCatalogue(types: readonly InstanceType[]): string {
   return `[\n${entries.join(',\n')}\n]\n`;
 }
 
-/** Labels that follow from other fields of the format. */
+/** Labels that other fields of the format determine. */
 const ownLabels: readonly string[] = [
   ...[labels.instanceType, labels.arch, labels.os, labels.zone, labels.capacityType],
   ...kwokWellKnownLabels,
@@ -203,7 +203,7 @@ function parseOffering(value: unknown, place: Place): Offering {
   if (typeof reserved !== 'number' || !Number.isInteger(reserved) || reserved < 0) {
     throw place.under('ReservationCapacity').error('a whole number ≥ 0', reserved);
   }
-  // Go writes 0 for offerings that are no reservation.
+  // Go writes 0 for offerings without a reservation.
   const isReserved = requirements.some(({ values }) => values?.includes('reserved') === true);
   return reserved > 0 || isReserved ? { ...offering, reservationCapacity: reserved } : offering;
 }
@@ -226,7 +226,7 @@ function parseRequirement(value: unknown, place: Place): NodeSelectorRequirement
   return { ...requirement, values };
 }
 
-/** Whether the requirement is written as nearly all are, so that nothing need be looked at twice. */
+/** Whether the requirement has the most common form, which needs no further check. */
 function isPlain(value: unknown): value is { key: string; values: string[] } {
   const { key, operator, values } = (value ?? {}) as Record<string, unknown>;
   if (typeof key !== 'string' || key === '' || operator !== 'In') return false;
@@ -234,13 +234,13 @@ function isPlain(value: unknown): value is { key: string; values: string[] } {
   return values.every((each) => typeof each === 'string');
 }
 
-/** What stands before the first dot or dash, else the first letter (`m5.large` → `m5`, `c-4x-amd64-linux` → `c`). */
+/** The part before the first dot or dash, otherwise the first letter (`m5.large` → `m5`, `c-4x-amd64-linux` → `c`). */
 function familyOf(name: string): string {
   const end = name.search(/[.-]/);
   return end >= 0 ? name.slice(0, end) : name.slice(0, 1);
 }
 
-/** The size of a name such as `m5.2xlarge`, else the CPU count. */
+/** The size in a name such as `m5.2xlarge`, otherwise the CPU count. */
 function sizeOf(name: string, cpu: string): string {
   return /^\w+\.(nano|micro|small|medium|large|\d*xlarge|metal)$/.exec(name)?.[1] ?? cpu;
 }
@@ -280,7 +280,7 @@ function fieldsOf(value: unknown, place: Place): Map<string, unknown> {
   return fields;
 }
 
-/** Where in the file; put into words where something is wrong there. */
+/** A position in the file, for error messages. */
 class Place {
   constructor(
     private readonly entry: string,

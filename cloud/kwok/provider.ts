@@ -17,13 +17,13 @@ import { messageOf } from '../../core/error-message.js';
 export interface KwokOptions {
   readonly kube: Pick<KubeClient, 'get' | 'list' | 'create' | 'patch' | 'delete'>;
   readonly types: readonly InstanceType[];
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since the epoch. */
   readonly now?: () => number;
   /** Called when a node could not be registered after its delay. */
   readonly onProblem?: (message: string) => void;
 }
 
-/** What Karpenter's KWOK provider keeps back on every node. */
+/** Overhead of every node in Karpenter's KWOK provider. */
 export const kwokOverhead: Resources = { cpu: 100, memory: 10 * 2 ** 20 };
 
 const prefix = 'kwok://';
@@ -32,8 +32,8 @@ const terminated = 'stowage.dev/instance-terminated';
 const tagsAnnotation = 'stowage.dev/instance-tags';
 
 /**
- * Simulated machines for KWOKNodeClass `karpenter.kwok.sh/v1alpha1`, as Karpenter's KWOK provider makes them: the Node
- * object is the machine. Its name follows from the claim's UID, so a launch that is tried again finds what it made.
+ * Simulated machines for KWOKNodeClass `karpenter.kwok.sh/v1alpha1`, as in Karpenter's KWOK provider: the Node object
+ * is the machine. Its name is derived from the claim's UID, so a retried launch finds the node it created.
  */
 export function createKwokProvider(options: KwokOptions): CloudProvider {
   return new KwokProvider(options);
@@ -46,7 +46,7 @@ class KwokProvider implements CloudProvider {
   readonly wellKnownLabels: readonly string[];
   private readonly now: () => number;
   private readonly unavailable: UnavailableOfferings;
-  /** The same array for as long as nothing changed: packing keeps what it makes of it. */
+  /** The same array as long as nothing changes, since packing caches by its identity. */
   private current: { readonly version: string; readonly types: readonly InstanceType[] } | undefined;
   /** Machines whose nodes have not registered yet. */
   private readonly starting = new Map<string, NewNode>();
@@ -103,7 +103,7 @@ class KwokProvider implements CloudProvider {
     return [...ours, ...this.starting.values()].map(toInstance);
   }
 
-  /** The machine is over at once; its Node object stays for as long as finalizers hold it. */
+  /** The machine ends immediately; its Node object stays as long as it has finalizers. */
   async terminate(providerId: string): Promise<'terminating' | 'gone'> {
     const name = providerId.slice(prefix.length);
     if (this.starting.delete(name)) return 'terminating';
@@ -142,7 +142,7 @@ class KwokProvider implements CloudProvider {
     this.unavailable.add(offerings);
   }
 
-  /** What an earlier launch of the claim made; a claim never gets a second machine. */
+  /** The node that an earlier launch of the claim created; a claim never gets a second machine. */
   private adopt(node: NewNode | Node): Awaited<ReturnType<CloudProvider['launch']>> {
     if (isTerminated(node)) {
       const message = `${node.metadata.name ?? ''}, launched for this claim, is terminated already`;
@@ -200,7 +200,7 @@ class KwokProvider implements CloudProvider {
   }
 }
 
-/** Nobody need tag a machine with the name of its node: it is its node. */
+/** The machine is its node, so it needs no name tag. */
 const isTagged = { [annotations.tagged]: 'true', [annotations.clusterNameTagged]: 'true' };
 
 type NewNode = Omit<Node, 'apiVersion' | 'kind'>;

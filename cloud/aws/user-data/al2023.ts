@@ -7,7 +7,7 @@ import type { MimePart } from './mime.js';
 
 const nodeConfigType = 'application/node.eks.aws';
 
-/** AL2023: the user's parts first, the generated NodeConfig last, so that nodeadm lets the latter win. */
+/** AL2023: the user's parts first, the generated NodeConfig last, since nodeadm gives precedence to the latter. */
 export function al2023UserData(input: UserDataInput): string {
   return writeMime([...customParts(input.custom), { contentType: nodeConfigType, body: nodeConfig(input) }]);
 }
@@ -65,7 +65,7 @@ function nodeConfig(input: UserDataInput): string {
         ...(input.raid0 ? { instance: { localStorage: { strategy: 'RAID0' } } } : {}),
       },
     },
-    // nodeadm reads YAML 1.1, for which on and yes are no texts.
+    // nodeadm reads YAML 1.1, in which `on` and `yes` are booleans.
     { lineWidth: 0, compat: 'yaml-1.1' },
   );
 }

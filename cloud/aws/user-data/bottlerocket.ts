@@ -8,7 +8,7 @@ import type { EC2NodeClass } from '../../../api/aws/ec2-node-class.js';
 
 type Table = Record<string, unknown>;
 
-/** Bottlerocket: settings in TOML; the cluster's own win over the user's, labels are merged, taints are replaced. */
+/** Bottlerocket: settings in TOML. Generated values override the user's; labels are merged, taints replaced. */
 export function bottlerocketUserData(input: UserDataInput): string {
   const custom = readToml(input.custom);
   const settings = tableAt(custom, 'settings');
@@ -30,7 +30,7 @@ function readToml(text: string | undefined): Table {
   try {
     return text === undefined ? {} : parse(text);
   } catch (error) {
-    throw new DomainError('NodeClassNotReady', `spec.userData is no TOML: ${parserMessageOf(error)}`);
+    throw new DomainError('NodeClassNotReady', `spec.userData is not valid TOML: ${parserMessageOf(error)}`);
   }
 }
 
@@ -69,7 +69,7 @@ function text(value: number | undefined): string | undefined {
 
 const localDirectories = ['--dirs', '/var/lib/containerd', '/var/lib/kubelet', '/var/log/pods'];
 
-/** Local disks become one RAID0 that kubelet and containerd live on. */
+/** Combines local disks into one RAID0 for kubelet and containerd. */
 function localDisks(input: UserDataInput, settings: Table): Table {
   if (!input.raid0) return {};
   const command = {
@@ -88,8 +88,8 @@ function localDisks(input: UserDataInput, settings: Table): Table {
 const version = /^v?(\d+)\.(\d+)\.\d+$/;
 
 /**
- * Whether the Bottlerocket of a node class binds directories to local disks by a list of its own: since v1.46.0. The version is that
- * of the alias, or stands in the names of images, such as bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-431fe75a.
+ * Whether the Bottlerocket of a node class binds directories to local disks by default: since v1.46.0. The version is
+ * that of the alias, or part of the names of images, such as bottlerocket-aws-k8s-1.33-x86_64-v1.46.0-431fe75a.
  */
 export function bindsByDefault({ spec, status }: Pick<EC2NodeClass, 'spec' | 'status'>): boolean {
   const { amiSelectorTerms: terms } = spec;

@@ -4,9 +4,9 @@ import { DomainError } from '../../../core/failures.js';
 /** One part of a MIME multipart document, as cloud-init and nodeadm read them. */
 export interface MimePart {
   readonly contentType: string;
-  /** The part's other headers, one a line, such as how the body is encoded. */
+  /** Other headers of the part, one per line, such as its encoding. */
   readonly headers?: readonly string[];
-  /** As it stands in the document: encoded, where a header says so. */
+  /** As in the document: encoded if a header says so. */
   readonly body: string;
 }
 
@@ -18,23 +18,26 @@ export function writeMime(parts: readonly MimePart[]): string {
   return `MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="${boundary}"\n\n${written.join('\n')}\n--${boundary}--\n`;
 }
 
-/** One that no line of the parts begins with. */
+/** A boundary that is not the start of any line of the parts. */
 function boundaryFor(parts: readonly MimePart[]): string {
   let boundary = '//';
   for (let i = 1; parts.some(({ body }) => `\n${body}`.includes(`\n--${boundary}`)); i++) boundary = `boundary-${i}`;
   return boundary;
 }
 
-/** Where headers end. White space is looked through once, however much of it there is. */
+/** End of the headers. Scans white space only once, whatever its length. */
 const blankLine = /\n[^\S\n]*\n/;
 
-/** Whether a text begins as a MIME document does, rather than a script or YAML. */
+/** Whether a text starts like a MIME document, rather than a script or YAML. */
 export function isMime(text: string): boolean {
   const start = text.trimStart();
   return /^[\w-]+:/.test(start) && /^(MIME-Version|Content-Type):/im.test(start.split(blankLine, 1)[0] ?? '');
 }
 
-/** The parts of a MIME multipart document. Throws `NodeClassNotReady` for one whose headers name no parts (launch-templates/user-data). */
+/**
+ * The parts of a MIME multipart document. Throws `NodeClassNotReady` if its headers do not declare multipart
+ * (launch-templates/user-data).
+ */
 export function readMime(text: string): MimePart[] {
   const plain = text.replaceAll('\r\n', '\n').trimStart();
   const end = plain.search(blankLine);
@@ -50,7 +53,7 @@ export function readMime(text: string): MimePart[] {
   return sectionsOf(plain, mark).flatMap(readPart);
 }
 
-/** What follows each line that is the boundary, up to the next one. */
+/** The text after each boundary line, up to the next one. */
 function sectionsOf(text: string, boundary: string): string[] {
   const sections: string[][] = [];
   for (const line of text.split('\n')) {
@@ -60,7 +63,7 @@ function sectionsOf(text: string, boundary: string): string[] {
   return sections.map((lines) => lines.join('\n'));
 }
 
-/** It may close the document, and have white space behind it. */
+/** It may be the closing boundary and have trailing white space. */
 function isBoundary(line: string, mark: string): boolean {
   return line.startsWith(mark) && /^(--)?[ \t]*$/.test(line.slice(mark.length));
 }
@@ -79,7 +82,7 @@ function readPart(section: string): MimePart[] {
   ];
 }
 
-/** A line that begins with white space goes on with the header before. */
+/** A line that starts with white space continues the previous header. */
 const headersOf = (lines: string): string[] => lines.replace(/\n[ \t]+/g, ' ').split('\n');
 
 function contentTypeOf(headers: readonly string[]): string | undefined {

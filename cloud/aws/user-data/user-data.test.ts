@@ -187,7 +187,7 @@ describe('Bottlerocket', () => {
       failure = error;
     }
     expect(isDomainError(failure, 'NodeClassNotReady')).toBe(true);
-    expect((failure as Error).message).toMatch(/^spec\.userData is no TOML: /);
+    expect((failure as Error).message).toMatch(/^spec\.userData is not valid TOML: /);
   });
 });
 

@@ -10,8 +10,8 @@ import { windowsUserData } from './windows.js';
 export const userDataLimit = 16_384;
 
 /**
- * User data of a node in the form of its AMI family (launch-templates/user-data); the unregistered taint is always appended. Throws
- * `NodeClassNotReady` when the user's own part does not parse or the whole is longer than EC2 takes.
+ * User data of a node in the format of its AMI family (launch-templates/user-data); always adds the unregistered taint.
+ * Throws `NodeClassNotReady` if the user's part cannot be parsed or the result exceeds EC2's limit.
  */
 export function renderUserData(input: UserDataInput): string {
   const text = render({ ...input, taints: [...input.taints, { ...taintNames.unregistered }] });
