@@ -9,14 +9,14 @@ import { Random } from './random.js';
 
 const podsOf = (items: readonly { kind: string }[]): Pod[] => items.filter(({ kind }) => kind === 'Pod') as Pod[];
 
-describe('generate', () => {
+describe('generate: cases by kind and seed', () => {
   test.each(kinds)('%s gives the same case for the same seed, another for another', (kind) => {
     const text = JSON.stringify(generate(kind, 40, 7));
     expect(JSON.stringify(generate(kind, 40, 7))).toBe(text);
     expect(JSON.stringify(generate(kind, 40, 8))).not.toBe(text);
   });
 
-  test.each(kinds)('%s gives objects that are told apart by kind and name', (kind) => {
+  test.each(kinds)('%s gives objects with unique kind and name', (kind) => {
     for (let seed = 1; seed <= 30; seed++) {
       const { objects, catalogue } = generate(kind, 50, seed);
       const names = objects.map(
@@ -32,7 +32,7 @@ describe('generate', () => {
     expect(podsOf(generateCorner([trait], 30, 3).objects).length).toBeGreaterThan(0);
   });
 
-  test('the benchmark mix is a fifth each of five kinds of pod', () => {
+  test('the benchmark mix has a fifth each of five kinds of pod', () => {
     const pods = podsOf(generate('benchmark-mix', 1003, 1).objects);
     const count = (has: (pod: Pod) => boolean): number => pods.filter(has).length;
     const spreads = (key: string) => (pod: Pod) => pod.spec.topologySpreadConstraints?.[0]?.topologyKey === key;
@@ -46,14 +46,14 @@ describe('generate', () => {
     expect(count(plain)).toBe(203);
   });
 
-  test('the realistic mix comes to the size asked for', () => {
+  test('the realistic mix has the requested number of pods', () => {
     expect(podsOf(generate('realistic', 500, 1).objects)).toHaveLength(500);
     const nodes = generate('realistic-nodes', 100, 1).objects.filter(({ kind }) => kind === 'Node');
     expect(nodes).toHaveLength(50);
   });
 });
 
-describe('catalogues', () => {
+describe('catalogues of test cases', () => {
   test("Karpenter's benchmark types grow by one CPU and two GiB", () => {
     const types = benchmarkCatalogue();
     expect(types).toHaveLength(400);
@@ -62,7 +62,7 @@ describe('catalogues', () => {
     expect(types[0]?.offerings).toHaveLength(5);
   });
 
-  test('the EC2-like one has about 800 types in three zones, each name once', () => {
+  test('the EC2-like catalogue has about 800 types in three zones, each name once', () => {
     const types = ec2Catalogue(new Random(1));
     expect(types.length).toBeGreaterThan(700);
     expect(new Set(types.map(({ name }) => name)).size).toBe(types.length);

@@ -53,15 +53,15 @@ const rulesBroken = (objects: readonly KubernetesObject[], plan: PlanJson): stri
   ),
 ];
 
-describe('reservations', () => {
-  test('have room for as many nodes as are free', () => {
+describe('checkPlan, capacity reservations', () => {
+  test('a plan uses a reservation for no more nodes than it has free', () => {
     expect(rulesBroken([web('one')], planOf(claim('one', ['reserved'])))).toEqual([]);
     const two = planOf(claim('one', ['reserved']), claim('two', ['reserved']));
     expect(rulesBroken([web('one'), web('two')], two)).toEqual(['reservations']);
   });
 });
 
-describe('spot ratios', () => {
+describe('checkPlan, spot ratios', () => {
   const half = (more: object = {}): KubernetesObject =>
     ({
       apiVersion: 'stowage.dev/v1alpha1',
@@ -73,24 +73,24 @@ describe('spot ratios', () => {
   const pods = four.map((name) => web(name));
   const all = (types: readonly CapacityType[]): PlanJson => planOf(...four.map((name) => claim(name, types)));
 
-  test('are held within one node', () => {
+  test('a plan keeps the spot ratio within one node', () => {
     const even = planOf(...four.map((name, i): ClaimJson => claim(name, [i % 2 === 0 ? 'spot' : 'on-demand'])));
     expect(rulesBroken([half(), ...pods], even)).toEqual([]);
     expect(rulesBroken([half(), ...pods], all(['spot']))).toEqual(['spot-ratio']);
   });
 
-  test('leave no claim open to both', () => {
+  test('a claim under a spot ratio allows only one capacity type', () => {
     expect(rulesBroken([half(), ...pods], all(['spot', 'on-demand']))).toContain('spot-ratio');
     expect(rulesBroken(pods, all(['spot', 'on-demand']))).toEqual([]);
   });
 
-  test('yield to the floor of on-demand vCPUs', () => {
+  test('minimumOnDemandVCPU comes before the spot ratio', () => {
     expect(rulesBroken([half({ minimumOnDemandVCPU: 8 }), ...pods], all(['on-demand']))).toEqual([]);
     expect(rulesBroken([half(), ...pods], all(['on-demand']))).toEqual(['spot-ratio']);
   });
 });
 
-test('what a policy says that a node costs besides is in its price', () => {
+test("checkPlan: a policy's nodeCost counts in the price of each node", () => {
   const spec = { nodeCost: '0.5' };
   const policy = { apiVersion: 'stowage.dev/v1alpha1', kind: 'DisruptionPolicy', metadata: { name: 'p' }, spec };
   const objects = [policy as KubernetesObject, web('one')];
@@ -98,24 +98,24 @@ test('what a policy says that a node costs besides is in its price', () => {
   expect(rulesBroken(objects, planOf(claim('one', ['spot'], 0.6)))).toEqual([]);
 });
 
-describe('NodeOverlays', () => {
+describe('checkPlan, NodeOverlays', () => {
   const overlay = (name: string, spec: object): KubernetesObject =>
     ({ apiVersion: 'karpenter.sh/v1alpha1', kind: 'NodeOverlay', metadata: { name }, spec }) as KubernetesObject;
   const onSpot = [inValues(capacityTypeKey, 'spot')];
   const dearer = overlay('dearer', { requirements: onSpot, priceAdjustment: '+100%', weight: 2 });
 
-  test('decide prices, the heaviest first', () => {
+  test('the heaviest overlay decides a price', () => {
     expect(rulesBroken([dearer, web('one')], planOf(claim('one', ['spot'])))).toEqual(['price']);
     const lighter = overlay('lighter', { requirements: onSpot, price: '5', weight: 1 });
     expect(rulesBroken([dearer, lighter, web('one')], planOf(claim('one', ['spot'], 0.2)))).toEqual([]);
   });
 
-  test('of equal weight do not decide the same twice', () => {
+  test('of overlays with equal weight only one decides a price', () => {
     const same = overlay('again', { requirements: onSpot, price: '5', weight: 2 });
     expect(rulesBroken([dearer, same, web('one')], planOf(claim('one', ['spot'], 0.2)))).toEqual([]);
   });
 
-  test('bring resources that pods may ask for', () => {
+  test('overlays add resources that pods can request', () => {
     const pods = [web('one', requestsOf('1', '1Gi', { 'example.com/device': '1' }))];
     const devices = overlay('devices', { requirements: [], capacity: { 'example.com/device': '1' } });
     expect(rulesBroken(pods, planOf(claim('one', ['spot'])))).toEqual(['over-full']);
@@ -123,7 +123,7 @@ describe('NodeOverlays', () => {
   });
 });
 
-describe('CapacityBuffers', () => {
+describe('checkPlan, CapacityBuffers', () => {
   const template = { spec: { containers: [{ name: 'main', resources: { requests: requestsOf('500m', '1Gi') } }] } };
   const buffer = (spec: object): KubernetesObject[] =>
     [
@@ -137,20 +137,20 @@ describe('CapacityBuffers', () => {
     ] as unknown as KubernetesObject[];
   const both = { ...claim('spare-buffer-0', ['spot']), pods: ['default/spare-buffer-0', 'default/spare-buffer-1'] };
 
-  test('stand for pods that must be placed or reported', () => {
+  test('their pods have to be placed or reported as unplaced', () => {
     expect(rulesBroken(buffer({ replicas: 2 }), planOf(both))).toEqual([]);
     expect(rulesBroken(buffer({ replicas: 2, provisioningStrategy: undefined }), planOf(both))).toEqual([]);
     expect(rulesBroken(buffer({ replicas: 3 }), planOf(both))).toEqual(['missing-pod']);
   });
 
-  test('end at their limits', () => {
+  test("their pods end at the buffer's limits", () => {
     expect(rulesBroken(buffer({ replicas: 5, limits: { cpu: '1' } }), planOf(both))).toEqual([]);
     expect(rulesBroken(buffer({ limits: { cpu: '500m' } }), planOf(both))).toEqual(['unknown-pod']);
   });
 });
 
 // Rule `instance-types/commitments`.
-describe('commitments', () => {
+describe('checkPlan, commitments', () => {
   const plan = (name: string, pricePerHour = 0.002): ClaimJson => ({
     ...claim(name, ['on-demand']),
     cheapest: { instanceType: 'm-2x', zone: 'a', capacityType: 'on-demand', pricePerHour, commitment: 'ri' },

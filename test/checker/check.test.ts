@@ -1074,14 +1074,14 @@ const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
 };
 
-describe.each(Object.entries(examples))('%s', (_name, cases) => {
+describe.each(Object.entries(examples))('checkPlan, %s', (_name, cases) => {
   test.each(cases.map((example) => [example.says, example] as const))('%s', (_says, example) => {
     const verdict = checkPlan({ items: example.objects }, catalogue, example.plan);
     expect([...new Set(verdict.violations.map(({ rule }) => rule))].sort()).toEqual([...example.breaks].sort());
   });
 });
 
-describe('lower bound', () => {
+describe("lowerBound of a plan's price", () => {
   const bound = (pods: number): number => {
     const names = Array.from({ length: pods }, (_, i) => `p${i}`);
     const claims = Array.from({ length: Math.ceil(pods / 2) }, (_, i) =>
@@ -1090,12 +1090,12 @@ describe('lower bound', () => {
     return checkPlan({ items: [pool, ...names.map((name) => app(name))] }, catalogue, plan(claims)).lowerBound;
   };
 
-  test('is the fractional price of the dearest resource', () => {
+  test('is the fractional price of the resource that costs most', () => {
     expect(bound(2)).toBeCloseTo(0.05, 9);
     expect(bound(3)).toBeCloseTo(0.075, 9);
   });
 
-  test('takes what existing nodes have free for nothing', () => {
+  test('counts free resources of existing nodes at no price', () => {
     const items = [pool, ...node('n1'), ...two, app('p3')];
     const verdict = checkPlan(
       { items },

@@ -73,15 +73,15 @@ const replace = command({
   priceAfter: 0.5,
 });
 
-describe('checkConsolidation', () => {
-  test('follows commands one after the other', () => {
+describe('checkConsolidation of a sequence of commands', () => {
+  test('applies each command before it checks the next', () => {
     const given = result([empty, { ...merge, priceBefore: 0.4, priceAfter: 0.2 }], 0.2, 1);
     const verdict = checkConsolidation({ items: cluster() }, catalogue, given);
     expect(verdict).toMatchObject({ violations: [], evictions: 1, nodesAfter: 1 });
     expect(verdict.priceAfter).toBeCloseTo(0.2, 9);
   });
 
-  test('launches replacements, which later commands may use', () => {
+  test('later commands may use the replacements of earlier ones', () => {
     const second = command({
       candidates: ['n2'],
       moves: [{ pod: 'default/p2', to: 'replacement-0-0' }],
@@ -145,7 +145,7 @@ describe('checkConsolidation', () => {
     expect(broken(objects, result([given], after[0]!, after[1]!)).sort()).toEqual([...rules].sort());
   });
 
-  test('nodes cost what policies and overlays make of them, old and new ones alike', () => {
+  test('policies and overlays set the price of old and new nodes alike', () => {
     const policy = {
       apiVersion: 'stowage.dev/v1alpha1',
       kind: 'DisruptionPolicy',
@@ -170,7 +170,7 @@ describe('checkConsolidation', () => {
     expect(broken(cluster(overlay), result([merged], 0.18, 2))).toEqual([]);
   });
 
-  test('a budget that protects empty nodes binds commands that take them along with others', () => {
+  test('a budget for Empty also binds commands that remove empty nodes with others', () => {
     const both = command({ candidates: ['n1', 'n3'], moves: [{ pod: 'default/p1', to: 'n2' }], priceAfter: 0.2 });
     const [, ...rest] = cluster();
     const budgets = [{ nodes: '100%' }, { nodes: '0', reasons: ['Empty'] }];
@@ -179,7 +179,7 @@ describe('checkConsolidation', () => {
     expect(broken(objects, result([merge], 0.4, 2))).toEqual([]);
   });
 
-  test('pods go to no node whose consolidateAfter is not over', () => {
+  test('a pod may not move to a node whose consolidateAfter has not passed', () => {
     const [, ...rest] = cluster();
     const objects = [
       nodePool('default', { disruption: { budgets: [{ nodes: '100%' }], consolidateAfter: '30s' } }),
@@ -218,7 +218,7 @@ describe('checkConsolidation', () => {
     ['opened within its duration', '30 11 * * *', true],
     ['closed long ago', '0 9 * * *', false],
     ['opens on another day', '0 12 * * 1-3', false],
-  ])('a budget of none binds while its window %s', (_, schedule, binds) => {
+  ])('a budget of 0 forbids a command while its schedule %s', (_, schedule, binds) => {
     const budgets = [{ nodes: '0', ...(schedule !== undefined && { schedule, duration: '1h' }) }];
     const [, ...rest] = cluster();
     const objects = [nodePool('default', { disruption: { budgets } }), ...rest];
@@ -227,13 +227,13 @@ describe('checkConsolidation', () => {
     expect(violations.map(({ rule }) => rule)).toEqual(binds ? ['disruption-budget'] : []);
   });
 
-  test('nodes of static pools stay, and only empty nodes go as empty', () => {
+  test('nodes of static pools are not consolidated, and only empty nodes are removed as Empty', () => {
     const [, ...rest] = cluster();
     expect(broken([nodePool('default', { replicas: 3 }), ...rest], result([merge], 0.4, 2))).toContain('candidate');
     expect(broken(cluster(), result([{ ...merge, method: 'empty' }], 0.4, 2))).toEqual(['candidate']);
   });
 
-  test('no launch may end dearer than what goes', () => {
+  test('a launch may not be dearer than the removed nodes, whichever instance type it gets', () => {
     const steep = { ...small, offerings: [...small.offerings, offering('b', 'on-demand', 0.25)] };
     const open: ClaimJson = { ...claim, requirements: [] };
     const judge = (given: ClaimJson): string[] =>
@@ -246,7 +246,7 @@ describe('checkConsolidation', () => {
     expect(judge(open)).toEqual(['command 0: may launch 0.25 for 0.2']);
   });
 
-  test('a Balanced pool gets enough back for its evictions', () => {
+  test('under Balanced the saving has to be worth the evictions', () => {
     const [, ...rest] = cluster(...Array.from({ length: 9 }, (_, i) => onNode(`more-${i}`, i < 3 ? 'n1' : 'n9')));
     const balanced = nodePool('default', {
       disruption: { consolidationPolicy: 'Balanced', budgets: [{ nodes: '100%' }] },

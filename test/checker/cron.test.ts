@@ -27,6 +27,6 @@ test.each([
   ['0 9 20 * mon', '2026-01-05T09:30', true],
   ['0 9 20 * mon', '2026-01-20T09:30', true],
   ['0 9 20 * mon', '2026-01-06T09:30', false],
-])('an hour from each hit of "%s", at %s: %s (budgets/schedule)', (schedule, time, isOpen) => {
+])('isWindowOpen: an hour from each match of "%s", at %s: %s (budgets/schedule)', (schedule, time, isOpen) => {
   expect(isWindowOpen(schedule, hour, at(time))).toBe(isOpen);
 });

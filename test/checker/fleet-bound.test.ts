@@ -28,13 +28,13 @@ const pool = (budget: string): KubernetesObject =>
   nodePool('default', { disruption: { budgets: [{ nodes: budget }] } });
 const bound = (...items: KubernetesObject[]): number => fleetBound({ items }, catalogue);
 
-describe('fleetBound', () => {
-  test('pods that may move cost their share of what is cheapest for them', () => {
+describe('fleetBound: a price below which no fleet can be', () => {
+  test('is, for movable pods, their share of the cheapest node', () => {
     const two = [...node('n1', dear), ...node('n2', dear), onNode('p1', 'n1', '1'), onNode('p2', 'n2', '1')];
     expect(bound(pool('100%'), ...two)).toBeCloseTo(0.2 * (2 / 4), 9);
   });
 
-  test('what may not go costs what it costs, and what is free there is free', () => {
+  test('counts a node that must stay at its full price, and its free room at no price', () => {
     const guarded = onNode('p1', 'n1', '1', 'karpenter.sh/do-not-disrupt');
     const held = [...node('n1', dear), guarded];
     expect(bound(pool('100%'), ...held, ...node('n2', dear), onNode('p2', 'n2', '1'))).toBeCloseTo(0.15, 9);
@@ -43,13 +43,13 @@ describe('fleetBound', () => {
     expect(bound(pool('100%'), ...more)).toBeCloseTo(0.15 + 0.2 / 4, 9);
   });
 
-  test('a budget of none holds every node', () => {
+  test('counts every node under a budget of 0', () => {
     const two = [...node('n1', dear), ...node('n2', dear), onNode('p1', 'n1', '1')];
     expect(bound(pool('0'), ...two)).toBeCloseTo(0.3, 9);
     expect(bound(pool('1'), ...two)).toBeCloseTo(0.2 / 4, 9);
   });
 
-  test('a node that is cheaper than what can be bought is there once', () => {
+  test('counts an existing node that is cheaper than any launch once', () => {
     const bargain = type('m-2x', 2, 0.02);
     const two = [...node('n1', bargain), ...node('n2', cheap), onNode('p1', 'n1', '2'), onNode('p2', 'n2', '2')];
     const only = nodePool('default', {
@@ -59,7 +59,7 @@ describe('fleetBound', () => {
     expect(fleetBound({ items: [only, ...two] }, [bargain, cheap])).toBeCloseTo(0.02 + 0.2 / 2, 9);
   });
 
-  test('of pods that keep away from their like each has a node of its own', () => {
+  test('counts a node for each pod with anti-affinity to its like', () => {
     const apart = (name: string, nodeName: string): KubernetesObject =>
       pod(name, { app: 'web' }, requestsOf('100m', '64Mi'), {
         nodeName,
@@ -78,7 +78,7 @@ describe('fleetBound', () => {
     expect(bound(pool('100%'), ...three, ...guarded)).toBeCloseTo(0.15 + 2 * 0.15, 9);
   });
 
-  test('nothing is paid for empty nodes', () => {
+  test('counts no empty nodes', () => {
     expect(bound(pool('100%'), ...node('n1', cheap), ...node('n2', dear))).toBe(0);
   });
 });

@@ -47,7 +47,7 @@ const apart = [
   { zone: 'b', pods: ['p2'] },
 ];
 
-test('preferred node affinity is kept by weight', () => {
+test('checkPreferences: preferred node affinity counts by its weight', () => {
   const spec: Partial<PodSpec> = {
     affinity: {
       nodeAffinity: {
@@ -61,7 +61,7 @@ test('preferred node affinity is kept by weight', () => {
   expect(kept(spec, apart)).toEqual({ asked: 10, kept: 5 });
 });
 
-test('preferred anti-affinity wants nobody else in the domain, preferred affinity somebody', () => {
+test('checkPreferences: preferred anti-affinity wants no selected pod in the domain, preferred affinity one', () => {
   const preferredDuringSchedulingIgnoredDuringExecution = [
     { weight: 3, podAffinityTerm: { labelSelector: web, topologyKey: hostnameKey } },
   ];
@@ -73,7 +73,7 @@ test('preferred anti-affinity wants nobody else in the domain, preferred affinit
   expect(kept(pro, apart)).toEqual({ asked: 6, kept: 0 });
 });
 
-test('ScheduleAnyway spread weighs one', () => {
+test('checkPreferences: a ScheduleAnyway spread has the weight of one', () => {
   const spec: Partial<PodSpec> = {
     topologySpreadConstraints: [
       { maxSkew: 1, topologyKey: zoneKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: web },

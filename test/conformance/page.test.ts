@@ -25,7 +25,7 @@ test.each([
   expect(() => conformancePage(cases, folders, JSON.parse(read(list)) as Upstream, of)).not.toThrow();
 });
 
-test('rules that differences cite are there', () => {
+test('every behaviour rule that a difference cites exists', () => {
   const cited = [...suites, ...awsSuites].flatMap(({ told }) =>
     told.flatMap(({ rule }) => (rule === undefined ? [] : [rule])),
   );
@@ -37,19 +37,19 @@ test('rules that differences cite are there', () => {
   expect(missing).toEqual([]);
 });
 
-describe('the page', () => {
-  test('counts what is told and what is not', () => {
+describe('the generated page of conformance cases', () => {
+  test('counts the cases by suite, with those left out', () => {
     expect(pageOf(same(3, 'one', check))).toContain('| `pkg/a_test.go` | 2 | 1 | 0 | 0 | 1 |');
     expect(pageOf(same(3, 'one', check), notApplicable(9, 'two', 'none'))).toContain('| 2 | 1 | 0 | 1 | 0 |');
   });
 
-  test('refuses lines without a test, and tests that are told twice', () => {
+  test('refuses a case that names a line without a test, and two cases of one test', () => {
     expect(() => pageOf(same(4, 'one', check))).toThrow('"one" names line 4, where no test begins');
     expect(() => pageOf(same(3, 'one', check), same([9, 3], 'two', check))).toThrow('"two" names line 3');
   });
 });
 
-describe('the list of tests', () => {
+describe("the list of Karpenter's tests", () => {
   const source = [
     'var _ = x',
     '\tContext("a", func() {',
@@ -58,17 +58,17 @@ describe('the list of tests', () => {
     '\t\t\tEntry("d", 1),',
   ].join('\n');
 
-  test('has those of Ginkgo by line', () => {
+  test('has each Ginkgo test by its line', () => {
     expect(testsOf(source).map(([line]) => line)).toEqual([3, 5]);
   });
 
-  test('tells a test by its title and those around it', () => {
+  test('identifies a test by its title and those of its containers', () => {
     const [[, first] = []] = testsOf(source);
     const [[, renamed] = []] = testsOf(source.replace('"a"', '"other"'));
     expect(first).not.toBe(renamed);
   });
 
-  test('finds tests that have moved or gone', () => {
+  test('finds tests that moved to another line or were removed', () => {
     const told = [{ path: 'pkg/a_test.go', told: [same([3, 9], 'one', check)] }];
     const after: Upstream = { ...small, suites: { 'pkg/a_test.go': [[5, 'aaaaaaaa']] } };
     expect(movedTests(told, small, after)).toEqual([

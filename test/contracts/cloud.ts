@@ -48,7 +48,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       return instance === undefined || instance.state === 'shutting-down';
     };
 
-    test('every type names itself, and every offering its zone, capacity type and price', async () => {
+    test('every type requires its own name, and every offering its zone, capacity type and price', async () => {
       const types = await catalogue();
       expect(types.length).toBeGreaterThan(0);
       for (const type of types) {
@@ -69,7 +69,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
     const appearedSince = async (before: ReadonlySet<string>): Promise<readonly string[]> =>
       [...(await listed())].filter((providerId) => !before.has(providerId));
 
-    test('a launch gives an instance that can be found, listed and is what it was said to be', async () => {
+    test('a launched instance can be found and listed with what the launch returned', async () => {
       const launched = await launch('found');
       expect(launched.labels).toMatchObject({
         [labels.instanceType]: launched.instanceType,
@@ -83,7 +83,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       expect((await subject.provider.list()).map((instance) => instance.providerId)).toContain(providerId);
     });
 
-    test('the same claim launched twice, one after the other and at once, has one instance', async () => {
+    test('a claim launched twice, one after the other or at once, has one instance', async () => {
       const before = await listed();
       const first = await launch('twice');
       const again = await Promise.all([launch('twice'), launch('twice')]);
@@ -91,7 +91,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       expect(await appearedSince(before)).toEqual([first.providerId]);
     });
 
-    test('an instance is terminated, terminating twice is harmless, and an unknown one is gone', async () => {
+    test('terminate ends an instance, is harmless when repeated, and finds an unknown one gone', async () => {
       const { providerId } = await launch('terminated');
       expect(await subject.provider.terminate(providerId)).toBe('terminating');
       expect(await gone(providerId)).toBe(true);
@@ -101,7 +101,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       expect(await subject.provider.terminate(unknown)).toBe('gone');
     });
 
-    test('tags are added', async () => {
+    test('tags are added to an instance', async () => {
       const { providerId } = await launch('tagged');
       await subject.provider.tag(providerId, { Name: 'node-1' });
       expect((await subject.provider.get(providerId))?.tags.Name).toBe('node-1');
@@ -109,7 +109,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       expect((await subject.provider.get(providerId))?.tags.Name).toBe('node-1');
     });
 
-    test('a claim that no type can serve is refused for want of capacity', async () => {
+    test('a claim that no type fits is refused as insufficient capacity', async () => {
       const claim = subject.claim('impossible');
       const requests = { cpu: '100000' };
       const impossible = { ...claim, spec: { ...claim.spec, resources: { requests } } };
@@ -117,7 +117,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       expect(result).toMatchObject({ ok: false, error: { kind: 'InsufficientCapacity' } });
     });
 
-    test('what NodeOverlays make of the types decides a launch, and what the machine has', async () => {
+    test('a launch uses the types and resources that NodeOverlays give, and the instance shows them', async () => {
       const claim = subject.claim('overlaid');
       const fuse = 'smarter-devices/fuse';
       const requests = { ...claim.spec.resources?.requests, [fuse]: '2' };
@@ -130,7 +130,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       if (result.ok) await subject.shown?.(result.value.providerId);
     });
 
-    test('out of capacity: refused, nothing launched, and the offerings are named', async () => {
+    test('without capacity a launch is refused and names the offerings, and no instance exists', async () => {
       if (subject.exhaust === undefined) return;
       const types = await catalogue();
       const victim = types.find((type) => type.offerings.some((offering) => offering.available))!.name;
@@ -143,7 +143,7 @@ export function describeCloudProvider(name: string, setUp: () => Promise<Contrac
       expect(await appearedSince(before)).toEqual([]);
     });
 
-    test('what is marked unavailable leaves the catalogue', async () => {
+    test('an offering marked unavailable is unavailable in the catalogue', async () => {
       const offered = (await catalogue()).flatMap((type) =>
         type.offerings.filter((offering) => offering.available).map((offering) => ({ type, offering })),
       );

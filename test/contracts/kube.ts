@@ -69,12 +69,12 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
     });
 
     describe('get and create', () => {
-      test('what is not there is undefined', async () => {
+      test('get of an absent object gives undefined', async () => {
         expect(await client.get('Lease', { namespace, name: 'absent' })).toBeUndefined();
         expect(await client.get('Node', { name: 'absent' })).toBeUndefined();
       });
 
-      test('a created object has an identity and reads back', async () => {
+      test('create gives the object a UID and a resource version, and get returns it', async () => {
         const { outcome, object } = await client.create('Lease', lease('created'));
         expect(outcome).toBe('created');
         expect(object).toMatchObject({
@@ -89,7 +89,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(await client.get('Lease', { namespace, name: 'created' })).toEqual(object);
       });
 
-      test('a taken name gives the object that has it, unchanged', async () => {
+      test('create under a taken name returns the existing object unchanged', async () => {
         const first = await client.create('Lease', lease('taken'));
         const second = await client.create('Lease', {
           metadata: { name: 'taken', namespace },
@@ -98,26 +98,26 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(second).toEqual({ outcome: 'exists', object: first.object });
       });
 
-      test('names are made up from generateName', async () => {
+      test('create makes up a name from generateName', async () => {
         const make = () => client.create('Lease', { metadata: { generateName: 'made-', namespace } });
         const names = [(await make()).object.metadata.name, (await make()).object.metadata.name];
         expect(names[0]).toMatch(/^made-\w{5}$/);
         expect(names[1]).not.toBe(names[0]);
       });
 
-      test('an object without a name is invalid', async () => {
+      test('create without a name is invalid', async () => {
         await expect(client.create('Lease', { metadata: { namespace } })).rejects.toMatchObject({
           name: 'DomainError',
           type: 'Invalid',
         });
       });
 
-      test('a namespaced kind without its namespace is invalid', async () => {
+      test('create of a namespaced kind without a namespace is invalid', async () => {
         const error: unknown = await client.get('Pod', { name: 'anywhere' }).catch((thrown: unknown) => thrown);
         expect(isDomainError(error, 'Invalid')).toBe(true);
       });
 
-      test('the status of a new object is left out where it is a subresource', async () => {
+      test('create ignores the status where it is a subresource', async () => {
         const { object } = await client.create('PodDisruptionBudget', {
           metadata: { name: 'fresh', namespace },
           spec: { minAvailable: 1, selector: { matchLabels: { app: 'none' } } },
@@ -127,7 +127,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(object.metadata.generation).toBe(1);
       });
 
-      test('a node registers together with its status', async () => {
+      test('create of a Node keeps its status', async () => {
         const name = `${namespace}-node`;
         const { object } = await client.create('Node', {
           metadata: { name },
@@ -140,7 +140,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
     });
 
     describe('lists', () => {
-      test('hold every object with its kind, chosen by labels', async () => {
+      test('lists have every object with its kind, selected by labels', async () => {
         await client.create('Lease', lease('listed-1', { list: 'x', part: 'a' }));
         await client.create('Lease', lease('listed-2', { list: 'x', part: 'b' }));
         await client.create('Lease', lease('listed-3', { list: 'x' }));
@@ -154,13 +154,13 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(first).toMatchObject({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' });
       });
 
-      test('can be chosen by fields', async () => {
+      test('lists can be selected by fields', async () => {
         await client.create('Lease', lease('by-field'));
         const found = await client.list('Lease', { namespace, fieldSelector: 'metadata.name=by-field' });
         expect(found.map(({ metadata }) => metadata.name)).toEqual(['by-field']);
       });
 
-      test('are transformed object by object', async () => {
+      test('lists are transformed object by object', async () => {
         await client.create('Lease', lease('transformed', { transform: 'yes' }));
         const { items, resourceVersion } = await client.listForWatch('Lease', {
           namespace,
@@ -173,7 +173,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
     });
 
     describe('patch', () => {
-      test('merges, removes by null, and counts the version up', async () => {
+      test('a merge patch sets fields, removes those that are null, and increments the resource version', async () => {
         const { object } = await client.create('Lease', lease('patched', { keep: '1', drop: '1' }));
         const answer = await client.patch(
           'Lease',
@@ -195,7 +195,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(Number(now.resourceVersion)).toBeGreaterThan(Number(object.metadata.resourceVersion));
       });
 
-      test('that changes nothing leaves the version alone', async () => {
+      test('a patch that changes nothing keeps the resource version', async () => {
         const { object } = await client.create('Lease', lease('untouched'));
         const answer = await client.patch('Lease', { namespace, name: 'untouched' }, { spec: { holderIdentity: 'a' } });
         expect(answer).toMatchObject({
@@ -204,7 +204,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         });
       });
 
-      test('of another version or another UID is a conflict', async () => {
+      test('a patch with another resource version or UID is a conflict', async () => {
         const { object } = await client.create('Lease', lease('contested'));
         const ref = { namespace, name: 'contested' };
         const { resourceVersion } = object.metadata;
@@ -216,7 +216,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect((await client.get('Lease', ref))?.spec?.holderIdentity).toBe('b');
       });
 
-      test('of what is not there is gone', async () => {
+      test('a patch of an absent object says that it is gone', async () => {
         expect(
           await client.patch('Lease', { namespace, name: 'absent' }, { metadata: { labels: { a: 'b' } } }),
         ).toEqual({
@@ -224,7 +224,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         });
       });
 
-      test('status and the rest are changed apart', async () => {
+      test('patches of status and of spec leave each other alone', async () => {
         const ref = { namespace, name: 'split' };
         const selector = { matchLabels: { app: 'none' } };
         await client.create('PodDisruptionBudget', { metadata: ref, spec: { minAvailable: 1, selector } });
@@ -245,7 +245,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
       });
     });
 
-    test('a custom resource keeps status, generation, UID and finalizers as a built-in kind does', async () => {
+    test('a custom resource has status, generation, UID and finalizers as a built-in kind does', async () => {
       const ref = { name: `${namespace}-claim` };
       const spec = {
         nodeClassRef: { group: 'karpenter.kwok.sh', kind: 'KWOKNodeClass', name: 'none' },
@@ -282,7 +282,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
     });
 
     describe('delete', () => {
-      test('removes only the object of that UID', async () => {
+      test('delete removes only the object with the given UID', async () => {
         const { object } = await client.create('Lease', lease('deleted'));
         const ref = { namespace, name: 'deleted' };
         expect(await client.delete('Lease', ref, { uid: '11111111-2222-4333-8444-555555555555' })).toBe('gone');
@@ -292,7 +292,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(await client.delete('Lease', ref)).toBe('gone');
       });
 
-      test('waits for finalizers, and admits no new ones meanwhile', async () => {
+      test('delete waits for finalizers, and none can be added meanwhile', async () => {
         const ref = { namespace, name: 'held' };
         await client.create('Lease', { ...lease('held'), metadata: { ...ref, finalizers: ['example.com/hold'] } });
         expect(await client.delete('Lease', ref)).toBe('deleted');
@@ -309,7 +309,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(await client.get('Lease', ref)).toBeUndefined();
       });
 
-      test('a pod without a node goes at once; one on a node terminates until it is forced', async () => {
+      test('deleting a pod without a node removes it at once; a bound one terminates until its deletion is forced', async () => {
         await client.create('Pod', pod('floating'));
         expect(await client.delete('Pod', { namespace, name: 'floating' })).toBe('deleted');
         expect(await client.get('Pod', { namespace, name: 'floating' })).toBeUndefined();
@@ -343,7 +343,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         await client.patch('PodDisruptionBudget', ref, { status }, { subresource: 'status' });
       };
 
-      test('terminates a pod of that UID', async () => {
+      test('an eviction terminates the pod with the given UID', async () => {
         const target = await running('evicted-1');
         expect(await client.evict({ ...target, uid: '11111111-2222-4333-8444-555555555555' })).toEqual({
           outcome: 'gone',
@@ -354,7 +354,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(await client.evict({ namespace, name: 'absent', uid: target.uid })).toEqual({ outcome: 'gone' });
       });
 
-      test('spends the budget, and is blocked when nothing is left', async () => {
+      test('an eviction uses up the PodDisruptionBudget, and is blocked at disruptionsAllowed 0', async () => {
         const [first, second] = [await running('guarded-1'), await running('guarded-2')];
         await budget('guard', 'guarded', 1);
         expect(await client.evict(first)).toEqual({ outcome: 'evicted' });
@@ -366,7 +366,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         });
       });
 
-      test('is blocked by two budgets', async () => {
+      test('an eviction is blocked where two PodDisruptionBudgets select the pod', async () => {
         const target = await running('contended-1');
         await budget('one', 'contended', 1);
         await budget('two', 'contended', 1);
@@ -378,7 +378,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
     });
 
     describe('watch', () => {
-      test('gives every change after the version, in order', async () => {
+      test('a watch gives every change after its resource version, in order', async () => {
         const { resourceVersion } = await client.listForWatch('Lease', { namespace });
         const watched = collect('Lease', resourceVersion, { labelSelector: 'w=1' }, (events) => events.length === 4);
         const ref = { namespace, name: 'watched' };
@@ -399,7 +399,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect(versions).toEqual([...versions].sort((a, b) => a - b));
       });
 
-      test('shows an object that leaves the selection as deleted', async () => {
+      test('a watch shows an object that no longer matches its selector as deleted', async () => {
         await client.create('Lease', lease('leaving', { w: 'leaving' }));
         const { resourceVersion } = await client.listForWatch('Lease', { namespace });
         const watched = collect(
@@ -412,7 +412,7 @@ export function kubeContract(name: string, makeSubject: () => Promise<ContractSu
         expect((await watched).map(({ type }) => type)).toEqual(['DELETED']);
       });
 
-      test('opens before it is aborted and ends then', async () => {
+      test('a watch is open before its signal is aborted, and ends then', async () => {
         const { resourceVersion } = await client.listForWatch('Lease', { namespace });
         const stop = new AbortController();
         let opened = 0;

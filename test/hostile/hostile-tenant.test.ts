@@ -142,8 +142,8 @@ async function workflows(status: string): Promise<string[]> {
   return found;
 }
 
-describe('a hostile tenant', () => {
-  test('keeps no ordinary pod from running, and nothing fails for good', async () => {
+describe("a hostile tenant's objects in a real cluster", () => {
+  test('keep no ordinary pod from running, and no workflow fails', async () => {
     const placements = new Placements();
     const over = new AbortController();
     await placements.watch(over.signal);

@@ -53,8 +53,8 @@ const environmentOf = ({ spec }: Rendered): Record<string, string | undefined> =
   return Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
 };
 
-describe('the chart', () => {
-  test('versions the workers unless told otherwise', async () => {
+describe('the Helm chart', () => {
+  test('enables worker versioning unless told otherwise', async () => {
     const of = async (values: Record<string, string>): Promise<string | undefined> =>
       environmentOf(named(await render(values), 'Deployment', 'stowage-worker')).WORKER_VERSIONING;
 
@@ -62,7 +62,7 @@ describe('the chart', () => {
     expect(await of({ 'worker.versioning': 'false' })).toBeUndefined();
   });
 
-  test('runs two operators and two workers, or both in one', async () => {
+  test('has two operators and two workers, or two processes that are both in mode single', async () => {
     const split = (await render()).filter(({ kind }) => kind === 'Deployment');
     const single = (await render({ mode: 'single' })).filter(({ kind }) => kind === 'Deployment');
 
@@ -73,7 +73,7 @@ describe('the chart', () => {
     expect(single.map(({ metadata, spec }) => [metadata.name, spec.replicas])).toEqual([['stowage-stowage', 2]]);
   });
 
-  test('never on nodes that Stowage manages, whatever else is wanted', async () => {
+  test('keeps its pods off nodes that Stowage manages, whatever affinity the values add', async () => {
     const wanted = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]';
     const rendered = await render({
       [`${wanted}.matchExpressions[0].key`]: 'team',
@@ -94,7 +94,7 @@ describe('the chart', () => {
     }
   });
 
-  test('survives the loss of a node or a zone', async () => {
+  test('spreads its pods over hosts and zones, with a PodDisruptionBudget, so that it survives the loss of one', async () => {
     const rendered = await render();
     const { spec } = named(rendered, 'Deployment', 'stowage-worker').spec.template;
     const keys = (spec.topologySpreadConstraints as TopologySpreadConstraint[]).map(({ topologyKey }) => topologyKey);
@@ -104,7 +104,7 @@ describe('the chart', () => {
     expect(named(rendered, 'PodDisruptionBudget', 'stowage-worker').spec).toMatchObject({ maxUnavailable: 1 });
   });
 
-  test('its containers may do nothing but run', async () => {
+  test('runs its containers as non-root, without privileges and capabilities', async () => {
     for (const { kind, spec } of await render({ 'temporal.trial.enabled': 'true', 'temporal.address': '' })) {
       if (!['Deployment', 'Job', 'StatefulSet'].includes(kind)) continue;
       const { securityContext, containers } = spec.template.spec as unknown as {
@@ -135,7 +135,7 @@ describe('the chart', () => {
     expect(named(rendered, 'Role', 'stowage-karpenter-lease').metadata.namespace).toBe('kube-system');
   });
 
-  test('may patch workloads where rollouts are to be restarted, and else none', async () => {
+  test('grants the patch of workloads only where rolloutRestarts is enabled', async () => {
     const mayPatch = (rendered: readonly Rendered[]): string[] =>
       rendered.flatMap(({ kind, metadata, rules = [] }) =>
         kind === 'ClusterRole' && JSON.stringify(rules).match(/"apps"[^}]*"patch"/) !== null
@@ -163,14 +163,14 @@ describe('the chart', () => {
   test.each([
     ['', undefined],
     ['karpenter', [{ targetLabel: 'job', replacement: 'karpenter' }]],
-  ])('has its metrics under the job "%s"', async (job, relabelings) => {
+  ])('has a ServiceMonitor with the job "%s"', async (job, relabelings) => {
     const rendered = await render({ 'metrics.serviceMonitor.enabled': 'true', 'metrics.serviceMonitor.job': job });
     const { spec } = named(rendered, 'ServiceMonitor', 'stowage') as unknown as { spec: { endpoints: object[] } };
 
     expect(spec.endpoints).toEqual([{ port: 'metrics', interval: '30s', ...(relabelings && { relabelings }) }]);
   });
 
-  test('has its dashboards as ConfigMaps where they are asked for', async () => {
+  test('has dashboards as ConfigMaps where they are enabled', async () => {
     const dashboardsOf = (rendered: Rendered[]) => rendered.filter(({ kind }) => kind === 'ConfigMap');
     const found = dashboardsOf(await render({ 'dashboards.enabled': 'true' }));
 
@@ -187,7 +187,7 @@ describe('the chart', () => {
     }
   });
 
-  test('lets only metrics and probes in', async () => {
+  test('has a NetworkPolicy that lets in only metrics and probes', async () => {
     const { spec } = named(await render(), 'NetworkPolicy', 'stowage');
 
     expect(spec).toMatchObject({
@@ -196,7 +196,7 @@ describe('the chart', () => {
     });
   });
 
-  test('lets those alone ask for metrics whom metrics.allowFrom names', async () => {
+  test('limits access to metrics to the peers of metrics.allowFrom', async () => {
     const peer = 'metrics.allowFrom[0].namespaceSelector.matchLabels.team';
     const { spec } = named(await render({ [peer]: 'monitoring' }), 'NetworkPolicy', 'stowage') as unknown as {
       spec: { ingress: object[] };
@@ -214,7 +214,7 @@ describe('the chart', () => {
   test.each([
     ['http://collector.observability:4318', 4318],
     ['https://collector.example.com', 443],
-  ])('sends traces to %s, and lets port %d out', async (endpoint, port) => {
+  ])('sends traces to %s, and its NetworkPolicy allows egress to port %d', async (endpoint, port) => {
     const rendered = await render({ 'tracing.endpoint': endpoint });
 
     expect(environmentOf(named(rendered, 'Deployment', 'stowage-worker'))).toMatchObject({
@@ -229,30 +229,27 @@ describe('the chart', () => {
     ['small', { memory: '384Mi', cpu: '100m' }],
     ['medium', { memory: '1Gi', cpu: '500m' }],
     ['large', { memory: '3Gi', cpu: 2 }],
-  ])('a worker of a cluster of size %s asks for %o', async (size, requests) => {
+  ])('of size %s gives a worker the requests %o', async (size, requests) => {
     const [container] = named(await render({ size }), 'Deployment', 'stowage-worker').spec.template.spec
       .containers as unknown as { resources: { requests: object } }[];
 
     expect(container?.resources.requests).toEqual(requests);
   });
 
-  describe('the Temporal for trials', () => {
-    test.each(['default', 'nodes-of-c'])(
-      'has the namespace %s that Stowage and its probe ask for',
-      async (namespace) => {
-        const rendered = await render({ ...trial, 'temporal.namespace': namespace });
-        const [container] = named(rendered, 'StatefulSet', 'stowage-temporal').spec.template.spec
-          .containers as unknown as { command: string[]; readinessProbe: { httpGet: { path: string } } }[];
+  describe('the trial Temporal of the chart', () => {
+    test.each(['default', 'nodes-of-c'])('has the namespace %s that Stowage and its probe use', async (namespace) => {
+      const rendered = await render({ ...trial, 'temporal.namespace': namespace });
+      const [container] = named(rendered, 'StatefulSet', 'stowage-temporal').spec.template.spec
+        .containers as unknown as { command: string[]; readinessProbe: { httpGet: { path: string } } }[];
 
-        expect(container?.command).toContain(`--namespace=${namespace}`);
-        expect(container?.readinessProbe.httpGet.path).toBe(`/api/v1/namespaces/${namespace}`);
-        expect(environmentOf(named(rendered, 'Deployment', 'stowage-worker'))).toMatchObject({
-          TEMPORAL_NAMESPACE: namespace,
-        });
-      },
-    );
+      expect(container?.command).toContain(`--namespace=${namespace}`);
+      expect(container?.readinessProbe.httpGet.path).toBe(`/api/v1/namespaces/${namespace}`);
+      expect(environmentOf(named(rendered, 'Deployment', 'stowage-worker'))).toMatchObject({
+        TEMPORAL_NAMESPACE: namespace,
+      });
+    });
 
-    test('answers pods of its release that run Stowage, and nobody else', async () => {
+    test("accepts connections only from Stowage's pods of its release", async () => {
       const rendered = await render(trial);
       const { spec } = named(rendered, 'NetworkPolicy', 'stowage-temporal') as unknown as {
         spec: {
@@ -285,7 +282,7 @@ describe('the chart', () => {
       expect(strangers.filter((labels) => selects(peer!.podSelector, labels))).toEqual([]);
     });
 
-    test('is not there where a Temporal is given', async () => {
+    test('is left out where temporal.address is given', async () => {
       expect((await render()).filter(({ metadata }) => metadata.name === 'stowage-temporal')).toEqual([]);
     });
   });
@@ -305,7 +302,7 @@ describe('the chart', () => {
     });
   });
 
-  test('reaches Temporal by a profile of a Secret, which gives address and namespace', async () => {
+  test('reaches Temporal by a profile of a Secret, which has address and namespace', async () => {
     const values = {
       'temporal.address': '',
       'temporal.profile.secretName': 'temporal',
@@ -358,7 +355,7 @@ describe('the chart', () => {
     });
   });
 
-  test('may change the status of pods unless it nominates none', async () => {
+  test('grants the status of pods unless nominations are off', async () => {
     const may = async (values: Record<string, string>): Promise<boolean> =>
       JSON.stringify((await render(values)).map(({ rules }) => rules ?? [])).includes('pods/status');
 
@@ -366,7 +363,7 @@ describe('the chart', () => {
     expect(await may({ 'settings.NOMINATE_PODS': 'false' })).toBe(false);
   });
 
-  test('may scale its own Deployments while it is uninstalled, and at no other time', async () => {
+  test('grants scaling of its own Deployments only to the uninstall job', async () => {
     const rendered = await render();
     const own = rendered.filter(({ metadata }) => metadata.name === 'stowage-uninstall');
 
@@ -413,7 +410,7 @@ describe('the chart', () => {
     [{ ...trial, 'temporal.tls.secretName': 'tls' }, /temporal\.tls\.secretName is tls beside temporal\.trial/],
     [{ ...trial, 'temporal.tls.serverName': 'name' }, /temporal\.tls\.serverName is name beside temporal\.trial/],
     [{ 'serviceAccount.create': 'false' }, /serviceAccount\.name is empty/],
-  ])('refuses %o', async (values, message) => {
+  ])('refuses the values %o', async (values, message) => {
     await expect(render(values as Record<string, string>)).rejects.toThrow(message);
   });
 
@@ -424,7 +421,7 @@ describe('the chart', () => {
     { 'cloud.interruptionQueue': 'stowage_c-1.fifo', 'temporal.namespace': 'stowage.acct1' },
     { 'metrics.serviceMonitor.enabled': 'true', 'metrics.serviceMonitor.interval': '1m30s' },
     { 'tolerations[0].operator': 'Exists', 'imagePullSecrets[0].name': 'pull' },
-  ])('takes %o', async (values) => {
+  ])('accepts the values %o', async (values) => {
     await expect(render(values)).resolves.not.toEqual([]);
   });
 });

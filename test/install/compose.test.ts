@@ -73,14 +73,14 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
     await removeFolder(folder);
   }, minutes(10));
 
-  test('every image that it names and does not build has a stand-in, and none is pulled', () => {
+  test('compose: every image that it names and does not build has a stand-in, and none is pulled', () => {
     const named = Object.values(services).filter(({ build }) => build === undefined);
 
     expect([...new Set(named.map(({ image }) => image))].sort()).toEqual([...made].sort());
   });
 
   test(
-    'everything comes up, and a pending pod gets a node',
+    'compose: all services start, and a pending pod gets a node',
     async () => {
       const began = Date.now();
       try {
@@ -120,7 +120,7 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
   );
 
   test(
-    'SIGTERM ends Stowage in order, within its grace period',
+    'compose: SIGTERM stops Stowage gracefully within its grace period',
     async () => {
       await compose('stop', '--timeout', '10', 'stowage');
       const said = await compose('ps', '--all', '--format', 'json', 'stowage');
@@ -132,7 +132,7 @@ suite(`docker compose up --build --wait${lacks === '' ? '' : ` (skipped: ${lacks
   );
 
   test(
-    'npm run demo takes this way by itself, tells its story, and takes everything down',
+    'npm run demo uses compose by itself, tells its story, and takes everything down',
     async () => {
       await compose('down', '--volumes', '--timeout', '5');
       const config = join(folder, 'docker-config');

@@ -97,14 +97,14 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
     await stop();
   }, minutes(10));
 
-  test('the image has the same layers whenever it is built', () => {
+  test('two builds of the image have the same layers', () => {
     const [first, again] = world.images.layers;
 
     expect(first.length).toBeGreaterThan(1);
     expect(again).toEqual(first);
   });
 
-  test('the image for arm64 is built here, and all that runs in it is for arm64', () => {
+  test('the image for arm64 is built here, and all its binaries are for arm64', () => {
     const { architecture, programs } = world.images.arm64;
 
     expect(architecture).toBe('arm64');
@@ -113,7 +113,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
   });
 
   test(
-    'operators and workers become ready, two of each, on the node that Stowage does not manage',
+    'two operators and two workers become ready on a node that Stowage does not manage',
     async () => {
       began = Date.now();
       await world.kubectl(['create', 'namespace', namespace]);
@@ -140,7 +140,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
   );
 
   test(
-    'stowage doctor, asked in a pod, finds nothing wrong',
+    'stowage doctor, run in a pod, finds nothing wrong',
     async () => {
       const checks = await doctor();
 
@@ -158,7 +158,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
     ['a region that is not the cluster’s', '--aws-region=eu-west-1', 'cloud-region'],
     ['a queue that is not there', '--interruption-queue=elsewhere', 'interruption-queue'],
   ])(
-    'stowage doctor, asked in a pod, names %s',
+    'stowage doctor, run in a pod, names %s',
     async (_, flag, check) => {
       const failed = (await doctor(flag)).filter(({ state }) => state === 'failed').map(({ name }) => name);
 
@@ -168,7 +168,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
   );
 
   test(
-    'all of its pods are killed at once: they come back, and nodes are launched again',
+    'after all pods of Stowage are killed at once they start again, and nodes are launched',
     async () => {
       const before = new Set((await world.kube.list('Pod', { namespace })).map(({ metadata }) => metadata.uid));
       await world.kubectl(['-n', namespace, 'delete', 'pods', '--all', '--grace-period=0', '--force']);
@@ -189,7 +189,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
   );
 
   test(
-    'an upgrade with a disruption in flight: the same workflow goes on in the new version',
+    'helm upgrade during a disruption: the same workflow goes on in the new version',
     async () => {
       const { kube, client } = world;
       const held = await launchFor('held');
@@ -247,7 +247,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
   );
 
   test(
-    'uninstalling leaves no Schedule, workflow, finalizer or taint, and says that the nodes stay',
+    'helm uninstall leaves no Schedule, workflow, finalizer or taint, and says that the nodes stay',
     async () => {
       const { kube, client } = world;
       // What the drain evicted has a node again: none is launched meanwhile.
@@ -290,7 +290,7 @@ suite(`installed by its chart${lacks === '' ? '' : ` (skipped: ${lacks})`}`, () 
   );
 
   test(
-    'for a trial: one process a pod with a Temporal of its own',
+    'the trial installation runs one process per pod with its own Temporal',
     async () => {
       const trial = { ...world.values, mode: 'single', 'temporal.trial.enabled': 'true', 'worker.replicas': '1' };
       await install('install', { ...trial, clusterName: 'trial', 'temporal.trial.persistence.enabled': 'false' });

@@ -67,7 +67,7 @@ async function templatesLeft(): Promise<string[]> {
   return LaunchTemplates.map(({ LaunchTemplateName: name = '' }) => name);
 }
 
-describe('the suite for a real account, against the local cloud', () => {
+describe('the suite for a real AWS account, run against the local cloud', () => {
   let recording: Recording;
   let results: StepResult[];
 
@@ -83,7 +83,7 @@ describe('the suite for a real account, against the local cloud', () => {
     recording = recorder.recording(target.region, new Date(), names);
   });
 
-  test('passes every step that the account has what it needs for, and leaves nothing', async () => {
+  test('passes every step that the account can run, and leaves no resource', async () => {
     expect(outcomes(results)).toEqual({
       ...passed(...everyStep, 'terminations', 'clean-up'),
       ipv6: 'the cluster is one of IPv4',
@@ -99,7 +99,7 @@ describe('the suite for a real account, against the local cloud', () => {
     expect(results.reduce((sum, { cost }) => sum + cost, 0)).toBeLessThan(5);
   });
 
-  test('is refused nothing that the policy is to allow', async () => {
+  test('is denied no call that the IAM policy should allow', async () => {
     const { denials } = await cloud().permissions();
     expect(denials.map(({ action }) => action).sort()).toEqual([
       'ec2:CreateTags',
@@ -108,7 +108,7 @@ describe('the suite for a real account, against the local cloud', () => {
     ]);
   });
 
-  test('what it recorded has nothing of the account in it', () => {
+  test('records nothing that identifies the account', () => {
     const text = JSON.stringify(recording);
     expect(recording.calls.length).toBeGreaterThan(50);
     for (const secret of [stack().cluster, nodeRole(stack().cluster), `r${process.pid}`, reservation])
@@ -116,7 +116,7 @@ describe('the suite for a real account, against the local cloud', () => {
     expect(text).not.toMatch(/BEGIN CERTIFICATE|LS0tLS1/);
   });
 
-  test('and the local cloud plays it: the steps pass by those answers alone', async () => {
+  test('its recording, played by the local cloud, passes the same steps', async () => {
     await cloud().replay(recording);
     await cloud().clearRequests();
     const before = (await cloud().instances()).length;
@@ -136,7 +136,7 @@ describe('the suite for a real account, against the local cloud', () => {
   });
 });
 
-test('in an IPv6 cluster the machine joins by its IPv6 address', async () => {
+test('in an IPv6 cluster the instance joins by its IPv6 address', async () => {
   await script();
   await cloud().configure({ ipFamily: 'ipv6' });
   const cluster = clusterOf(stack().adminKubeconfig!, 250);
@@ -149,7 +149,7 @@ test('in an IPv6 cluster the machine joins by its IPv6 address', async () => {
   expect(outcomes(results)).toEqual(passed('ipv6', 'clean-up'));
 });
 
-test('a step that could cost too much is not begun, nor one that could take too long', async () => {
+test('a step that could exceed the cost or time limit is not begun', async () => {
   await script();
   const poor = await run(targetOf({ only: ['al2023'], maxDollars: 0.001 }), everythingJoins());
   expect(outcomes(poor)).toEqual({
@@ -162,7 +162,7 @@ test('a step that could cost too much is not begun, nor one that could take too 
   expect(fleets.filter(({ params }) => (params as { DryRun?: string }).DryRun !== 'true')).toEqual([]);
 });
 
-test('what a run that died left is ended by the next', async () => {
+test('resources that an aborted run left are removed by the next run', async () => {
   await script();
   const dying = targetOf({ only: ['spot'], run: `d${process.pid}` });
   const { provider } = awsProvider(stack(), { clusterEndpoint: undefined, caBundle: undefined });

@@ -42,7 +42,7 @@ const paths = {
   },
 } as const;
 
-describe('a lost answer', () => {
+describe('a lost answer of an AWS call', () => {
   let provider: CloudProvider;
   let shift: (ms: number) => void;
   let ready: EC2NodeClass;
@@ -110,7 +110,7 @@ describe('a lost answer', () => {
     ]);
 
   test.each(Object.keys(paths) as (keyof typeof paths)[])(
-    '%s: at each call in turn, ends with the one instance and none besides',
+    "%s: whichever call's answer is lost, there is one instance",
     async (path) => {
       const { capacity, scripted } = paths[path];
       await scripted();
@@ -132,7 +132,7 @@ describe('a lost answer', () => {
   );
 });
 
-describe('a lost answer, and other parameters by the next attempt', () => {
+describe('a lost CreateFleet answer, and a next attempt with other parameters', () => {
   const zone = () => `${stack().region}a`;
   const types = need('node.kubernetes.io/instance-type', 'm5.large', 'm5.xlarge');
   const onDemand = need('karpenter.sh/capacity-type', 'on-demand');
@@ -162,7 +162,7 @@ describe('a lost answer, and other parameters by the next attempt', () => {
   });
   afterAll(() => cloud().reset());
 
-  test('there was no capacity: EC2 is asked what it did, in its words, and then anew', async () => {
+  test('without capacity: the first request is repeated with its own parameters, then a new one is made', async () => {
     const { provider } = awsProvider(stack());
     const ready = await prepared(provider, 'tokens-a');
     const own = given();
@@ -177,7 +177,7 @@ describe('a lost answer, and other parameters by the next attempt', () => {
     expect(codes).not.toContain('IdempotentParameterMismatch');
   });
 
-  test('there was none, and the process that asked died: another token, once an instance would be visible', async () => {
+  test('without capacity, the process restarted: a new token is used once an instance would be visible', async () => {
     const { provider: dead } = awsProvider(stack());
     const { provider, shift } = awsProvider(stack());
     const ready = await prepared(provider, 'tokens-b');
@@ -195,7 +195,7 @@ describe('a lost answer, and other parameters by the next attempt', () => {
     expect(await launched(own)).toHaveLength(1);
   });
 
-  test('there was some, and the process that asked died: its instance is waited for, never a second one', async () => {
+  test('with capacity, the process restarted: the instance is waited for, and no second one is launched', async () => {
     const { provider: dead } = awsProvider(stack());
     const { provider } = awsProvider(stack());
     const ready = await prepared(provider, 'tokens-c');
@@ -213,7 +213,7 @@ describe('a lost answer, and other parameters by the next attempt', () => {
   });
 });
 
-describe('input that cannot work', () => {
+describe('AWS input that cannot work', () => {
   const statusOf = async (provider: CloudProvider, given: EC2NodeClass) =>
     (await provider.resolveNodeClass(given)).status as EC2NodeClassStatus;
   beforeEach(async () => {
@@ -226,7 +226,7 @@ describe('input that cannot work', () => {
     ['ExpiredToken', 403, 'expired credentials'],
     ['AuthFailure', 401, 'credentials of another region'],
     ['UnauthorizedOperation', 403, 'a denied permission'],
-  ])('%s: every condition names its call, and all of it is well again afterwards', async (code, status) => {
+  ])('%s: every condition names its call, and all are True again afterwards', async (code, status) => {
     const { provider } = awsProvider(stack());
     await cloud().addFault({ kind: 'error', service: 'ec2', action: '*', code, status, times: 0 });
     const broken = await statusOf(provider, nodeClass(stack(), {}, `denied-${code.toLowerCase()}`));
@@ -253,7 +253,7 @@ describe('input that cannot work', () => {
       /ec2:DescribeImages .*ami-0gone0000/,
     ],
     [{ role: 'no-such-role' }, 'InstanceProfileReady', /role no-such-role does not exist/],
-  ])('%j: the condition names call and resource, and another node class goes on', async (spec, type, message) => {
+  ])('%j: the condition names call and resource, and another node class stays Ready', async (spec, type, message) => {
     const { provider } = awsProvider(stack(), {}, 'role' in spec ? 'local' : 'stowage');
     const [broken, sound] = await Promise.all([
       statusOf(provider, nodeClass(stack(), spec, 'broken')),
@@ -264,7 +264,7 @@ describe('input that cannot work', () => {
     expect(isTrue(sound.conditions, 'SubnetsReady') && isTrue(sound.conditions, 'AMIsReady')).toBe(true);
   });
 
-  test('a subnet that was deleted after it was resolved fails the launch by name, and launches nothing', async () => {
+  test('a subnet deleted after it was resolved fails the launch with its name, and launches nothing', async () => {
     const { provider } = awsProvider(stack());
     const ready = await resolved(provider, nodeClass(stack(), {}, 'stale'));
     const zone = ready.status!.subnets![0]!.zone;
@@ -278,7 +278,7 @@ describe('input that cannot work', () => {
   });
 });
 
-test('in a shifted zone nothing is launched, terminated or tagged, and what is there stays (zonal-shift/shifted-zone)', async () => {
+test('in a shifted zone nothing is launched, terminated or tagged, and existing instances stay (zonal-shift/shifted-zone)', async () => {
   await cloud().reset();
   await cloud().configure(briefLags);
   const { provider, shift } = awsProvider(stack(), { zonalShift: true });

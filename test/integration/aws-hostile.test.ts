@@ -39,8 +39,8 @@ beforeEach(async () => {
 });
 afterAll(() => cloud().reset());
 
-describe('fields at their limits', () => {
-  test('as many tags as EC2 takes beside ours, in any script, are on the instance', async () => {
+describe('EC2NodeClass fields at their limits', () => {
+  test("as many tags as EC2 accepts beside Stowage's own, in any script, are on the instance", async () => {
     const tags = tagsOf(44);
     const { provider, resolve } = classOf({ tags }, 'many-tags');
     const ready = await resolve();
@@ -53,7 +53,7 @@ describe('fields at their limits', () => {
     expect(made?.tags).toMatchObject(tags);
   });
 
-  test.each([45, 50])('%i tags are too many, and the node class says so before a pod waits', async (count) => {
+  test.each([45, 50])('%i tags are too many, and the node class is not Ready with that reason', async (count) => {
     const { provider, resolve } = classOf({ tags: tagsOf(count) }, `too-many-tags-${count}`);
     const broken = await resolve();
     expect(validation(broken)).toMatchObject({
@@ -68,7 +68,7 @@ describe('fields at their limits', () => {
     expect(await launchedFor(given.metadata.uid)).toBe(0);
   });
 
-  test('user data longer than EC2 takes is told with both sizes, and nothing is asked of EC2', async () => {
+  test("user data longer than EC2's limit is reported with both sizes, and EC2 is not called", async () => {
     const { resolve } = classOf({ userData: `#!/bin/sh\n# ${'é'.repeat(8_190)}` }, 'much-user-data');
     expect(validation(await resolve())).toMatchObject({
       status: 'False',
@@ -88,7 +88,7 @@ describe('security groups of another VPC', () => {
     return GroupId;
   };
 
-  test('keep the node class from Ready, which names them', async () => {
+  test('keep the node class from Ready, with their names', async () => {
     const id = await elsewhere();
     const { resolve } = classOf({ securityGroupSelectorTerms: [{ id }] }, 'other-vpc');
     expect(validation(await resolve())).toMatchObject({
@@ -97,7 +97,7 @@ describe('security groups of another VPC', () => {
     });
   });
 
-  test('fail a launch with a reason of their own where nobody tries node classes out, and launch nothing', async () => {
+  test('fail a launch with a specific reason where node classes are not validated by dry runs, and launch nothing', async () => {
     const id = await elsewhere();
     const untried = classOf({ securityGroupSelectorTerms: [{ id }] }, 'other-vpc-untried', { disableDryRun: true });
     const given = claim([m5, onDemand]);
@@ -111,8 +111,8 @@ describe('security groups of another VPC', () => {
   });
 });
 
-describe('a region that has little left', () => {
-  test('no free address in any subnet: refused by name, once, and with addresses again it goes on', async () => {
+describe('a region with little capacity or few addresses', () => {
+  test('no free address in any subnet: the launch is refused with that reason once, and succeeds when there are addresses', async () => {
     const { provider, resolve } = classOf({}, 'no-addresses');
     const ready = await resolve();
     const none = Object.fromEntries(ready.status!.subnets!.map(({ id }) => [id, 0]));
@@ -127,7 +127,7 @@ describe('a region that has little left', () => {
     expect(await launchedFor(given.metadata.uid)).toBe(0);
   });
 
-  test('one zone alone has capacity: it is found in one request, and the others are left alone', async () => {
+  test('capacity in one zone alone: one request finds it, without asking the others again', async () => {
     const { provider, resolve } = classOf({}, 'one-zone');
     const ready = await resolve();
     const [left, ...empty] = ready.status!.subnets!.map(({ zone }) => zone);
@@ -140,7 +140,7 @@ describe('a region that has little left', () => {
     expect(again).toMatchObject({ ok: true, value: { zone: left } });
   });
 
-  test('no subnet is left that the node class selects: it is not Ready, and what was resolved before does not stand', async () => {
+  test('no subnet matches any more: the node class is not Ready, and subnets resolved before are dropped', async () => {
     const { provider, resolve } = classOf({}, 'subnets-gone');
     const ready = await resolve();
     const gone = { ...ready, spec: { ...ready.spec, subnetSelectorTerms: [{ tags: { 'no-such': '★' } }] } };
@@ -150,7 +150,7 @@ describe('a region that has little left', () => {
   });
 });
 
-test('answers that take three to seven seconds: forty launches at once have one instance each, and none is given up', async () => {
+test('answers that take three to seven seconds: forty parallel launches have one instance each, and none is abandoned', async () => {
   const { provider, resolve } = classOf({}, 'slow');
   const ready = await resolve();
   await provider.instanceTypes(pool, ready);
@@ -168,7 +168,7 @@ test('answers that take three to seven seconds: forty launches at once have one 
   ).toBe(true);
 });
 
-test('credentials that expire within a launch fail it by name; with new ones the claim has one instance', async () => {
+test('credentials that expire during a launch fail it with that reason; with new ones the claim has one instance', async () => {
   const { provider, resolve } = classOf({}, 'expiring');
   const ready = await resolve();
   const given = claim([m5, onDemand]);
@@ -182,7 +182,7 @@ test('credentials that expire within a launch fail it by name; with new ones the
 });
 
 // Rule `node-classes/deletion`.
-test('the end of a node class takes templates that EC2 does not list yet', async () => {
+test('deleting a node class deletes launch templates too that EC2 does not list yet', async () => {
   await cloud().configure({ ...briefLags, templatesListedAfterMs: 3_600_000 });
   const { provider, resolve } = classOf({}, 'unlisted');
   const ready = await resolve();

@@ -21,7 +21,7 @@ describe.each([
     prices: 'api',
     pricingHost: 'api.pricing.cn-northwest-1.amazonaws.com.cn',
   },
-])('$region, through the proxy that must be used', ({ region, partition, prices, pricingHost }) => {
+])('$region, with all calls through the HTTP proxy', ({ region, partition, prices, pricingHost }) => {
   let folder: string;
   let stack: Stack;
   let cloud: CloudProxyControl;
@@ -55,7 +55,7 @@ describe.each([
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('a node class from nothing, a priced launch, the queue and the end of it: all under the policy of the partition', async () => {
+  test('a node class, a priced launch, the queue and the clean-up succeed under the policy of the partition', async () => {
     expect(stack.environment['AWS_ENDPOINT_URL']).toBeUndefined();
     const ready = await resolved(provider, nodeClass(stack, {}, 'partition'));
     expect(ready.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
@@ -80,7 +80,7 @@ describe.each([
     );
   });
 
-  test('only endpoints of the partition were asked for', async () => {
+  test('only endpoints of the partition are called', async () => {
     const suffix = partition === 'aws-cn' ? '.amazonaws.com.cn' : '.amazonaws.com';
     const iam = { aws: 'iam', 'aws-us-gov': 'iam.us-gov', 'aws-cn': 'iam.cn-north-1' }[partition]!;
     const own = ['ec2', 'eks', 'sqs', 'ssm'].map((service) => `${service}.${region}${suffix}`);
@@ -89,14 +89,14 @@ describe.each([
     expect(problems.filter((problem) => problem.includes('tunnel'))).toEqual([]);
   });
 
-  test('there is no other way', async () => {
+  test('without the proxy no call gets through', async () => {
     const { provider: direct } = awsProvider(stack);
     await expect(direct.account!.authenticate()).rejects.toMatchObject({ type: 'Unavailable' });
   });
 });
 
 // Rules `node-classes/instance-profiles`, `instance-types/built-in-prices`.
-describe('an isolated VPC', () => {
+describe('an isolated VPC, without endpoints for IAM and Pricing', () => {
   let folder: string;
   let stack: Stack;
   beforeAll(async () => {
@@ -111,7 +111,7 @@ describe('an isolated VPC', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('with a profile that is given, a node class is Ready and launches by list prices; neither IAM nor prices are asked', async () => {
+  test('with a given instance profile a node class is Ready and launches at list prices; IAM and Pricing are not called', async () => {
     const cloud = new CloudProxyControl(stack.awsEndpoint!);
     await cloud.configure(briefLags);
     const outside = awsProvider(stack);

@@ -13,7 +13,7 @@ const partitionLabel = 'karpenter.k8s.aws/placement-group-partition';
 beforeEach(() => cloud().reset());
 
 // Rules `instance-types/partitions`, `labels/instance-labels`.
-test('a partition group: an offering for each partition, one partition a launch, refusals within it alone', async () => {
+test('partition placement group: one offering per partition, one partition per launch, and a refusal counts for it alone', async () => {
   await cloud().configure({ placementGroups: [group] });
   const { provider } = awsProvider(stack());
   const ready = await resolved(provider, nodeClass(stack(), selector, 'partitioned'));
@@ -59,7 +59,7 @@ test('a partition group: an offering for each partition, one partition a launch,
 });
 
 // Rule `node-classes/placement-groups`.
-test('a group that does not exist is named by a condition', async () => {
+test('a placement group that does not exist is named by a condition', async () => {
   const { provider } = awsProvider(stack());
   const { status } = await provider.resolveNodeClass(nodeClass(stack(), selector, 'grouped'));
   expect(conditionOf((status as EC2NodeClassStatus).conditions, 'PlacementGroupReady')).toMatchObject({

@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => cloud().reset());
 
 // Rule `node-classes/dry-run`.
-test('a node class waits for the seconds in which EC2 has not heard of its new profile, and then is Ready', async () => {
+test('a node class waits the seconds until EC2 knows its new instance profile, and then is Ready', async () => {
   const given = nodeClass(stack(), {}, 'brand-new');
   const { status, requeueAfterMs } = await provider.resolveNodeClass(given);
   expect(status).toMatchObject({
@@ -56,7 +56,7 @@ test('a node class waits for the seconds in which EC2 has not heard of its new p
 });
 
 // Rule `settings/permissions`.
-test('all that Stowage does is allowed to it, and it needs all that its policy allows', async () => {
+test('the IAM policy allows every call that Stowage makes, and no call that it does not make', async () => {
   await cloud().configure({ ...briefLags, capacityReservations: [] });
   const given = nodeClass(
     stack(),
@@ -124,7 +124,7 @@ async function receiveOne(): Promise<void> {
 }
 
 // Rules `node-classes/deletion`, `launch-templates/unused-are-deleted`.
-test('what others have in the account stays, whatever it is tagged', async () => {
+test("other owners' resources in the account stay, whatever their tags", async () => {
   const { region, cluster, awsEndpoint } = stack();
   const strangers = await addStrangers({ region, cluster, endpoint: awsEndpoint! }, `strict-${process.pid}`);
   const ready = await resolved(provider, nodeClass(stack(), {}, 'among-strangers'));
@@ -143,7 +143,7 @@ test('what others have in the account stays, whatever it is tagged', async () =>
   expect(await Promise.all(strangers.instances.map((id) => cloud().isRunning(id)))).toEqual([true, true]);
 });
 
-test('a protected instance is told of, and the others of its call end', async () => {
+test('an instance with termination protection is reported, and the others of its TerminateInstances call end', async () => {
   const ready = await resolved(provider, nodeClass(stack(), {}, 'protected'));
   const ids = await Promise.all([1, 2, 3].map(() => launch(ready)));
   for (const id of ids) await shown(id);
@@ -154,7 +154,7 @@ test('a protected instance is told of, and the others of its call end', async ()
   expect(outcome[0]).toMatchObject({ reason: { message: expect.stringContaining('disableApiTermination') } });
 });
 
-test('an IPv6 cluster of EKS: its nodes have a primary IPv6 address and know the range of services', async () => {
+test('an IPv6 cluster of EKS: its nodes have a primary IPv6 address and the service CIDR', async () => {
   await cloud().configure({ ...briefLags, ipFamily: 'ipv6' });
   const ipv6 = awsProvider(stack(), { clusterEndpoint: undefined, caBundle: undefined }).provider;
   const ready = await resolved(ipv6, nodeClass(stack(), {}, 'over-ipv6'));
@@ -166,7 +166,7 @@ test('an IPv6 cluster of EKS: its nodes have a primary IPv6 address and know the
 });
 
 // Rule `instance-types/whole-price`.
-test('a node costs its machine, its volumes and its address', async () => {
+test('the price of a node is that of its instance, volumes and public address', async () => {
   await cloud().configure(briefLags);
   const priceUnder = async (spec: Partial<EC2NodeClass['spec']>, name: string): Promise<number> => {
     const ready = await resolved(provider, nodeClass(stack(), spec, name));
@@ -182,7 +182,7 @@ test('a node costs its machine, its volumes and its address', async () => {
 });
 
 // Rule `instance-types/built-in-prices`.
-test('without a Pricing API there are list prices', async () => {
+test('without a Pricing API list prices are used', async () => {
   await cloud().configure({ pricing: false });
   const away = awsProvider(stack());
   const ready = await resolved(away.provider, nodeClass(stack(), {}, 'unpriced'));

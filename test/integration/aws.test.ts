@@ -50,7 +50,7 @@ describeCloudProvider('aws', async () => {
   };
 });
 
-describe('launches', () => {
+describe('EC2 launches', () => {
   let provider: CloudProvider;
   let shift: (ms: number) => void;
   let ready: EC2NodeClass;
@@ -84,7 +84,7 @@ describe('launches', () => {
   const amd64 = need('kubernetes.io/arch', 'amd64');
 
   // Rules `launch/fleet-request`, `launch/tags`, `instance-types/offerings`.
-  test('one CreateFleet asks for up to 60 types in every zone, with the tags and the token of the claim', async () => {
+  test("one CreateFleet asks for up to 60 types in every zone, with the claim's tags and token", async () => {
     const given = claim([need('karpenter.sh/capacity-type', 'spot'), amd64], { cpu: '1500m', memory: '3Gi' });
     const result = await provider.launch(requestFor(given, ready));
     if (!result.ok) throw new Error(result.error.message);
@@ -129,7 +129,7 @@ describe('launches', () => {
   });
 
   // Rule `launch-templates/identity`.
-  test('the launch template holds what a node needs, and equal launches share it', async () => {
+  test('the launch template has what a node needs, and equal launches share it', async () => {
     const type = need('node.kubernetes.io/instance-type', 'r5.large');
     // Beyond the time for which a template is trusted to be there.
     shift(6 * 60_000);
@@ -166,7 +166,7 @@ describe('launches', () => {
     }
   });
 
-  test('59 of 60 types out of capacity: one CreateFleet suffices', async () => {
+  test('59 of 60 types out of capacity take one CreateFleet', async () => {
     const types = (await provider.instanceTypes(pool, ready))
       .filter((type) => type.offerings.some((offering) => offering.available))
       .filter((type) => /^[cmr][567]\w*\.(large|xlarge|2xlarge)$/.test(type.name))
@@ -185,7 +185,7 @@ describe('launches', () => {
     expect(await requests('CreateFleet')).toHaveLength(1);
   });
 
-  test('what refused is remembered although the launch succeeded (launch/unavailable-offerings)', async () => {
+  test('pools that refused are unavailable although the launch succeeded (launch/unavailable-offerings)', async () => {
     await cloud().setPools([{ instanceType: 'm5.large', capacityType: 'spot' }]);
     const types = need('node.kubernetes.io/instance-type', 'm5.large', 'm5.xlarge');
     const result = await provider.launch(requestFor(claim([need('karpenter.sh/capacity-type', 'spot'), types]), ready));
@@ -207,7 +207,7 @@ describe('launches', () => {
     expect((await offerings()).map((offering) => offering.available)).toEqual([true, true, true]);
   });
 
-  test('no spot at all: on-demand in the same launch', async () => {
+  test('without spot capacity the same launch takes on-demand', async () => {
     await cloud().setPools([{ capacityType: 'spot' }]);
     const types = need('node.kubernetes.io/instance-type', 'm5.large', 'c5.large');
     const given = claim([spotOrOnDemand, types]);
@@ -223,7 +223,7 @@ describe('launches', () => {
   test.each([
     ['InternalError', 'LaunchFailed'],
     ['RequestLimitExceeded', 'Throttled'],
-  ] as const)('%s within the fleet is %s, and the next attempt is a request of its own', async (code, failure) => {
+  ] as const)('%s within the fleet is %s, and the next attempt has another token', async (code, failure) => {
     await cloud().setPools([{ instanceType: 'm5.large', code }]);
     const given = claim([
       need('karpenter.sh/capacity-type', 'on-demand'),
@@ -240,7 +240,7 @@ describe('launches', () => {
   });
 
   // Rule `instance-types/efa`.
-  test('a claim has EFA interfaces only where it asks for them', async () => {
+  test('a claim has EFA interfaces only where it requests them', async () => {
     const type = need('node.kubernetes.io/instance-type', 'c5n.18xlarge');
     const without = await provider.launch(requestFor(claim([type]), ready));
     const efa = 'vpc.amazonaws.com/efa';
@@ -250,7 +250,7 @@ describe('launches', () => {
     expect([having.value.capacity[efa], having.value.allocatable[efa]]).toEqual([1, 1]);
   });
 
-  test('nothing left: refused with every offering named, and no instance (launch/no-capacity)', async () => {
+  test('without any capacity the launch is refused with every offering named, and no instance exists (launch/no-capacity)', async () => {
     await cloud().setPools([{}]);
     const given = claim([spotOrOnDemand, need('node.kubernetes.io/instance-type', 'm5.large')]);
     const result = await provider.launch(requestFor(given, ready));
@@ -266,7 +266,7 @@ describe('launches', () => {
     expect(await requests('CreateFleet')).toHaveLength(2);
   });
 
-  test('a zone is out only when all its subnets are (launch/exhausted-subnets)', async () => {
+  test('a zone is unavailable only when all its subnets are exhausted (launch/exhausted-subnets)', async () => {
     const subnets = ready.status!.subnets!;
     await cloud().configure({ freeAddresses: { [subnets[0]!.id]: 0 } });
     const zone = need('topology.kubernetes.io/zone', subnets[0]!.zone);
@@ -283,7 +283,7 @@ describe('launches', () => {
     expect(elsewhere).toMatchObject({ ok: true });
   });
 
-  test('with a price overlay EC2 is told the order instead of choosing by its own prices (launch/overlaid-prices)', async () => {
+  test('with a price overlay EC2 gets priorities instead of choosing by its own prices (launch/overlaid-prices)', async () => {
     const overlaid = (given: ReturnType<typeof claim>) => ({
       ...given,
       metadata: { ...given.metadata, annotations: { 'karpenter.sh/price-overlay-applied': 'true' } },
@@ -302,7 +302,7 @@ describe('launches', () => {
     }
   });
 
-  test('ten equal launches are ten requests, each with a token of its own (launch/one-request-a-claim)', async () => {
+  test('ten equal launches are ten requests, each with its own token (launch/one-request-a-claim)', async () => {
     const claims = Array.from({ length: 10 }, () => claim([need('node.kubernetes.io/instance-type', 'm5.large')]));
     const launched = await Promise.all(claims.map((given) => provider.launch(requestFor(given, ready))));
     expect(launched.every(({ ok }) => ok)).toBe(true);
@@ -314,7 +314,7 @@ describe('launches', () => {
     expect(new Set(ids).size).toBe(10);
   });
 
-  test('a launch template that was deleted is made again, once (launch/lost-template)', async () => {
+  test('a deleted launch template is created again, once (launch/lost-template)', async () => {
     const type = need('node.kubernetes.io/instance-type', 'c5.xlarge');
     await provider.launch(requestFor(claim([type]), ready));
     await awsProvider(stack()).provider.cleanUpNodeClass({ ...ready, metadata: { name: 'default', uid: 'another' } });
@@ -325,7 +325,7 @@ describe('launches', () => {
     expect(await requests('CreateLaunchTemplate')).toHaveLength(1);
   });
 
-  test('a node class that is behind, not ready or unknown is not launched from (launch/node-class-not-ready)', async () => {
+  test('a node class that is outdated, not ready or unknown refuses a launch (launch/node-class-not-ready)', async () => {
     const ahead = { ...ready, metadata: { ...ready.metadata, generation: 2 } };
     expect(await provider.launch(requestFor(claim(), ahead))).toMatchObject({
       ok: false,
@@ -353,7 +353,7 @@ describe('launches', () => {
     },
   );
 
-  test('a lost CreateFleet whose instance is not visible yet is found later, by another process too', async () => {
+  test('a CreateFleet whose answer was lost and whose instance is not visible yet is found later, by another process too', async () => {
     await cloud().configure({ visibleAfterMs: 60_000 });
     await cloud().addFault({ kind: 'lost', action: 'CreateFleet' });
     const given = claim([need('node.kubernetes.io/instance-type', 'm6i.large')]);
@@ -372,7 +372,7 @@ describe('launches', () => {
     expect(await instancesOf(given.metadata.uid)).toHaveLength(1);
   });
 
-  test('throttled together, 60 launches at once end with one instance each', async () => {
+  test('60 parallel throttled launches end with one instance each', async () => {
     await cloud().configure({ rateLimits: { CreateFleet: { perSecond: 20, burst: 20 } } });
     const claims = Array.from({ length: 60 }, () => claim([need('node.kubernetes.io/instance-type', 'm5.large')]));
     const launchAll = (given: readonly (typeof claims)[number][], first: boolean) =>
@@ -391,7 +391,7 @@ describe('launches', () => {
   });
 });
 
-describe('node classes', () => {
+describe('EC2 node classes', () => {
   const statusOf = async (spec: Partial<EC2NodeClass['spec']>, name = 'default', version = 'v1.32.1') => {
     // The policy of an installation names one role: whoever has another one has another policy, too.
     const key = spec.role === undefined ? 'stowage' : 'local';
@@ -404,17 +404,20 @@ describe('node classes', () => {
   });
 
   // Rules `node-classes/images`, `launch-templates/image-of-a-type`.
-  test.each(['al2023@latest', 'al2@latest', 'bottlerocket@latest', 'windows2022@latest'])('alias %s', async (alias) => {
-    const status = await statusOf({ amiSelectorTerms: [{ alias }] });
-    expect(isTrue(status.conditions, 'Ready')).toBe(true);
-    expect(status.amis!.length).toBeGreaterThan(0);
-    const { provider } = awsProvider(stack(), { kubernetesVersion: () => Promise.resolve('v1.32.1') });
-    const ready = await resolved(provider, nodeClass(stack(), { amiSelectorTerms: [{ alias }] }));
-    const result = await provider.launch(
-      requestFor(claim([need('node.kubernetes.io/instance-type', 'm5.large')]), ready),
-    );
-    expect(result).toMatchObject({ ok: true, value: { imageId: expect.stringMatching(/^ami-/) } });
-  });
+  test.each(['al2023@latest', 'al2@latest', 'bottlerocket@latest', 'windows2022@latest'])(
+    'AMI alias %s resolves to its images',
+    async (alias) => {
+      const status = await statusOf({ amiSelectorTerms: [{ alias }] });
+      expect(isTrue(status.conditions, 'Ready')).toBe(true);
+      expect(status.amis!.length).toBeGreaterThan(0);
+      const { provider } = awsProvider(stack(), { kubernetesVersion: () => Promise.resolve('v1.32.1') });
+      const ready = await resolved(provider, nodeClass(stack(), { amiSelectorTerms: [{ alias }] }));
+      const result = await provider.launch(
+        requestFor(claim([need('node.kubernetes.io/instance-type', 'm5.large')]), ready),
+      );
+      expect(result).toMatchObject({ ok: true, value: { imageId: expect.stringMatching(/^ami-/) } });
+    },
+  );
 
   // Rule `node-classes/ready`.
   test.each([
@@ -428,7 +431,7 @@ describe('node classes', () => {
       'ValidationSucceeded',
       'InvalidKubeletConfiguration',
     ],
-  ])('%j: %s is False for %s, and the others are as they are', async (spec, type, reason) => {
+  ])('%j: %s is False for %s, and the other conditions stay', async (spec, type, reason) => {
     const status = await statusOf(spec, `broken-${reason.toLowerCase()}`);
     expect(conditionOf(status.conditions, type)).toMatchObject({ status: 'False', reason });
     expect(isTrue(status.conditions, 'Ready')).toBe(false);
@@ -439,12 +442,12 @@ describe('node classes', () => {
   });
 
   // Rule `node-classes/unsupported-alias`.
-  test('AL2 images end with Kubernetes 1.32', async () => {
+  test('the al2 alias is unsupported from Kubernetes 1.33 on', async () => {
     const status = await statusOf({ amiSelectorTerms: [{ alias: 'al2@latest' }] }, 'old', 'v1.33.0');
     expect(conditionOf(status.conditions, 'AMIsReady')).toMatchObject({ status: 'False', reason: 'UnsupportedAlias' });
   });
 
-  test('a denied call is named, and what else was found stays', async () => {
+  test('a denied call is named, and what other calls resolved stays', async () => {
     await cloud().addFault({
       kind: 'error',
       action: 'DescribeSubnets',
@@ -484,7 +487,7 @@ describe('node classes', () => {
     expect(await cloud().requests({ service: 'ec2', action: 'CreateFleet' })).toEqual([]);
   });
 
-  test('a cloud that is away changes nothing of a resolved node class', async () => {
+  test('an outage of AWS changes nothing of a resolved node class', async () => {
     const { provider } = awsProvider(stack());
     const ready = await resolved(provider, nodeClass(stack()));
     await cloud().addFault({
@@ -501,7 +504,7 @@ describe('node classes', () => {
   });
 
   // Rules `node-classes/deletion`, `node-classes/instance-profiles`.
-  test('clean-up removes launch templates and the profile', async () => {
+  test('deleting a node class deletes its launch templates and instance profile', async () => {
     const { provider } = awsProvider(stack());
     const ready = await resolved(provider, nodeClass(stack(), {}, 'short-lived'));
     await provider.launch(requestFor(claim([need('node.kubernetes.io/instance-type', 'm5.large')]), ready));
@@ -538,13 +541,13 @@ test('a registered node with less memory shrinks later estimates, one with more 
   expect(await memory()).toBe(estimate - 1000);
 });
 
-describe('capacity reservations', () => {
+describe('EC2 capacity reservations', () => {
   const reservation = { id: 'cr-0123456789abcdef0', instanceType: 'm5.large', total: 1, available: 1 };
   const inReservations = { capacityReservationSelectorTerms: [{ id: reservation.id }] };
   const m5 = need('node.kubernetes.io/instance-type', 'm5.large', 'm5.xlarge');
 
   // Rule `reserved-capacity/price`.
-  test('a reservation is used first, while it lasts; then the claim gets what else it allows', async () => {
+  test('a reservation is used first while it lasts; then the claim gets what else it allows', async () => {
     await cloud().reset();
     await cloud().configure(briefLags);
     const { provider } = awsProvider(stack());
@@ -592,7 +595,7 @@ describe('capacity reservations', () => {
     expect(second.value.labels['karpenter.k8s.aws/capacity-reservation-id']).toBeUndefined();
   });
 
-  test('a reservation that refuses is used up, and on-demand is as it was (reserved-capacity/used-up)', async () => {
+  test('a reservation that refuses is unavailable, and on-demand is not (reserved-capacity/used-up)', async () => {
     await cloud().reset();
     await cloud().configure(briefLags);
     const { provider } = awsProvider(stack());
@@ -622,7 +625,7 @@ describe('capacity reservations', () => {
       'interruptible-capacity-reservation',
       { ReservationType: { '1': 'interruptible-capacity-reservation' } },
     ],
-  ])('a %s is asked for as what it is', async (_, kind, target, market, options) => {
+  ])('a %s is requested as its market type', async (_, kind, target, market, options) => {
     await cloud().reset();
     const endDate = new Date(Date.now() + 24 * 3_600_000).toISOString();
     const zone = `${stack().region}a`;
@@ -657,7 +660,7 @@ describe('capacity reservations', () => {
     await cloud().reset();
   });
 
-  test('a capacity block is left 40 minutes before it ends (reserved-capacity/block-ends)', async () => {
+  test('a capacity block is not used in its last 40 minutes (reserved-capacity/block-ends)', async () => {
     await cloud().reset();
     const endDate = new Date(Date.now() + 39 * 60_000).toISOString();
     const block = { ...reservation, zone: 'us-west-2a', type: 'capacity-block' as const, endDate };
@@ -671,8 +674,8 @@ describe('capacity reservations', () => {
   });
 });
 
-describe('drift', () => {
-  test('each part of the node class that an instance was made from', async () => {
+describe('EC2 drift', () => {
+  test('is found for each field of the node class that an instance was made from', async () => {
     await cloud().reset();
     await cloud().configure(briefLags);
     const { provider } = awsProvider(stack());
@@ -701,7 +704,7 @@ describe('drift', () => {
   });
 });
 
-describe('interruptions', () => {
+describe('the interruption queue', () => {
   /** Receives until `enough`, told what came so far; state changes of other tests' instances may come between. */
   const receive = async (enough: (seen: readonly Interruption[], ignored: readonly string[]) => boolean) => {
     const { provider } = awsProvider(stack(), { interruptionQueue: stack().cluster });
@@ -735,7 +738,7 @@ describe('interruptions', () => {
       detail,
     });
 
-  test('every kind is read, and the rest, unparsable messages too, is deleted and counted (interruption/messages)', async () => {
+  test('every kind of message is parsed; others, unparsable ones too, are deleted and counted (interruption/messages)', async () => {
     await cloud().reset();
     const id = 'i-0123456789abcdef0';
     for (const body of [
@@ -760,7 +763,7 @@ describe('interruptions', () => {
     expect(ours(seen)[0]).toMatchObject({ at: Date.parse('2026-11-21T10:00:00Z') });
   });
 
-  test('200 messages are taken in, each once', async () => {
+  test('each of 200 messages is handled once', async () => {
     await cloud().reset();
     for (let i = 0; i < 200; i += 50) {
       await Promise.all(
@@ -781,7 +784,7 @@ describe('interruptions', () => {
   });
 
   // Rule `interruption/reading-the-queue`.
-  test('a notice that could not be handled stays on the queue', async () => {
+  test('a notice whose handling failed stays on the queue', async () => {
     await cloud().reset();
     const id = 'i-0fffffffffffffff0';
     await cloud().sendToQueue(event('aws.ec2', 'EC2 Spot Instance Interruption Warning', { 'instance-id': id }));
@@ -800,7 +803,7 @@ describe('interruptions', () => {
   });
 });
 
-describe('prices', () => {
+describe('EC2 prices', () => {
   test('the last known prices survive a restart without EC2', async () => {
     await cloud().reset();
     let saved: string | undefined;

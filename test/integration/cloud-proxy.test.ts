@@ -37,7 +37,7 @@ interface Message {
   detail: { 'instance-id'?: string; state?: string };
 }
 
-describe('the local cloud', () => {
+describe('the local cloud of the stack', () => {
   let ec2: EC2Client;
   let impatient: EC2Client;
   let sqs: SQSClient;
@@ -137,7 +137,7 @@ describe('the local cloud', () => {
         `${ErrorCode!} ${where!.Overrides!.InstanceType!} ${where!.Overrides!.AvailabilityZone!}`,
     );
 
-  test('launches from the cheapest pool, wherever it stands in the request', async () => {
+  test('a fleet launches from the cheapest pool, wherever it stands in the request', async () => {
     await cloud().setSpot({ instanceType: 'c5.large', zone: subnets[1]!.zone, price: 0.001 });
     const fleet = await launch(request(inZones(['p5.48xlarge', 'm5.large', 'c5.large'])));
     expect(fleet.Instances).toHaveLength(1);
@@ -149,7 +149,7 @@ describe('the local cloud', () => {
     expect(fleet.Errors).toBeUndefined();
   });
 
-  test('prefers deep spot pools to cheap ones, and priorities where they are asked for', async () => {
+  test('capacity-optimized prefers deep spot pools to cheap ones, and priorities where they are given', async () => {
     await cloud().setSpot({ instanceType: 'm5.large', depth: 10 });
     const deep = await launch(request(inZones(['c5.large', 'm5.large'])));
     expect(deep.Instances![0]!.InstanceType).toBe('m5.large');
@@ -166,7 +166,7 @@ describe('the local cloud', () => {
     expect(prioritized.Instances![0]).toMatchObject({ InstanceType: 'c5.large', Lifecycle: 'on-demand' });
   });
 
-  test('tells each pool that has no capacity, and launches from the next', async () => {
+  test('a fleet reports each pool without capacity, and launches from the next', async () => {
     await cloud().setPools([{ instanceType: 'c5.large' }, { instanceType: 'm5.large', zone: subnets[0]!.zone }]);
     await cloud().setSpot({ instanceType: 'c5.large', price: 0.001 });
     await cloud().setSpot({ instanceType: 'm5.large', zone: subnets[0]!.zone, price: 0.002 });
@@ -179,14 +179,14 @@ describe('the local cloud', () => {
     );
   });
 
-  test('with no capacity anywhere the answer has errors alone', async () => {
+  test('a fleet without any capacity answers with errors alone', async () => {
     await cloud().setPools([{ code: 'UnfulfillableCapacity' }]);
     const fleet = await launch(request(inZones(['c5.large', 'm5.large'])));
     expect(idsOf(fleet)).toEqual([]);
     expect(fleet.Errors).toHaveLength(6);
   });
 
-  test('gives what capacity is left', async () => {
+  test('a fleet launches as many instances as there is capacity for', async () => {
     await cloud().setPools([{ capacity: 2 }]);
     const target = { TotalTargetCapacity: 5, DefaultTargetCapacityType: 'on-demand' as const };
     const fleet = await launch(
@@ -196,7 +196,7 @@ describe('the local cloud', () => {
     expect(fleet.Errors).toHaveLength(1);
   });
 
-  test('refuses overrides that can never launch one by one', async () => {
+  test('overrides that can never launch are refused one by one', async () => {
     const overrides = [
       ...inZones(['m6g.large'], subnets.slice(0, 1)),
       { InstanceType: 'm5.large' as const, SubnetId: 'subnet-00000000000000000' },
@@ -208,7 +208,7 @@ describe('the local cloud', () => {
     ]);
   });
 
-  test('a subnet without free addresses is told apart from lacking capacity', async () => {
+  test('a subnet without free addresses has another error than missing capacity', async () => {
     await cloud().configure({ freeAddresses: { [subnets[0]!.id]: 0 } });
     const fleet = await launch(request(inZones(['m5.large'], subnets.slice(0, 1))));
     expect(errorsOf(fleet)).toEqual([`InsufficientFreeAddressesInSubnet m5.large ${subnets[0]!.zone}`]);
@@ -216,7 +216,7 @@ describe('the local cloud', () => {
     expect(Subnets![0]!.AvailableIpAddressCount).toBe(0);
   });
 
-  test('a client token launches once, and not with other parameters', async () => {
+  test('a client token launches once, and is refused with other parameters', async () => {
     const token = `token-${process.pid}`;
     const first = await launch(request(inZones(['m5.large']), { ClientToken: token }));
     const second = await launch(request(inZones(['m5.large']), { ClientToken: token }));
@@ -226,7 +226,7 @@ describe('the local cloud', () => {
     });
   });
 
-  test('a lost answer took effect; the retry with the same token finds the same instance', async () => {
+  test('a request whose answer is lost takes effect; the retry with the same token returns the same instance', async () => {
     const before = (await cloud().instances()).length;
     await cloud().addFault({ kind: 'lost', action: 'CreateFleet' });
     const input = request(inZones(['m5.large']), { ClientToken: `lost-${process.pid}` });
@@ -238,7 +238,7 @@ describe('the local cloud', () => {
     expect(await cloud().instances()).toHaveLength(before + 1);
   });
 
-  test('a lost answer to a termination still ends the instance', async () => {
+  test('a termination whose answer is lost still ends the instance', async () => {
     const before = (await cloud().instances()).length;
     await cloud().addFault({ kind: 'lost', action: 'TerminateInstances' });
     const id = idsOf(await launch(request(inZones(['m5.large']))))[0]!;
@@ -247,7 +247,7 @@ describe('the local cloud', () => {
     expect(await cloud().instances()).toHaveLength(before + 1);
   });
 
-  test('throttles, errors and cut connections have no effect, and are logged', async () => {
+  test('throttling, errors and cut connections have no effect on resources, and are logged', async () => {
     const before = (await cloud().instances()).length;
     await cloud().clearRequests();
     await cloud().addFault({ kind: 'throttle', action: 'CreateFleet' });
@@ -270,7 +270,7 @@ describe('the local cloud', () => {
     });
   });
 
-  test('EC2 shows an instance some time after it was launched, and its tags later still', async () => {
+  test('a launched instance becomes visible after a while, and its tags later still', async () => {
     await cloud().configure({ visibleAfterMs: 3_600_000, tagsAfterMs: 3_600_000 });
     const Tags = [{ Key: 'late', Value: randomUUID() }];
     const fleet = await launch(
@@ -294,7 +294,7 @@ describe('the local cloud', () => {
     expect((await ec2.send(new DescribeInstancesCommand({ Filters }))).Reservations).toHaveLength(1);
   });
 
-  test('EC2 launches with no profile that it has not heard of', async () => {
+  test('a launch with a new instance profile fails until EC2 knows it', async () => {
     const name = `young-${process.pid}`;
     await profile(name);
     const young = `${template}-young`;
@@ -319,7 +319,7 @@ describe('the local cloud', () => {
   });
 
   test.each(['termination', 'stop'] as const)(
-    '%s protection keeps an instance, and those of its zone that are named with it',
+    '%s protection keeps an instance, and those of its zone in the same call',
     async (kind) => {
       const [first, second] = subnets;
       const inZone = async (subnet: typeof first): Promise<string> =>
@@ -336,14 +336,14 @@ describe('the local cloud', () => {
     },
   );
 
-  test('answers may take their time', async () => {
+  test('answers can be delayed', async () => {
     await cloud().configure({ latencyMs: { from: 80, to: 160 } });
     await ec2.send(new DescribeSubnetsCommand({}));
     const [asked] = await cloud().requests({ action: 'DescribeSubnets' });
     expect(asked!.durationMs).toBeGreaterThanOrEqual(75);
   });
 
-  test('request budgets throttle what exceeds them', async () => {
+  test('calls beyond the request budget are throttled', async () => {
     await cloud().configure({ rateLimits: { DescribeSubnets: { perSecond: 0.001, burst: 2 } } });
     const ask = (): Promise<unknown> => impatient.send(new DescribeSubnetsCommand({}));
     await ask();
@@ -351,7 +351,7 @@ describe('the local cloud', () => {
     await expect(ask()).rejects.toMatchObject({ name: 'RequestLimitExceeded' });
   });
 
-  test('an instance is described with what its template asked for', async () => {
+  test('an instance is described with the values of its launch template', async () => {
     const tags = [{ Key: 'team', Value: 'blue' }];
     const fleet = await launch(
       request(inZones(['m5.large']), { TagSpecifications: [{ ResourceType: 'instance', Tags: tags }] }),
@@ -384,7 +384,7 @@ describe('the local cloud', () => {
     );
   });
 
-  test('states take their time, and each change is a message on the queue', async () => {
+  test('state changes take time, and each is a message on the queue', async () => {
     await cloud().configure({ pendingMs: 200, shuttingDownMs: 200 });
     const id = idsOf(await launch(request(inZones(['m5.large']))))[0]!;
     const stateNow = async (): Promise<string> => {
@@ -428,7 +428,7 @@ describe('the local cloud', () => {
     while (await cloud().isRunning(id));
   });
 
-  test('an unknown instance is an error, also among known ones', async () => {
+  test('an unknown instance is an error, also beside known ones', async () => {
     const id = idsOf(await launch(request(inZones(['m5.large']))))[0]!;
     const ids = [id, 'i-00000000000000000'];
     await expect(ec2.send(new DescribeInstancesCommand({ InstanceIds: ids }))).rejects.toMatchObject({
@@ -452,7 +452,7 @@ describe('the local cloud', () => {
     });
   });
 
-  test('a capacity reservation is used up', async () => {
+  test('a capacity reservation runs out', async () => {
     const { zone, id } = subnets[0]!;
     const reservation = { id: 'cr-1234', instanceType: 'm5.large', zone, total: 1, available: 1 };
     await cloud().configure({ capacityReservations: [reservation] });
@@ -484,7 +484,7 @@ describe('the local cloud', () => {
     expect(CapacityReservations![0]).toMatchObject({ CapacityReservationId: 'cr-1234', AvailableInstanceCount: 0 });
   });
 
-  test('lists come in pages', async () => {
+  test('lists are paged', async () => {
     const types = new Set<string>();
     let pages = 0;
     for await (const page of paginateDescribeInstanceTypes({ client: ec2, pageSize: 100 }, {})) {
@@ -496,7 +496,7 @@ describe('the local cloud', () => {
     expect(pages).toBe(Math.ceil(types.size / 100));
   });
 
-  test('prices: on-demand from the price list, spot below it', async () => {
+  test('on-demand prices come from the price list, spot prices are below them', async () => {
     const pricing = new PricingClient({ ...clientOptions(), region: 'us-east-1' });
     clients.push(pricing);
     const { PriceList } = await pricing.send(
@@ -523,7 +523,7 @@ describe('the local cloud', () => {
     expect(Math.max(...spot)).toBeLessThan(onDemand);
   });
 
-  test('instance profiles are listed below their path alone', async () => {
+  test('instance profiles are listed by their path', async () => {
     const iam = new IAMClient(clientOptions());
     clients.push(iam);
     const InstanceProfileName = `profile-${process.pid}`;

@@ -73,8 +73,8 @@ async function greet(text: string): Promise<string> {
   }
 }
 
-describe('points at which a worker dies', () => {
-  test('each is reached once, and the workflow goes on', async () => {
+describe('crash points, at which the test kills a worker', () => {
+  test('each is reached once, and the workflow goes on afterwards', async () => {
     expect(await greet('hello')).toMatch(/^hello \d$/);
     // The workflow has ended before the last answer is on its way.
     await observe('three deaths', async () => Promise.resolve(deaths[2]), { withinMs: 180_000 });
@@ -87,7 +87,7 @@ describe('points at which a worker dies', () => {
     expect(points.reached).toHaveLength(3);
   });
 
-  test('what belongs to no scenario is left alone', async () => {
+  test('workflows of no scenario are left alone', async () => {
     expect(await greet('another')).toMatch(/^another \d$/);
     expect(points.reached).toHaveLength(3);
   });

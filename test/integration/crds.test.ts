@@ -173,7 +173,7 @@ describe.each(customResources.map(({ kind }) => kind))('%s', (kind) => {
   const patches = rows.flatMap(({ accepts, refuses }) => [...accepts, ...refuses]);
   const good = rows.flatMap(({ accepts }) => accepts);
 
-  test('zod and the API server judge any mixture of the cases alike', async () => {
+  test('zod and the API server agree on random mixtures of the cases', async () => {
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray(patches, { minLength: 1, maxLength: 4 }), async (chosen) => {
         await compareCreation(kind, build(kind, ...chosen));
@@ -182,7 +182,7 @@ describe.each(customResources.map(({ kind }) => kind))('%s', (kind) => {
     );
   });
 
-  test('zod fills in the defaults that the API server fills in', async () => {
+  test('zod and the API server fill in the same defaults', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.shuffledSubarray(good, { minLength: 1, maxLength: Math.min(6, good.length) }),
@@ -194,14 +194,14 @@ describe.each(customResources.map(({ kind }) => kind))('%s', (kind) => {
     );
   });
 
-  test('unknown fields are dropped and nulls count as absent', async () => {
+  test('unknown fields are dropped, and null counts as absent', async () => {
     const strange = { 'spec.unheardOf': { deep: [1] }, 'metadata.creationTimestamp': null, 'spec.weight': null };
 
     expect(await compareCreation(kind, build(kind, strange))).toBe(true);
   });
 });
 
-test('whole numbers are kept as quantities', async () => {
+test('the API server keeps whole numbers as quantities', async () => {
   const numbers = { 'spec.limits': { cpu: 10, memory: '1Gi' } };
 
   expect(await compareCreation('NodePool', build('NodePool', numbers))).toBe(true);
@@ -210,7 +210,7 @@ test('whole numbers are kept as quantities', async () => {
   });
 });
 
-test('a new KWOKNodeClass is ready, and a NodePool counts no nodes', async () => {
+test('the API server sets a new KWOKNodeClass Ready and a new NodePool to 0 nodes', async () => {
   const create = async (kind: string): Promise<unknown> => {
     const resource = resourceOf(kind);
     const object = build(kind, { 'metadata.name': 'ready' });
@@ -243,7 +243,7 @@ test('a static NodePool is scaled by its scale subresource', async () => {
   expect(changed.object.spec).toEqual({ replicas: 3 });
 });
 
-test('status is written apart from spec, and its rules hold', async () => {
+test('status is written apart from spec, and validated by its own rules', async () => {
   const path = pathOf(resourceOf('NodePool'));
   const condition = {
     type: 'Ready',
@@ -265,7 +265,7 @@ test('status is written apart from spec, and its rules hold', async () => {
   expect((good.object as { status?: unknown }).status).toMatchObject({ nodes: 0, resources: { cpu: '4' } });
 });
 
-test('the printer columns show what Karpenter shows', async () => {
+test("kubectl's columns are those of Karpenter", async () => {
   const columns = async (kind: string): Promise<string[]> => {
     const answer = await http(`${credentials.server}${pathOf(resourceOf(kind))}`, {
       ca: credentials.ca,

@@ -117,7 +117,7 @@ describe('draining on a real cluster', () => {
   };
   const cordon = (name: string, unschedulable: boolean) => admin.patch('Node', { name }, { spec: { unschedulable } });
 
-  test('a StatefulSet moves pod by pod within its budget, each under its own name', async () => {
+  test('a StatefulSet is drained pod by pod within its PodDisruptionBudget', async () => {
     await cordon('drain-b', true);
     await workload('StatefulSet', 'db', 2);
     await budget('db', { maxUnavailable: 1 });
@@ -137,7 +137,7 @@ describe('draining on a real cluster', () => {
     await admin.delete('StatefulSet', { name: 'db', namespace });
   });
 
-  test('a budget that can never allow it is told apart, and a restarted rollout frees the node', async () => {
+  test('a PodDisruptionBudget that can never allow an eviction is reported as such, and a restarted rollout empties the node', async () => {
     await cordon('drain-b', true);
     await workload('Deployment', 'web', 1);
     await budget('web', { minAvailable: 1 });
@@ -168,7 +168,7 @@ describe('draining on a real cluster', () => {
     );
   });
 
-  test('a pod that the cache has not heard of ends no drain: the API server is asked, and it is evicted', async () => {
+  test('a pod that the cache lacks is read from the API server and evicted before the drain ends', async () => {
     const deaf = new AbortController();
     const cache = createClusterCache({ client: kube, kinds: [...snapshotKinds, 'VolumeAttachment'] });
     await cache.start(deaf.signal);

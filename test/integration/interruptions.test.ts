@@ -7,7 +7,7 @@ const { stack, cloud } = useStack(['cloud', 'temporal']);
 
 // `npm run bench -- --interruptions` does the same with 15,000 and tells the time.
 test.each(mixes)(
-  'a flood of notices (%s), repeated, mixed up, broken and unknown: one workflow for each instance of the cluster, and an empty queue',
+  'a flood of notices (%s), repeated, shuffled, broken and of other clusters: one workflow per instance, and an empty queue',
   async (mix) => {
     // Its cluster and queue are none that the policy of the stack's Stowage names.
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' });

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 // Rule `invariants/outages-harm-nothing`.
-test('the cache lives through a restart and a silence of the API server, and says so once each', async () => {
+test('the cache survives a restart and a silence of the API server, and logs each once', async () => {
   const client = createKubeClient({
     kubeconfig: stack.adminKubeconfig!,
     requestTimeoutMs: 1500,

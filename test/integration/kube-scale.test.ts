@@ -151,7 +151,7 @@ const heap = (): number => {
   return process.memoryUsage().heapUsed / megabytes;
 };
 
-test('holds 100,000 pods and 5,000 nodes in a quarter of a gigabyte', async () => {
+test('the cache holds 100,000 pods and 5,000 nodes in 256 MiB', async () => {
   const { port } = server.address() as AddressInfo;
   const transport = createTransport(
     { server: `http://127.0.0.1:${port}`, credentials: () => Promise.resolve({ headers: {}, tls: {} }) },

@@ -60,8 +60,8 @@ describe('the cache on a real API server', () => {
   });
 });
 
-describe('with the rights of the shipped roles', () => {
-  test('a lease is taken, renewed and handed over', async () => {
+describe('with the ClusterRoles that are shipped', () => {
+  test('a Lease is acquired, renewed and handed over', async () => {
     const client = createKubeClient({ kubeconfig: stack().stowageKubeconfig! });
     const lease = { namespace: leaseNamespace, name: 'kube-test' };
     const timing = { leaseDurationMs: 60_000, renewDeadlineMs: 40_000, retryPeriodMs: 100 };
@@ -90,7 +90,7 @@ describe('with the rights of the shipped roles', () => {
     client.close();
   });
 
-  test('an event is published and counted up', async () => {
+  test('an event is created, and its count grows when it repeats', async () => {
     const client = createKubeClient({ kubeconfig: stack().stowageKubeconfig! });
     const reader = createKubeClient({ kubeconfig: stack().adminKubeconfig! });
     const failures: string[] = [];

@@ -26,7 +26,7 @@ afterAll(async () => {
   await proxy.stop();
 });
 
-test('reads pass; a write has its effect, and its answer is dropped when so wanted', async () => {
+test('the test proxy before the API server passes reads, and applies writes whose answer it drops when asked', async () => {
   const lease = { metadata: { name, namespace: 'stowage' }, spec: { holderIdentity: 'one' } };
   expect((await kube.create('Lease', lease)).outcome).toBe('created');
 

@@ -35,8 +35,8 @@ const objectsOf = (yaml: string): KubernetesObject[] =>
     return object === null ? [] : [object];
   });
 
-describe('stowage convert', () => {
-  test('its output is accepted by the API server, for every old file', async () => {
+describe('stowage convert, on a real API server', () => {
+  test('its output for every old file is accepted', async () => {
     const folder = 'cli/convert/testdata';
     const files = readdirSync(folder).map((file) => join(folder, file));
     expect(files.length).toBeGreaterThanOrEqual(20);
@@ -49,8 +49,8 @@ describe('stowage convert', () => {
   });
 });
 
-describe('docs/disruption-policy.md', () => {
-  test('its examples are accepted by the API server', async () => {
+describe('the examples in docs/disruption-policy.md', () => {
+  test('are accepted by the API server', async () => {
     const fields = Object.keys(examples);
     const answers = await create(fields.map(policyOf).join('\n---\n'));
     expect(answers).toHaveLength(fields.length);
@@ -58,7 +58,7 @@ describe('docs/disruption-policy.md', () => {
   });
 });
 
-describe('examples/nodepools', () => {
+describe('the manifests in examples/nodepools', () => {
   const folder = 'examples/nodepools';
   const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'));
   const reservation = { id: 'cr-0123456789abcdef0', instanceType: 'm5.large', total: 5, available: 5 };
@@ -73,7 +73,7 @@ describe('examples/nodepools', () => {
     await cloud().configure({ ...briefLags, capacityReservations: [tagged] });
   });
 
-  test('the API server accepts them all, and there is one for each common case', async () => {
+  test('are accepted by the API server, one for each common case', async () => {
     const all = files.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n---\n');
     const answers = await create(all);
     expect(answers.filter((answer) => answer.startsWith('nodepool.'))).toHaveLength(files.length);
@@ -82,7 +82,7 @@ describe('examples/nodepools', () => {
     );
   });
 
-  test.each(files)('%s: its node class becomes Ready, and a pod gets a node of its pool', async (file) => {
+  test.each(files)('%s: its node class becomes Ready, and a pod gets a node of its NodePool', async (file) => {
     const objects = objectsOf(readFileSync(join(folder, file), 'utf8'));
     const pool = nodePools.mustParse(objects.find(({ kind }) => kind === 'NodePool'));
     const given = ec2NodeClasses.mustParse(objects.find(({ kind }) => kind === 'EC2NodeClass'));

@@ -69,7 +69,7 @@ const stowagePlan = (...more: readonly string[]): Promise<{ stdout: string; stde
   return run(process.execPath, [join(repositoryRoot(), 'bin/stowage'), 'plan', ...live, ...types, ...where, ...more]);
 };
 
-test('stowage plan shows what a live cluster would be given now, and touches nothing', async () => {
+test("stowage plan shows the nodes for a live cluster's pending pods, and changes nothing", async () => {
   await apply(stack(), objects);
   await observe(
     'kube-scheduler has given up on the pods',

@@ -188,9 +188,9 @@ async function run(name: string, nominatePods: boolean): Promise<{ placed: numbe
   return outcome(planned);
 }
 
-describe('a plan without a core to spare', () => {
+describe('kube-scheduler and a plan whose nodes have no room to spare', () => {
   // A pod whose nomination kube-scheduler clears while nodes come up at once may lose its room before it is nominated again.
-  test('is followed more closely than when kube-scheduler knows nothing of it', async () => {
+  test("binds more pods as planned with Stowage's nominations than without", async () => {
     const without = await run('spreads', false);
     expect(without.placed).toBeLessThan(sizes.length);
     const nominated = await run('follows', true);

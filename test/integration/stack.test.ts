@@ -41,7 +41,7 @@ const userData = (endpoint: string, cluster: string): string =>
     '--//--',
   ].join('\n');
 
-describe('a machine of the local cloud', () => {
+describe('an instance of the local cloud', () => {
   let ec2: EC2Client;
   let kubernetes: KubernetesApi;
   const launched: string[] = [];
@@ -186,7 +186,7 @@ describe('a machine of the local cloud', () => {
     await eventually(async () => ((await nodeOf(id)) === undefined ? true : undefined));
   });
 
-  test('outlives its API server', async () => {
+  test('stays registered when the API server restarts', async () => {
     const id = await launch('m5.large', 'stack-test-outage');
     await readyNode(id);
     await stack().stopComponent('kube-apiserver', true);
@@ -197,7 +197,7 @@ describe('a machine of the local cloud', () => {
     await eventually(async () => ((await nodeOf(id)) === undefined ? true : undefined));
   });
 
-  test('becomes not ready when its kubelet is scripted so, and ready again', async () => {
+  test('becomes NotReady and Ready again as its kubelet is scripted', async () => {
     const id = await launch('m5.large', 'stack-test-health');
     await readyNode(id);
     await cloud().configure({ joiner: { conditions: { [id]: [{ type: 'Ready', status: 'False' }] } } });

@@ -9,7 +9,7 @@ const workflowIdOf = ({ events }: History): string =>
   events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '';
 
 // Histories of a real server, as running workflows have them when a new build takes over (test/replay/record.mjs).
-describe('recorded histories', () => {
+describe('recorded workflow histories', () => {
   let workflowBundle: { readonly code: string };
 
   beforeAll(async () => {
@@ -17,16 +17,16 @@ describe('recorded histories', () => {
     workflowBundle = await testBundle();
   });
 
-  test('there are some of every workflow type, and of nothing else', () => {
+  test('exist for every workflow type, and for nothing else', () => {
     expect([...recordedTypes()].sort()).toEqual(Object.keys(workflows).sort());
   });
 
-  test.each(recordedTypes())('of %s: each is of a release', (type) => {
+  test.each(recordedTypes())('of %s are each of a release', (type) => {
     expect(versionsOf(type)).not.toEqual([]);
     for (const version of versionsOf(type)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
   });
 
-  test.each(Object.entries(expectedCounts()))('%s: %d histories replay', async (type, count) => {
+  test.each(Object.entries(expectedCounts()))('of %s: %d replay with the present code', async (type, count) => {
     const recorded = recordedHistories(type);
     expect(recorded).toHaveLength(count);
     const histories = recorded.map(({ history }) => ({ workflowId: workflowIdOf(history), history }));

@@ -7,12 +7,12 @@ import { hostileObjects } from './index.js';
 
 const objects = hostileObjects(new Random(7), 3000);
 
-test('the same seed gives the same objects, each under a name of its own', () => {
+test('hostileObjects gives the same objects for the same seed, each with a unique name', () => {
   expect(hostileObjects(new Random(7), 300)).toEqual(hostileObjects(new Random(7), 300));
   expect(new Set(objects.map(({ kind, metadata }) => `${kind}/${metadata.name ?? ''}`)).size).toBe(objects.length);
 });
 
-test('each custom resource is one that the API server takes', () => {
+test('every custom resource of hostileObjects passes its schema', () => {
   const refusals = new Set<string>();
   for (const object of objects) {
     const parsed = customResourceOf(object.apiVersion, object.kind)?.parse(object);
@@ -24,7 +24,7 @@ test('each custom resource is one that the API server takes', () => {
 const termsOf = ({ spec }: Pod): NodeSelectorTerm[] =>
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
 
-test('labels, selectors and required terms are such as the API server takes; names, labels and annotations are within its bounds', () => {
+test('hostileObjects have labels, selectors and terms that the API server accepts, and names within its bounds', () => {
   const keys = new Set<string>();
   const values = new Set<string>();
   const note = (map: Readonly<Record<string, string>> = {}): void => {

@@ -74,8 +74,8 @@ const request = (verb: AuditedRequest['verb'], more: Partial<AuditedRequest> = {
 const doNotDisrupt = { annotations: { [annotations.doNotDisrupt]: 'true' } };
 const budget = { metadata: { name: 'web', namespace: 'default' }, spec: { selector: { matchLabels: { app: 'web' } } } };
 
-describe('instances', () => {
-  test('two for one claim are found, also when the first has gone (invariants/one-instance)', () => {
+describe('Judge, instances of NodeClaims', () => {
+  test('reports a second instance of one claim, though the first is terminated (invariants/one-instance)', () => {
     judge.instances([instance('i-1', 'a')], start);
     judge.instances([instance('i-1', 'a', 'terminated')], start);
     expect(judge.problems).toEqual([]);
@@ -83,19 +83,19 @@ describe('instances', () => {
     expect(judge.problems).toEqual(['NodeClaim uid-a got instances i-1, i-2 (invariants/one-instance)']);
   });
 
-  test('one that runs when its claim was let go is found, one that has ended is not (invariants/no-orphans)', () => {
+  test("reports an instance that runs when its claim's finalizer is removed, and not one that is ending (invariants/no-orphans)", () => {
     for (const name of ['a', 'b']) judge.claim(claim(name), true, start);
     judge.instances([instance('i-a', 'a'), instance('i-b', 'b', 'shutting-down')], start + 1);
     expect(judge.problems).toEqual(['NodeClaim a was let go while its instance i-a runs (invariants/no-orphans)']);
   });
 
-  test('what was asked before the claim went says nothing of it (invariants/no-orphans)', () => {
+  test('ignores a list of instances read before the claim was removed (invariants/no-orphans)', () => {
     judge.claim(claim('a'), true, start);
     judge.instances([instance('i-a', 'a')], start - 1);
     expect(judge.problems).toEqual([]);
   });
 
-  test('one that its claim knew nothing of may be collected for five minutes (invariants/no-orphans)', () => {
+  test('reports an instance that its claim does not name after five minutes for garbage collection (invariants/no-orphans)', () => {
     judge.claim(claim('a'), true, start);
     judge.instances([instance('i-other', 'a')], start + 5 * minuteMs);
     expect(judge.problems).toEqual([]);
@@ -104,7 +104,7 @@ describe('instances', () => {
   });
 });
 
-describe('budgets (invariants/budgets-hold)', () => {
+describe('Judge, budgets (invariants/budgets-hold)', () => {
   const names = ['a', 'b', 'c', 'd'];
 
   function disrupt(...disrupted: readonly string[]): readonly string[] {
@@ -117,7 +117,7 @@ describe('budgets (invariants/budgets-hold)', () => {
     [[{ nodes: '50%' }], ['a', 'b'], ['a', 'b', 'c']],
     [[{ nodes: '100%' }, { nodes: '1' }], ['a'], ['a', 'b']],
     [[{ nodes: '30%' }], ['a', 'b'], ['a', 'b', 'c']],
-  ])('%j allows %j and not %j', (budgets, allowed, tooMany) => {
+  ])('%j allows disrupting %j and not %j', (budgets, allowed, tooMany) => {
     givePool(budgets);
     expect(disrupt(...allowed)).toEqual([]);
     expect(disrupt(...tooMany)).toHaveLength(1);
@@ -132,7 +132,7 @@ describe('budgets (invariants/budgets-hold)', () => {
   }
 
   // Rule `budgets/reasons`.
-  test('a budget for a reason binds the nodes that go for it, whatever others go for', () => {
+  test('a budget for a reason counts only nodes disrupted for it', () => {
     givePool([{ nodes: '3' }, { nodes: '1', reasons: ['Drifted'] }]);
     expect(disruptFor({ a: 'Drifted', b: 'Empty', c: 'Underutilized' })).toEqual([]);
     expect(disruptFor({ a: 'Empty', b: 'Drifted' })).toEqual([
@@ -146,12 +146,12 @@ describe('budgets (invariants/budgets-hold)', () => {
     ['when it has just opened, as what goes was decided before', '2026-01-05T09:02:00Z', 0],
     ['inside', '2026-01-05T09:30:00Z', 1],
     ['when it has closed', '2026-01-05T10:01:00Z', 0],
-  ])('a scheduled budget counts while its window is open: %s', (_, time, problems) => {
+  ])('a scheduled budget counts while its schedule is open: %s', (_, time, problems) => {
     givePool([{ nodes: '0', schedule: '0 9 * * *', duration: '1h' }]);
     expect(disruptFor({ a: 'Empty' }, Date.parse(time))).toHaveLength(problems);
   });
 
-  test('nodes that end by no choice, and those whose instance ends already, do not count', () => {
+  test('interrupted nodes, and those already terminating, do not count', () => {
     givePool([{ nodes: '1' }]);
     judge.claim(claim('b', { disruptedFor: 'Drifted', terminating: true }), false, start);
     judge.claim(claim('c', { disruptedFor: 'SpotInterrupted' }), false, start);
@@ -160,8 +160,8 @@ describe('budgets (invariants/budgets-hold)', () => {
   });
 });
 
-describe('protection (invariants/protection-holds)', () => {
-  test('an eviction of a pod that must not be disrupted is found', () => {
+describe('Judge, protection of pods (invariants/protection-holds)', () => {
+  test('reports the eviction of a do-not-disrupt pod', () => {
     givePod(doNotDisrupt);
     judge.request(request('evict'));
     expect(judge.problems).toEqual([
@@ -169,7 +169,7 @@ describe('protection (invariants/protection-holds)', () => {
     ]);
   });
 
-  test('the API server looks after budgets when a pod is evicted; a deletion passes them by and is found', () => {
+  test('leaves PodDisruptionBudgets to the API server for evictions, and reports the deletion of a pod that one protects', () => {
     givePod();
     judge.podDisruptionBudget(budget as never, false);
     judge.request(request('evict'));
@@ -184,13 +184,13 @@ describe('protection (invariants/protection-holds)', () => {
     ['refused', { succeeded: false }],
     ['sent by somebody else', { byStowage: false }],
     ['about something else', { kind: 'Node' as const }],
-  ])('nothing is said of a request that was %s', (_, more) => {
+  ])('ignores a request that was %s', (_, more) => {
     givePod(doNotDisrupt);
     judge.request(request('evict', more));
     expect(judge.problems).toEqual([]);
   });
 
-  test('protection ends a pod’s grace before the deadline of its node', () => {
+  test("do-not-disrupt protects a pod until its grace period before the node's deadline", () => {
     givePod(doNotDisrupt);
     judge.claim(claim('a', { endsAt: start + minuteMs }), false, start);
     judge.request(request('evict', { at: start + 29_000 }));
@@ -199,7 +199,7 @@ describe('protection (invariants/protection-holds)', () => {
     expect(judge.problems).toHaveLength(1);
   });
 
-  test('a budget that is gone protects nothing', () => {
+  test('a deleted PodDisruptionBudget protects nothing', () => {
     givePod();
     judge.podDisruptionBudget(budget as never, false);
     judge.podDisruptionBudget(budget as never, true);
